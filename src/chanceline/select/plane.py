@@ -210,18 +210,26 @@ class _Turn(NamedTuple):
         return _Position(orientation=int(orientation), pivot=int(pivot), step=int(step))
 
     def positive_places(self, position: _Position, places: _Places) -> NDArray[np.bool_]:
-        """Which places, (places,) bools, the line at a position of `errors` calls positive.
+        """Which places, (places,) bools, a line calls positive.
 
-        Those left of it, or those right of it, as the position's orientation says.
+        The line goes through the place of the position's pivot and has turned about it past
+        `position.step` other places. The places left of it are positive, or those right of it, as
+        the position's orientation says.
         """
         pivot = position.pivot
-        # Places that the line has met are on the other side now.
+        # Where the line starts, `side` tells left from right; every place that it has met since
+        # then (in the order of `order`) is on the other side now.
         is_left = self.side[pivot] > 0
         already_met = self.order[pivot, : position.step]
-        is_left[already_met] ^= True
+        is_left[already_met] = ~is_left[already_met]
+
         right_is_positive = position.orientation == 1
-        is_positive_side = is_left != right_is_positive
-        # The line can pass the pivot on the side that is better.
+        if right_is_positive:
+            is_positive_side = ~is_left
+        else:
+            is_positive_side = is_left
+
+        # The line can pass the pivot itself on the side that is better.
         majority = places.n_positive >= places.n_negative
         return np.where(self.is_pivot[pivot], majority, is_positive_side)
 

@@ -67,11 +67,11 @@ def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
     )
     set_support(hinge, support, weights)
 
-    # Newton's first step could make nonnegative columns leave that the rule needs: then the
-    # candidate's weights are taken as they are, without a step.
-    max_newton = FULL_FIT_STEPS
+    # Newton's first step could make nonnegative columns leave that the rule needs. Then the
+    # candidate's weights, if it has any, are taken as they are: without a step the fit only
+    # computes their margins.
     if problem.nonnegative.any() and start.weights.any():
-        max_newton = 0
-    # Without a step the fit returns False; the margins tell.
-    separates = fit(hinge, max_newton=max_newton) or bool(hinge.state.margins.min() > 0.0)
-    return hinge, separates
+        fit(hinge, max_newton=0)
+        return hinge, bool(hinge.state.margins.min() > 0.0)
+    separates = fit(hinge, max_newton=FULL_FIT_STEPS)
+    return hinge, separates or bool(hinge.state.margins.min() > 0.0)

@@ -144,7 +144,11 @@ def _shuffle_evidence(plan: Plan, results: StageResults) -> Evidence:
 
 
 def _point_evidence(plan: Plan, results: StageResults, point: SizeReading) -> Evidence:
-    """A point of the front, with the fewest errors known of a rule on its own features."""
+    """A point of the front, with the fewest errors known of a rule on its own features.
+
+    These are the errors of least squares on the features of the path, or those of a rule that the
+    searches found on the same features, if it makes fewer.
+    """
     support = results.path.support(point.k)
     errors = results.path.least_squares_errors(plan, support)
     errors_of_rules = fewest_errors_on(support.tolist(), results.observed.rules)

@@ -125,9 +125,14 @@ def shuffle_paths(
     -------
     The losses of all labellings, and the paths of the first batch (row 0 is the observed one).
     """
+    # Labellings have numbers, 0 for the observed one; a batch is a range of them.
     n_labellings = 1 + plan.n_shuffles
-    batches = [] if first_batch is None else [first_batch]
-    starts = range(BATCH_SIZE * len(batches), n_labellings, BATCH_SIZE)
+    batches = []
+    first_missing = 0
+    if first_batch is not None:
+        batches.append(first_batch)
+        first_missing = BATCH_SIZE
+    starts = range(first_missing, n_labellings, BATCH_SIZE)
     missing = [range(start, min(start + BATCH_SIZE, n_labellings)) for start in starts]
 
     runner = replace(plan.runner, progress=_progress_in_draws(plan, missing))

@@ -226,9 +226,11 @@ class UnionBound:
         return self._bound_at(largest, self.errors).pvalue
 
     def _largest_attainable_by_errors(self, n_selected: int, stage1_level: float) -> float:
-        """The same where M is fixed and the statistic is the number of errors.
+        """The largest p-value of the bound that is not above the level; 0 if there is none.
 
-        The bound rises with the errors.
+        M = `n_selected` features were fixed beforehand and the errors are the statistic: all that
+        were declared, or any number if none was. The bound rises with the errors, so that the
+        numbers of errors that convince come first.
         """
         if self.errors is None:
             errors = range(self.sizes.n_units)

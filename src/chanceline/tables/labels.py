@@ -112,7 +112,7 @@ def rows_to_compare(
 
     # As objects: a column of categories would count those that no row has.
     labelled = column[is_labelled].astype(object)
-    is_wanted = _are_of_classes(labelled, settings.classes)
+    is_wanted = _has_one_of(labelled, settings.classes)
     if not is_wanted.all():
         findings.append(_note_other_classes(labelled[~is_wanted]))
     is_compared = is_labelled.copy()
@@ -120,7 +120,7 @@ def rows_to_compare(
     return is_compared, findings
 
 
-def _are_of_classes(labelled: pd.Series, classes: Sequence[str]) -> NDArray[np.bool_]:
+def _has_one_of(labelled: pd.Series, classes: Sequence[str]) -> NDArray[np.bool_]:
     """Which rows have one of the classes, in any case, of shape (labelled rows,).
 
     A class that no row has is an error, and so is a single one.
@@ -128,12 +128,12 @@ def _are_of_classes(labelled: pd.Series, classes: Sequence[str]) -> NDArray[np.b
     folded_names = labelled.map(folded_name)
     present = set(folded_names)
     present_classes = quoted(sorted(set(labelled.map(plain_text))))
-    in_column = f"label column {str(labelled.name)!r}; it has {present_classes}."
+    column_and_classes = f"label column {str(labelled.name)!r}; it has {present_classes}."
     for name in classes:
         if folded_name(name) not in present:
-            raise InputError(f"the class {name!r} is not in {in_column}")
+            raise InputError(f"the class {name!r} is not in {column_and_classes}")
     if len(classes) == 1:
-        raise InputError(f"at least two classes are needed of {in_column}")
+        raise InputError(f"at least two classes are needed of {column_and_classes}")
     return folded_names.isin([folded_name(name) for name in classes]).to_numpy()
 
 

@@ -32,6 +32,12 @@ _LOG_CHI_STEP = -1.0
 _LARGEST_OVERLAP = 1 - 1e-5
 
 
+# Roundings, in units of the machine's precision and of the largest term, that the sums make: the
+# share of patterns at the margin has a few terms, the entropy some ten.
+_ROUNDINGS_OF_SHARE = 4
+_ROUNDINGS_OF_ENTROPY = 16
+
+
 @dataclass(frozen=True)
 class Branch(ChiBranch[RSState]):
     """The branch at one density: from its entrance at α_CG, χ → ∞, to its end at α_ℓ₀, χ → 0."""
@@ -47,16 +53,25 @@ class Branch(ChiBranch[RSState]):
         `start` is a point near to it, (coordinates,), whose first coordinate ln χ is not used;
         `step` is that of the quadrature.
         """
+        chi = np.exp(log_chi)
         # Newton's tolerance is raised to what rounding leaves of the residual. With errors the
         # share of patterns at the margin is a difference of terms larger than it by 1/χ.
         rounding = 0.0
         if self.ensemble.error_rate:
-            rounding = 4 * EPS * self.rho * np.exp(-log_chi)
+            rounding = _ROUNDINGS_OF_SHARE * EPS * self.rho / chi
+
+        def equations_at(others: Array) -> RSState:
+            point = np.array([log_chi, *others])
+            return equations(point, self.rho, self.ensemble, step)
+
+        def jacobian_by_others(state: RSState) -> Array:
+            return state.jacobian[:, 1:]
+
         solved = Newton(tolerance=max(Newton.tolerance, rounding)).solve(
-            lambda values: equations(np.array([log_chi, *values]), self.rho, self.ensemble, step),
+            equations_at,
             start[1:],
-            self.ensemble.label(f"RS at χ = {np.exp(log_chi):.6g} at ρ = {self.rho:.10g}"),
-            jacobian=lambda state: state.jacobian[:, 1:],
+            self.ensemble.label(f"RS at χ = {chi:.6g} at ρ = {self.rho:.10g}"),
+            jacobian=jacobian_by_others,
         )
         return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
 
@@ -69,13 +84,21 @@ class Branch(ChiBranch[RSState]):
         """
         scale = binary_entropy(self.rho)  # H₂(ρ)
         # Σ is a small difference of terms that grow as ρ/χ; their rounding limits the tolerance.
-        rounding = 16 * EPS * self.rho * np.exp(-start[0]) / scale
+        log_chi = start[0]
+        rounding = _ROUNDINGS_OF_ENTROPY * EPS * self.rho * np.exp(-log_chi) / scale
+
+        def residual(state: RSState) -> Array:
+            return np.append(state.residual, state.entropy / scale)
+
+        def jacobian(state: RSState) -> Array:
+            return np.vstack([state.jacobian, state.entropy_gradient / scale])
+
         return Newton(tolerance=max(Newton.tolerance, rounding)).solve(
             lambda point: equations(point, self.rho, self.ensemble),
             start,
             self.ensemble.label(f"RS capacity at ρ = {self.rho:.10g}"),
-            residual=lambda state: np.append(state.residual, state.entropy / scale),
-            jacobian=lambda state: np.vstack([state.jacobian, state.entropy_gradient / scale]),
+            residual=residual,
+            jacobian=jacobian,
         )
 
     def from_entrance(

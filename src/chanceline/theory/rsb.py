@@ -159,16 +159,19 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
     p_i = ρ (s₀ + … + s_i)/(1 + Σs). E follows from the equation E = ρ/χ.
     """
     check_logarithms(point)
-    k = steps
-    first_break = 3 + k
-    after_breaks = 3 + 2 * k
-    chi = float(np.exp(point[0]))
-    switch = float(point[1])
-    shares = np.exp(point[2:first_break])
-    x = np.exp(point[first_break:after_breaks])
-    d = float(np.exp(point[after_breaks]))
-    G_parts = np.exp(point[after_breaks + 1 : after_breaks + k + 2])
-    threshold = float(point[-1]) if ensemble.free_threshold else 0.0
+    # How many coordinates each part has, in the order of `pack_order`; the threshold is the rest.
+    sizes = [1, 1, steps + 1, steps, 1, steps + 1]
+    parts = np.split(point, np.cumsum(sizes))
+    log_chi, switch_part, log_shares, log_breaks, log_d, log_G_parts, threshold_part = parts
+    chi = float(np.exp(log_chi[0]))
+    switch = float(switch_part[0])
+    shares = np.exp(log_shares)
+    x = np.exp(log_breaks)
+    d = float(np.exp(log_d[0]))
+    G_parts = np.exp(log_G_parts)
+    threshold = 0.0
+    if ensemble.free_threshold:
+        threshold = float(threshold_part[0])
 
     E = rho / chi
     if np.any(np.diff(x, prepend=0.0, append=1.0) <= 0):
