@@ -227,7 +227,7 @@ def weight_rows() -> list[str]:
         # Of the weight h/E > 0: N(h; u, V) e^{h²/2E − K}/(1 + e^{−K}B), averaged over u.
         h, V, u = np.linspace(0, 3 * s.E, 600)[:, None], s.F1 - s.F0, np.sqrt(s.F0) * rule.nodes
         law = (
-            np.exp(-((h - u) ** 2) / (2 * V) + h**2 / (2 * s.E) - s.K - side.log_one_plus)
+            np.exp(-((h - u) ** 2) / (2 * V) + h**2 / (2 * s.E) - s.K - side.log_partition)
             @ rule.weights
         )
         share = end.alpha / chanceline.capacity(0.5, margin=margin, signs="given").alpha

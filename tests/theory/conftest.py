@@ -26,7 +26,7 @@ def symmetric(o, alpha, rho, ensemble=PLAIN):
     support, rule_u = resolved_support_side(supports, QUADRATURE_STEP, ensemble.signed)
     return float(
         alpha * sum(class_side.mean(class_side.side.log_a) for class_side in sides)
-        + rule_u.mean(support.log_one_plus)
+        + rule_u.mean(support.log_partition)
         + o.K * rho
         + 0.5 * (o.E - o.F1) * rho
         - 0.5 * o.F1 * o.chi

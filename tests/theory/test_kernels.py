@@ -86,12 +86,12 @@ def test_support_side_is_the_integral():
     side = support_side(np.array([u]), v, d, k)
     weight = np.exp(-k) * tilted[0]
     p = weight / (1 + weight)
-    assert side.log_one_plus[0] == pytest.approx(np.log1p(weight), rel=1e-9)
+    assert side.log_partition[0] == pytest.approx(np.log1p(weight), rel=1e-9)
     assert side.chosen[0] == pytest.approx(p, rel=1e-9)
     assert side.slope[0] == pytest.approx(p * tilted[1] / tilted[0] / e, rel=1e-8)
     assert (side.chosen * (side.mean**2 + side.variance))[0] == pytest.approx(
         p * tilted[2] / tilted[0] / e**2, rel=1e-8
     )
-    low, here, high = support_side(np.array([u - 1e-4, u, u + 1e-4]), v, d, k).log_one_plus
+    low, here, high = support_side(np.array([u - 1e-4, u, u + 1e-4]), v, d, k).log_partition
     assert side.slope[0] == pytest.approx((high - low) / 2e-4, rel=1e-7)
     assert side.curvature[0] == pytest.approx((high - 2 * here + low) / 1e-8, rel=1e-6)

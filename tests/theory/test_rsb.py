@@ -43,7 +43,7 @@ def tensor_entropy(order, alpha, rho):
         mu = np.sqrt(p0) * outer + np.sqrt(p1 - p0) * z
         u = np.sqrt(g0) * outer + np.sqrt(g1 - g0) * z
         log_a = pattern_side(mu, rho - p1, order.chi).log_a
-        log_b = support_side(u, order.F1 - g1, order.E - order.F1 + g1, order.K).log_one_plus
+        log_b = support_side(u, order.F1 - g1, order.E - order.F1 + g1, order.K).log_partition
         total += (
             weight
             / x

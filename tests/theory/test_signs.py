@@ -76,7 +76,7 @@ def test_support_side_is_the_integral():
         positive, *moments = (part(j, 0, 40) / b for j in range(4))
         side = support_side(np.array([u]), v, e - v, k, signed=True)
         odds = b * math.exp(-k)
-        assert side.log_one_plus[0] == pytest.approx(math.log1p(odds), rel=1e-10)
+        assert side.log_partition[0] == pytest.approx(math.log1p(odds), rel=1e-10)
         assert side.chosen[0] == pytest.approx(odds / (1 + odds), rel=1e-10)
         assert side.nonzero[0] == pytest.approx(positive, rel=1e-9)
         assert side.mean[0] == pytest.approx(moments[0], rel=1e-9)
@@ -89,7 +89,7 @@ def test_support_side_is_the_integral():
             support_side(np.array([u + x]), v, e - v, k, signed=True) for x in (-step, step)
         )
         assert side.slope[0] == pytest.approx(
-            (above.log_one_plus - below.log_one_plus)[0] / (2 * step), rel=1e-6
+            (above.log_partition - below.log_partition)[0] / (2 * step), rel=1e-6
         )
         assert side.curvature[0] == pytest.approx(
             (above.slope - below.slope)[0] / (2 * step), rel=1e-6

@@ -63,8 +63,9 @@ def class_sides(ensemble: Ensemble, order: PatternOrder, step: float) -> list[Cl
     """The pattern side of each class, at the fields μ = √q₀ z + θ_c of its own rule for ∫Dz.
 
     μ is the mean and s² = ρ − q₀ the variance of the violation v of a pattern; the offset
-    θ_c = √ρ(margin + σ_c b) of class c depends on the threshold b. `step` is that of the
-    quadrature. OutsideDomain tells a solver to take a shorter step.
+    θ_c = √ρ(margin + σ_c b) of class c depends on the threshold b. A violation up to the ceiling v*
+    is corrected, with the weight e^{−v²/2χ}; beyond it the pattern is an error. `step` is that of
+    the quadrature. OutsideDomain tells a solver to take a shorter step.
     """
     q0 = order.q0
     s2 = order.s2
@@ -87,29 +88,49 @@ def _field_rule(offset: float, order: PatternOrder, step: float) -> GaussianRule
     """The rule for ∫Dz that resolves the edge of A at μ = 0 and, with errors, where they begin.
 
     A(μ) is the weight of a pattern whose violation v has the mean μ = √q₀ z + `offset` and the
-    variance s² = ρ − q₀. Around μ = 0, where v changes its sign, it changes over a distance s. A
-    violation that is corrected has the weight e^{−v²/2χ}, one beyond the ceiling v* is an error.
+    variance s² = ρ − q₀. Around μ = 0, where v changes its sign, it changes over a distance s.
     """
     if order.q0 == 0:
         return rule_for(1.0, step)  # μ is the same for all z
-    s2 = order.s2
-    chi = order.chi
+
     mu_per_z = np.sqrt(order.q0)  # lengths in μ are divided by it, to be lengths in z
+    s = np.sqrt(order.s2)
     edge_centre = -offset / mu_per_z  # where μ = 0
-    edge_width = np.sqrt(s2) / mu_per_z
+    edge_width = s / mu_per_z
     if np.isinf(order.ceiling):
         return rule_for(edge_width, step, centre=edge_centre)
 
-    # The weight of a correction, ~ e^{−μ²/2(χ + s²)}, falls to that of an error, e^{−v*²/2χ}, at
-    # μ_* = v*√(1 + s²/χ). Their sum has zeros where the exponents differ by ±iπ: for the slope
-    # μ_*/(χ + s²) of the first this is a distance π(χ + s²)/μ_* from the real axis.
-    mu_star = order.ceiling * np.sqrt(1 + s2 / chi)
-    distance_of_zeros = np.pi * (chi + s2) / mu_star
-    errors_centre = (mu_star - offset) / mu_per_z  # where μ = μ_*
-    errors_width = min(np.sqrt(s2), distance_of_zeros) / mu_per_z
+    errors_begin = _where_errors_begin(order)
+    errors_centre = (errors_begin.mu - offset) / mu_per_z
+    errors_width = min(s, errors_begin.distance_of_zeros) / mu_per_z
     return focused_rule(
         centres=(edge_centre, errors_centre), sizes=(edge_width, errors_width), step=step
     )
+
+
+class _ErrorsBegin(NamedTuple):
+    """Where errors begin to outweigh corrections, in units of μ, the mean of the violation."""
+
+    mu: float
+    distance_of_zeros: float  # of A, from the real axis there: the scale on which A changes
+
+
+def _where_errors_begin(order: PatternOrder) -> _ErrorsBegin:
+    """Where the weight A(μ) of a pattern goes over from that of corrections to that of errors.
+
+    The violation has the mean μ and the variance s²; corrected violations v weigh e^{−v²/2χ}, and
+    those beyond the ceiling v* are errors of weight e^{−v*²/2χ}. Averaged over v, with Q(μ) =
+    μ²/2(χ + s²),
+
+        corrections weigh ~ e^{−Q(μ)},    errors e^{−v*²/2χ}.
+
+    They are equal at μ_* = v*√(1 + s²/χ), where Q = v*²/2χ. Beside it, where Q differs from this by
+    ±iπ, their sum vanishes. With the slope dQ/dμ = μ_*/(χ + s²) these zeros of A lie π/(dQ/dμ) from
+    the real axis.
+    """
+    s2_plus_chi = order.chi + order.s2
+    mu_star = order.ceiling * np.sqrt(1 + order.s2 / order.chi)
+    return _ErrorsBegin(mu=mu_star, distance_of_zeros=np.pi * s2_plus_chi / mu_star)
 
 
 class PatternMeans(NamedTuple):
@@ -117,7 +138,7 @@ class PatternMeans(NamedTuple):
 
     R_k = E[T^k], where T, what is corrected of a violation v, is v on 0 < v < v* and 0 elsewhere;
     p₊ is the weight of 0 < v < v*, e* the density of v at v*, and κ = margin·√ρ. The first five
-    hold the mean and its derivatives by (ln χ, q₀, b, ln v*), shape (5,).
+    hold the mean and its derivatives by (ln χ, q₀, b, ln v*), in this order, shape (5,).
     """
 
     isostatic: Array  # p₊ − v*e* + κR₁/ρ, which times α is ρ
@@ -148,17 +169,17 @@ def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: float) -> Pat
 
 
 class _Expectation(NamedTuple):
-    """E[f(v)] on the nodes, (nodes,), and what its derivatives are made of.
+    """E[f(v)] on the nodes, (nodes,), and what `_differentiate` makes its derivatives of.
 
     E and Cov are those of the tilted law of v at one node; T = v on 0 < v < v* and 0 elsewhere.
     """
 
     value: Array  # E[f]
     mean_slope: Array  # E[f'] away from v*; a jump [f]₀ at v = 0 adds [f]₀ e₀, e₀ = density there
-    cov_t: Array  # Cov(f, T)
-    cov_t2: Array  # Cov(f, T²)
-    above: Array | float  # f for v > v*, the same for all of them
-    jump: Array | float  # [f]_* = f just above v* − f just below
+    cov_with_t: Array  # Cov(f, T)
+    cov_with_t2: Array  # Cov(f, T²)
+    above_ceiling: Array | float  # f for v > v*, the same for all of them
+    jump_at_ceiling: Array | float  # [f]_* = f just above v* − f just below
 
 
 class _Derivatives(NamedTuple):
@@ -198,32 +219,39 @@ def _class_means(class_side: ClassSide, kappa_over_rho: float, root_rho: float) 
     - `net_tight`, p₊ − v*e*: the weight of 0 < v < v* less v* times the density of v at v*;
     - `error_weight`, the weight of v > v*.
 
-    They are differentiated on the nodes first; then they and R₁² are averaged over z.
-    `kappa_over_rho` is κ/ρ with κ = margin·√ρ, and `root_rho` is √ρ.
+    They are differentiated on the nodes first; then they and R₁² are averaged over z. Each average
+    is an array of the mean and its derivatives by (ln χ, q₀, b, ln v*), (5,). `kappa_over_rho` is
+    κ/ρ with κ = margin·√ρ, and `root_rho` is √ρ.
     """
     side = class_side.side
     r1 = _differentiate(_mean_of_t(side), side)
     variance_of_t = _differentiate(_variance_of_t(side), side)
-    net_tight = _net_tight(class_side)
+    mean_r1 = _mean_with_gradient(class_side, r1, root_rho)
+    mean_net_tight = _mean_with_gradient(class_side, _net_tight(class_side), root_rho)
 
     # By q₀ the mean of a product F·G of expectations has the term ⟨F'G'⟩ more than that of one
     # expectation: R₁·R₁ has ⟨R₁'²⟩, and Var T = R₂ − R₁·R₁ has −⟨R₁'²⟩.
-    slope_square = class_side.mean(r1.by_mu**2)  # ⟨R₁'²⟩
-    mean_r1 = _mean_with_gradient(class_side, r1, root_rho)
-    mean_net_tight = _mean_with_gradient(class_side, net_tight, root_rho)
+    r1_slope_square = class_side.mean(r1.by_mu**2)  # ⟨R₁'²⟩
+    mean_r1_square = _mean_with_gradient(
+        class_side, r1.squared(), root_rho, extra_by_q0=r1_slope_square
+    )
+    mean_variance = _mean_with_gradient(
+        class_side, variance_of_t, root_rho, extra_by_q0=-r1_slope_square
+    )
 
-    wrong = np.zeros_like(mean_r1)  # stays so without errors
-    if not np.isinf(side.ceiling):
+    if np.isinf(side.ceiling):
+        mean_wrong = np.zeros_like(mean_r1)  # no errors
+    else:
         error_weight = _differentiate(_weight_of_wrong(side), side)
-        wrong = _mean_with_gradient(class_side, error_weight, root_rho)
+        mean_wrong = _mean_with_gradient(class_side, error_weight, root_rho)
 
     return PatternMeans(
         isostatic=mean_net_tight + kappa_over_rho * mean_r1,
-        square=_mean_with_gradient(class_side, r1.squared(), root_rho, slope_square),
-        variance=_mean_with_gradient(class_side, variance_of_t, root_rho, -slope_square),
+        square=mean_r1_square,
+        variance=mean_variance,
         by_threshold=class_side.sign * mean_r1,
-        wrong=wrong,
-        first=float(mean_r1[0]),  # without its derivatives
+        wrong=mean_wrong,
+        first=class_side.mean(side.mean),
         tight=class_side.mean(side.tight),
         log_a=class_side.mean(side.log_a),
         log_a_by_s2=0.5 * class_side.mean(side.curvature + side.slope**2),
@@ -232,55 +260,55 @@ def _class_means(class_side: ClassSide, kappa_over_rho: float, root_rho: float) 
 
 
 def _mean_with_gradient(
-    class_side: ClassSide, function: _Derivatives, root_rho: float, slope_product: float = 0.0
+    class_side: ClassSide, function: _Derivatives, root_rho: float, extra_by_q0: float = 0.0
 ) -> Array:
     """The mean f_c ∫Dz F(μ) of a class and its derivatives by ln χ, q₀, b and ln v*, (5,).
 
-    `function` is F on the nodes z, the mean of some function of the violation v of a pattern, which
-    before the tilt is Gaussian of mean μ and variance s². The class has the share f_c and the sign
-    σ_c. F' = ∂F/∂μ at μ = √q₀ z + θ_c, where the offset θ_c moves with the threshold b as
-    ∂θ_c/∂b = σ_c √ρ:
+    `function` is F on the nodes z: the mean of a function of the violation v of a pattern, which
+    before its tilt is Gaussian of mean μ and variance s². The class has the share f_c and the sign
+    σ_c. F' = ∂F/∂μ at μ = √q₀ z + θ_c.
 
-        by b:   σ_c √ρ f_c ∫Dz F',
-        by q₀:  f_c ∫Dz (½F'' − ∂F/∂s²) = f_c ∫Dz (R₁/χ) F',
+    By b: the threshold moves the offset as ∂θ_c/∂b = σ_c √ρ, which gives σ_c √ρ f_c ∫Dz F'.
 
-    because q₀ widens the law of μ and narrows s² = ρ − q₀, F = N/A where the numerator N and the
-    weight A of the pattern solve the heat equation ∂/∂s² = ½ ∂²/∂μ², and A'/A = −R₁/χ with R₁ the
-    mean of what is corrected (`side.mean`). In a product of two such functions, F·G, ½(FG)'' has
-    F'G' as well: `slope_product` is f_c ∫Dz F'G', 0 for a single one.
+    By q₀, which widens the law of μ and narrows s² = ρ − q₀, it is f_c ∫Dz (R₁/χ) F':
+
+    - ∫Dz F(√q₀ z + θ_c) has the derivative ∫Dz ½F'', by parts in z;
+    - s² adds −∂F/∂s², so that f_c ∫Dz (½F'' − ∂F/∂s²) is wanted;
+    - F = N/A, where the numerator N and the weight A of the pattern both solve the heat equation
+      ∂/∂s² = ½ ∂²/∂μ²; inserting N = F A in it gives ½F'' − ∂F/∂s² = −F' A'/A;
+    - A'/A = −R₁/χ, with R₁ the mean of what is corrected (`side.mean`).
+
+    In a product F·G of two such functions ½(FG)'' has the term F'G' more than ½F''G + ½FG'':
+    `extra_by_q0` is f_c ∫Dz F'G', 0 for a single function.
     """
     side = class_side.side
     r1_over_chi = side.mean / side.chi
-    by_q0 = class_side.mean(r1_over_chi * function.by_mu) + slope_product
+    value = class_side.mean(function.value)
+    by_log_chi = class_side.mean(function.by_log_chi)
+    by_q0 = class_side.mean(r1_over_chi * function.by_mu) + extra_by_q0
     by_threshold = class_side.mean(function.by_mu) * (class_side.sign * root_rho)
-    return np.array(
-        [
-            class_side.mean(function.value),
-            class_side.mean(function.by_log_chi),
-            by_q0,
-            by_threshold,
-            class_side.mean(function.by_log_ceiling),
-        ]
-    )
+    by_log_ceiling = class_side.mean(function.by_log_ceiling)
+    return np.array([value, by_log_chi, by_q0, by_threshold, by_log_ceiling])
 
 
 def _differentiate(expectation: _Expectation, side: PatternSide) -> _Derivatives:
-    """The derivatives of an expectation E[f(v)] under the law of the violation v on the nodes,
+    """E[f(v)] on the nodes, with its derivatives by ln χ, μ and ln v*.
 
-        by ln χ:   Cov(f, T²)/2χ + (v*²/2χ) Cov(f, 1_{v>v*}),
-        by μ:      E[f'] − Cov(f, T)/χ + [f]_* e*,
-        by ln v*:  −v* {(v*/χ) Cov(f, 1_{v>v*}) + [f]_* e*},
+    v is the violation of a pattern, v* (`side.ceiling`) the ceiling beyond which it is an error, T
+    what is corrected: v on 0 < v < v* and 0 elsewhere. The law of v is a Gaussian of mean μ, tilted
+    by the weight H̃(v): ln H̃ is −T²/2χ up to v* and −v*²/2χ beyond. There are three kinds of terms:
 
-    where T, what is corrected, is v on 0 < v < v* and 0 elsewhere; v* is the ceiling beyond which v
-    is an error, [f]_* the jump of f and e* the density of v there; and Cov(f, 1_{v>v*}) =
-    (f above v* − E[f]) ε, ε the weight of v > v*. Without errors v* = ∞, and only the terms of T
-    are left. What the formulas take from f stands ready in `expectation`: E[f'] is `mean_slope`,
-    [f]_* is `jump`, f above v* is `above`.
+    - a parameter of H̃ changes E[f] by Cov(f, ∂ ln H̃/∂parameter), and ln H̃ has the derivatives
+      T²/2χ + (v*²/2χ) 1_{v>v*} by ln χ and −(v*²/χ) 1_{v>v*} by ln v*;
+    - μ shifts v: f changes by E[f'] and its jump at v*, and ln H̃ by −T/χ, which has a covariance
+      with f;
+    - ln v* shifts the place of that jump.
     """
     chi = side.chi
-    by_log_chi = expectation.cov_t2 / (2 * chi)
-    by_mu = expectation.mean_slope - expectation.cov_t / chi
+    by_log_chi = expectation.cov_with_t2 / (2 * chi)  # Cov(f, T²)/2χ
+    by_mu = expectation.mean_slope - expectation.cov_with_t / chi  # E[f'] − Cov(f, T)/χ
     if np.isinf(side.ceiling):
+        # No errors: the terms of v* vanish.
         return _Derivatives(
             value=expectation.value,
             by_log_chi=by_log_chi,
@@ -289,55 +317,62 @@ def _differentiate(expectation: _Expectation, side: PatternSide) -> _Derivatives
         )
 
     v_star = side.ceiling
-    cov_wrong = (expectation.above - expectation.value) * side.wrong  # Cov(f, 1_{v>v*})
-    jump_term = expectation.jump * side.density_at_ceiling  # [f]_* e*
+    # Cov(f, 1_{v>v*}): f has one value above v*, and `side.wrong` is the weight of v > v*.
+    cov_with_wrong = (expectation.above_ceiling - expectation.value) * side.wrong
+    # The jump of f at v* times the density of v there.
+    jump_term = expectation.jump_at_ceiling * side.density_at_ceiling
     return _Derivatives(
         value=expectation.value,
-        by_log_chi=by_log_chi + v_star**2 * cov_wrong / (2 * chi),
+        by_log_chi=by_log_chi + v_star**2 * cov_with_wrong / (2 * chi),
         by_mu=by_mu + jump_term,
-        by_log_ceiling=-v_star * (v_star / chi * cov_wrong + jump_term),
+        by_log_ceiling=-v_star * (v_star / chi * cov_with_wrong + jump_term),
     )
 
 
 def _mean_of_t(side: PatternSide) -> _Expectation:
-    """R₁ = E[f] with f = T, what is corrected of a violation v.
+    """R₁ = E[f] with f = T, what is corrected of a violation v, ready to be differentiated.
 
-    T is v on 0 < v < v* and 0 elsewhere; v* is `side.ceiling`. f' = 1 on 0 < v < v*, which has the
-    weight p₊ (`side.tight`). Cov(T, T²) = E[(T − R₁)³] + 2R₁ Var T, the former being `side.third`.
+    T is v on 0 < v < v* and 0 elsewhere; v* is `side.ceiling`. p₊ (`side.tight`) is the weight of
+    0 < v < v*, and `side.third` is E[(T − R₁)³].
     """
     r1 = side.mean
     return _Expectation(
         value=r1,
-        mean_slope=side.tight,
-        cov_t=side.variance,
-        cov_t2=side.third + 2 * r1 * side.variance,
-        above=0.0,  # T = 0 for v > v*
-        jump=-side.ceiling,  # at v*, T falls from v* to 0
+        mean_slope=side.tight,  # E[f'] = p₊, as f' = 1 on 0 < v < v* alone
+        cov_with_t=side.variance,  # Cov(T, T)
+        cov_with_t2=side.third + 2 * r1 * side.variance,  # Cov(T, T²), by T = R₁ + (T − R₁)
+        above_ceiling=0.0,  # T = 0 for v > v*
+        jump_at_ceiling=-side.ceiling,  # at v*, T falls from v* to 0
     )
 
 
 def _variance_of_t(side: PatternSide) -> _Expectation:
-    """Var T = E[f] with f = (T − R₁)² and R₁ = E[T], T what is corrected of a violation v.
+    """Var T = E[f] with f = (T − R₁)², ready to be differentiated.
 
-    T is v on 0 < v < v* and 0 elsewhere. R₁ (`side.mean`) is held when f is differentiated:
-    E[(T − a)²] is stationary at a = R₁.
+    T, what is corrected of a violation v, is v on 0 < v < v* and 0 elsewhere; R₁ = E[T] is
+    `side.mean`. R₁ in f may be held: E[(T − a)²] is stationary at a = R₁. `_differentiate` makes
+    of the fields, for the parameter χ of the law of v and its mean μ,
+
+        ∂E[f]/∂ln χ = Cov(f, T²)/2χ,    ∂E[f]/∂μ = E[f'] − Cov(f, T)/χ,
+
+    and, with errors, the terms of the ceiling v*. The fields follow from
 
     - f' = 2(T − R₁) on 0 < v < v*, which has the weight p₊: E[f'] = 2(R₁ − R₁p₊) = 2R₁(1 − p₊),
       and 1 − p₊ is `side.loose`;
     - T² = (T − R₁)² + 2R₁T − R₁²: Cov(f, T²) = E[(T − R₁)⁴] − (Var T)² + 2R₁ E[(T − R₁)³], with
       the central moments `side.fourth` and `side.third`;
-    - at v*, f goes from (v* − R₁)² to R₁²: [f]_* = v*(2R₁ − v*).
+    - at v*, f goes from (v* − R₁)² to R₁²: its jump is v*(2R₁ − v*).
     """
     r1 = side.mean
     variance = side.variance
     v_star = side.ceiling
     return _Expectation(
         value=variance,
-        mean_slope=2 * r1 * side.loose,
-        cov_t=side.third,
-        cov_t2=side.fourth - variance**2 + 2 * r1 * side.third,
-        above=r1**2,  # T = 0 for v > v*
-        jump=v_star * (2 * r1 - v_star),
+        mean_slope=2 * r1 * side.loose,  # E[f']
+        cov_with_t=side.third,  # Cov(f, T) = E[(T − R₁)³]
+        cov_with_t2=side.fourth - variance**2 + 2 * r1 * side.third,
+        above_ceiling=r1**2,  # T = 0 for v > v*
+        jump_at_ceiling=v_star * (2 * r1 - v_star),
     )
 
 
@@ -351,10 +386,10 @@ def _weight_of_tight(side: PatternSide) -> _Expectation:
     return _Expectation(
         value=side.tight,
         mean_slope=side.density_at_zero,  # of the jump by 1 at v = 0
-        cov_t=side.mean * side.loose,
-        cov_t2=side.second * side.loose,
-        above=0.0,
-        jump=-1.0,
+        cov_with_t=side.mean * side.loose,
+        cov_with_t2=side.second * side.loose,
+        above_ceiling=0.0,
+        jump_at_ceiling=-1.0,
     )
 
 
@@ -364,14 +399,14 @@ def _weight_of_wrong(side: PatternSide) -> _Expectation:
     T, what is corrected, is v on 0 < v < v* and 0 elsewhere. T = 0 where f = 1, so that
     Cov(f, T^k) = −εR_k with R_k = E[T^k]: R₁ is `side.mean`, R₂ is `side.second`.
     """
-    wrong = np.asarray(side.wrong)  # ε, (nodes,)
+    error_weight = np.asarray(side.wrong)  # ε, (nodes,)
     return _Expectation(
-        value=wrong,
-        mean_slope=np.zeros_like(wrong),  # f is flat on both sides of v*
-        cov_t=-wrong * side.mean,
-        cov_t2=-wrong * side.second,
-        above=1.0,  # f for v > v*
-        jump=1.0,  # … and its step at v*, from 0
+        value=error_weight,
+        mean_slope=np.zeros_like(error_weight),  # f is flat on both sides of v*
+        cov_with_t=-error_weight * side.mean,
+        cov_with_t2=-error_weight * side.second,
+        above_ceiling=1.0,  # f for v > v*
+        jump_at_ceiling=1.0,  # … and its step at v*, from 0
     )
 
 
@@ -395,19 +430,25 @@ def _ceiling_term(side: PatternSide, mu: Array, s2: float) -> _Derivatives:
 
         ln(v*e*) = ln v* − v*²/2χ + ln N(v*; μ, s²) − ln A,
 
-    where, ε being the weight of v > v* and R_k the moments of what is corrected (R₁ is `side.mean`,
-    R₂ is `side.second`),
+    where, ε being the weight of v > v* (`side.wrong`) and R_k the moments of what is corrected (R₁
+    is `side.mean`, R₂ is `side.second`),
 
         ∂ ln A/∂ln χ = (R₂ + v*²ε)/2χ,    ∂ ln A/∂μ = −R₁/χ,    ∂ ln A/∂ln v* = −v*²ε/χ.
+
+    Together with the derivatives of −v*²/2χ this gives
+
+        by ln χ:   [v*²(1 − ε) − R₂]/2χ,
+        by μ:      (v* − μ)/s² + R₁/χ,
+        by ln v*:  1 − v* [(v*/χ)(1 − ε) + (v* − μ)/s²].
     """
     chi = side.chi
     v_star = side.ceiling
-    right = 1 - side.wrong  # 1 − ε
-    term = v_star * np.asarray(side.density_at_ceiling)  # v*e*
+    no_error = 1 - side.wrong  # 1 − ε
+    ceiling_density = v_star * np.asarray(side.density_at_ceiling)  # v*e*
     normal_slope = (v_star - mu) / s2  # ∂ ln N(v*; μ, s²)/∂μ, the opposite of that by v*
     return _Derivatives(
-        value=term,
-        by_log_chi=term * (v_star**2 * right - side.second) / (2 * chi),
-        by_mu=term * (normal_slope + side.mean / chi),
-        by_log_ceiling=term * (1 - v_star * (v_star / chi * right + normal_slope)),
+        value=ceiling_density,
+        by_log_chi=ceiling_density * (v_star**2 * no_error - side.second) / (2 * chi),
+        by_mu=ceiling_density * (normal_slope + side.mean / chi),
+        by_log_ceiling=ceiling_density * (1 - v_star * (v_star / chi * no_error + normal_slope)),
     )

@@ -173,7 +173,7 @@ class _UnitLaw(NamedTuple):
     loose: Array  # 1 − p₊, the mass at 0
     density_at_zero: Array  # n(0)
     density_at_top: Array | float  # n(top), 0 without errors
-    top: float  # v*/σ'; without errors any finite number
+    top: float  # v*/σ', always finite: without errors, where n(top) = 0, any number will do
 
 
 class _Moments(NamedTuple):
@@ -190,14 +190,15 @@ def _moments(law: _UnitLaw) -> _Moments:
 
     X has the mass 1 − p₊ (`law.loose`) at 0 and, on 0 < x < top, a density n(x) ∝ e^{−(x − t)²/2}
     of weight p₊ (`law.tight`); n(0) and n(top) are `law.density_at_zero` and `law.density_at_top`.
+    `law.top` is finite, also where the density has no end and n(top) is 0.
 
-    The mass at 0 has the part (−a)^k (1 − p₊) in m_k. The density's part, D_k = ∫(x − a)^k n dx
-    (`d_1` to `d_4`), follows by parts from n' = −(x − t) n: D₀ = p₊ and
+    The density's part of m_k, D_k = ∫(x − a)^k n dx, follows by parts from n' = −(x − t) n: D₀ = p₊
+    and
 
-        D_k = (t − a) D_{k−1} + (k − 1) D_{k−2} + (−a)^{k−1} n(0) − (top − a)^{k−1} n(top).
+        D_k = (t − a) D_{k−1} + (k − 1) D_{k−2} + (0 − a)^{k−1} n(0) − (top − a)^{k−1} n(top).
 
-    Little cancels if a is where X mostly lies: at t where that is positive and most of the mass is
-    tight, else at 0.
+    The mass at 0 adds its own part: m_k = D_k + (0 − a)^k (1 − p₊). Little cancels if a is where X
+    mostly lies: at t where that is positive and most of the mass is tight, else at 0.
     """
     t = law.t
     tight = law.tight
@@ -209,20 +210,24 @@ def _moments(law: _UnitLaw) -> _Moments:
     a = np.where(mostly_around_t, t, 0.0)
     t_from_a = t - a
     top_from_a = law.top - a
+    zero_1 = -a  # zero_k = (0 − a)^k
+    zero_2 = a**2
+    zero_3 = -(a**3)
+    zero_4 = a**4
 
-    # Parts of the density.
+    # D_k, the parts of the density.
     d_1 = t_from_a * tight + (n_0 - n_top)
-    d_2 = t_from_a * d_1 + tight - a * n_0 - top_from_a * n_top
-    d_3 = t_from_a * d_2 + 2 * d_1 + a**2 * n_0 - top_from_a**2 * n_top
-    d_4 = t_from_a * d_3 + 3 * d_2 - a**3 * n_0 - top_from_a**3 * n_top
+    d_2 = t_from_a * d_1 + tight + zero_1 * n_0 - top_from_a * n_top
+    d_3 = t_from_a * d_2 + 2 * d_1 + zero_2 * n_0 - top_from_a**2 * n_top
+    d_4 = t_from_a * d_3 + 3 * d_2 + zero_3 * n_0 - top_from_a**3 * n_top
 
-    # With the part of the mass at 0: moments about a.
-    m_1 = d_1 - a * loose
-    m_2 = d_2 + a**2 * loose
-    m_3 = d_3 - a**3 * loose
-    m_4 = d_4 + a**4 * loose
+    # m_k, the moments about a, with the parts of the mass at 0.
+    m_1 = d_1 + zero_1 * loose
+    m_2 = d_2 + zero_2 * loose
+    m_3 = d_3 + zero_3 * loose
+    m_4 = d_4 + zero_4 * loose
 
-    # From moments about a to central ones; the mean is D₁ at a = 0.
+    # The mean is D₁ at a = 0; the central moments follow from those about a.
     return _Moments(
         mean=t * tight + (n_0 - n_top),
         variance=m_2 - m_1**2,

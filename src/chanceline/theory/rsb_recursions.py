@@ -162,7 +162,7 @@ def support_recursion(  # noqa: PLR0913
         grids.append(grid)
 
     top = support_side(grids[-1].nodes, E - d, d, K)
-    recursion = recurse(grids, top=top.log_one_plus, top_slope=top.slope, variances=G, breaks=x)
+    recursion = recurse(grids, top=top.log_partition, top_slope=top.slope, variances=G, breaks=x)
     return top, recursion
 
 

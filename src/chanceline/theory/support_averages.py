@@ -66,34 +66,37 @@ def resolved_support_side(
 def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianRule:
     """The rule for ∫Dz that resolves the support side, a function of the mean field u = √F₀ z.
 
-    A variable is chosen with the odds e^{−K}B(u); V is the variance of its field around u, and
-    E = V + d. Around u = 0 the support side changes on the scale √d, that of B = √(E/d) e^{u²/2d}.
-    With given signs (`signed`) the weight switches on there, as Φ(u√(E/(V d))) in B: on the scale
-    √(V d/E).
-
-    A variable is as likely chosen as rejected where ln B = K, that is at u²/2d = `switch` =
-    K − ½ ln(E/d). The probability p(u) that it is chosen has poles where 1 + e^{−K}B = 0, at
-    u²/2d = switch ± iπ. For a large switch this is u = position·(1 ± iπ/2switch) with
-    position = √(2d·switch): at the distance position·π/2switch from the real axis.
+    A variable is chosen with the odds e^{−K}B(u), B = √(E/d) e^{u²/2d}; V is the variance of its
+    field around u, d = E − V, and K the price of choosing it. Two features need resolving: what
+    changes around u = 0, and, if a high price puts it far out, the switch from rejected to chosen.
     """
-    F0, V, d, K = order
+    F0 = order.F0
+    V = order.V
+    d = order.d
     if F0 == 0:
         return rule_for(1.0, step / 2)  # u = 0 for all z
-    E = V + d
+
+    # Around u = 0 the scale is √d, that of e^{u²/2d}. With given signs the weight switches on
+    # there, by the factor Φ(u√(E/(V d))) in B: on the scale √(V d/E).
     square_scale = d
     if signed:
-        square_scale = d * (V / E)
-    edge = np.sqrt(square_scale / F0)  # of what changes around u = 0; in units of z, as all below
+        square_scale = d * (V / (V + d))
+    centre_width = np.sqrt(square_scale / F0)  # in units of z, as all below
 
-    switch = K - 0.5 * np.log1p(V / d)  # E/d = 1 + V/d
+    # A variable is as likely chosen as rejected where ln B = K, at u²/2d = switch.
+    switch = order.K - 0.5 * np.log1p(V / d)  # K − ½ ln(E/d)
     if switch < _SHARP_SWITCH:
-        # The poles are far enough from the real axis for a rule of half the step.
-        return rule_for(edge, step / 2)
-    position = np.sqrt(2 * d * switch / F0)
-    pole_distance = position * np.pi / (2 * switch)
+        # The poles of the switch are far enough from the real axis for a rule of half the step.
+        return rule_for(centre_width, step / 2)
+
+    # The probability of choosing has poles where 1 + e^{−K}B = 0, at u²/2d = switch ± iπ. For a
+    # large switch √(switch ± iπ) ≈ √switch (1 ± iπ/2switch): the poles are beside the position
+    # u = √(2d·switch), at π/2switch of it from the real axis.
+    switch_position = np.sqrt(2 * d * switch / F0)
+    pole_distance = switch_position * np.pi / (2 * switch)
     return focused_rule(
-        centres=(-position, 0.0, position),
-        sizes=(pole_distance, edge, pole_distance),
+        centres=(-switch_position, 0.0, switch_position),
+        sizes=(pole_distance, centre_width, pole_distance),
         step=step,
     )
 
@@ -103,23 +106,22 @@ def support_means(
 ) -> SupportMeans:
     """The averages over the variables at E = V + d = 1, with their derivatives.
 
-    With v = ln(V/d), E = 1 means V = 1/(1 + e^{−v}) and d = 1/(1 + e^v).
+    Each variable has a mean field u = √F₀ z. There p is the probability that it is chosen, w its
+    weight then, and ⟨·⟩ the mean over w. With the odds e^{−K}B of choosing, f = ln(1 + e^{−K}B) has
+    the derivatives f' = p⟨w⟩ and f'' by u. The functions averaged are products of p and moments of
+    w, and these have the derivatives
 
-    Each variable has a mean field u = √F₀ z. There p (`p`) is the probability that it is chosen, w
-    its weight then, ⟨·⟩ the mean over w; f = ln(1 + e^{−K}B) has f' = p⟨w⟩ (`slope`). The functions
-    averaged are products of p and moments of w. Their derivatives by the log odds, that is by −K,
-    and by u follow from
+        by the log odds, −K:  ∂p/∂(−K) = p(1 − p), while moments of w do not depend on K,
+        by u:                 ∂p/∂u = p(1 − p)⟨w⟩,  ∂⟨w²⟩/∂u = 2⟨w⟩(1 + Var w) + third,
 
-        ∂p/∂(−K) = p(1 − p),    ∂p/∂u = p(1 − p)⟨w⟩,    ∂⟨w²⟩/∂u = 2⟨w⟩(1 + Var w) + third,
-
-    the last one at E = 1, with the third central moment of w. Moments of w do not depend on K.
+    the last one at E = 1, with the third central moment of w.
 
     Parameters
     ----------
     F0
         Variance F₀ of the mean field.
     log_V_over_d
-        v = ln(V/d), V the variance of the field around u.
+        v = ln(V/d), V the variance of the field around u and d = 1 − V.
     K
         Price of a chosen variable.
     step
@@ -127,45 +129,46 @@ def support_means(
     signed
         Whether the sign of each weight is given.
     """
-    V = float(expit(log_V_over_d))
-    d = float(expit(-log_V_over_d))
+    V = float(expit(log_V_over_d))  # 1/(1 + e^{−v})
+    d = float(expit(-log_V_over_d))  # 1/(1 + e^v) = 1 − V
     order = SupportOrder(F0, V, d, K)
     side, rule = resolved_support_side(order, step, signed)
     averages = _Averages(order=order, rule=rule, slope=side.slope)
 
-    # The factors of the functions and their slopes, (nodes,).
+    # Factors of the functions and their derivatives at the nodes, (nodes,).
     p = side.chosen
-    p_by_odds = side.chosen * side.rejected  # ∂p/∂(−K) = p(1 − p)
-    w = side.mean  # ⟨w⟩
-    nonzero = side.nonzero  # P(w ≠ 0)
-    slope = side.slope  # f' = p⟨w⟩
-    curvature = side.curvature  # f''
-    square = w**2 + side.variance  # ⟨w²⟩
-    square_slope = 2 * w * (1 + side.variance) + side.third  # ∂⟨w²⟩/∂u
+    p_by_odds = side.chosen * side.rejected  # ∂p/∂(−K)
+    mean_w = side.mean  # ⟨w⟩
+    p_by_u = p_by_odds * mean_w  # ∂p/∂u
+    mean_w2 = mean_w**2 + side.variance  # ⟨w²⟩
+    mean_w2_by_u = 2 * mean_w * (1 + side.variance) + side.third  # ∂⟨w²⟩/∂u
+    p_nonzero = side.nonzero  # P(w ≠ 0)
+    f_slope = side.slope  # f' = p⟨w⟩
+    f_curvature = side.curvature  # f''
 
-    curvature_square = averages.mean(curvature**2)
+    mean_f_curvature_square = averages.mean(f_curvature**2)
     return SupportMeans(
-        chosen=averages.with_derivatives(value=p, by_log_odds=p_by_odds, by_u=p_by_odds * w),
+        chosen=averages.with_derivatives(value=p, by_log_odds=p_by_odds, by_u=p_by_u),
         rejected=averages.mean(side.rejected),
         nonzero=averages.with_derivatives(
-            value=p * nonzero,
-            by_log_odds=p_by_odds * nonzero,
-            by_u=p_by_odds * w * nonzero + p * side.nonzero_slope,
+            value=p * p_nonzero,
+            by_log_odds=p_by_odds * p_nonzero,
+            by_u=p_by_u * p_nonzero + p * side.nonzero_slope,
         ),
         norm=averages.with_derivatives(
-            value=p * square,
-            by_log_odds=p_by_odds * square,
-            by_u=p_by_odds * w * square + p * square_slope,
+            value=p * mean_w2,
+            by_log_odds=p_by_odds * mean_w2,
+            by_u=p_by_u * mean_w2 + p * mean_w2_by_u,
         ),
-        # A product, f'·f': its slope product is the mean of f''·f''.
+        # A product of two expectations, f'·f': its derivative by V loses the mean of f''·f''.
         overlap=averages.with_derivatives(
-            value=slope**2,
-            by_log_odds=2 * slope * p_by_odds * w,
-            by_u=2 * slope * curvature,
-            slope_product=curvature_square,
+            value=f_slope**2,
+            by_log_odds=2 * f_slope * p_by_odds * mean_w,
+            by_u=2 * f_slope * f_curvature,
+            slope_product=mean_f_curvature_square,
         ),
-        log_one_plus=averages.mean(side.log_one_plus),
-        curvature_square=curvature_square,
+        log_one_plus=averages.mean(side.log_partition),
+        curvature_square=mean_f_curvature_square,
     )
 
 

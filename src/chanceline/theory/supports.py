@@ -34,7 +34,7 @@ class SupportSide:
     Arrays have the shape of u.
     """
 
-    log_one_plus: Array  # f
+    log_partition: Array  # f
     chosen: Array  # p
     rejected: Array  # 1 − p
     mean: Array  # of w
@@ -64,19 +64,23 @@ class SupportSide:
 
 
 def support_side(u: Array, V: float, d: float, K: float, signed: bool = False) -> SupportSide:
-    """Whether a variable of mean field u is chosen, and the law of its weight; E = V + d.
+    """Whether a variable of mean field u is chosen, and the law of its weight.
 
-    The field on a variable is h ~ N(u, V), and its weight is w = h/E if it is chosen. Then it
-    contributes B = ∫ N(h; u, V) e^{h²/2E} dh = √(E/d) e^{u²/2d}, at the price e^{−K}; if it is not
-    it contributes 1. The odds that it is chosen are therefore e^{−K}B(u). Tilted by e^{h²/2E}, w
-    has the mean u/d and the variance V/(E d).
+    The field on a variable is h ~ N(u, V), and its weight is w = h/E if it is chosen, E = V + d.
+    Then it contributes B = ∫ N(h; u, V) e^{h²/2E} dh = √(E/d) e^{u²/2d}, at the price e^{−K}; if it
+    is not it contributes 1. The odds that it is chosen are therefore e^{−K}B(u). Tilted by
+    e^{h²/2E}, w has the mean u/d and the variance V/(E d).
 
     Parameters
     ----------
     u : array of any shape
         Means u of the field h.
-    V, d, K
-        Variance V of the field around u, d = E − V > 0, and the price K of a variable.
+    V
+        Variance of the field around u.
+    d
+        E − V > 0: how much stiffer the weights are than the field varies.
+    K
+        Price of a chosen variable, in logarithms.
     signed
         Whether the sign of the weight is given: then w = h₊/E, and it may be 0.
     """
@@ -85,7 +89,7 @@ def support_side(u: Array, V: float, d: float, K: float, signed: bool = False) -
     E = V + d
     log_odds = 0.5 * np.log(E / d) + u**2 / (2 * d) - K  # ln(e^{−K}B)
     return SupportSide(
-        log_one_plus=np.logaddexp(0.0, log_odds),  # ln(1 + e^{−K}B)
+        log_partition=np.logaddexp(0.0, log_odds),  # ln(1 + e^{−K}B)
         chosen=expit(log_odds),
         rejected=expit(-log_odds),
         mean=u / d,
@@ -97,34 +101,34 @@ def support_side(u: Array, V: float, d: float, K: float, signed: bool = False) -
 def _support_side_given_signs(u: Array, V: float, d: float, K: float) -> SupportSide:
     """`support_side` for weights w = h₊/E ≥ 0, E = V + d, with the same arguments.
 
-    u are the means and V is the variance of the field h on a variable; K is the price of choosing
-    it, so that e^{−K}B are the odds of this. B = ∫ N(h; u, V) e^{h₊²/2E} dh is an integral that the
-    patterns have, too, and `law` is their result.
+    The field on a variable is h ~ N(u, V), and choosing the variable has the price K: the odds are
+    e^{−K}B with B = ∫ N(h; u, V) e^{h₊²/2E} dh. The patterns have the same integral: in
+    `pattern_side` a violation v ~ N(μ, s²) is tilted by e^{−v₊²/2χ}, which is e^{h₊²/2E} at χ = −E.
+    Its closed form holds for this negative χ, too, as the Gaussian factor still decays faster than
+    the tilt grows: V < E, that is χ < −s². So the law of v₊ is that of h₊:
 
-    The field h ~ N(u, V) is tilted by e^{h²/2E} for h > 0 and by 1 below. In `pattern_side` a
-    violation v ~ N(μ, s²) is tilted by e^{−v²/2χ} for v > 0 and by 1 below. Its law is that of h:
+        in `law`                 there                      here
+        ---                      μ, s², χ                   u, V, −E
+        `log_a`                  ln A                       ln B
+        `mean`, `variance` …     moments of v₊              moments of h₊ = E w
+        `tight`, `loose`         p₊, 1 − p₊                 P(w ≠ 0), P(w = 0)
+        `density_at_zero`        e₀, density at v = 0⁺      density at h = 0⁺
 
-        there    μ    s²    χ     T = v₊      A    p₊          density at v = 0⁺, e₀
-        here     u    V     −E    h₊ = E w    B    P(w ≠ 0)    density at h = 0⁺
-
-    In `law` A, p₊, 1 − p₊ and e₀ are `log_a` (ln A), `tight`, `loose` and `density_at_zero`.
-
-    Moments of w are those of T over powers of E. The slope of P(w ≠ 0) is that of p₊ there,
-    ∂p₊/∂μ = e₀ − ⟨T⟩(1 − p₊)/χ, here e₀ + ⟨w⟩(1 − p₊).
+    The slope of P(w ≠ 0) by u is that of p₊ by μ there, e₀ − ⟨v₊⟩(1 − p₊)/χ: here, with
+    −⟨h₊⟩/χ = ⟨w⟩, e₀ + ⟨w⟩(1 − p₊).
     """
     E = V + d
-    # The law of h₊, in units of the field.
     law = pattern_side(mu=u, s2=V, chi=-E)
     log_odds = law.log_a - K  # ln(e^{−K}B)
-    mean = law.mean / E  # ⟨w⟩
+    mean_weight = law.mean / E  # ⟨w⟩
     return SupportSide(
-        log_one_plus=np.logaddexp(0.0, log_odds),
+        log_partition=np.logaddexp(0.0, log_odds),
         chosen=expit(log_odds),
         rejected=expit(-log_odds),
-        mean=mean,
+        mean=mean_weight,
         variance=law.variance / E**2,
         E=E,
         nonzero=law.tight,
         third=law.third / E**3,
-        nonzero_slope=law.density_at_zero + mean * law.loose,
+        nonzero_slope=law.density_at_zero + mean_weight * law.loose,
     )
