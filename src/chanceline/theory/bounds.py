@@ -36,11 +36,6 @@ def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
 
     For the plain ensemble all have simple formulas. Else α_CG is ρ times the load of all variables,
     and α_VC is None with a margin or with given signs, where no load lets every choice separate.
-
-    With given signs the union bound of the plain ensemble is lower by exactly ρ. Of M columns, the
-    P rows and the M unit vectors are P + M points in general position in M dimensions, and for
-    symmetric inputs all their 2^{P+M} sign patterns are as likely: weights ≥ 0 that separate exist
-    with Cover's probability for P + M points (Wendel 1962), 2^{1−P−M} Σ_{k<M} C(P + M − 1, k).
     """
     if ensemble.plain:
         return Bounds(

@@ -150,9 +150,9 @@ class Ensemble:
             classes.append(OffsetClass(share, sign, offset))
         return classes
 
-    def label(self, at: str) -> str:
-        """`at`, followed by whatever differs from the paper's ensemble."""
-        parts = [at]
+    def label(self, prefix: str) -> str:
+        """`prefix`, followed by whatever differs from the paper's ensemble."""
+        parts = [prefix]
         if self.balance != 0.5:
             parts.append(f"balance {self.balance:g}")
         if self.margin != 0.0:

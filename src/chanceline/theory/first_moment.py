@@ -30,8 +30,8 @@ from chanceline.theory.newton import Newton, OutsideDomain, Solved
 from chanceline.theory.patterns import PatternSide, pattern_side
 from chanceline.theory.quadrature import Array
 
-# From no errors to those wanted the rate grows by such factors, or goes there at once (None); the
-# next is tried where one fails.
+# From no errors to those wanted the rate grows by such factors; None goes there at once. Where one
+# fails the next is tried.
 _RATE_FACTORS = (None, 4.0, 1.5, 1.15, 1.04, 1.01)
 # Error rates below this share of H₂(ρ) change little, and the point without errors starts them.
 _SMALL_RATE = 1e-3
@@ -74,6 +74,11 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
 
     An upper bound on the capacity, by Markov. Infinite where so many errors are allowed that their
     choice alone outnumbers all labellings.
+
+    With given signs the load of the plain ensemble is lower by exactly ρ. Of M columns, the P rows
+    and the M unit vectors are P + M points in general position in M dimensions, and for symmetric
+    inputs all their 2^{P+M} sign patterns are as likely: weights ≥ 0 that separate exist with
+    Cover's probability for P + M points (Wendel 1962), 2^{1−P−M} Σ_{k<M} C(P + M − 1, k).
     """
     if _never_vanishes(ensemble):
         return np.inf
@@ -92,7 +97,10 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     at_alpha = _Line(
         f"the first moment at alpha = {alpha:.10g}", lambda ratio: (alpha / ratio, alpha)
     )
-    return _solve_first_moment(at_alpha, ensemble, _density_nearby(alpha, ensemble)).rho
+    # The load of the first moment may have a maximum inside 0 < ρ < 1, and then two densities share
+    # it. The start lies on the rising side, for the smaller one.
+    start = _density_nearby(alpha, ensemble)
+    return _solve_first_moment(at_alpha, ensemble, start).rho
 
 
 def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
@@ -100,13 +108,10 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
 
     The ℓ₀-Gardner load of the plain ensemble rises with the density, up to 2 when all variables are
     used. Its values are scaled so that they rise to the load of all variables of this ensemble.
-
-    For the plain ensemble the union bound has its maximum inside 0 < ρ < 1; the density returned
-    lies on its rising side.
     """
     load_of_all_without_errors = gardner(replace(ensemble, error_rate=0.0)).load
     scale = load_of_all_without_errors / _PLAIN_LOAD_OF_ALL
-    plain_load = min(alpha / scale, _PLAIN_LOAD_OF_ALL)
+    plain_load = alpha / scale
     if plain_load >= _PLAIN_LOAD_OF_ALL:
         return 0.5  # no density has this load: start in the middle
 
@@ -130,13 +135,14 @@ def _solve_first_moment(line: _Line, ensemble: Ensemble, rho: float) -> Counted:
     small_rate = _SMALL_RATE * binary_entropy(rho)
 
     def raise_rate_by(factor: float | None) -> Solved[Counted]:
+        """The zero at the wanted error rate, which grows by this factor a step; None: in one."""
         rates = _rising_rates(ensemble.error_rate, small_rate, factor)
         return _along_rates(line, ensemble, without_errors, rates)
 
     with_errors = first_success(raise_rate_by, _RATE_FACTORS)
     if not ensemble.free_threshold:
         return with_errors.state
-    return _larger_moment(line, ensemble, with_errors)
+    return _zero_of_larger_load(line, ensemble, with_errors)
 
 
 def _stationary(line: _Line, ensemble: Ensemble, start: Array) -> Solved[Counted]:
@@ -169,8 +175,7 @@ def _along_rates(
     The first is started from the point without errors, with the price y of an error that gives its
     rate there.
     """
-    faultless = replace(ensemble, error_rate=0.0)
-    y = _price_of_rate(without_errors.unknowns, rates[0], faultless)
+    y = _price_of_rate(without_errors.unknowns, rates[0], ensemble)
     point = np.append(without_errors.unknowns, y)
     for rate in rates:
         solved = _stationary(line, replace(ensemble, error_rate=rate), point)
@@ -178,21 +183,20 @@ def _along_rates(
     return solved
 
 
-def _larger_moment(line: _Line, ensemble: Ensemble, first: Solved[Counted]) -> Counted:
-    """The zero with the larger load α/ρ: the one known, or a second one, which may not exist.
+def _zero_of_larger_load(line: _Line, ensemble: Ensemble, first: Solved[Counted]) -> Counted:
+    """Of two zeros of the exponent the one with the larger α/ρ, which is the bound.
 
-    With many errors a second threshold b can be stationary, one that gives the rarer class up; it
-    is sought from the best threshold with all variables. The larger moment is the bound. Points are
-    (ln x, b, y): x = χ/ρ is the response, y the price of an error.
+    `first` is one of them. With many errors a second threshold b can be stationary, one that gives
+    the rarer class up; it is sought from the best threshold with all variables, and may not exist.
+    Points are (ln x, b, y): x = χ/ρ is the response, y the price of an error.
     """
-    faultless = replace(ensemble, error_rate=0.0)
     log_x = first.unknowns[0]
-    start = np.array([log_x, gardner(ensemble).threshold])
-    y = _price_of_rate(start, ensemble.error_rate, faultless)
+    log_x_and_b = np.array([log_x, gardner(ensemble).threshold])
+    y = _price_of_rate(log_x_and_b, ensemble.error_rate, ensemble)
     try:
-        second = _stationary(line, ensemble, np.append(start, y))
+        second = _stationary(line, ensemble, start=np.append(log_x_and_b, y))
     except ConvergenceError:
-        return first.state
+        return first.state  # there is no second one
     return max(first.state, second.state, key=lambda state: state.alpha / state.rho)
 
 
@@ -268,9 +272,9 @@ def _never_vanishes(ensemble: Ensemble) -> bool:
     shares, signs = np.array(ensemble.classes).T
     thresholds = _THRESHOLD_GRID[:, None]
     p_right = ndtr(-ensemble.margin - signs * thresholds)  # Φ(−τ_c), (thresholds, classes)
-    y = _Y_GRID[:, None, None]
-    log_weights = np.log(p_right + np.exp(-y))  # (y, thresholds, classes)
-    exponents = log_weights @ shares + y[:, :, 0] * ensemble.error_rate  # (y, thresholds)
+    error_weights = np.exp(-_Y_GRID)[:, None, None]  # e^{−y}
+    mean_log_weights = np.log(p_right + error_weights) @ shares  # Σ_c f_c ln[…], (y, thresholds)
+    exponents = mean_log_weights + _Y_GRID[:, None] * ensemble.error_rate  # (y, thresholds)
     smallest_over_y = exponents.min(axis=0)  # (thresholds,)
     return bool(smallest_over_y.max() >= 0)
 
@@ -286,33 +290,25 @@ def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Co
 
         H₂(ρ) + ρ ln γ(x) + α{Σ_c f_c ln W_c + yε},
 
-    where γ is the weight of a chosen variable: √(1 + 1/x) with free signs, ½ + ½√(1 + 1/x) with
-    given ones. It is stationary in x, and that gives the ratio of load and density:
+    where γ is the weight of a chosen variable. It is stationary in x, b and y:
 
-        α/ρ = −(∂ ln γ/∂x) / Σ_c f_c ∂ ln W_c/∂x,    ∂ ln W_c/∂x = (A_c/W_c) R₂/2x²;
+        x:  α/ρ = −2x² ∂ ln γ/∂x / Σ_c f_c (A_c/W_c) R₂,  as 2x² ∂ ln W_c/∂x = (A_c/W_c) R₂,
+        b:  Σ_c σ_c f_c (A_c/W_c) R₁ = 0,
+        y:  Σ_c f_c e^{−y}/W_c = ε.
 
-    numerator and denominator are multiplied by 2x². The line holds ρ or α, and gives both.
-
-    The residual has the exponent over H₂(ρ), then, for a free threshold, Σ_c σ_c f_c (A_c/W_c) R₁
-    (stationary in b), then, with errors, the relative error of Σ_c f_c e^{−y}/W_c = ε (stationary
-    in y).
+    The first gives α/ρ, and the line, which holds ρ or α, turns it into both. The residual has the
+    exponent over H₂(ρ), then, for a free threshold, the second, then, with errors, the relative
+    error of the third.
     """
     x = float(np.exp(point[0]))
     error_rate = ensemble.error_rate
-    y = float(point[-1]) if error_rate else np.inf
+    y = float(point[-1]) if error_rate else np.inf  # without errors they weigh e^{−y} = 0
     shares, signs, side = _classes_at(point, ensemble)
     log_weight = np.logaddexp(side.log_a, -y)  # ln W_c, (classes,)
     p_right = np.exp(side.log_a - log_weight)  # A_c/W_c, the probability of no error
 
-    # γ, and `gamma_slope` = −2x² ∂ ln γ/∂x; ∂√(1 + 1/x)/∂x = −1/(2x²√(1 + 1/x)).
-    root = np.sqrt(1 + 1 / x)
-    if ensemble.signed:
-        gamma = 0.5 + 0.5 * root
-        gamma_slope = 0.5 / (root * gamma)
-    else:
-        gamma = root
-        gamma_slope = 1 / (root * gamma)
-    alpha_over_rho = gamma_slope / float(shares @ (p_right * side.second))
+    variable = _chosen_variable(x, ensemble.signed)
+    alpha_over_rho = variable.scaled_slope / float(shares @ (p_right * side.second))
     rho, alpha = line.rho_and_alpha(alpha_over_rho)
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
@@ -320,7 +316,7 @@ def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Co
     exponent_per_pattern = float(shares @ log_weight)
     if error_rate:
         exponent_per_pattern += y * error_rate
-    exponent = binary_entropy(rho) + rho * np.log(gamma) + alpha * exponent_per_pattern
+    exponent = binary_entropy(rho) + rho * variable.log_gamma + alpha * exponent_per_pattern
     residual = [exponent / binary_entropy(rho)]
     if ensemble.free_threshold:
         residual.append(float((shares * signs) @ (p_right * side.mean)))
@@ -328,3 +324,25 @@ def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Co
         wrong = float(shares @ np.exp(-y - log_weight))
         residual.append(wrong / error_rate - 1)
     return Counted(alpha=alpha, rho=rho, residual=np.array(residual))
+
+
+class _ChosenVariable(NamedTuple):
+    """The weight γ of a chosen variable at the response x."""
+
+    log_gamma: float  # ln γ
+    scaled_slope: float  # −2x² ∂ ln γ/∂x
+
+
+def _chosen_variable(x: float, signed: bool) -> _ChosenVariable:
+    """The weight γ of a chosen variable: γ = r with free signs, ½ + ½r with given ones.
+
+    Here r = √(1 + 1/x). As ∂r/∂x = −1/(2x²r), the slope is −2x² ∂ ln γ/∂x = (∂γ/∂r)/(rγ).
+    """
+    r = np.sqrt(1 + 1 / x)
+    if signed:
+        gamma = 0.5 + 0.5 * r
+        gamma_by_r = 0.5
+    else:
+        gamma = r
+        gamma_by_r = 1.0
+    return _ChosenVariable(log_gamma=np.log(gamma), scaled_slope=gamma_by_r / (r * gamma))

@@ -66,7 +66,8 @@ def gardner(ensemble: Ensemble) -> Gardner:
     threshold = 0.0  # by symmetry, for equal classes
     if ensemble.free_threshold:
         threshold = _best_threshold(ensemble)
-    inverse_load = _threshold_moments(ensemble, threshold).second  # 1/α_c of free signs
+    # The second moment of the violations is the sum above: 1/α_c of free signs.
+    inverse_load = _threshold_moments(ensemble, threshold).second
     return Gardner(
         load=ensemble.saturation_density / inverse_load,
         threshold=threshold,
@@ -110,7 +111,9 @@ def _best_threshold(ensemble: Ensemble) -> float:
     grid = [float(threshold) for threshold in np.linspace(-reach, reach, n_intervals + 1)]
     slopes = [slope(threshold) for threshold in grid]
 
-    # 1/α_c has a minimum where its slope goes from below zero to above.
+    # 1/α_c has a minimum where its slope goes from below zero to above. There is one: at either end
+    # of the grid only the class that the threshold hurts has violations, so that the slope is
+    # negative at the lower end and positive at the upper one.
     minima = []
     for i in range(n_intervals):
         if slopes[i] < 0 <= slopes[i + 1]:
@@ -143,7 +146,7 @@ def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoment
         first_of_class, second_of_class = _partial_moments(tau, ceiling)
         first_by_sign += share * sign * first_of_class
         second += share * second_of_class
-    return _ThresholdMoments(first_by_sign, second)
+    return _ThresholdMoments(first_by_sign=first_by_sign, second=second)
 
 
 def _partial_moments(tau: float, ceiling: float) -> tuple[float, float]:
@@ -190,5 +193,7 @@ def _ceiling(ensemble: Ensemble, threshold: float) -> float:
 
     if excess(0.0) <= 0:
         return 0.0
-    largest = 2 * LARGEST_THRESHOLD + ensemble.margin
-    return float(brentq(excess, 0.0, largest, xtol=1e-15, rtol=1e-14))
+    # No τ_c is above LARGEST_THRESHOLD + margin. From there it is so far to this end that no
+    # violation is above it: the excess is −ε there.
+    upper_end = 2 * LARGEST_THRESHOLD + ensemble.margin
+    return float(brentq(excess, 0.0, upper_end, xtol=1e-15, rtol=1e-14))

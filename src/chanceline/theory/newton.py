@@ -105,7 +105,7 @@ class Newton:
             direction = problem.newton_direction(unknowns, state)
             if direction is None:
                 break
-            largest_residual = float(np.abs(residual(state)).max())
+            largest_residual = problem.largest_residual(state)
             solved = Solved(
                 unknowns=unknowns,
                 state=state,
@@ -117,15 +117,15 @@ class Newton:
             if is_small and direction.length <= self.step_tolerance:
                 return solved
             better = self._shortened_step(problem, direction, unknowns, largest_residual)
+            if better is None and is_small:
+                # Rounding is all that is left, and the equations are ill-conditioned.
+                return solved
             if better is None:
-                if is_small:
-                    # Rounding is all that is left, and the equations are ill-conditioned.
-                    return solved
                 break
             unknowns, state = better
 
         raise ConvergenceError(
-            f"{name}: Newton stopped with residual {np.abs(residual(state)).max():.2e} at "
+            f"{name}: Newton stopped with residual {problem.largest_residual(state):.2e} at "
             f"{np.array2string(unknowns, precision=6)}; try a start nearer to the solution or a "
             "smaller continuation step"
         )
@@ -147,7 +147,7 @@ class Newton:
         while fraction > _SMALLEST_FRACTION:
             trial_point = unknowns + fraction * direction.step
             try:
-                trial = problem.equations(trial_point)
+                trial_state = problem.equations(trial_point)
             except OutsideDomain:
                 fraction /= 2
                 continue
@@ -155,16 +155,16 @@ class Newton:
             # shorter, whatever the scales of the equations (Deuflhard, Newton Methods for Nonlinear
             # Problems, 2004, section 3.3). Where rounding blurs that test a smaller residual will
             # do.
-            errors = problem.residual(trial)
-            next_length = np.abs(np.linalg.solve(direction.jacobian, errors)).max()
-            next_residual = np.abs(errors).max()
+            trial_residual = problem.residual(trial_state)
+            next_length = np.abs(np.linalg.solve(direction.jacobian, trial_residual)).max()
+            next_largest_residual = np.abs(trial_residual).max()
             # A full step promises to remove the error, a fraction of it that part of the error; a
             # quarter of what is promised will do.
             enough = 1 - fraction / 4
             has_shorter_correction = next_length <= enough * direction.length
-            has_smaller_residual = next_residual <= enough * largest_residual
+            has_smaller_residual = next_largest_residual <= enough * largest_residual
             if has_shorter_correction or has_smaller_residual:
-                return trial_point, trial
+                return trial_point, trial_state
             fraction /= 2
         return None
 
@@ -185,6 +185,10 @@ class _Problem(Generic[State]):
     equations: Callable[[Array], State]
     residual: Callable[[Any], Array]
     jacobian: Callable[[State], Array] | None
+
+    def largest_residual(self, state: State) -> float:
+        """The largest absolute component of the residual."""
+        return float(np.abs(self.residual(state)).max())
 
     def newton_direction(self, unknowns: Array, state: State) -> _Direction | None:
         """The full Newton step from `unknowns`, (unknowns,), where the equations gave `state`.

@@ -33,7 +33,7 @@ POINTS_PER_GAUSSIAN = 2.0
 FIELD_REACH = 9.0
 # A uniform grid has at least this many points on either side of 0.
 _FEWEST_POINTS = 8
-# The step of a focused grid stays fine up to a third of the width of its bend.
+# The width of the bend of a focused grid is this many times its focus: tanh²(1/3) = 0.10.
 _WIDTHS_OF_FOCUS = 3
 # Rows of a transition that are taken together.
 _ROWS_PER_BLOCK = 24
@@ -59,10 +59,12 @@ def uniform_grid(reach: float, step: float) -> Grid:
 def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid:
     """Steps near `fine` for |u| up to `focus` and `coarse` far away, up to ±reach.
 
-    The nodes are u(τ) = coarse·τ − (coarse − fine) w tanh(τ/w) at integer τ, so that du/dτ rises
-    from `fine` at 0 to `coarse` for |τ| ≫ w. With |u| = focus near |τ| = focus/fine, a width w of
-    three times that keeps the step fine there. The map is analytic far beyond the unit step in τ,
-    so the rule keeps its exponential convergence.
+    The nodes are u(τ) = coarse·τ − (coarse − fine) w tanh(τ/w) at integer τ. The step between them,
+    du/dτ = fine + (coarse − fine) tanh²(τ/w), rises from `fine` at 0 to `coarse` for |τ| ≫ w.
+
+    |u| = focus lies at |τ| = focus/fine at most. With a width w of three times that, tanh²(τ/w) is
+    at most tanh²(1/3) = 0.10 there: the step has gone a tenth of the way from fine to coarse. The
+    map is analytic far beyond the unit step in τ, so the rule keeps its exponential convergence.
     """
     if coarse <= fine:
         return uniform_grid(reach, coarse)
@@ -229,21 +231,25 @@ def recurse(  # noqa: PLR0913
     centre
         Mean of P₀.
     """
-    # Down. The lists are built from the top, each lower level put before the others.
-    values = [top]
-    slopes = [top_slope]
-    transitions: list[Transition] = []
+    # Down, from the top: the lists begin with level k, and are turned round in the end.
+    values_from_top = [top]
+    slopes_from_top = [top_slope]
+    transitions_from_top: list[Transition] = []
     for i in range(len(breaks), 0, -1):
         x = breaks[i - 1]
         variance = float(variances[i] - variances[i - 1])
         # ln of du' over the norm of the Gaussian, at the nodes u'.
         log_measure = np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))
-        log_total, transition = _transition(
-            grids[i - 1].nodes, grids[i].nodes, variance, exponent=x * values[0] + log_measure
+        log_integral, transition = _transition(
+            lower_nodes=grids[i - 1].nodes,
+            upper_nodes=grids[i].nodes,
+            variance=variance,
+            exponent=x * values_from_top[-1] + log_measure,
         )
-        values.insert(0, log_total / x)
-        slopes.insert(0, transition.average(slopes[0]))
-        transitions.insert(0, transition)
+        values_from_top.append(log_integral / x)
+        slopes_from_top.append(transition.average(slopes_from_top[-1]))
+        transitions_from_top.append(transition)
+    transitions = transitions_from_top[::-1]  # T₁ … T_k
 
     # Up, from a Gaussian on the nodes of the bottom level.
     bottom = grids[0]
@@ -252,8 +258,8 @@ def recurse(  # noqa: PLR0913
     for transition in transitions:
         weights.append(transition.push(weights[-1]))
     return Recursion(
-        values=tuple(values),
-        slopes=tuple(slopes),
+        values=tuple(values_from_top[::-1]),
+        slopes=tuple(slopes_from_top[::-1]),
         weights=tuple(weights),
         transitions=tuple(transitions),
         breaks=breaks,
@@ -261,9 +267,9 @@ def recurse(  # noqa: PLR0913
 
 
 def _transition(
-    low: Array, high: Array, variance: float, exponent: Array
+    lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
 ) -> tuple[Array, Transition]:
-    """ln Σ_u' e^{exponent(u') − (u' − u)²/2·variance} for each u, and the terms of that sum.
+    """ln Σ_u' e^{exponent(u') − (u' − u)²/(2·variance)} for each u, and the terms of that sum.
 
     The terms of each sum are normalised, so that they are the probabilities of going from u to u'.
     They are made in blocks of rows u, each with the columns u' that count in it. The largest term
@@ -271,42 +277,46 @@ def _transition(
 
     Parameters
     ----------
-    low : (rows,)
+    lower_nodes : (rows,)
         The nodes u of the lower level, ascending.
-    high : (columns,)
+    upper_nodes : (columns,)
         The nodes u' of the upper level, ascending.
     variance
         Of the Gaussian between the levels.
     exponent : (columns,)
         What the Gaussian is multiplied by, in logarithms.
     """
-    log_total = np.empty(len(low))
+    n_rows = len(lower_nodes)
+    log_total = np.empty(n_rows)
     blocks = []
-    for begin in range(0, len(low), _ROWS_PER_BLOCK):
-        rows = slice(begin, min(begin + _ROWS_PER_BLOCK, len(low)))
-        columns = _columns_that_count(low[rows], high, variance, exponent)
-        log_terms = exponent[columns] - (low[rows, None] - high[columns]) ** 2 / (2 * variance)
+    for begin in range(0, n_rows, _ROWS_PER_BLOCK):
+        rows = slice(begin, min(begin + _ROWS_PER_BLOCK, n_rows))
+        columns = _columns_that_count(lower_nodes[rows], upper_nodes, variance, exponent)
+        distances = lower_nodes[rows, None] - upper_nodes[columns]  # (rows, columns)
+        log_terms = exponent[columns] - distances**2 / (2 * variance)
         largest = log_terms.max(axis=1)
         terms = np.exp(log_terms - largest[:, None])
         total = terms.sum(axis=1)
-        blocks.append(_Block(rows, columns, terms / total[:, None]))
+        blocks.append(_Block(rows=rows, columns=columns, values=terms / total[:, None]))
         log_total[rows] = largest + np.log(total)
-    return log_total, Transition(len(low), len(high), blocks)
+    return log_total, Transition(n_rows=n_rows, n_columns=len(upper_nodes), blocks=blocks)
 
 
-def _columns_that_count(low: Array, high: Array, variance: float, exponent: Array) -> slice:
-    """The columns whose terms e^{exponent(u') − (u' − u)²/2·variance} count in a block of rows.
+def _columns_that_count(
+    lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
+) -> slice:
+    """The columns whose terms e^{exponent(u') − (u' − u)²/(2·variance)} count in a block of rows.
 
-    Rows are the nodes u of `low`, columns the nodes u' of `high`, both ascending; `exponent` has a
-    value for each column. The Gaussian is totally positive, so the terms that count move up with
-    u: it is enough to look for the first that counts in the first row and the last that counts in
-    the last row.
+    Rows are the nodes u of `lower_nodes`, columns the nodes u' of `upper_nodes`, both ascending;
+    `exponent` has a value for each column. The Gaussian is totally positive, so the terms that
+    count move up with u: it is enough to look for the first that counts in the first row and the
+    last that counts in the last row.
     """
-    first_and_last_row = low[[0, -1], None]
-    log_terms = exponent - (first_and_last_row - high) ** 2 / (2 * variance)  # (2, columns)
+    first_and_last_row = lower_nodes[[0, -1], None]
+    log_terms = exponent - (first_and_last_row - upper_nodes) ** 2 / (2 * variance)  # (2, columns)
     counts = log_terms >= log_terms.max(axis=1, keepdims=True) - _NEGLIGIBLE_LOG
 
     # argmax of truth values is the position of the first True; from the end for the last row.
     first_column = int(counts[0].argmax())
     n_negligible_at_end = int(counts[1, ::-1].argmax())
-    return slice(first_column, len(high) - n_negligible_at_end)
+    return slice(first_column, len(upper_nodes) - n_negligible_at_end)

@@ -72,15 +72,18 @@ def focused_rule(
 ) -> GaussianRule:
     """The rule for ∫Dz that resolves several features, of size `sizes[i]` around `centres[i]`.
 
-    The variable is t(z) = Σ_i arcsinh((z − c_i)/w_i), with the centre c_i (`middles`) and the
-    stretching w_i = 4·size (`widths`) of feature i: equal steps in t are short steps in z near each
-    centre. A centre beyond the reach of the Gaussian is moved to its edge. t(z) is inverted by
-    interpolation between samples, and Newton steps make the nodes exact. A node's weight is
-    e^{−z²/2} dz/dt; then the weights are made to sum to one.
+    The variable is t(z) = Σ_i arcsinh((z − c_i)/w_i), with the centre c_i and the stretching
+    w_i = 4·size of feature i: equal steps in t are short steps in z near each centre. A centre
+    beyond the reach of the Gaussian is moved to its edge, and a size above 1 is taken as 1, as the
+    Gaussian itself has to be resolved, too. t(z) is inverted by interpolation between samples, and
+    Newton steps make the nodes exact. A node's weight is e^{−z²/2} dz/dt; then the weights are made
+    to sum to one.
     """
-    # Of shape (features, 1), so that sums over axis 0 run over the features.
-    middles = np.clip(np.asarray(centres, dtype=float), -GAUSSIAN_REACH, GAUSSIAN_REACH)[:, None]
-    widths = WIDTHS_PER_FEATURE * np.minimum(1.0, np.asarray(sizes, dtype=float))[:, None]
+    centres_in_reach = np.clip(np.asarray(centres, dtype=float), -GAUSSIAN_REACH, GAUSSIAN_REACH)
+    capped_sizes = np.minimum(1.0, np.asarray(sizes, dtype=float))
+    # c_i and w_i, of shape (features, 1): sums over axis 0 run over the features.
+    middles = centres_in_reach[:, None]
+    widths = WIDTHS_PER_FEATURE * capped_sizes[:, None]
 
     def stretched(z: Array) -> Array:
         """t(z) at each z, (points,)."""

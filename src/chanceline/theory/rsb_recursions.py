@@ -16,6 +16,7 @@ from scipy.special import entr
 from chanceline.theory.newton import OutsideDomain
 from chanceline.theory.parisi import (
     FIELD_REACH,
+    Grid,
     Recursion,
     descending_scales,
     focused_grid,
@@ -69,40 +70,50 @@ def pattern_recursion(  # noqa: PLR0913
     recursion
         g_i, its slope and the weight P_i of the field on the grid of each level.
     """
-    parts = np.diff(p, prepend=0.0)  # p₀, p₁ − p₀, …: variances of the nested Gaussians
     s2 = rho - p[-1]  # s², the variance of the field within a smallest group
-    if not (chi > 0 and s2 > 0 and np.all(parts > 0)):
+    increasing = np.all(np.diff(p, prepend=0.0) > 0)
+    if not (chi > 0 and s2 > 0 and increasing):
         raise OutsideDomain("χ > 0 and 0 < p₀ < … < p_k < ρ are needed")
-    s = np.sqrt(s2)
+
     reach = FIELD_REACH * np.sqrt(p[-1]) + abs(offset)
-
-    # Below the top the Gaussians set the step.
-    steps = gaussian_steps(p) / fineness
-    grids = [uniform_grid(reach, step) for step in steps[:-1]]
-
-    # At the top A^x is averaged over the last Gaussian, with x = x_k; without breaking A itself.
-    top_exponent = 1.0
-    if len(x):
-        top_exponent = x[-1]
-
-    # Near u = 0, the edge of A, the step must be a fraction of s. Far on the violated side A^x
-    # falls as e^{−x u²/2(s² + χ)}. Its product with the last Gaussian, of variance parts[-1], is a
-    # Gaussian of variance parts[-1]·narrowing², and the coarse step must resolve that one.
-    s2_plus_chi = s2 + chi
-    narrowing = np.sqrt(s2_plus_chi / (s2_plus_chi + top_exponent * parts[-1]))
-    top_grid = focused_grid(
-        reach,
-        fine=s / _PER_PATTERN_EDGE / fineness,
-        coarse=steps[-1] * narrowing,
-        focus=_PATTERN_FOCUS * s,
-    )
-    grids.append(top_grid)
-
-    top = pattern_side(top_grid.nodes, s2, chi)
+    grids = _pattern_grids(p, x, s2, chi, reach=reach, fineness=fineness)
+    top = pattern_side(grids[-1].nodes, s2, chi)
     recursion = recurse(
         grids, top=top.log_a, top_slope=top.slope, variances=p, breaks=x, centre=offset
     )
     return top, recursion
+
+
+def _pattern_grids(  # noqa: PLR0913
+    p: Array, x: Array, s2: float, chi: float, *, reach: float, fineness: float
+) -> list[Grid]:
+    """Grids of the field u up to ±`reach`, one for each level 0 … k; see `pattern_recursion`.
+
+    Below the top the Gaussians of the levels set the step. At the top A^{x_k}, without breaking A
+    itself, is averaged over the last Gaussian, whose variance is p_k − p_{k−1}. Two things set the
+    step there:
+
+    - near u = 0, the edge of A, it must be a fraction of s = √`s2`;
+    - far on the violated side A^x falls as e^{−x u²/2(s² + χ)}. The product with the Gaussian is a
+      narrower one, of variance (p_k − p_{k−1})·narrowing², and the coarse step must resolve it.
+    """
+    gaussian_step_of_level = gaussian_steps(p) / fineness
+    lower_grids = [uniform_grid(reach, step) for step in gaussian_step_of_level[:-1]]
+
+    top_exponent = 1.0
+    if len(x):
+        top_exponent = x[-1]
+    last_variance = np.diff(p, prepend=0.0)[-1]  # p_k − p_{k−1}, or p₀ without breaking
+    s2_plus_chi = s2 + chi
+    narrowing = np.sqrt(s2_plus_chi / (s2_plus_chi + top_exponent * last_variance))
+    s = np.sqrt(s2)
+    top_grid = focused_grid(
+        reach,
+        fine=s / _PER_PATTERN_EDGE / fineness,
+        coarse=gaussian_step_of_level[-1] * narrowing,
+        focus=_PATTERN_FOCUS * s,
+    )
+    return [*lower_grids, top_grid]
 
 
 def support_recursion(  # noqa: PLR0913
@@ -114,8 +125,7 @@ def support_recursion(  # noqa: PLR0913
     Replicas of the support fall into nested groups, one level i = 0 … k for each depth; f_k
     descends to f₀ by the recursion of `parisi`, in which u is a sum of nested Gaussians.
 
-    For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1}). Each level has a
-    grid of its own, fine where the variable switches from rejected to chosen.
+    For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1}).
 
     Parameters
     ----------
@@ -141,29 +151,42 @@ def support_recursion(  # noqa: PLR0913
     increasing = np.all(np.diff(G, prepend=0.0) > 0)
     if not (d < E and increasing and scales.min() > _SMALLEST_SCALE * d):
         raise OutsideDomain("E > d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
-    reach = FIELD_REACH * np.sqrt(_tilted_variance(G, scales))
-    # ln(e^{−K}B) = u²/2d − switch. Where the switch is negative every variable is likely to be
-    # chosen, and the grids are those of 0.
-    switch = max(K - 0.5 * np.log(E / d), 0.0)
-    next_breaks = np.append(x, 1.0)  # x_{i+1} of level i
-    steps = gaussian_steps(G)
 
-    # f_i is analytic up to a complex u, where the argument of its logarithm vanishes: the fine step
-    # is a fraction of the distance of that zero from the real axis.
-    grids = []
-    for level in range(len(G)):
-        zero = _zero_of_switch(scales[level], switch, next_breaks[level])
-        grid = focused_grid(
-            reach,
-            fine=zero.imag / _PER_SUPPORT_EDGE / fineness,
-            coarse=steps[level] / fineness,
-            focus=abs(zero),
-        )
-        grids.append(grid)
-
+    # The log-odds of a chosen variable are ln(e^{−K}B) = u²/2d − switch.
+    switch = K - 0.5 * np.log(E / d)
+    grids = _support_grids(G, x, scales, switch, fineness)
     top = support_side(grids[-1].nodes, E - d, d, K)
     recursion = recurse(grids, top=top.log_partition, top_slope=top.slope, variances=G, breaks=x)
     return top, recursion
+
+
+def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: float) -> list[Grid]:
+    """Grids of the field u, one for each level 0 … k, fine where a variable becomes a chosen one.
+
+    On level i it switches from rejected to chosen where u²/2d_i = `switch`; `scales` are d₀ … d_k,
+    `G` the variances G₀ … G_k of the field and `x` the break points. The function f_i of the level
+    is analytic up to a complex u where the argument of its logarithm vanishes: the fine step is a
+    fraction of the distance of that zero from the real axis, up to its distance from 0. Far away
+    the Gaussians set the step.
+    """
+    reach = FIELD_REACH * np.sqrt(_tilted_variance(G, scales))
+    # Where the switch is negative every variable is likely to be chosen: the grids are those of 0.
+    switch_of_grids = max(switch, 0.0)
+    next_breaks = np.append(x, 1.0)  # x_{i+1} of level i
+    coarse_steps = gaussian_steps(G) / fineness
+
+    grids = []
+    for level in range(len(G)):
+        complex_zero = _zero_of_switch(scales[level], switch_of_grids, next_breaks[level])
+        distance_from_real_axis = complex_zero.imag
+        grid = focused_grid(
+            reach,
+            fine=distance_from_real_axis / _PER_SUPPORT_EDGE / fineness,
+            coarse=coarse_steps[level],
+            focus=abs(complex_zero),
+        )
+        grids.append(grid)
+    return grids
 
 
 def _tilted_variance(G: Array, scales: Array) -> float:
@@ -210,7 +233,7 @@ class BrokenPatternMeans(NamedTuple):
     tight: float  # E_k[p₊], p₊ the probability that a constraint is tight
     violation: float  # E_k[R₁], R₁ the mean violation of a constraint
     curvature: float  # E_k[g_k'']
-    entropy_term: float  # E_k[g_k + ½(s² + χ)g_k'²], the patterns' part of the entropy over α
+    entropy_term: float  # E_k[g_k + ½(s² + χ)g_k'²], the patterns' part of the entropy Σ over α
     squares: Array  # E_i[g_i'²], (levels,)
     values: Array  # E_i[g_i], (levels,)
     square_curvatures: Array  # E_k[g_k''²] and E₀[g₀''²], (2,)
@@ -269,6 +292,7 @@ def broken_class_means(  # noqa: PLR0913
         np.array(p), np.array(x), chi, rho, offset=offset, fineness=fineness
     )
     k = len(x)
+    # The patterns' part of the entropy Σ of separating supports is α times the mean of this.
     s2 = rho - p[-1]  # variance of the field within a smallest group
     entropy_term = top.log_a + 0.5 * (s2 + chi) * top.slope**2
     return BrokenPatternMeans(
@@ -291,8 +315,7 @@ def broken_support_means(
 
     A variable of field u is chosen with the log-odds u²/2d − switch, where switch = K − ½ ln(E/d)
     joins two order parameters: K, the price of a variable, and E. No average here depends on them
-    in another way. `support_recursion` wants both, so any pair with this switch will do: E = e·d,
-    for which ln(E/d) = 1 and K = switch + ½.
+    in another way.
 
     Parameters
     ----------
@@ -307,9 +330,11 @@ def broken_support_means(
     fineness
         Grids are finer by this factor.
     """
-    top, recursion = support_recursion(
-        np.array(G), np.array(x), E=np.e * d, d=d, K=switch + 0.5, fineness=fineness
-    )
+    # `support_recursion` wants E and K apart. Any pair with this switch will do: E = e·d, for which
+    # ½ ln(E/d) = ½, with the K that belongs to it.
+    E = np.e * d
+    K = switch + 0.5
+    top, recursion = support_recursion(np.array(G), np.array(x), E, d, K, fineness=fineness)
     k = len(x)  # the top level, on whose grid `top` stands
     return BrokenSupportMeans(
         chosen=recursion.mean(k, top.chosen),

@@ -98,8 +98,8 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
         raise OutsideDomain("0 < q₀ < q₁ < … < ρ is needed")
     grids = _field_grids(q, breaks, gap)
 
-    # The top function is ln H(v/width) = ln Φ(−v/width). Its slope is H'/H over the width; `mills`
-    # is H'/H with its sign, negative.
+    # The top function is ln H(v/width) = ln Φ(−v/width). Its slope is mills(v/width)/width with
+    # mills(t) = H'(t)/H(t) = −φ(t)/H(t), φ the normal density.
     width = np.sqrt(gap)
     scaled_field = grids[-1].nodes / width
     return recurse(
@@ -117,19 +117,23 @@ def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
     The bottom level is smooth. On level i ≥ 1 H^x is averaged over a Gaussian of variance
     part = q_i − q_{i−1}, where H = H(v/√gap), gap = ρ − q_L, and x = x_i. Its edge at v = 0 has the
     width √gap and needs a fine step. Far on the violated side H^x falls as e^{−x v²/2gap}. The
-    product with the Gaussian is then a narrower Gaussian, of variance part·gap/(gap + x·part),
-    which the coarse step must resolve.
+    product with the Gaussian is then a narrower Gaussian, of variance part·narrowing² with
+    narrowing² = gap/(gap + x·part), which the coarse step must resolve.
     """
     reach = FIELD_REACH * np.sqrt(q[-1])
-    steps = gaussian_steps(q)  # that resolve the Gaussians alone
-    parts = np.diff(q)  # q_i − q_{i−1} of the levels 1 … L
-    narrowing = np.sqrt(gap / (gap + breaks * parts))
-    width = np.sqrt(gap)
+    gaussian_step_of_level = gaussian_steps(q)  # resolves the Gaussians alone
+    variance_parts = np.diff(q)  # q_i − q_{i−1} of the levels 1 … L
+    narrowing = np.sqrt(gap / (gap + breaks * variance_parts))
+    coarse_steps = gaussian_step_of_level[1:] * narrowing
+    edge_width = np.sqrt(gap)
 
-    grids = [uniform_grid(reach, steps[0])]
-    for coarse in steps[1:] * narrowing:
+    grids = [uniform_grid(reach, gaussian_step_of_level[0])]
+    for coarse_step in coarse_steps:
         grid = focused_grid(
-            reach, fine=width / _POINTS_PER_EDGE, coarse=coarse, focus=_EDGE_FOCUS * width
+            reach,
+            fine=edge_width / _POINTS_PER_EDGE,
+            coarse=coarse_step,
+            focus=_EDGE_FOCUS * edge_width,
         )
         grids.append(grid)
     return grids
@@ -147,12 +151,17 @@ class SupportLaw(NamedTuple):
 def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
     """Whether a variable is chosen, on the nodes z of a rule for ∫Dz, and its mean weight.
 
-    The odds are e^{−K}B. B is the integral over the m replicas of the weight, which is Gaussian on
-    every level i = 0 … L; with the field h₀ = √q̂₀ z of the bottom level and m = x₁
+    The odds are e^{−K}B, where B is the integral over the m = x₁ replicas of the weight w.
 
-        ln B = −(m/2) ln D_L + (m/2) Σ_i ln(D_i/D_{i−1})/x_i + m h₀²/2D₀,
+    - One replica, of precision D_L in the field h, gives the ln of ∫dw e^{−D_L w²/2 + hw}:
+      −½ ln D_L + h²/2D_L, up to a constant.
+    - A step down averages over the Gaussian by which the field of level i differs from that of
+      level i − 1, of variance q̂_i − q̂_{i−1}. (1/x_i) ln of the mean of e^{x_i h²/2D_i} is
+      h²/2D_{i−1} + ln(D_i/D_{i−1})/2x_i, with D_{i−1} = D_i − x_i(q̂_i − q̂_{i−1}).
 
-    where D_{i−1} = D_i − x_i(q̂_i − q̂_{i−1}) descends from D_L.
+    Together, with the field h₀ = √q̂₀ z of the bottom level,
+
+        ln B = −(m/2) ln D_L + (m/2) Σ_i ln(D_i/D_{i−1})/x_i + m h₀²/2D₀.
 
     Parameters
     ----------
@@ -166,16 +175,19 @@ def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
         Break points x₁ … x_L.
     """
     D_levels = descending_scales(D, breaks, q_hat)
-    D0 = D_levels[0]
+    D0 = D_levels[0]  # precision of the weight in the field of the bottom level
     if not 0 < D0 <= D:
         raise OutsideDomain("D_L ≥ … ≥ D₀ > 0 is needed")
     m = breaks[0]
+    field_variance = q_hat[0]  # q̂₀, of h₀
 
-    # B varies on the scale 1/√(m q̂₀/D₀) of z.
-    rule = rule_for(float(np.sqrt(D0 / (m * q_hat[0]))), QUADRATURE_STEP / 2)
-    h0 = np.sqrt(q_hat[0]) * rule.nodes
+    # ln B has the term m q̂₀z²/2D₀, so B varies on this scale of z. The step is half the usual one
+    # because p = e^{−K}B/(1 + e^{−K}B), which is averaged, varies faster than B where it switches.
+    z_scale = float(np.sqrt(D0 / (m * field_variance)))
+    rule = rule_for(z_scale, QUADRATURE_STEP / 2)
+    h0 = np.sqrt(field_variance) * rule.nodes
 
-    log_ratios = np.log(D_levels[1:] / D_levels[:-1]) / breaks
+    log_ratios = np.log(D_levels[1:] / D_levels[:-1]) / breaks  # of the levels 1 … L
     log_B = -0.5 * m * np.log(D) + 0.5 * m * log_ratios.sum() + m * h0**2 / (2 * D0)
     return SupportLaw(
         D_levels=D_levels,
@@ -296,30 +308,23 @@ def solve_finite_m(
 def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     """Replica symmetry at finite m > 0, by continuation in ln m from the limit m → 0.
 
-    The unknowns of `solve_finite_m` are (ln(ρ − q₁), logit(q₀/q₁), K), with the overlaps q₁ within
-    a support and q₀ between supports and the conjugate K of the density ρ. At loads below 2ρ, where
-    typical supports separate, they all have a limit as m → 0 and are followed as they are. Above 2ρ
-    q₁ → ρ, and χ = (ρ − q₁)/m has a limit: (ln χ, logit(q₀/q₁), K) is followed instead, so that
-    the first unknown is the followed one plus ln m.
+    Below and above the load 2ρ different coordinates have a limit as m → 0. They are the ones that
+    are followed (`_FollowedCoordinates`); each point is solved in the unknowns of `solve_finite_m`.
     """
     if not (math.isfinite(m) and m > 0):
         raise InputError(f"m must be positive and finite, but is {m!r}")
     limit = solve_rs(alpha, rho)
-    is_typical = limit.regime == Regime.TYPICAL
-
-    def unknowns_less_followed(log_m: float) -> Array:
-        if is_typical:
-            return np.zeros(3)
-        return np.array([log_m, 0.0, 0.0])  # ln(ρ − q₁) = ln χ + ln m
+    coordinates = _FollowedCoordinates(limit)
 
     def solve_at(log_m: float, start: Array) -> Solved[FiniteMState]:
-        """The saddle at m; the start and the unknowns of the result are the followed ones."""
-        difference = unknowns_less_followed(log_m)
-        solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), start + difference)
-        return replace(solved, unknowns=solved.unknowns - difference)
+        """The saddle at m; the start and the unknowns of the result are followed coordinates."""
+        unknowns = start + coordinates.shift_to_unknowns(log_m)
+        solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), unknowns)
+        followed = solved.unknowns - coordinates.shift_to_unknowns(log_m)
+        return replace(solved, unknowns=followed)
 
     def first_point(log_m: float) -> tuple[float, Solved[FiniteMState]]:
-        return log_m, solve_at(log_m, _start_near_limit(limit, log_m, is_typical))
+        return log_m, solve_at(log_m, coordinates.near_limit(log_m))
 
     # The first point at a small m, at a smaller one where that fails; then on to the m wanted.
     log_first = math.log(min(_FIRST_M, m))
@@ -336,19 +341,37 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     return at_m.state
 
 
-def _start_near_limit(limit: RSSolution, log_m: float, is_typical: bool) -> Array:
-    """The limit m → 0 in the unknowns that `solve_rs_at_m` follows, (3,), as a start at a small m.
+class _FollowedCoordinates(NamedTuple):
+    """The coordinates of a saddle at small m that have a limit as m → 0, (3,).
 
-    They are (ln(ρ − q₁), logit(q₀/q₁), K) where typical supports separate. Above that load q₁ → ρ
-    in the limit, and they are (ln χ, logit(q₀/q₁), K) with q₁ = ρ − mχ.
+    The unknowns of `solve_finite_m` are (ln(ρ − q₁), logit(q₀/q₁), K), with the overlaps q₁ within
+    a support and q₀ between supports and the conjugate K of the density ρ. At loads below 2ρ, where
+    typical supports separate, they all have a limit and are followed as they are. Above 2ρ q₁ → ρ,
+    and χ = (ρ − q₁)/m has a limit: (ln χ, logit(q₀/q₁), K) is followed instead.
     """
-    if is_typical:
-        q1 = limit.q1
-        first = np.log(limit.rho - q1)
-    else:
-        q1 = limit.rho - limit.chi * math.exp(log_m)
-        first = np.log(limit.chi)
-    return np.array([first, logit(limit.q0 / q1), limit.K])
+
+    limit: RSSolution  # the solution as m → 0
+
+    @property
+    def is_typical(self) -> bool:
+        return self.limit.regime == Regime.TYPICAL
+
+    def shift_to_unknowns(self, log_m: float) -> Array:
+        """What is added to the coordinates followed at m to make them the unknowns, (3,)."""
+        if self.is_typical:
+            return np.zeros(3)
+        return np.array([log_m, 0.0, 0.0])  # ln(ρ − q₁) = ln χ + ln m
+
+    def near_limit(self, log_m: float) -> Array:
+        """The coordinates in the limit, (3,), as a start at a small m; above 2ρ q₁ = ρ − mχ."""
+        limit = self.limit
+        if self.is_typical:
+            q1 = limit.q1
+            first = np.log(limit.rho - q1)
+        else:
+            q1 = limit.rho - limit.chi * math.exp(log_m)
+            first = np.log(limit.chi)
+        return np.array([first, logit(limit.q0 / q1), limit.K])
 
 
 def impose_split(alpha: float, rho: float, m: float, group: float, split: float) -> FiniteMState:
