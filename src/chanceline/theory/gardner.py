@@ -111,9 +111,9 @@ def _best_threshold(ensemble: Ensemble) -> float:
     grid = [float(threshold) for threshold in np.linspace(-reach, reach, n_intervals + 1)]
     slopes = [slope(threshold) for threshold in grid]
 
-    # 1/α_c has a minimum where its slope goes from below zero to above. There is one: at either end
-    # of the grid only the class that the threshold hurts has violations, so that the slope is
-    # negative at the lower end and positive at the upper one.
+    # 1/α_c has a minimum where its slope goes from below zero to above. There is always one:
+    # at the lower end of the grid almost only the class of sign −1 has violations, so that the
+    # slope is negative; at the upper end only that of sign 1 has, and it is positive.
     minima = []
     for i in range(n_intervals):
         if slopes[i] < 0 <= slopes[i + 1]:

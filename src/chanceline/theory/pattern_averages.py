@@ -109,10 +109,10 @@ def _field_rule(offset: float, order: PatternOrder, step: float) -> GaussianRule
 
 
 class _ErrorsBegin(NamedTuple):
-    """Where errors begin to outweigh corrections, in units of μ, the mean of the violation."""
+    """Where errors begin to outweigh corrections in the weight A(μ) of a pattern."""
 
-    mu: float
-    distance_of_zeros: float  # of A, from the real axis there: the scale on which A changes
+    mu: float  # μ_*, where they weigh the same
+    distance_of_zeros: float  # of A from the real axis of μ, beside μ_*: how fast A changes there
 
 
 def _where_errors_begin(order: PatternOrder) -> _ErrorsBegin:
@@ -128,9 +128,10 @@ def _where_errors_begin(order: PatternOrder) -> _ErrorsBegin:
     ±iπ, their sum vanishes. With the slope dQ/dμ = μ_*/(χ + s²) these zeros of A lie π/(dQ/dμ) from
     the real axis.
     """
-    s2_plus_chi = order.chi + order.s2
-    mu_star = order.ceiling * np.sqrt(1 + order.s2 / order.chi)
-    return _ErrorsBegin(mu=mu_star, distance_of_zeros=np.pi * s2_plus_chi / mu_star)
+    s2 = order.s2
+    chi = order.chi
+    mu_star = order.ceiling * np.sqrt(1 + s2 / chi)
+    return _ErrorsBegin(mu=mu_star, distance_of_zeros=np.pi * (chi + s2) / mu_star)
 
 
 class PatternMeans(NamedTuple):
@@ -148,8 +149,8 @@ class PatternMeans(NamedTuple):
     wrong: Array  # the error rate
     first: float  # R₁
     tight: float  # p₊
-    log_a: float
-    log_a_by_s2: float  # ∂ ln A/∂s² = ½(g'' + g'²)
+    log_a: float  # g = ln A
+    log_a_by_s2: float  # ∂ ln A/∂s² = ½(g'' + g'²), where ' is ∂/∂μ
     curvature_square: float  # g''²
 
 
@@ -220,18 +221,20 @@ def _class_means(class_side: ClassSide, kappa_over_rho: float, root_rho: float) 
     - `error_weight`, the weight of v > v*.
 
     They are differentiated on the nodes first; then they and R₁² are averaged over z. Each average
-    is an array of the mean and its derivatives by (ln χ, q₀, b, ln v*), (5,). `kappa_over_rho` is
-    κ/ρ with κ = margin·√ρ, and `root_rho` is √ρ.
+    is an array of the mean and its derivatives by (ln χ, q₀, b, ln v*), (5,). Besides there are
+    plain means of g = ln A, A the weight of a pattern, and of its slope and curvature by the mean μ
+    of v. `kappa_over_rho` is κ/ρ with κ = margin·√ρ, and `root_rho` is √ρ.
     """
     side = class_side.side
     r1 = _differentiate(_mean_of_t(side), side)
     variance_of_t = _differentiate(_variance_of_t(side), side)
+    net_tight = _net_tight(class_side)
     mean_r1 = _mean_with_gradient(class_side, r1, root_rho)
-    mean_net_tight = _mean_with_gradient(class_side, _net_tight(class_side), root_rho)
+    mean_net_tight = _mean_with_gradient(class_side, net_tight, root_rho)
 
-    # By q₀ the mean of a product F·G of expectations has the term ⟨F'G'⟩ more than that of one
-    # expectation: R₁·R₁ has ⟨R₁'²⟩, and Var T = R₂ − R₁·R₁ has −⟨R₁'²⟩.
-    r1_slope_square = class_side.mean(r1.by_mu**2)  # ⟨R₁'²⟩
+    # The derivative by q₀ of the mean of a product F·G of expectations has a term more, the mean of
+    # F'G', F' = ∂F/∂μ. R₁·R₁ has that of R₁'², and Var T = R₂ − R₁·R₁ has it with a minus.
+    r1_slope_square = class_side.mean(r1.by_mu**2)
     mean_r1_square = _mean_with_gradient(
         class_side, r1.squared(), root_rho, extra_by_q0=r1_slope_square
     )

@@ -28,10 +28,10 @@ from chanceline.theory.patterns import PatternSide, pattern_side
 from chanceline.theory.quadrature import Array
 from chanceline.theory.supports import SupportSide, support_side
 
-# Grid points per length that the integrands resolve; with these the error is near rounding (tests
-# compare finer grids).
-_PER_PATTERN_EDGE = 4.5
-_PER_SUPPORT_EDGE = 5.5
+# Grid points in the width s of the edge of A, and in the distance from the real axis of the zero
+# that limits the support side; with these the error is near rounding (tests compare finer grids).
+_POINTS_PER_PATTERN_EDGE = 4.5
+_POINTS_PER_ZERO_DISTANCE = 5.5
 # The step is fine up to this many widths s from the edge of A.
 _PATTERN_FOCUS = 3
 # The smallest d_i as a share of d that the grids of the support side are made for.
@@ -109,7 +109,7 @@ def _pattern_grids(  # noqa: PLR0913
     s = np.sqrt(s2)
     top_grid = focused_grid(
         reach,
-        fine=s / _PER_PATTERN_EDGE / fineness,
+        fine=s / _POINTS_PER_PATTERN_EDGE / fineness,
         coarse=gaussian_step_of_level[-1] * narrowing,
         focus=_PATTERN_FOCUS * s,
     )
@@ -178,10 +178,10 @@ def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: f
     grids = []
     for level in range(len(G)):
         complex_zero = _zero_of_switch(scales[level], switch_of_grids, next_breaks[level])
-        distance_from_real_axis = complex_zero.imag
+        zero_distance = complex_zero.imag  # from the real axis
         grid = focused_grid(
             reach,
-            fine=distance_from_real_axis / _PER_SUPPORT_EDGE / fineness,
+            fine=zero_distance / _POINTS_PER_ZERO_DISTANCE / fineness,
             coarse=coarse_steps[level],
             focus=abs(complex_zero),
         )

@@ -78,7 +78,7 @@ def support_side(u: Array, V: float, d: float, K: float, signed: bool = False) -
     V
         Variance of the field around u.
     d
-        E − V > 0: how much stiffer the weights are than the field varies.
+        E − V > 0; otherwise B is infinite.
     K
         Price of a chosen variable, in logarithms.
     signed
@@ -107,15 +107,15 @@ def _support_side_given_signs(u: Array, V: float, d: float, K: float) -> Support
     Its closed form holds for this negative χ, too, as the Gaussian factor still decays faster than
     the tilt grows: V < E, that is χ < −s². So the law of v₊ is that of h₊:
 
-        in `law`                 there                      here
-        ---                      μ, s², χ                   u, V, −E
-        `log_a`                  ln A                       ln B
-        `mean`, `variance` …     moments of v₊              moments of h₊ = E w
-        `tight`, `loose`         p₊, 1 − p₊                 P(w ≠ 0), P(w = 0)
-        `density_at_zero`        e₀, density at v = 0⁺      density at h = 0⁺
+        there                       here                     in `law`
+        μ, s², χ                    u, V, −E                 its arguments
+        ln A                        ln B                     `log_a`
+        moments of v₊               moments of h₊ = E w      `mean`, `variance`, `third`
+        p₊, 1 − p₊                  P(w ≠ 0), P(w = 0)       `tight`, `loose`
+        e₀, density at v = 0⁺       density at h = 0⁺        `density_at_zero`
 
-    The slope of P(w ≠ 0) by u is that of p₊ by μ there, e₀ − ⟨v₊⟩(1 − p₊)/χ: here, with
-    −⟨h₊⟩/χ = ⟨w⟩, e₀ + ⟨w⟩(1 − p₊).
+    There p₊ has the slope e₀ − ⟨v₊⟩(1 − p₊)/χ by μ. Here −⟨h₊⟩/χ = ⟨w⟩, so that P(w ≠ 0) has the
+    slope e₀ + ⟨w⟩ P(w = 0) by u.
     """
     E = V + d
     law = pattern_side(mu=u, s2=V, chi=-E)
