@@ -135,7 +135,7 @@ def _solve_first_moment(line: _Line, ensemble: Ensemble, rho: float) -> Counted:
     small_rate = _SMALL_RATE * binary_entropy(rho)
 
     def raise_rate_by(factor: float | None) -> Solved[Counted]:
-        """The zero at the wanted error rate, which grows by this factor a step; None: in one."""
+        """The zero at the error rate, in steps by this factor; None goes there in one step."""
         rates = _rising_rates(ensemble.error_rate, small_rate, factor)
         return _along_rates(line, ensemble, without_errors, rates)
 
@@ -242,7 +242,8 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
     """The price y of an error at which the error rate, Σ_c f_c e^{−y}/(A_c + e^{−y}), is `rate`.
 
     Class c has the share f_c; a pattern of it has the weight A_c if it is right (`side.log_a` is
-    ln A_c), and e^{−y} if it is an error. `point` is (ln x, b if the threshold is free).
+    ln A_c), and e^{−y} if it is an error. `point` is (ln x, b if the threshold is free). The
+    ensemble's own error rate does not matter here.
     """
     shares, _, side = _classes_at(point, ensemble)
 
