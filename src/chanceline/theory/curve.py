@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chanceline._results import Result
+from chanceline.theory.chance_line import Density
 from chanceline.theory.quadrature import Array
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from chanceline.theory.capacity import Capacity
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,9 +66,10 @@ class Curve(Result):
         """
         import pandas as pd
 
-        # Columns that only some curves have; a density knows no `replicon_alpha`.
+        # Columns that only some curves have; all points of a curve are of one kind.
         more_columns = []
-        if any(getattr(point, "replicon_alpha", None) for point in self.points):
+        capacities = [point for point in self.points if not isinstance(point, Density)]
+        if any(point.replicon_alpha is not None for point in capacities):
             more_columns.append("replicon_alpha")
         if not all(point.ensemble.plain for point in self.points):
             more_columns += ["balance", "margin", "errors", "signs", "threshold"]
@@ -90,10 +94,9 @@ class Curve(Result):
         return ax
 
 
-def _row_of_point(point: Any) -> dict[str, Any]:
+def _row_of_point(point: Density | Capacity) -> dict[str, Any]:
     """The columns that every curve has of a point: a density, or a capacity with its bounds."""
-    is_density = not hasattr(point, "bounds")
-    if is_density:
+    if isinstance(point, Density):
         return {"alpha": point.alpha, "rho": point.rho, "error": point.error}
     bounds = point.bounds
     return {
