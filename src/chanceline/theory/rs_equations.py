@@ -223,9 +223,9 @@ def _residual(
 def _norm_and_overlap_error(values: PointValues, coords: Coordinates) -> Dual:
     """The relative error of norm = ρ and overlap = q₀ together: both hold where it vanishes.
 
-    norm is the squared length of the weights, of which ρ is the value wanted, overlap that of two
-    choices of variables, wanted q₀; F₀ and d are multipliers. What both exceed their values by,
-    X = norm − ρ and Y = overlap − q₀, is weighed as
+    norm, the squared length of the weights, must be ρ; overlap, that of the weights of two choices
+    of variables, must be q₀. F₀ and d are multipliers. The two excesses X = norm − ρ and
+    Y = overlap − q₀ are put together as
 
         X − Y d/(F₀ + d).
 
@@ -352,7 +352,7 @@ def _load_below_gardner(
 
         α_c − α = (2∫Dz p₊ − ρ)/∫Dz p₊.
 
-    The Gaussian measure Dz is even, and ∫Dz p₊(z) = ∫Dz p₊(−z). So the numerator is
+    The Gaussian measure Dz is even, ∫Dz p₊(z) = ∫Dz p₊(−z), and ∫Dz = 1. So the numerator is
 
         2∫Dz p₊ − ρ = 1 − ρ + ∫Dz D(z),    D(z) = p₊(−z) − [1 − p₊(z)],
 
