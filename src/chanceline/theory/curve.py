@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from chanceline.theory.capacity import Capacity
-
 
 @dataclass(frozen=True, repr=False)
 class Curve(Result):
@@ -94,8 +92,8 @@ class Curve(Result):
         return ax
 
 
-def _row_of_point(point: Density | Capacity) -> dict[str, Any]:
-    """The columns that every curve has of a point: a density, or a capacity with its bounds."""
+def _row_of_point(point: Any) -> dict[str, Any]:
+    """The columns that every curve has of a point, a `Density` or a `Capacity` with its bounds."""
     if isinstance(point, Density):
         return {"alpha": point.alpha, "rho": point.rho, "error": point.error}
     bounds = point.bounds

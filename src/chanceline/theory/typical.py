@@ -109,9 +109,10 @@ class Field:
 
         total = 0.0
         for share, _, offset in self.classes:
-            # For each z the argument is 0 at y = −shift/own.
-            # That centre passes the middle of Dy, y = 0, at z = −offset/(γ·common), and moves by
-            # common/own per unit of z: there, over own/common, the mean over y changes with z.
+            # With shift = common·z + offset/γ the argument is γ(own·y + shift). For each z it is 0
+            # at y = −shift/own: the rule for y is centred there.
+            # That centre moves by common/own per unit of z, and passes y = 0, the middle of Dy, at
+            # z = −offset/(γ·common): there, over own/common, the mean over y changes with z.
             z_rule = rule_for(own / common, self.step, centre=-offset / (gamma * common))
             shift = common * z_rule.nodes + offset / gamma  # (z nodes,)
             y, y_weights = centred_rule(-shift / own, y_width, self.step)  # (z nodes, y nodes)
