@@ -60,8 +60,8 @@ def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
     point = solved.unknowns - np.linalg.solve(solved.jacobian, residual)
     alpha = branch.equations(point, FINER).alpha
 
-    # What Newton left undone is part of the error: its residual as an error of Σ, which falls with
-    # slope ∂Σ/∂α.
+    # What Newton left undone is part of the error: its largest residual, taken for an error of Σ,
+    # over the slope ∂Σ/∂α. (Σ itself was divided by H₂(ρ) < 1: so taken it is rather too large.)
     unsolved = abs(solved.residual / state.entropy_by_alpha)
     return RSBCapacity(
         rho=branch.rho,

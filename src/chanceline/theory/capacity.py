@@ -22,7 +22,7 @@ from chanceline.theory.chance_line import Density, End, density_at, zero_entropy
 from chanceline.theory.continuation import last_two_points
 from chanceline.theory.curve import Curve
 from chanceline.theory.ensemble import (
-    APPROXIMATE,
+    ERRORS_ARE_APPROXIMATE,
     Ensemble,
     EnsembleResult,
     check_rho,
@@ -73,21 +73,21 @@ class Capacity(EnsembleResult):
         if self.replicon_alpha is not None:
             lines.append(f"  symmetry between supports breaks at α = {self.replicon_alpha:.8f}")
         if self.errors:
-            lines.append(f"  {APPROXIMATE}")
+            lines.append(f"  {ERRORS_ARE_APPROXIMATE}")
         return "\n".join(lines)
 
     def _separating_line(self) -> str:
         """Below which loads every choice separates, and below which typical ones do.
 
-        The load of typical choices is named by its formula where that is simple.
+        The load of typical choices is written as a formula where that is simple.
         """
         if self.ensemble.plain:
-            name = "2ρ"
+            typical_load = "2ρ"
         elif self.ensemble == Ensemble(signs="given"):
-            name = "ρ"
+            typical_load = "ρ"
         else:
-            name = "α_CG"
-        typical = f"typical ones below {name} = {self.bounds.cover_gardner:g}"
+            typical_load = "α_CG"
+        typical = f"typical ones below {typical_load} = {self.bounds.cover_gardner:g}"
         if self.bounds.vc is None:
             return f"  {typical} separate"
         return f"  every choice separates below α_VC = {self.bounds.vc:g}, {typical}"
@@ -170,10 +170,7 @@ def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
     "rs": replica symmetric; "1rsb": one step of breaking; "full": the limit of infinitely many
     steps, which corrects the capacity with one step.
     """
-    if ansatz == "rs":
-        symmetric, _ = _symmetric_capacity(Branch(rho, ensemble), replicon=True)
-        return symmetric
-    if ansatz not in ("1rsb", "full"):
+    if ansatz not in ("rs", "1rsb", "full"):
         raise InputError(f"ansatz must be 'rs', '1rsb' or 'full', but is {shown(ansatz)}")
     if ansatz == "full" and not ensemble.plain:
         raise InputError(
@@ -181,6 +178,9 @@ def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
             "use ansatz '1rsb' or 'rs'"
         )
 
+    if ansatz == "rs":
+        symmetric, _ = _symmetric_capacity(Branch(rho, ensemble), replicon=True)
+        return symmetric
     one_step = capacity_1rsb(rho, ensemble)
     alpha = one_step.alpha
     error = one_step.error
@@ -205,27 +205,12 @@ def _symmetric_capacity(
 
     The point, (coordinates,), is where the entropy Σ of separating choices vanishes. `start` is a
     point near to it, if one is known. With `replicon` the load where symmetry breaks is found too.
-
-    With given signs and ρ ≥ ½, the saturation density, the capacity is that of all inputs, α_c:
-    half of their weights are zero there, so the other half suffice, and Σ ends above 0, at
-    ½H₂(2ρ − 1), the free choice among inputs without weight. There is no point Σ = 0 then: None.
+    From the saturation density on (`_capacity_of_all`) there is no such point: None.
     """
     rho = branch.rho
     ensemble = branch.ensemble
-
     if rho >= ensemble.saturation_density:
-        all_variables = gardner(ensemble)
-        capacity_of_all = Capacity(
-            rho=rho,
-            ansatz="rs",
-            alpha=all_variables.load,
-            error=0.0,
-            bounds=bounds_at(rho, ensemble),
-            replicon_alpha=None,
-            ensemble=ensemble,
-            threshold=all_variables.threshold,
-        )
-        return capacity_of_all, None
+        return _capacity_of_all(rho, ensemble), None
 
     end = zero_entropy(branch, start)
     replicon_alpha = None
@@ -242,6 +227,25 @@ def _symmetric_capacity(
         threshold=end.solved.state.order.threshold,
     )
     return capacity_of_branch, end.solved.unknowns
+
+
+def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
+    """The capacity with given signs from ρ = ½ on, the saturation density: that of all inputs.
+
+    Half of their weights are zero at this load, so the other half suffice. The entropy Σ ends above
+    0 there, at ½H₂(2ρ − 1), the free choice among inputs without weight.
+    """
+    all_variables = gardner(ensemble)
+    return Capacity(
+        rho=rho,
+        ansatz="rs",
+        alpha=all_variables.load,
+        error=0.0,
+        bounds=bounds_at(rho, ensemble),
+        replicon_alpha=None,
+        ensemble=ensemble,
+        threshold=all_variables.threshold,
+    )
 
 
 def _replicon_load(branch: Branch, end: End) -> float | None:
@@ -282,27 +286,31 @@ def capacity_curve(  # noqa: PLR0913
         return Curve(tuple(_capacity_with(ansatz, rho, ensemble) for rho in densities))
 
     capacity_of: dict[float, Capacity] = {}  # by density
-    previous: list[tuple[float, Array]] = []  # up to two (x, point), the last one at the end
+    # Up to two last points, each as logit(ρ/ρ_s) and the coordinates of the solver.
+    previous: list[tuple[float, Array]] = []
     for rho in sorted(set(densities)):
-        x = logit(min(rho / ensemble.saturation_density, 1.0))  # ∞ from saturation on
-        start = _extrapolated(previous, x)
-        capacity_of[rho], point = _symmetric_capacity(
-            Branch(rho, ensemble), start, replicon=replicon
+        logit_share = logit(min(rho / ensemble.saturation_density, 1.0))  # ∞ from saturation on
+        capacity_of[rho], coordinates = _symmetric_capacity(
+            Branch(rho, ensemble), start=_extrapolated(previous, logit_share), replicon=replicon
         )
         previous = previous[-1:]
-        if point is not None:  # there is none from saturation on
-            previous.append((x, point))
+        if coordinates is not None:  # there are none from saturation on
+            previous.append((logit_share, coordinates))
     return Curve(tuple(capacity_of[rho] for rho in densities))
 
 
-def _extrapolated(previous: list[tuple[float, Array]], x: float) -> Array | None:
-    """A start at x from up to two previous (x, point): the line through them, the one, or None."""
+def _extrapolated(previous: list[tuple[float, Array]], logit_share: float) -> Array | None:
+    """A start at a logit(ρ/ρ_s) from up to two previous points: the line through them, or the one.
+
+    A point is its logit and its coordinates, (coordinates,). None if there is no previous one.
+    """
     if not previous:
         return None
+    last_logit, last = previous[-1]
     if len(previous) == 1:
-        return previous[0][1]
-    (x0, point0), (x1, point1) = previous
-    return point1 + (point1 - point0) * (x - x1) / (x1 - x0)
+        return last
+    first_logit, first = previous[0]
+    return last + (last - first) * (logit_share - last_logit) / (last_logit - first_logit)
 
 
 @overload
@@ -338,8 +346,8 @@ def density(
     """ρ_VS(α), the inverse of the capacity: the smallest density that separates at load α.
 
     0 < α < α_c, the capacity with all variables kept (2 for equal classes without margin and
-    errors, half of it with given signs). Of several loads the `Curve` comes back; the other
-    parameters are those of `capacity`.
+    errors, half of it with given signs). Of several loads, of an array in any shape, the `Curve`
+    comes back, in one row. The other parameters are those of `capacity`.
     """
     ensemble_options: dict[str, Any] = {
         "balance": balance,

@@ -22,7 +22,7 @@ from chanceline.theory.continuation import (
     last_two_points,
 )
 from chanceline.theory.ensemble import (
-    APPROXIMATE,
+    ERRORS_ARE_APPROXIMATE,
     Ensemble,
     EnsembleResult,
     check_alpha,
@@ -45,6 +45,10 @@ _LAST_STEP = 1e-13
 # saturation density of the ensemble, and the first step of the logit of that share.
 _FIRST_DENSITY_SHARE = 0.5
 _LOGIT_STEP = 0.5
+# Roundings of the entropy at its zero, in units of the machine's precision and of its terms.
+_ROUNDINGS_OF_ENTROPY = 4
+# … and of a density found from its logit.
+_ROUNDINGS_OF_DENSITY = 2
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
     # α ∂Σ/∂α; its rounding, too, moves the load.
     order = fine.state.order
     by_alpha = fine.state.entropy_by_alpha
-    rounding = 4 * EPS * (order.F0 * (branch.rho - order.q0) + abs(alpha * by_alpha))
+    size_of_terms = order.F0 * (branch.rho - order.q0) + abs(alpha * by_alpha)
+    rounding = _ROUNDINGS_OF_ENTROPY * EPS * size_of_terms
     error = quadrature_error + rounding / abs(by_alpha)
     return End(solved=fine, alpha=float(alpha), error=float(error))
 
@@ -107,7 +112,8 @@ def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
     With errors the entrance of a branch is hard to find near ρ = 1. So the branch of a smaller
     density is entered, followed to Σ = 0, and that point is followed up to the density wanted. The
     parameter is the logit of ρ/ρ_s, ρ_s the saturation density of the ensemble (1, or ½ with given
-    signs), which any step leaves inside 0 < ρ < ρ_s.
+    signs), which any step leaves inside 0 < ρ < ρ_s. The way goes up from ρ_s/2; a density below,
+    where the entrance is easy to find, is tried from there in a single step.
     """
     ensemble = branch.ensemble
     saturation = ensemble.saturation_density
@@ -145,7 +151,7 @@ class Density(EnsembleResult):
 
     def __str__(self) -> str:
         if self.errors:
-            return f"{self.summary()}\n  {APPROXIMATE}"
+            return f"{self.summary()}\n  {ERRORS_ARE_APPROXIMATE}"
         return self.summary()
 
 
@@ -162,43 +168,49 @@ def density_at(
     0 < α < α_c, the capacity with all variables kept (2 for equal classes without margin and
     errors, half of it with given signs); the other parameters are those of `capacity`.
 
-    Newton in x = logit(ρ/ρ_s), ρ_s the density from which on more variables bring nothing (1, or ½
+    Newton in logit(ρ/ρ_s), ρ_s the density from which on more variables bring nothing (1, or ½
     with given signs). It starts where the ℓ₀-Gardner load, a formula above the capacity, is α.
-    At each x the capacity α_VS(ρ) and its slope dα_VS/dρ are solved, started from the last point.
+    At each density the capacity α_VS(ρ) and its slope dα_VS/dρ are solved, started from the last
+    point.
     """
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
-    saturation = ensemble.saturation_density  # ρ_s
-    x = _logit_of_l0_load(alpha, ensemble)
+
+    def density_of(logit_share: float) -> float:
+        """ρ from the logit of its share of the saturation density of the ensemble, ρ_s."""
+        return ensemble.saturation_density * float(expit(logit_share))
+
+    logit_share = _logit_of_l0_load(alpha, ensemble)
     start: Array | None = None  # the last point Σ = 0
     for _ in range(_DENSITY_NEWTON_STEPS):
         # The capacity at this density, and Newton's step from it.
-        rho = saturation * float(expit(x))
+        rho = density_of(logit_share)
         end = zero_entropy(Branch(rho, ensemble), start)
         start = end.solved.unknowns
         slope = _capacity_slope(end, alpha, ensemble)
         step = _logit_step(alpha, end.alpha, slope, rho, ensemble)
-        x += step
+        logit_share += step
 
-        # The error of the capacity over its slope is that of the density.
         has_arrived = abs(step) < _LAST_STEP or abs(end.alpha - alpha) <= end.error
         if has_arrived:
-            rho = saturation * float(expit(x))
+            rho = density_of(logit_share)
+            # The error of the capacity over its slope is that of the density.
+            error = end.error / slope + _ROUNDINGS_OF_DENSITY * EPS * rho
             return Density(
                 alpha=alpha,
                 rho=rho,
-                error=float(end.error / slope + 2 * EPS * rho),
+                error=float(error),
                 ensemble=ensemble,
                 threshold=end.solved.state.order.threshold,
             )
     raise ConvergenceError(
-        f"density at α = {alpha:g}: Newton stopped at ρ = {saturation * expit(x):.10g}; "
+        f"density at α = {alpha:g}: Newton stopped at ρ = {density_of(logit_share):.10g}; "
         f"try a load further from 0 or {gardner(ensemble).load:.6g}"
     )
 
 
 def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
-    """x = logit(ρ/ρ_s) where the ℓ₀-Gardner load is α, or InputError where there is none.
+    """logit(ρ/ρ_s) where the ℓ₀-Gardner load is α, or InputError where there is none.
 
     ρ_s is the saturation density, 1, or ½ with given signs. The ℓ₀-Gardner load, where the
     replica-symmetric branch of density ρ ends, lies above the capacity and grows with ρ.
@@ -210,9 +222,9 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
             f"but is {alpha:g}"
         )
 
-    def excess(x: float) -> float:
-        """The ℓ₀-Gardner load at x less α."""
-        rho = ensemble.saturation_density * float(expit(x))
+    def excess(logit_share: float) -> float:
+        """The ℓ₀-Gardner load at the density whose share of ρ_s has this logit, less α."""
+        rho = ensemble.saturation_density * float(expit(logit_share))
         return l0_load(rho, ensemble) - alpha
 
     if not excess(_LOWEST_LOGIT) < 0 < excess(_HIGHEST_LOGIT):

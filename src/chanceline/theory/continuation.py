@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
@@ -44,14 +45,15 @@ def follow(  # noqa: PLR0913
     smallest
         When the step falls below this, the last ConvergenceError is raised.
     """
-    goal: float | None = None  # the parameter to end at, if that is how the end is given
+    # The parameter to end at. It is infinite, and never reached, if the end is a condition.
+    goal = math.copysign(math.inf, step)
     if not callable(until):
         goal = until
 
     def is_last(point: Solved[State], parameter: float) -> bool:
         if callable(until):
             return until(point)
-        return parameter == until
+        return parameter == goal
 
     parameter = begin
     solved = first
@@ -59,8 +61,9 @@ def follow(  # noqa: PLR0913
     yield solved
     while not is_last(solved, parameter):
         target = parameter + step
-        if goal is not None and (goal - target) * step <= 0:
-            target = goal  # the step would reach it or pass it
+        would_reach_goal = (goal - target) * step <= 0  # or pass it
+        if would_reach_goal:
+            target = goal
 
         # Try the next point; where Newton fails, again with half the step.
         guess = _secant_guess(previous, (parameter, solved.unknowns), target)
@@ -134,25 +137,28 @@ class ChiBranch(ABC, Generic[State]):
     def point_where(
         self,
         bracket: tuple[Solved[State], Solved[State]],
-        value: Callable[[State], float],
+        function: Callable[[State], float],
         tolerance: float = 1e-14,
     ) -> Solved[State]:
-        """The point of the branch where `value` vanishes, between two where its signs differ.
+        """The point of the branch where a function vanishes, between two where its signs differ.
 
         Brent's method in ln χ, which is the first unknown of every point. At each ln χ it tries,
         Newton starts from the line between the two points. `tolerance` is that of ln χ.
         """
-        begin = bracket[0].unknowns
-        end = bracket[1].unknowns
+        begin, end = (point.unknowns for point in bracket)
+        log_chi_begin = begin[0]
+        log_chi_end = end[0]
 
         def solved_at(log_chi: float) -> Solved[State]:
-            guess = begin + (end - begin) * (log_chi - begin[0]) / (end[0] - begin[0])
+            guess = begin + (end - begin) * (log_chi - log_chi_begin) / (
+                log_chi_end - log_chi_begin
+            )
             return self.at_chi(log_chi, guess)
 
         root: Any = brentq(
-            lambda log_chi: value(solved_at(log_chi).state),
-            begin[0],
-            end[0],
+            lambda log_chi: function(solved_at(log_chi).state),
+            log_chi_begin,
+            log_chi_end,
             xtol=tolerance,
             rtol=tolerance,
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chanceline._results import Result
+from chanceline.theory.chance_line import Density
 from chanceline.theory.quadrature import Array
 
 if TYPE_CHECKING:
@@ -63,9 +64,10 @@ class Curve(Result):
         """
         import pandas as pd
 
-        # Columns that only some curves have; a density knows no `replicon_alpha`.
+        # Columns that only some curves have; all points of a curve are of one kind.
         more_columns = []
-        if any(getattr(point, "replicon_alpha", None) for point in self.points):
+        capacities = [point for point in self.points if not isinstance(point, Density)]
+        if any(point.replicon_alpha is not None for point in capacities):
             more_columns.append("replicon_alpha")
         if not all(point.ensemble.plain for point in self.points):
             more_columns += ["balance", "margin", "errors", "signs", "threshold"]
@@ -91,9 +93,8 @@ class Curve(Result):
 
 
 def _row_of_point(point: Any) -> dict[str, Any]:
-    """The columns that every curve has of a point: a density, or a capacity with its bounds."""
-    is_density = not hasattr(point, "bounds")
-    if is_density:
+    """The columns that every curve has of a point, a `Density` or a `Capacity` with its bounds."""
+    if isinstance(point, Density):
         return {"alpha": point.alpha, "rho": point.rho, "error": point.error}
     bounds = point.bounds
     return {

@@ -18,7 +18,7 @@ LARGEST_MARGIN = 10.0
 # The square of a smaller share of variables is no float.
 SMALLEST_RHO = 1e-100
 
-APPROXIMATE = (
+ERRORS_ARE_APPROXIMATE = (
     "errors make the set of weights non-convex: "
     "replica symmetry within a support is an approximation"
 )

@@ -29,9 +29,8 @@ from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import RSState
 from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack_order
 
-# Where a point of `rsb.pack_order` with one step of breaking holds ln (p₁ − p₀)/(ρ − p₁) and ln x.
+# Where a point of `rsb.pack_order` with one step of breaking holds ln (p₁ − p₀)/(ρ − p₁).
 _LOG_AMPLITUDE = 3
-_LOG_BREAK = 4
 # (p₁ − p₀)/(ρ − p₁) of the first point of the branch, and the break points tried there.
 _FIRST_AMPLITUDE = 0.15
 _FIRST_BREAKS = (0.8, 0.9, 0.7)
@@ -41,8 +40,9 @@ _SMALLEST_AMPLITUDE_SHARE = 1e-3
 _SMALLEST_BREAK = 0.15
 _LOWEST_ENTROPY = -0.05
 # With a margin the break point can reach 1 before the replicon line is met; nearer to 1 than this
-# the branch is not followed.
+# the branch is not followed. Without a margin there is no such limit, as x is below 1 anyway.
 _LARGEST_BREAK = 0.97
+_NO_LARGEST_BREAK = 1.0
 # The first step from the plain ensemble towards the one wanted, and the smallest.
 _FIRST_SHARE = 0.05
 _SMALLEST_SHARE = 1e-3
@@ -112,40 +112,51 @@ def branch_off(
 ) -> Solved[RSBState]:
     """A point of the one-step branch near its beginning, where (p₁ − p₀)/(ρ − p₁) is `amplitude`.
 
-    p₁ is the overlap of two supports of the same group, p₀ that of different groups, and G₁, G₀ are
-    their multipliers; x is the break point. Where replica symmetry breaks (`critical`) p₀ = p₁ = q₀
-    and G₀ = G₁ = F₀. The start has them a little apart: p₀ and p₁ on either side of q₀, G₀ and G₁
-    in proportion on either side of F₀.
+    p₁ is the overlap of two supports of the same group, p₀ that of different groups. The branch
+    begins where replica symmetry breaks (`critical`), with p₀ = p₁.
 
-    ∂Σ/∂x is of third order in the amplitude, so the break point x is only fixed once the other
+    ∂Σ/∂x by the break point x is of third order in the amplitude, so x is only fixed once the other
     equations hold: it is held first, then freed. Several values to hold are tried.
+    """
+    name = "the beginning of 1RSB"
+
+    def with_break_at(x: float) -> Solved[RSBState]:
+        """The point of `branch` with this `amplitude`, first at the break point x, then at its own.
+
+        The amplitude is held both times.
+        """
+        start = _beside_symmetric(branch, critical, amplitude, x)
+        at_x = branch.solve_with(start, held=(_LOG_AMPLITUDE,), name=name, hold_breaks=True)
+        return branch.solve_with(at_x.unknowns, held=(_LOG_AMPLITUDE,), name=name)
+
+    return first_success(with_break_at, _FIRST_BREAKS)
+
+
+def _beside_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
+    """A start for one step of breaking, (coordinates,), beside a replica-symmetric state.
+
+    That has one overlap q₀ of any two supports, and its multiplier F₀. The start has two overlaps a
+    little apart, p₀ between groups and p₁ within one, on either side of q₀, and their multipliers
+    G₀ and G₁ in proportion on either side of F₀. (p₁ − p₀)/(ρ − p₁) is `amplitude`, and x is the
+    break point.
     """
     symmetric = critical.order
     p_gap = amplitude * (branch.rho - symmetric.q0)  # p₁ − p₀
     G_gap = p_gap * (symmetric.F0 / symmetric.q0)  # G₁ − G₀
-    name = "the beginning of 1RSB"
-
-    def with_break_at(x: float) -> Solved[RSBState]:
-        """The point with the amplitude held, first at this break point, then at its own."""
-        order = RSBOrder(
-            chi=symmetric.chi,
-            K=symmetric.K,
-            E=symmetric.E,
-            F1=symmetric.F1,
-            p=(symmetric.q0 - p_gap / 2, symmetric.q0 + p_gap / 2),
-            G=(symmetric.F0 - G_gap / 2, symmetric.F0 + G_gap / 2),
-            x=(x,),
-            threshold=symmetric.threshold,
-        )
-        point = pack_order(order, branch.rho, branch.ensemble)
-        # The gap was taken relative to ρ − q₀, and that is not quite ρ − p₁: set it right.
-        point[_LOG_AMPLITUDE] = np.log(amplitude)
-        with_break_held = branch.solve_with(
-            point, held=(_LOG_AMPLITUDE, _LOG_BREAK), name=name, hold_breaks=True
-        )
-        return branch.solve_with(with_break_held.unknowns, held=(_LOG_AMPLITUDE,), name=name)
-
-    return first_success(with_break_at, _FIRST_BREAKS)
+    order = RSBOrder(
+        chi=symmetric.chi,
+        K=symmetric.K,
+        E=symmetric.E,
+        F1=symmetric.F1,
+        p=(symmetric.q0 - p_gap / 2, symmetric.q0 + p_gap / 2),
+        G=(symmetric.F0 - G_gap / 2, symmetric.F0 + G_gap / 2),
+        x=(x,),
+        threshold=symmetric.threshold,
+    )
+    point = pack_order(order, branch.rho, branch.ensemble)
+    # The gap was taken relative to ρ − q₀, and that is not quite ρ − p₁: set it right.
+    point[_LOG_AMPLITUDE] = np.log(amplitude)
+    return point
 
 
 def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
@@ -169,7 +180,7 @@ def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
         start = np.append(start, 0.0)  # the threshold is the last coordinate, 0 for equal classes
 
     def branch_on_the_way(share: float) -> RSBBranch:
-        """The branch of an ensemble between the plain one (share 0) and that wanted (share 1)."""
+        """The branch of an ensemble between the plain one (share 0) and that wanted (from 1 on)."""
         if share >= 1:
             return branch
         balance = 0.5
@@ -178,6 +189,7 @@ def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
         ensemble = Ensemble(balance=balance, margin=share * wanted.margin)
         return RSBBranch(branch.rho, steps=1, ensemble=ensemble)
 
+    # The last step may pass share 1; the branch is the one wanted from there on.
     return last_point(
         follow(
             lambda share, guess: branch_on_the_way(share).at_zero_entropy(guess),
@@ -213,7 +225,7 @@ def start_at_load(alpha: float, branch: RSBBranch) -> Array | None:
         end = end_of_branch(branch)
         middle_load = 0.5 * (critical.alpha + end.state.alpha)
         if alpha > middle_load:
-            return _from_end(alpha, branch, end, largest_break=1.0)
+            return _from_end(alpha, branch, end, largest_break=_NO_LARGEST_BREAK)
     return _from_beginning(alpha, branch, critical)
 
 
@@ -229,14 +241,17 @@ def _from_end(
     if alpha > end.state.alpha:
         return _up_to_load(alpha, branch, end)
 
+    def has_arrived(state: RSBState) -> bool:
+        return state.alpha <= alpha
+
     def is_last(state: RSBState) -> bool:
         break_point = state.order.x[0]
-        return state.alpha <= alpha or break_point > largest_break
+        return has_arrived(state) or break_point > largest_break
 
     last = last_point(branch.follow(end, _STEP_TO_SMALLER_LOADS, is_last))
-    if last.state.alpha > alpha:
-        return None
-    return last.unknowns
+    if has_arrived(last.state):
+        return last.unknowns
+    return None
 
 
 def _from_beginning(alpha: float, branch: RSBBranch, critical: RSState) -> Array:
@@ -263,13 +278,19 @@ def _up_to_load(alpha: float, branch: RSBBranch, start: Solved[RSBState]) -> Arr
     table x is at least 0.3 where the entropy vanishes.
     """
 
-    def is_last(state: RSBState) -> bool:
+    def has_arrived(state: RSBState) -> bool:
+        return state.alpha >= alpha
+
+    def is_given_up(state: RSBState) -> bool:
         has_small_break = state.order.x[0] < _SMALLEST_BREAK
         has_low_entropy = state.entropy < _LOWEST_ENTROPY
-        return state.alpha >= alpha or has_small_break or has_low_entropy
+        return has_small_break or has_low_entropy
 
-    last = last_point(branch.follow(start, _STEP_TO_LARGER_LOADS, is_last))
-    if last.state.alpha < alpha:
+    points = branch.follow(
+        start, _STEP_TO_LARGER_LOADS, lambda state: has_arrived(state) or is_given_up(state)
+    )
+    last = last_point(points)
+    if not has_arrived(last.state):
         raise InputError(
             f"no one-step solution is known at alpha = {alpha:g}: at rho = {branch.rho:g} its "
             f"entropy is negative from well below {last.state.alpha:.6g} on; choose a smaller alpha"

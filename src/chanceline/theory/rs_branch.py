@@ -21,6 +21,7 @@ from chanceline.theory.newton import EPS, Newton, Solved
 from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array, gaussian_rule
 from chanceline.theory.rs_equations import RSState, equations
+from chanceline.theory.rs_point import encode_point
 
 # The first point has χ = this times ρ, where the branch is still that of leading order in 1/χ.
 _FIRST_CHI_OVER_RHO = 100
@@ -54,11 +55,7 @@ class Branch(ChiBranch[RSState]):
         `step` is that of the quadrature.
         """
         chi = np.exp(log_chi)
-        # Newton's tolerance is raised to what rounding leaves of the residual. With errors the
-        # share of patterns at the margin is a difference of terms larger than it by 1/χ.
-        rounding = 0.0
-        if self.ensemble.error_rate:
-            rounding = _ROUNDINGS_OF_SHARE * EPS * self.rho / chi
+        tolerance = max(Newton.tolerance, self._rounding_of_residual(chi))
 
         def equations_at(others: Array) -> RSState:
             point = np.array([log_chi, *others])
@@ -67,13 +64,23 @@ class Branch(ChiBranch[RSState]):
         def jacobian_by_others(state: RSState) -> Array:
             return state.jacobian[:, 1:]
 
-        solved = Newton(tolerance=max(Newton.tolerance, rounding)).solve(
+        solved = Newton(tolerance=tolerance).solve(
             equations_at,
             start[1:],
             self.ensemble.label(f"RS at χ = {chi:.6g} at ρ = {self.rho:.10g}"),
             jacobian=jacobian_by_others,
         )
         return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
+
+    def _rounding_of_residual(self, chi: float) -> float:
+        """What rounding leaves of the residual; 0 without errors, where it is negligible.
+
+        The residual needs the share of patterns at the margin. With errors this is a difference of
+        terms that grow as ρ/χ, each rounded.
+        """
+        if self.ensemble.error_rate:
+            return _ROUNDINGS_OF_SHARE * EPS * self.rho / chi
+        return 0.0
 
     def at_zero_entropy(self, start: Array) -> Solved[RSState]:
         """The point where no separating choice of variables is left: their entropy Σ is 0.
@@ -84,6 +91,7 @@ class Branch(ChiBranch[RSState]):
         """
         scale = binary_entropy(self.rho)  # H₂(ρ)
         # Σ is a small difference of terms that grow as ρ/χ; their rounding limits the tolerance.
+        # The χ of the start will do, as the solution is near.
         log_chi = start[0]
         rounding = _ROUNDINGS_OF_ENTROPY * EPS * self.rho * np.exp(-log_chi) / scale
 
@@ -132,47 +140,46 @@ class Branch(ChiBranch[RSState]):
 
 
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
-    """A point of `rs_equations.equations` on the branch, to leading order in 1/χ, (coordinates,).
+    """A point of the branch to leading order in 1/χ, (coordinates,), where χ is large.
 
-    χ is large: the branch begins there. The overlap of two choices is q₀ = ρc with c of
+    The branch begins there. Two choices of variables have the overlap q₀ = ρc, with c of
     `entrance_overlap`; every variable is chosen with probability ρ, so that e^{−K} = ρ/(1 − ρ);
-    the threshold b and the largest violation t* that is no error are those of all variables.
-
-    The multipliers E, F₀ and V follow from three saddle equations,
+    the threshold b and the largest violation t* that is no error, in units of |w| = √ρ, are those
+    of all variables. The multipliers E, F₀ and V follow from three saddle equations,
 
         E = ρ₊/χ,    F₀ = (α/χ²)⟨R₁²⟩,    V = (α/χ²)⟨R₂ − R₁²⟩,
 
-    where ρ₊ is the share of variables with a weight, α = ρ₊/`isostatic` the load, and
-    ⟨R₁²⟩ = `means.square[0]`, ⟨R₂ − R₁²⟩ = `means.variance[0]` are means over patterns of moments
-    of the violation. In the ratios F₀/E and V/E ρ₊ drops out.
+    where R₁ and R₂ are moments of the violation of a pattern, ⟨·⟩ their mean over patterns, ρ₊ is
+    the share of variables with a weight, and the load is α = ρ₊/isostatic with a mean over patterns
+    `isostatic`. The point needs only the ratios F₀/E and V/E, of which ρ₊ is no part:
+
+        F₀/E = ⟨R₁²⟩/(χ·isostatic),    V/E = ⟨R₂ − R₁²⟩/(χ·isostatic).
     """
-    c = entrance_overlap(rho, ensemble)
+    overlap_over_rho = entrance_overlap(rho, ensemble)  # c
     all_variables = gardner(ensemble)
     order = PatternOrder(
         rho=rho,
-        q0=rho * c,
-        s2=rho * (1 - c),  # ρ − q₀
+        q0=rho * overlap_over_rho,
+        s2=rho * (1 - overlap_over_rho),  # ρ − q₀
         chi=chi,
         threshold=all_variables.threshold,
-        ceiling=np.sqrt(rho) * all_variables.ceiling,  # v* = √ρ t*, as |w| = √ρ
+        ceiling=np.sqrt(rho) * all_variables.ceiling,  # √ρ t*
     )
     means = pattern_means(class_sides(ensemble, order, QUADRATURE_STEP), ensemble, rho)
-    isostatic = means.isostatic[0]  # ρ₊/α
-    F0_over_E = means.square[0] / (isostatic * chi)
-    V_over_E = means.variance[0] / (isostatic * chi)
-
-    # The coordinates in the order of `rs_point.decode_point`.
-    log_chi = np.log(chi)
-    logit_q0 = logit(c)
-    K = -logit(rho)
-    log_V_over_d = logit(V_over_E)  # as d = E − V
-    log_F0_over_E = np.log(F0_over_E)
-    point = [log_chi, logit_q0, K, log_V_over_d, log_F0_over_E]
-    if ensemble.free_threshold:
-        point.append(all_variables.threshold)
-    if ensemble.error_rate:
-        point.append(float(np.log(all_variables.ceiling)))
-    return np.array(point)
+    # Each of these holds the mean first, then its derivatives.
+    isostatic = means.isostatic[0]
+    mean_square = means.square[0]  # ⟨R₁²⟩
+    mean_variance = means.variance[0]  # ⟨R₂ − R₁²⟩
+    return encode_point(
+        ensemble,
+        chi=chi,
+        q0_over_rho=overlap_over_rho,
+        K=-logit(rho),
+        V_over_E=mean_variance / (isostatic * chi),
+        F0_over_E=mean_square / (isostatic * chi),
+        threshold=all_variables.threshold,
+        largest_violation=all_variables.ceiling,
+    )
 
 
 def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
@@ -181,24 +188,22 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
     It is c = lim q₀/ρ at the Cover–Gardner load, the largest at which typical choices separate: q₀
     is the overlap of their weight vectors, ρ the squared length of each. 0 < c < 1 is a root of
 
-        c = ρ F₀/F₁            with free signs,
-        c = 2ρ J(F₀/F₁)        with given signs.
+        c = ρ r(c)            with free signs,
+        c = 2ρ J(r(c))        with given signs,
 
-    F₀ and F₁ are the multipliers of the overlaps between choices and within one. The field that
-    drives the weight of a variable has the correlation F₀/F₁ in two choices that both contain it;
-    it depends on c (`_F0_over_F1`). J(r) = ⟨x₊y₊⟩ of two Gaussians x, y of correlation r
-    (`overlap_kernel`), as only fields of the right sign make a weight then. For the plain ensemble
-    F₀/F₁ = 2J(c), and `typical_overlap` solves c = 2ρ J(c) to all digits.
+    where r(c) is the correlation of the fields that drive the weight of a variable in two choices
+    that both contain it (`_F0_over_F1`), and J is `overlap_kernel`: only fields of the right sign
+    make a weight then. For the plain ensemble `typical_overlap` has the root to all digits.
     """
     if ensemble.plain:
         return typical_overlap(rho)
 
     def excess(c: float) -> float:
         """The right-hand side of the equation less c; positive at c = 0."""
-        ratio = _F0_over_F1(c, ensemble)
+        field_correlation = _F0_over_F1(c, ensemble)  # r(c)
         if ensemble.signed:
-            return rho * (2 * overlap_kernel(ratio)) - c
-        return rho * ratio - c
+            return rho * (2 * overlap_kernel(field_correlation)) - c
+        return rho * field_correlation - c
 
     # The root can lie nearer to 1 than the quadrature resolves. As the result only starts Newton,
     # the largest overlap that is resolved will do then.
@@ -207,31 +212,31 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
     return float(brentq(excess, 0.0, _LARGEST_OVERLAP, xtol=1e-14))
 
 
-def _F0_over_F1(c: float, ensemble: Ensemble) -> float:
+def _F0_over_F1(overlap: float, ensemble: Ensemble) -> float:
     """Ratio of the multipliers F₀ (between choices) and F₁ (within one) where the branch begins:
 
-        F₀/F₁ = α_c Σ_k f_k ∫Dz E[x 1_{0 < x < t*}]²,    x ~ N(τ_k + √c z, 1 − c).
+        F₀/F₁ = α_all Σ_k f_k ∫Dz E[x 1_{0 < x < t*}]²,    x ~ N(τ_k + √c z, 1 − c).
 
-    x is the violation of a pattern before it is moved to the margin, in units of |w|; √c z is the
-    part that two choices of overlap c share. Class k has the share f_k, the sign σ_k and
-    τ_k = margin + σ_k b. Load α_c, threshold b and largest violation t* that is no error are those
-    of all variables, α_c that of free signs.
+    x is the violation of a pattern before it is moved to the margin, in units of |w|; `overlap` is
+    c, and √c z the part of x that two choices of this overlap share. Class k has the share f_k, the
+    sign σ_k and τ_k = margin + σ_k b. The threshold b and the largest violation t* that is no error
+    are those of all variables; α_all is their load with free signs.
 
     The partial mean E[x 1_{0 < x < t*}] is √(1 − c) times that of x/√(1 − c), of unit variance.
     """
     all_variables = gardner(ensemble)
     rule = gaussian_rule(step=QUADRATURE_STEP / 8)  # ∫Dz; fine, as c comes near to 1
-    width = np.sqrt(1 - c)
-    scaled_top = all_variables.ceiling / width  # t*
+    width = np.sqrt(1 - overlap)
+    scaled_top = all_variables.ceiling / width  # t*/√(1 − c)
     total = 0.0  # of the sum over classes
     for share, sign in ensemble.classes:
         tau = ensemble.margin + sign * all_variables.threshold
-        scaled_mean = (tau + np.sqrt(c) * rule.nodes) / width  # (nodes,)
+        scaled_mean = (tau + np.sqrt(overlap) * rule.nodes) / width  # (nodes,)
         partial_mean = width * _partial_mean(scaled_mean, scaled_top)
         total += share * float(rule.mean(partial_mean**2))
 
     # Given signs halve the load: dividing by their saturation density, ½, gives that of free ones.
-    load_of_free_signs = all_variables.load / ensemble.saturation_density
+    load_of_free_signs = all_variables.load / ensemble.saturation_density  # α_all
     return load_of_free_signs * total
 
 

@@ -41,7 +41,6 @@ of every solution.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -137,8 +136,10 @@ def equations(
     # What the averages give: the load and the multipliers, the errors of the equations, Σ.
     values = evaluate(coords, ensemble, means, support)
     residual = _residual(values, coords, ensemble, support)
-    entropy = _entropy(values, coords, ensemble, means, support)
     alpha = values.alpha.value
+    # ∂Σ/∂α = ⟨ln A⟩ + yε: Σ is linear in the load. A is the weight of a pattern, e^{−y} that of an
+    # error, and ε the share of errors allowed.
+    entropy_by_alpha = means.log_a + values.price.value * ensemble.error_rate
 
     price = np.inf  # no error is allowed
     if ensemble.error_rate:
@@ -169,10 +170,10 @@ def equations(
         tight=means.tight,
         norm=float(values.norm.value),
         overlap=float(values.overlap.value),
-        entropy=entropy.value,
-        entropy_gradient=_entropy_gradient(values, coords, ensemble, support, entropy.by_alpha),
-        entropy_by_alpha=entropy.by_alpha,
-        entropy_by_rho=entropy.by_rho,
+        entropy=_entropy(values, coords, support, entropy_by_alpha),
+        entropy_gradient=_entropy_gradient(values, coords, ensemble, support, entropy_by_alpha),
+        entropy_by_alpha=entropy_by_alpha,
+        entropy_by_rho=_entropy_by_rho(values, coords, ensemble, means),
         between=float(between),
     )
 
@@ -186,7 +187,8 @@ def _residual(
 
         chosen = ρ                  share of variables chosen, ∫Dz p;
         norm = ρ                    squared length of the weights, ∫Dz p⟨w²⟩, and
-        overlap = q₀                overlap of two choices, ∫Dz (p⟨w⟩)²: both in one equation;
+        overlap = q₀                overlap of two choices, ∫Dz (p⟨w⟩)²: both in one equation
+                                    (`_norm_and_overlap_error`);
         F0_of_patterns = F₀         (α/χ²)⟨R₁²⟩;
         V_of_patterns = V           (α/χ²)⟨R₂ − R₁²⟩;
         violation_by_sign = 0       Σ_c σ_c f_c ∫Dz R₁, if the threshold is free;
@@ -195,12 +197,6 @@ def _residual(
     p is the probability that a variable of field z is chosen, w its weight then; R₁ and R₂ are the
     first two moments of the violation of a pattern, ⟨·⟩ = Σ_c f_c ∫Dz their mean over fields z and
     classes c, of share f_c and sign σ_c. F₀, V and d = E − V are multipliers.
-
-    One equation is enough for norm and overlap, because the load already comes from an identity:
-    with it the other equations imply F₀·overlap_excess = (F₀ − d)·norm_excess. Put into the
-    combination norm_excess − overlap_excess·d/(F₀ + d) = 0, this leaves
-    norm_excess·(F₀² + d²)/[F₀(F₀ + d)] = 0, so that both excesses vanish. Neither equation would do
-    by itself: norm hardly depends on q₀ where F₀ ≪ d, and overlap = q₀ always holds at F₀ = d.
     """
     rho = coords.rho
 
@@ -211,11 +207,7 @@ def _residual(
         rejected = Dual(support.rejected, -values.chosen.differential)
         chosen_error = 1 - rejected / (1 - rho)
 
-    norm_excess = values.norm - rho
-    overlap_excess = values.overlap - coords.q0
-    d_share = values.d / (values.F0 + values.d)
-    norm_and_overlap_error = (norm_excess - d_share * overlap_excess) / rho
-
+    norm_and_overlap_error = _norm_and_overlap_error(values, coords)
     F0_error = values.F0_of_patterns / values.F0 - 1
     # Relative to V d/E, the smaller one of V and d within a factor 2, as both must be accurate.
     V_error = (values.V_of_patterns - values.V) * values.E / (values.V * values.d)
@@ -228,60 +220,72 @@ def _residual(
     return errors
 
 
-class _Entropy(NamedTuple):
-    """The entropy Σ, and its derivatives at the saddle."""
+def _norm_and_overlap_error(values: PointValues, coords: Coordinates) -> Dual:
+    """The relative error of norm = ρ and overlap = q₀ together: both hold where it vanishes.
 
-    value: float  # Σ
-    by_alpha: float  # ∂Σ/∂α
-    by_rho: float  # ∂Σ/∂ρ
+    norm, the squared length of the weights, must be ρ; overlap, that of the weights of two choices
+    of variables, must be q₀. F₀ and d are multipliers. The two excesses X = norm − ρ and
+    Y = overlap − q₀ are put together as
+
+        X − Y d/(F₀ + d).
+
+    One equation is enough because the load already comes from an identity, with which the other
+    equations imply F₀Y = (F₀ − d)X. With this Y the error is X(F₀² + d²)/[F₀(F₀ + d)], so that it
+    vanishes only with X, and then Y does, too. Neither X = 0 nor Y = 0 would do by itself: norm
+    hardly depends on q₀ where F₀ ≪ d, and Y = 0 always holds at F₀ = d.
+    """
+    norm_excess = values.norm - coords.rho  # X
+    overlap_excess = values.overlap - coords.q0  # Y
+    d_share = values.d / (values.F0 + values.d)
+    return (norm_excess - d_share * overlap_excess) / coords.rho
 
 
 def _entropy(
-    values: PointValues,
-    coords: Coordinates,
-    ensemble: Ensemble,
-    means: PatternMeans,
-    support: SupportMeans,
-) -> _Entropy:
-    """The entropy Σ, ∂Σ/∂α and ∂Σ/∂ρ; by the other order parameters Σ is stationary.
+    values: PointValues, coords: Coordinates, support: SupportMeans, by_alpha: float
+) -> float:
+    """The entropy of separating choices, Σ = ln(their number)/N:
 
-        Σ = α(⟨ln A⟩ + yε) + ∫Dz ln(1 + e^{−K}B) + Kρ + order_terms,
-        order_terms = ½[(E − F₁)ρ − F₁χ + F₀q₀] = ½[dρ − F₀s² − F₁χ],
+        Σ = α ∂Σ/∂α + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
 
-    in the second form, where no term is larger than it need be: E − F₁ = d − F₀ and q₀ = ρ − s².
-    Where the terms are held:
-
-        ⟨ln A⟩: `means.log_a`. A(μ) is the weight of a pattern whose field has the mean μ, ⟨·⟩ the
-            mean over fields z and classes c of patterns, of share f_c and sign σ_c.
-        ⟨R₁⟩: `means.first`, the mean violation of a pattern.
-        y, ε: `values.price` and `ensemble.error_rate`; an error weighs e^{−y}.
-        ∫Dz ln(1 + e^{−K}B): `support.log_one_plus`. e^{−K}B is the weight of a variable if chosen,
-            1 if rejected.
-        q₀, s² = ρ − q₀: overlap of two choices, and `coords.patterns.s2`.
-        χ; K, E, F₁, F₀: width of the weights of one choice; the multipliers. d = E − F₁ + F₀.
-
-    ρ stands in Kρ and ½(E − F₁)ρ, and ln A(μ) depends on it by s² and by the offset
-    θ_c = √ρ(margin + σ_c b) of μ, where b is the threshold and ∂θ_c/∂ρ = θ_c/2ρ. With
-    ∂ ln A/∂μ = −R₁/χ the offset gives −⟨θ_c R₁⟩/2ρχ; its part with b vanishes at the saddle, where
-    Σ_c σ_c f_c ∫Dz R₁ = 0, and the part with κ = margin·√ρ is left.
+    The patterns give the first term: Σ is linear in the load α, and `by_alpha` is ∂Σ/∂α. The
+    variables give the second, `support.log_one_plus`: a variable weighs e^{−K}B if it is chosen,
+    1 if not. In the rest ρ is the density, q₀ the overlap of two choices, χ the response; K, E, F₁
+    and F₀ are multipliers.
     """
     rho = coords.rho
-    chi = coords.chi.value
-    alpha = values.alpha.value
-    K = coords.K.value
-    F1 = values.F1.value
+    s2 = coords.patterns.s2  # ρ − q₀
 
-    # Σ, which is linear in α.
-    by_alpha = means.log_a + values.price.value * ensemble.error_rate
-    order_terms = 0.5 * (values.d.value * rho - values.F0.value * coords.patterns.s2 - F1 * chi)
-    value = alpha * by_alpha + support.log_one_plus + K * rho + order_terms
+    # With d = E − F₁ + F₀ the bracket is dρ − F₀s² − F₁χ, where no term is larger than need be.
+    bracket = values.d.value * rho - values.F0.value * s2 - values.F1.value * coords.chi.value
+    order_terms = 0.5 * bracket
+    pattern_term = values.alpha.value * by_alpha
+    return float(pattern_term + support.log_one_plus + coords.K.value * rho + order_terms)
 
-    # ∂Σ/∂ρ.
+
+def _entropy_by_rho(
+    values: PointValues, coords: Coordinates, ensemble: Ensemble, means: PatternMeans
+) -> float:
+    """∂Σ/∂ρ at the saddle, of the entropy Σ by the density ρ at a fixed load α.
+
+    Σ is stationary in all order parameters, so only the terms count in which ρ itself stands:
+
+        Kρ and ½(E − F₁)ρ     with the multipliers K, E and F₁;
+        α⟨ln A⟩               with the weight A of a pattern.
+
+    The violation of a pattern is Gaussian, and both its mean μ and its variance s² = ρ − q₀ depend
+    on ρ. For the mean it is the offset θ_c = √ρ(margin + σ_c b) of class c, of sign σ_c, that does
+    (b is the threshold): ∂θ_c/∂ρ = θ_c/2ρ. As ∂ ln A/∂μ = −R₁/χ, with the mean violation R₁ that
+    is corrected, and the response χ,
+
+        ∂⟨ln A⟩/∂ρ = ⟨∂ ln A/∂s²⟩ − ⟨θ_c R₁⟩/2ρχ.
+    """
+    rho = coords.rho
+    # At the saddle ⟨σ_c R₁⟩ = 0. So b drops out of ⟨θ_c R₁⟩, and κ⟨R₁⟩ is left, κ = margin·√ρ.
     kappa = ensemble.margin * np.sqrt(rho)
-    log_a_by_offset = -0.5 * kappa * means.first / (rho * chi)
+    log_a_by_offset = -0.5 * kappa * means.first / (rho * coords.chi.value)
     log_a_by_rho = means.log_a_by_s2 + log_a_by_offset
-    by_rho = alpha * log_a_by_rho + K + 0.5 * (values.E.value - F1)
-    return _Entropy(value=float(value), by_alpha=by_alpha, by_rho=float(by_rho))
+    pattern_term_by_rho = values.alpha.value * log_a_by_rho
+    return float(pattern_term_by_rho + coords.K.value + 0.5 * (values.E.value - values.F1.value))
 
 
 def _entropy_gradient(
@@ -295,40 +299,31 @@ def _entropy_gradient(
 
         Σ = α(⟨ln A⟩ + yε) + ∫Dz ln(1 + e^{−K}B) + Kρ + ½(E − F₁)ρ − ½F₁χ + ½F₀q₀.
 
-    A is the weight of a pattern, e^{−K}B that of a chosen variable; b is the threshold, e^{−y} the
-    weight of an error, ε the error rate. Each a is a `Dual`: its value, and da as `differential`.
+    α is the load, ρ the density; q₀ the overlap of two choices, χ the response; K, E, F₁ and F₀
+    the multipliers. A is the weight of a pattern, which depends on q₀, χ, the threshold b and the
+    price y of an error; ε is the share of errors allowed. e^{−K}B is the weight of a chosen
+    variable. Each a is a `Dual`: its value, and da as `differential`.
 
-    ∂Σ/∂α is the argument `by_alpha`; every other partial derivative vanishes at the saddle. They
-    are, with the averages as fields of `values` (the formulas of which stand behind),
-
-        K:   ρ − chosen                 chosen = ∫Dz p, the share of variables chosen;
-        E:   ½(ρ − norm)                norm = ∫Dz p⟨w²⟩, w the weight of a chosen variable;
-        F₁:  ½(norm − ρ + ρ₊/E − χ)     ρ₊ = ∫Dz p P(w ≠ 0), `support.nonzero[0]`;
-        F₀:  ½(q₀ − overlap)            overlap = ∫Dz (p⟨w⟩)²;
-        χ:   ½[F1_of_patterns − F₁]     F1_of_patterns = (α/χ²)⟨R₂⟩, the sum of
-                                        V_of_patterns = (α/χ²)⟨R₂ − R₁²⟩ and
-        q₀:  ½[F₀ − F0_of_patterns]     F0_of_patterns = (α/χ²)⟨R₁²⟩;
-        b:   −(α/χ)√ρ violation_by_sign     violation_by_sign = Σ_c σ_c f_c ∫Dz R₁;
-        y:   α(ε − wrong)               wrong, the share of errors.
-
-    R₁ and R₂ are the first two moments of the violation of a pattern.
+    ∂Σ/∂α is the argument `by_alpha`. Every other partial derivative is the error of a saddle
+    equation, an average that should have a value (`values`).
     """
     rho = coords.rho
     chi = coords.chi.value
     alpha = values.alpha.value
-    norm = values.norm.value
-    F0 = values.F0.value
-    F0_of_patterns = values.F0_of_patterns.value
-    F1_of_patterns = F0_of_patterns + values.V_of_patterns.value
-    nonzero_over_E = support.nonzero[0] / values.E.value  # ρ₊/E, equal to χ at the saddle
+    norm = values.norm.value  # ∫Dz p⟨w²⟩, w the weight of a variable, p its chance to be chosen
+    nonzero_over_E = support.nonzero[0] / values.E.value  # ρ₊/E, ρ₊ the share of weights not zero
+    F0_of_patterns = values.F0_of_patterns.value  # (α/χ²)⟨R₁²⟩
+    F1_of_patterns = F0_of_patterns + values.V_of_patterns.value  # (α/χ²)⟨R₂⟩
 
-    # The partial derivatives of Σ.
+    # The partial derivatives of Σ: by the multipliers, …
     by_K = rho - values.chosen.value
     by_E = 0.5 * (rho - norm)
     by_F1 = 0.5 * (norm - rho + nonzero_over_E - chi)
     by_F0 = 0.5 * (coords.q0.value - values.overlap.value)
+    # … and, through the moments R₁ and R₂ of the violation of a pattern, by what A depends on. That
+    # by b is −(α/χ)√ρ Σ_c σ_c f_c ∫Dz R₁ over the classes c, of share f_c and sign σ_c.
     by_chi = 0.5 * (F1_of_patterns - values.F1.value)
-    by_q0 = 0.5 * (F0 - F0_of_patterns)
+    by_q0 = 0.5 * (values.F0.value - F0_of_patterns)
     by_threshold = -alpha / chi * np.sqrt(rho) * values.violation_by_sign.value
     by_price = alpha * (ensemble.error_rate - values.wrong.value)
 
@@ -351,19 +346,27 @@ def _load_below_gardner(
 ) -> float:
     """How far the load α lies below Gardner's load α_c, that of all variables.
 
-    For the plain ensemble at ρ > ½ the small difference comes from a sum of small terms. There
-    α_c = 2 and α = ρ/∫Dz p₊, where p₊(z) is the probability that a pattern of field z is at the
-    margin, so that α_c − α = (2∫Dz p₊ − ρ)/∫Dz p₊. The numerator is 1 − ρ + ∫Dz D(z) with
-    D(z) = p₊(−z) − [1 − p₊(z)]: small, and even in z, so that it is summed over z ≥ 0 on the nodes
-    of a rule symmetric about z = 0.
+    For the plain ensemble at ρ > ½ the difference can be small, and is computed without
+    cancellation. There α_c = 2 and α = ρ/∫Dz p₊, where p₊(z) is the probability that a pattern of
+    field z is at the margin, so that
+
+        α_c − α = (2∫Dz p₊ − ρ)/∫Dz p₊.
+
+    The Gaussian measure Dz is even, ∫Dz p₊(z) = ∫Dz p₊(−z), and ∫Dz = 1. So the numerator is
+
+        2∫Dz p₊ − ρ = 1 − ρ + ∫Dz D(z),    D(z) = p₊(−z) − [1 − p₊(z)],
+
+    where D is small. It is even, too: D(0) counts once, D(z) at each z > 0 twice.
     """
     if not ensemble.plain or rho <= 0.5:
         return gardner(ensemble).load - alpha
     only_class = sides[0]  # of equal classes one stands for both
+    rule = only_class.rule  # without offset: its nodes are z = 0 and pairs ±z
+    middle = rule.nodes.size // 2
+    assert rule.nodes[middle] == 0  # so that reversed arrays are those at −z
     tight = only_class.side.tight  # p₊, (nodes,)
-    middle = only_class.rule.nodes.size // 2  # where z = 0
     not_tight = only_class.side.loose  # 1 − p₊
     tight_at_minus_z = tight[::-1]
-    terms = only_class.rule.weights * (tight_at_minus_z - not_tight)  # of ∫Dz D(z)
+    terms = rule.weights * (tight_at_minus_z - not_tight)  # of ∫Dz D(z)
     numerator = 1 - rho + terms[middle] + 2 * terms[middle + 1 :].sum()
-    return float(numerator / only_class.rule.mean(tight))
+    return float(numerator / rule.mean(tight))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from chanceline.theory.dual import Dual
 from chanceline.theory.ensemble import Ensemble
@@ -121,6 +121,31 @@ def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
     )
 
 
+def encode_point(  # noqa: PLR0913
+    ensemble: Ensemble,
+    *,
+    chi: float,
+    q0_over_rho: float,
+    K: float,
+    V_over_E: float,
+    F0_over_E: float,
+    threshold: float,
+    largest_violation: float,
+) -> Array:
+    """The point with these order parameters, (coordinates,): the inverse of `decode_point`.
+
+    It is (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b (`threshold`) if the threshold is free,
+    then ln t* (of `largest_violation`) if errors are allowed; b and t* are in units of |w|. The
+    letters are those of `Coordinates`. As V + d = E, ln(V/d) is the logit of V/E.
+    """
+    point = [np.log(chi), logit(q0_over_rho), K, logit(V_over_E), np.log(F0_over_E)]
+    if ensemble.free_threshold:
+        point.append(threshold)
+    if ensemble.error_rate:
+        point.append(np.log(largest_violation))
+    return np.array(point)
+
+
 class PointValues(NamedTuple):
     """What the averages give at a point.
 
@@ -149,40 +174,45 @@ class PointValues(NamedTuple):
 def evaluate(
     coords: Coordinates, ensemble: Ensemble, means: PatternMeans, support: SupportMeans
 ) -> PointValues:
-    """E from χE = ρ₊, the load from an identity, and the averages that the equations compare.
+    """The multipliers, the load, and the averages that the equations compare.
 
-    ρ₊, the share of variables with a weight other than zero, is ρ where signs are free.
+    `coords` has the multipliers as shares of E: V = F₁ − F₀, d = E − V, and F₀. E is that of the
+    norm of the weights, F₁ and F₀ those of the overlaps of two weight vectors within a choice of
+    variables and between two choices. χ is the response.
 
-    The identity α⟨p₊ − v*e* + κR₁/ρ⟩ = ρ₊ says that there are as many tight constraints as weights
-    (with corrections for errors and margin). p₊ is the probability that a pattern is at the margin,
-    v* the largest violation that is no error, e* the density of violations at v*, R₁ the mean
-    violation, κ = margin·√ρ; `means.isostatic` is the whole mean.
-
-    `means.square` is ⟨R₁²⟩ and `means.variance` ⟨R₂ − R₁²⟩, R₂ the second moment of the violation.
-    Means over the supports were taken at E = 1: norm and overlap are theirs over E.
+    Means over the patterns, `means`, and over the variables, `support`, become numbers with their
+    derivatives by all coordinates (`Dual`) by `pattern_mean` and `support_mean`.
     """
     chi = coords.chi
     no_differential = np.zeros_like(chi.differential)
+
+    # ρ₊, the share of variables with a weight other than zero: all that are chosen, unless the sign
+    # of each weight is given.
     nonzero = Dual(coords.rho, no_differential)
     if ensemble.signed:
         nonzero = coords.support_mean(support.nonzero)
 
-    # The multipliers.
+    # The multipliers, by the saddle equation χE = ρ₊.
     E = nonzero / chi
     V = E * coords.V_over_E
     F0 = E * coords.F0_over_E
 
-    # The load.
+    # The load α, by an identity: as many tight constraints as weights, α·isostatic = ρ₊. Without
+    # margin and errors `isostatic` is p₊, the share of patterns at the margin. With them it is
+    # ⟨p₊ − v*e* + κR₁/ρ⟩: v* is the largest violation that is no error, e* the density of
+    # violations there, R₁ the mean violation and κ = margin·√ρ.
     isostatic = coords.pattern_mean(means.isostatic)
     if not isostatic.value > 0:
         raise OutsideDomain("p₊ − v*e* must be positive")
     alpha = nonzero / isostatic
     alpha_over_chi2 = alpha / (chi * chi)
 
-    price = Dual(0.0, no_differential)
+    price = Dual(0.0, no_differential)  # y = v*²/2χ, 0 without errors
     if ensemble.error_rate:
         price = coords.ceiling * coords.ceiling / (2 * chi)
 
+    # `means.square` is ⟨R₁²⟩ and `means.variance` ⟨R₂ − R₁²⟩, R₂ the second moment of a violation.
+    # Norm and overlap were averaged at E = 1, and scale as 1/E.
     return PointValues(
         nonzero=nonzero,
         E=E,

@@ -105,34 +105,58 @@ class RSBState:
     edge_weight: float  # the largest weight at an end of a grid: what the grids cut off
 
 
-def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
-    """The order parameters of k steps of breaking as a point for Newton.
+class _Layout:
+    """Where a point for Newton holds its coordinates, with k steps of breaking.
 
-    Its coordinates, 3k + 5 or one more, are unbounded whatever the order parameters:
+    They are 3k + 5, or one more where the threshold is free, and are unbounded whatever the order
+    parameters. ρ is the density, d = E − F₁ + G_k, and the letters are those of `RSBOrder`.
+    """
+
+    def __init__(self, steps: int) -> None:
+        k = steps
+        self.log_chi = 0
+        self.switch = 1  # K − ½ ln(E/d)
+        self.log_shares = slice(2, k + 3)  # ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …
+        self.log_breaks = slice(k + 3, 2 * k + 3)  # ln x₁ … ln x_k
+        self.log_d = 2 * k + 3
+        self.log_G_parts = slice(2 * k + 4, 3 * k + 5)  # ln G₀, ln (G₁ − G₀), …
+        self.threshold = 3 * k + 5  # only where it is free
+
+
+def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
+    """The order parameters of k steps of breaking as a point for Newton; inverse: `_unpack_order`.
+
+    Its coordinates, 3k + 5 or one more, are unbounded whatever the order parameters. E, F₁ and G_k
+    are the multipliers of the norm of the weights, of their overlap within a support and in a
+    smallest group; K is the price of a variable. With d = E − F₁ + G_k a variable of field u is
+    chosen with log-odds u²/2d − switch. The coordinates are
 
         ln χ                                             of the response,
-        K − ½ ln(E/d), with d = E − F₁ + G_k             where a variable switches on,
-        ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …       k + 1 shares of the density ρ,
-        ln x₁ … ln x_k                                   the break points,
+        the switch, K − ½ ln(E/d),
+        ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …       of k + 1 overlaps, ρ the density,
+        ln x₁ … ln x_k                                   of the break points,
         ln d,
-        ln G₀, ln (G₁ − G₀), …                           k + 1 parts of the largest conjugate,
+        ln G₀, ln (G₁ − G₀), …                           of k + 1 multipliers of the overlaps,
         the threshold                                    only where the ensemble leaves it free.
     """
     d = order.E - order.F1 + order.G[-1]
-    switch = order.K - 0.5 * np.log(order.E / d)
     shares = np.diff(np.array(order.p), prepend=0.0) / (rho - order.p[-1])
     G_parts = np.diff(np.array(order.G), prepend=0.0)
-    coordinates = [
-        np.log(order.chi),
-        switch,
-        *np.log(shares),
-        *np.log(order.x),
-        np.log(d),
-        *np.log(G_parts),
-    ]
+
+    layout = _Layout(steps=len(order.x))
+    n_coordinates = layout.threshold  # all before the threshold
     if ensemble.free_threshold:
-        coordinates.append(order.threshold)
-    return np.array(coordinates)
+        n_coordinates += 1
+    point = np.empty(n_coordinates)
+    point[layout.log_chi] = np.log(order.chi)
+    point[layout.switch] = order.K - 0.5 * np.log(order.E / d)
+    point[layout.log_shares] = np.log(shares)
+    point[layout.log_breaks] = np.log(order.x)
+    point[layout.log_d] = np.log(d)
+    point[layout.log_G_parts] = np.log(G_parts)
+    if ensemble.free_threshold:
+        point[layout.threshold] = order.threshold
+    return point
 
 
 class _UnpackedOrder(NamedTuple):
@@ -150,28 +174,21 @@ class _UnpackedOrder(NamedTuple):
 def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
     """The order parameters at a point of `pack_order`, or OutsideDomain if there are none.
 
-    The point has, with k = `steps` and d = E − F₁ + G_k,
-
-        ln χ, the switch K − ½ ln(E/d), ln of k + 1 shares s_i, ln of k break points x_i, ln d,
-        ln of k + 1 parts G₀, G₁ − G₀, …, and the threshold, if it is free.
-
-    The shares s₀ = p₀/(ρ − p_k), s₁ = (p₁ − p₀)/(ρ − p_k), … give the overlaps back by
-    p_i = ρ (s₀ + … + s_i)/(1 + Σs). E follows from the equation E = ρ/χ.
+    `_Layout` says which coordinates a point has, k = `steps`. Its shares s₀ = p₀/(ρ − p_k),
+    s₁ = (p₁ − p₀)/(ρ − p_k), … give the overlaps back by p_i = ρ (s₀ + … + s_i)/(1 + Σs). E follows
+    from the equation E = ρ/χ; d = E − F₁ + G_k, and the switch K − ½ ln(E/d) tell F₁ and K.
     """
     check_logarithms(point)
-    # How many coordinates each part has, in the order of `pack_order`; the threshold is the rest.
-    sizes = [1, 1, steps + 1, steps, 1, steps + 1]
-    parts = np.split(point, np.cumsum(sizes))
-    log_chi, switch_part, log_shares, log_breaks, log_d, log_G_parts, threshold_part = parts
-    chi = float(np.exp(log_chi[0]))
-    switch = float(switch_part[0])
-    shares = np.exp(log_shares)
-    x = np.exp(log_breaks)
-    d = float(np.exp(log_d[0]))
-    G_parts = np.exp(log_G_parts)
+    layout = _Layout(steps)
+    chi = float(np.exp(point[layout.log_chi]))
+    switch = float(point[layout.switch])
+    shares = np.exp(point[layout.log_shares])
+    x = np.exp(point[layout.log_breaks])
+    d = float(np.exp(point[layout.log_d]))
+    G_parts = np.exp(point[layout.log_G_parts])
     threshold = 0.0
     if ensemble.free_threshold:
-        threshold = float(threshold_part[0])
+        threshold = float(point[layout.threshold])
 
     E = rho / chi
     if np.any(np.diff(x, prepend=0.0, append=1.0) <= 0):
@@ -210,20 +227,23 @@ def _averages(
     over patterns are Σ_c f_c of those of the classes; R₁ is the mean violation of a constraint.
     """
     order = unpacked.order
-    classes = ensemble.offsets(rho, order.threshold)  # (share, sign, offset) of each class
+    classes = ensemble.offsets(rho, order.threshold)
     means_of_class = [
-        broken_class_means(order.p, order.x, order.chi, rho, offset=offset, fineness=fineness)
-        for _, _, offset in classes
+        broken_class_means(
+            order.p, order.x, order.chi, rho, offset=pattern_class.offset, fineness=fineness
+        )
+        for pattern_class in classes
     ]
     supports = broken_support_means(
         order.G, order.x, unpacked.d, unpacked.switch, fineness=fineness
     )
     violation_by_sign = sum(
-        share * sign * means.violation
-        for (share, sign, _), means in zip(classes, means_of_class, strict=True)
+        pattern_class.share * pattern_class.sign * means.violation
+        for pattern_class, means in zip(classes, means_of_class, strict=True)
     )
+    shares = [pattern_class.share for pattern_class in classes]
     return _Averages(
-        patterns=_weighted_sum([share for share, _, _ in classes], means_of_class),
+        patterns=_weighted_sum(shares, means_of_class),
         supports=supports,
         violation_by_sign=violation_by_sign,
     )
@@ -272,15 +292,10 @@ class RSBBranch(ChiBranch[RSBState]):
         """The state at a point: its load, its entropy, and how far the saddle equations fail.
 
         The residual has one equation fewer than the point has coordinates: the load α is no
-        coordinate but follows from an identity, so the saddles form a line. In the formulas
-
-            E_i    is an average over the weight of level i = 0 … k of the breaking, k the top;
-            p₊     is the probability that a constraint is tight, E_k[p₊] is `patterns.tight`;
-            R₁     is its mean violation, E_k[R₁] is `patterns.violation`;
-            g_i    is the function of the patterns, f_i that of the variables;
-            s², χ  are the variance of a pattern's field in a smallest group, and the response;
-            H₂(p)  is the entropy of choosing a variable, E_k[H₂(p)] is `choice_entropy`;
-            d      is E − F₁ + G_k, with the order parameters E, F₁ and G_k.
+        coordinate but follows from an identity, so the saddles form a line. Replicas of the support
+        fall into nested groups; levels are i = 0 … k from the largest to the smallest. On level i,
+        g_i is the function of the patterns, f_i that of the variables, and E_i an average over the
+        law of the field there.
 
         Parameters
         ----------
@@ -294,27 +309,33 @@ class RSBBranch(ChiBranch[RSBState]):
         averages = _averages(unpacked, rho, self.ensemble, fineness)
         patterns = averages.patterns
         supports = averages.supports
-        E = unpacked.order.E
 
-        # The load from the identity α E_k[p₊ + κR₁/ρ] = ρ, κ = margin·√ρ.
+        # The load from the identity α E_k[p₊ + κR₁/ρ] = ρ: p₊ is the probability that a constraint
+        # is tight, R₁ its mean violation, κ = margin·√ρ.
         alpha = rho / (patterns.tight + self._margin_term(averages))
 
-        # Σ = E_k[H₂(p)] + ½ρ ln(E/d) + α E_k[g_k + ½(s² + χ)g_k'²], the entropy inside a smallest
-        # group.
-        weight_term = 0.5 * rho * np.log(E / unpacked.d)
+        # Σ is the entropy inside a smallest group, a sum of three terms: E_k[H₂(p)] of choosing
+        # variables with probability p; ½ρ ln(E/d) of their weights, with the multiplier E of the
+        # norm and d = E − F₁ + G_k; and α E_k[g_k + ½(s² + χ)g_k'²] of the patterns, s² being the
+        # variance of their fields inside the group and χ the response.
+        weight_term = 0.5 * rho * np.log(unpacked.order.E / unpacked.d)
         entropy = supports.choice_entropy + weight_term + alpha * patterns.entropy_term
 
-        # Stability, a value above 1 asks for more steps: α E_k[g_k''²] E_k[f_k''²] at the top,
-        # in a smallest group, and the same with E₀, g₀ and f₀ at the bottom, between the largest.
-        replicons = alpha * patterns.square_curvatures * supports.square_curvatures
-        replicon_inner, replicon_outer = replicons
+        # Stability: a replicon above 1 asks for more steps. The inner one, in a smallest group, is
+        # α E_k[g_k''²] E_k[f_k''²], the outer one, between the largest, α E₀[g₀''²] E₀[f₀''²].
+        g_top, g_bottom = patterns.square_curvatures
+        f_top, f_bottom = supports.square_curvatures
+        replicon_inner = alpha * g_top * f_top
+        replicon_outer = alpha * g_bottom * f_bottom
+
+        entropy_by_alpha = patterns.values[0]  # E₀[g₀], of the bottom level
         return RSBState(
             alpha=float(alpha),
             ensemble=self.ensemble,
             order=unpacked.order,
             residual=self._residual(unpacked, averages, alpha, entropy),
             entropy=float(entropy),
-            entropy_by_alpha=float(patterns.values[0]),  # E₀[g₀]
+            entropy_by_alpha=float(entropy_by_alpha),
             identity_error=_identity_error(unpacked, supports),
             tight=float(patterns.tight),
             replicon_inner=float(replicon_inner),
@@ -341,8 +362,9 @@ class RSBBranch(ChiBranch[RSBState]):
 
         E_i is the average over the weight of level i = 0 … k, where g_i is the function of the
         patterns and f_i that of the variables. p is the probability that a variable of field u is
-        chosen, R₁ the mean violation of a constraint, κ = margin·√ρ; d = E − F₁ + G_k. Class c has
-        the share f_c and the sign σ_c. `alpha` is the load and `entropy` Σ at this point.
+        chosen, u/d its mean weight then; d = E − F₁ + G_k. R₁ is the mean violation of a constraint
+        and κ = margin·√ρ. Class c has the share f_c and the sign σ_c. `alpha` is the load and
+        `entropy` Σ at this point.
         """
         rho = self.rho
         patterns = averages.patterns
@@ -352,24 +374,25 @@ class RSBBranch(ChiBranch[RSBState]):
             chosen_error = supports.chosen / rho - 1
         else:
             chosen_error = 1 - supports.rejected / (1 - rho)
+        # `weight_square` is E_k[p u²/d²].
         norm = supports.weight_square + supports.chosen * (1 / d - 1 / unpacked.order.E)
+        norm_error = norm / rho - 1
 
         # What the patterns return for d and for G₀, G₁ − G₀, …; the supports for p₁ − p₀, ….
         margin_term = self._margin_term(averages) / unpacked.order.chi  # E_k[κR₁/(ρχ)]
         d_of_patterns = alpha * (margin_term - patterns.curvature)
+        d_error = d_of_patterns / d - 1
         G_parts_of_patterns = alpha * np.diff(patterns.squares, prepend=0.0)
+        conjugate_errors = G_parts_of_patterns / unpacked.G_parts - 1
         p_parts_of_supports = np.diff(supports.squares)
+        overlap_errors = p_parts_of_supports / np.diff(unpacked.p) - 1
 
-        residual = [
-            chosen_error,
-            norm / rho - 1,
-            d_of_patterns / d - 1,
-            *(G_parts_of_patterns / unpacked.G_parts - 1),
-            *(p_parts_of_supports / np.diff(unpacked.p) - 1),
-        ]
+        residual = [chosen_error, norm_error, d_error, *conjugate_errors, *overlap_errors]
         if self.ensemble.free_threshold:
-            residual.append(averages.violation_by_sign / np.sqrt(rho))
-        return np.array([*residual, *self._break_errors(unpacked, averages, alpha, entropy)])
+            threshold_error = averages.violation_by_sign / np.sqrt(rho)  # violations scale as √ρ
+            residual.append(threshold_error)
+        break_errors = self._break_errors(unpacked, averages, alpha, entropy)
+        return np.array([*residual, *break_errors])
 
     def _break_errors(
         self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
@@ -409,8 +432,8 @@ class RSBBranch(ChiBranch[RSBState]):
         """Newton in all coordinates of the point but those held.
 
         There is one equation fewer than coordinates, as the load is free. So the caller must hold
-        one coordinate or give one equation more; with `hold_breaks` the equations of the break
-        points go, and all their coordinates must be held too.
+        one coordinate or give one equation more. With `hold_breaks` the break points stay as they
+        are, too, and their equations go.
 
         Parameters
         ----------
@@ -423,11 +446,16 @@ class RSBBranch(ChiBranch[RSBState]):
         extra_equation
             One equation more: its value, which must vanish, at a state.
         hold_breaks
-            Whether the equations of the `steps` break points are left out.
+            Whether the coordinates of the `steps` break points are held, besides those of `held`,
+            and their equations left out.
         fineness
             Grids are finer by this factor.
         """
-        free_coordinates = [index for index in range(len(point)) if index not in held]
+        all_coordinates = range(len(point))
+        all_held = set(held)
+        if hold_breaks:
+            all_held.update(all_coordinates[_Layout(self.steps).log_breaks])
+        free_coordinates = [index for index in all_coordinates if index not in all_held]
 
         def whole_point(free_values: Array) -> Array:
             """All coordinates: the free ones, which Newton moves, among those held."""
@@ -463,9 +491,10 @@ class RSBBranch(ChiBranch[RSBState]):
     def at_load(self, alpha: float, start: Array, fineness: float = 1.0) -> Solved[RSBState]:
         """The saddle at a given load α, from a point near to it.
 
-        No coordinate is held; that the state has this load is the one equation more. Its error is
-        relative to the distance from the nearer end of ρα_c < α < α_c, where α_c is the load that
-        all variables hold together and ρα_c the one that a typical choice of them holds.
+        No coordinate is held (`held=()`); that the state has this load is the one equation more.
+        Its error is relative to the distance from the nearer end of ρα_c < α < α_c, where α_c is
+        the load that all variables hold together and ρα_c the one that a typical choice of them
+        holds. α must lie between them: `solve_1rsb` sees to it.
         """
         load_of_all = gardner(self.ensemble).load  # α_c
         scale = min(alpha - self.rho * load_of_all, load_of_all - alpha)

@@ -50,14 +50,16 @@ class OneStepSolution(ReplicaSolution):
         if not self.broken:
             entropy = f"Σ = {self.entropy:.10f} ± {self.quadrature_error:.1e}"
             return f"{self.summary()}\n  replica symmetry is exact at this load: {entropy}"
-        overlaps = f"p₁ {self.p1:.10g}   p₀ {self.p0:.10g}   G₁ {self.G1:.10g}   G₀ {self.G0:.10g}"
+        overlaps_and_conjugates = (
+            f"p₁ {self.p1:.10g}   p₀ {self.p0:.10g}   G₁ {self.G1:.10g}   G₀ {self.G0:.10g}"
+        )
         inner = f"within a group {self.replicon_inner:.6f}"
         outer = f"between groups {self.replicon_outer:.6f}"
         identity = f"|αp₊ − ρ| {abs(self.identity_error):.1e}"
         lines = [
             self.summary(),
             self._entropy_line(),
-            f"  x {self.x:.10g}   {overlaps}",
+            f"  x {self.x:.10g}   {overlaps_and_conjugates}",
             f"  χ {self.chi:.10g}   K {self.K:.10g}   E {self.E:.10g}   F₁ {self.F1:.10g}",
             f"  replicons    {inner}, {outer}",
             f"  residual     {self.residual:.1e}   {identity}",
@@ -174,7 +176,8 @@ def _unbroken(alpha: float, rho: float, ensemble: Ensemble) -> OneStepSolution:
     both replicons.
     """
     symmetric = solve_rs(alpha, rho, ensemble)
-    # What both kinds of solution have.
+    # Both kinds of solution have the fields of `ReplicaSolution`: the point (α, ρ), entropy, order
+    # parameters, stability and numerical errors.
     common: dict[str, Any] = {
         field.name: getattr(symmetric, field.name) for field in fields(ReplicaSolution)
     }

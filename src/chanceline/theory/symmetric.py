@@ -67,6 +67,8 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
     # Which part of the diagram?
     if ensemble.error_rate:
         return _with_errors(alpha, rho, ensemble)
+    # At α_CG itself the plain ensemble has a closed form; for others either side comes as near as
+    # rounding lets it.
     distance_to_entrance = abs(alpha - bounds.cover_gardner)
     if ensemble.plain and distance_to_entrance <= _AT_ENTRANCE * alpha:
         return _at_cover_gardner(alpha, rho)
@@ -89,16 +91,17 @@ def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
     q₁ is the overlap of two weight vectors of the same variables, q₀ that of two typical choices
     of variables. χ, E, F₁ and F₀ are rescaled for the loads above and have their limits here.
     """
-    c = typical_overlap(rho)
+    overlap_over_rho = typical_overlap(rho)  # c
     # In the replicon between supports, α ∫Dz [∫Dy (ln H)'']², H the normal tail, (ln H)'' becomes a
     # step: it is 2ρ P(two Gaussians of correlation c are both positive).
-    between = 2 * rho * (0.25 + math.asin(c) / (2 * math.pi))
+    both_positive = 0.25 + math.asin(overlap_over_rho) / (2 * math.pi)
+    between = 2 * rho * both_positive
     return RSSolution(
         alpha=alpha,
         rho=rho,
         regime=Regime.TYPICAL.value,
         entropy=binary_entropy(rho),
-        q0=c * rho,
+        q0=overlap_over_rho * rho,
         q1=rho,
         chi=math.inf,
         K=float(logit(1 - rho)),  # e^{−K} = ρ/(1 − ρ): every variable is as likely chosen
@@ -125,19 +128,11 @@ def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 
 
 def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
-    """The point at load α where errors are allowed, on the part of the branch that counts choices.
+    """The point at load α where errors are allowed; InputError where typical choices do with them.
 
-    Σ, the entropy, counts pairs of a support (a choice of variables) and a cluster of weights. With
-    many errors a typical support has several clusters: the branch then begins with Σ above H₂(ρ),
-    the entropy of all choices, and runs back to smaller loads before it folds. Only points
-    from where Σ falls below H₂(ρ) on are taken (`_past_fold`); without a fold these are all. Three
-    cases:
-
-    - α lies above the load of the first of these points: it is between the last two, because the
-      branch is followed until its load reaches α;
-    - α lies below, but there is no fold and α is above the Cover–Gardner load: it is between the
-      entrance, χ = ∞, and the first point, and the branch is followed from a larger χ;
-    - else typical choices do with this many errors: InputError.
+    Only the part of the branch is meant where the entropy Σ lies below H₂(ρ), that of all choices:
+    above, Σ counts more than choices. With many errors the branch begins above and folds before it
+    falls below (`_past_fold`). It is followed until it is below and its load reaches α.
     """
     branch = Branch(rho, ensemble)
     entropy_of_all = binary_entropy(rho)  # H₂(ρ)
@@ -150,11 +145,14 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     if has_fold:
         points = _past_fold(branch, points, entropy_of_all)
 
-    # The three cases.
+    # The usual case: only the last point has reached α.
     first_load = points[0].state.alpha
     if first_load < alpha:
         before, after = points[-2:]
+        assert before.state.alpha < alpha <= after.state.alpha
         return _at_load(branch, alpha, (before, after))
+
+    # Without a fold the branch has more points before the first, up to χ = ∞ at α_CG.
     if not has_fold and alpha > bounds_at(rho, ensemble).cover_gardner:
         return _above_cover_gardner(alpha, rho, ensemble)
     raise InputError(
@@ -168,6 +166,10 @@ def _past_fold(
     branch: Branch, points: list[Solved[RSState]], entropy_of_all: float
 ) -> list[Solved[RSState]]:
     """The points with Σ below that of all choices, H₂(ρ), led by the point where it falls to it.
+
+    With errors the entropy Σ counts pairs of a support (a choice of variables) and a cluster of
+    weights. If many are allowed, a typical support has several clusters: then the branch begins
+    with Σ above H₂(ρ), and runs back to smaller loads before it folds.
 
     `points` follow each other along the branch; at least one lies above H₂(ρ) (`entropy_of_all`),
     and the last one below.
@@ -187,8 +189,7 @@ def _at_load(
     """The solution at load α between two points of the branch.
 
     It is solved on the usual quadrature and again on half the step, at the same χ: the difference
-    of the entropy Σ is the quadrature error. That the overlap of two choices is q₀, and the
-    norm |w|² per variable ρ, enters the solver in one combination only: here each is checked.
+    of the entropy Σ is the quadrature error.
     """
     rho = branch.rho
     ensemble = branch.ensemble
@@ -197,21 +198,14 @@ def _at_load(
     fine = branch.at_chi(log_chi, coarse.unknowns, QUADRATURE_STEP / 2)
     state = fine.state
     order = state.order
-    overlap_error = abs(state.overlap / order.q0 - 1)
-    norm_error = abs(state.norm / rho - 1)
-    # The load is such that α⟨p₊ − v*e* + κR₁/ρ⟩ = ρ₊, the share of weights other than zero; without
-    # margin and errors αp₊ = ρ₊: as many tight patterns (of share p₊) as weights.
-    identity_error = alpha * state.isostatic - state.nonzero
 
     # What is left between the load of the point and α, within rounding and quadrature error, moves
     # Σ along its slope.
     entropy = state.entropy - state.entropy_by_alpha * branch.excess_load(state, alpha)
 
-    # The replicon within a support is αp₊/ρ₊, tight patterns per weight. With errors the violation
-    # that is corrected jumps at the ceiling v*, and it diverges.
-    replicon_within = alpha * state.tight / state.nonzero
-    if ensemble.error_rate:
-        replicon_within = math.inf
+    # The identity that sets the load: as many tight patterns, α·isostatic, as weights that are not
+    # zero.
+    identity_error = alpha * state.isostatic - state.nonzero
     return RSSolution(
         alpha=alpha,
         rho=rho,
@@ -224,8 +218,8 @@ def _at_load(
         E=order.E,
         F1=order.F1,
         F0=order.F0,
-        stability=Stability(within=replicon_within, between=state.between),
-        residual=max(fine.residual, overlap_error, norm_error),
+        stability=Stability(within=_replicon_within(state, alpha, ensemble), between=state.between),
+        residual=max(fine.residual, _unsolved_error(state, rho)),
         quadrature_error=abs(entropy - coarse.state.entropy),
         identity_error=identity_error,
         ensemble=ensemble,
@@ -233,6 +227,27 @@ def _at_load(
         price=order.price if ensemble.error_rate else None,
         nonzero=state.nonzero if ensemble.signed else None,
     )
+
+
+def _unsolved_error(state: RSState, rho: float) -> float:
+    """The larger relative error of two equations that enter the solver in one combination only.
+
+    They say that the overlap of two choices is q₀, and the norm |w|² per variable ρ.
+    """
+    overlap_error = abs(state.overlap / state.order.q0 - 1)
+    norm_error = abs(state.norm / rho - 1)
+    return max(overlap_error, norm_error)
+
+
+def _replicon_within(state: RSState, alpha: float, ensemble: Ensemble) -> float:
+    """The replicon within a support at load α: tight patterns per weight, or infinite with errors.
+
+    With errors it diverges, because what is corrected of a violation jumps at the ceiling, the
+    largest violation that is no error.
+    """
+    if ensemble.error_rate:
+        return math.inf
+    return alpha * state.tight / state.nonzero
 
 
 def branch_table(rho: float, points: int) -> pd.DataFrame:

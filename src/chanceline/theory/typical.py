@@ -97,22 +97,22 @@ class Field:
         """Σ_k f_k ∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset_k)]², k the classes.
 
         f_k is the share of class k; c = q₀/q₁ is the part of the field that two choices of
-        variables have in common, √c z, while y is of one choice alone.
-
-        With own = √(1−c), common = √c and shift(z) = common·z + offset_k/γ the function is taken at
-        γ(own·y + shift). The functions averaged change where this is 0, over a distance of order 1:
-        for y around −shift/own, over 1/(γ·own). The rule for y is centred there for each z. Its
-        mean changes with z where that centre passes y = 0, the middle of Dy: around
-        z = −offset_k/(γ·common), where shift = 0, over own/common.
+        variables have in common, √c z, while y is of one choice alone. The functions averaged
+        change where their argument is 0, over a distance of about 1; each rule is finest there.
         """
         gamma = self.gamma
         own = np.sqrt(1 - c)
         common = np.sqrt(c)
+        # The argument moves by γ·own per unit of y: in y the function changes over 1/(γ·own).
         feature_in_y = 1 / (gamma * own)
         y_width = WIDTHS_PER_FEATURE * min(1.0, feature_in_y)
 
         total = 0.0
         for share, _, offset in self.classes:
+            # With shift = common·z + offset/γ the argument is γ(own·y + shift). For each z it is 0
+            # at y = −shift/own: the rule for y is centred there.
+            # That centre moves by common/own per unit of z, and passes y = 0, the middle of Dy, at
+            # z = −offset/(γ·common): there, over own/common, the mean over y changes with z.
             z_rule = rule_for(own / common, self.step, centre=-offset / (gamma * common))
             shift = common * z_rule.nodes + offset / gamma  # (z nodes,)
             y, y_weights = centred_rule(-shift / own, y_width, self.step)  # (z nodes, y nodes)
@@ -140,16 +140,14 @@ def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
         )
         return Field(gamma, threshold, classes, step)
 
+    def volume_slope(threshold: float) -> float:
+        """How the volume of solutions changes with b, up to a factor: zero at the best b."""
+        return with_threshold(threshold).mean_by_sign(mills)
+
     if not ensemble.free_threshold:
         return with_threshold(0.0)
     reach = LARGEST_THRESHOLD + ensemble.margin
-    best = brentq(
-        lambda threshold: with_threshold(threshold).mean_by_sign(mills),
-        -reach,
-        reach,
-        xtol=1e-15,
-        rtol=1e-14,
-    )
+    best = brentq(volume_slope, -reach, reach, xtol=1e-15, rtol=1e-14)
     return with_threshold(float(best))
 
 
@@ -158,8 +156,8 @@ def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRAT
 
     `load` is patterns per chosen variable, P/M = α/ρ; it must be below Gardner's capacity α_c.
     ⟨h²⟩ is the mean of h² (`mills`) over the field γt + offset, t ~ N(0, 1), and over the classes.
-    The left-hand side falls with γ, and γ → ∞ as the load reaches α_c; the root is bracketed in
-    ln γ.
+    The left-hand side falls with γ, from ∞ at γ = 0 to load/α_c < 1 at γ = ∞; the root is bracketed
+    in ln γ.
     """
 
     def excess(log_gamma: float) -> float:
@@ -167,7 +165,7 @@ def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRAT
         field = _field_at(log_gamma, ensemble, step)
         return load * field.mean(lambda x: (mills(x) / field.gamma) ** 2) - 1
 
-    # Widen the bracket of ln γ until the excess, which falls, changes its sign.
+    # Widen the bracket of ln γ until the excess changes its sign.
     low = -1.0
     high = 1.0
     while excess(low) < 0:
@@ -196,7 +194,7 @@ def solve_typical(
     gamma = field.gamma
 
     def overlap(c: float) -> float:
-        """J(c)."""
+        """J(c) = ∫Dz [∫Dy h/γ]²."""
         return field.mean_square(lambda x: mills(x) / gamma, c)
 
     # αJ(c) − c changes its sign: J(0) > 0, and αJ(1) = ρ < 1 by Gardner's equation.
@@ -209,13 +207,13 @@ def solve_typical(
             rtol=1e-14,
         )
     )
-    r = gamma**2 / (1 + gamma**2)
-    one_minus_r = 1 / (1 + gamma**2)
-    q1 = rho * r
-    q0 = rho * r * c
+    q1_over_rho = gamma**2 / (1 + gamma**2)  # r
+    spread_over_rho = 1 / (1 + gamma**2)  # 1 − r
+    q1 = rho * q1_over_rho
+    q0 = rho * q1_over_rho * c
 
-    hat_sum = 1 / one_minus_r  # Q̂ + q̂₁
-    alpha_per_spread = alpha / (rho * one_minus_r)  # α/(ρ − q₁)
+    hat_sum = 1 / spread_over_rho  # Q̂ + q̂₁
+    alpha_per_spread = alpha / (rho * spread_over_rho)  # α/(ρ − q₁)
     q1_hat = alpha_per_spread * field.mean(lambda x: mills(x) ** 2)
     q0_hat = alpha_per_spread * gamma**2 * overlap(c)
     q1_error = abs(rho * q1_hat / hat_sum**2 / q1 - 1)

@@ -27,8 +27,8 @@ from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logari
 from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 
-# A start near the solution without threshold and margin at this error rate: ln χ, logit q₀, ln v*.
-# All others are followed from there.
+# A start near the solution without threshold and margin at this error rate, in the coordinates
+# ln χ, logit q₀ and ln v* of `cluster_equations`. All others are followed from there.
 _START_ERROR_RATE = 0.1
 _START = np.array([-3.6, 1.23, -0.754])
 _THRESHOLD_INDEX = 2  # where b stands in the point, if it is free
@@ -42,6 +42,8 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
 
     The capacity with chosen variables ends there as their density ρ → 1. The solution is followed
     from an ensemble whose solution is nearly known (share 0 of the way) to this one (share 1).
+
+    Unknowns are those of `cluster_equations`: ln χ, logit q₀, the threshold b if it is free, ln v*.
     """
 
     def on_the_way(share: float) -> Ensemble:
@@ -77,44 +79,35 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     different clusters, and s² = 1 − q₀. b is the threshold of the rule. From the violation v* on,
     `order.ceiling`, a pattern is an error, whose price is y = v*²/2χ; the error rate allowed is ε.
 
-    ⟨·⟩ is the mean over fields and classes, `means`: A the weight of a pattern, p₊ the probability
-    that a constraint is tight, R₁ its mean violation, e* the density of v at v*. Class c has the
-    share f_c and the sign σ_c, and κ is the margin. The exponent of the number of clusters is
+    The exponent of the number of clusters is, with the load α and the weight A of a pattern,
 
         Σ = α(⟨ln A⟩ + yε) + ½ ln(1 + s²/χ) + ½ q₀/(χ + s²),
 
-    with the load α from the identity α⟨p₊ − v*e* + κR₁⟩ = 1 (`means.isostatic`). The residual has
+    where ⟨·⟩ is the mean over fields and classes of patterns. The residual has
 
-        ∂Σ/∂q₀ = 0:  (α/χ²)⟨R₁²⟩ = q₀/(χ + s²)², relative,
-        ∂Σ/∂y = 0:   the share of errors ⟨wrong⟩ = ε, relative,
-        Σ = 0,
-        ∂Σ/∂b = 0:   Σ_c σ_c f_c R₁, averaged over fields, = 0, if the threshold is free.
+        ∂Σ/∂q₀ = 0:  (α/χ²)⟨R₁²⟩ = q₀/(χ + s²)², relative; R₁ is the mean violation of a pattern;
+        ∂Σ/∂y = 0:   the share of errors = ε, relative;
+        Σ = 0;
+        ∂Σ/∂b = 0:   ⟨σR₁⟩ = 0, if the threshold is free; σ = ±1 is the sign of a class.
     """
-    check_logarithms(point)
-    log_chi = point[0]
-    logit_q0 = point[1]
-    log_ceiling = point[-1]
-    threshold = 0.0
-    if ensemble.free_threshold:
-        threshold = float(point[_THRESHOLD_INDEX])
-    order = PatternOrder(
-        rho=1.0,
-        q0=expit(logit_q0),
-        s2=expit(-logit_q0),
-        chi=np.exp(log_chi),
-        threshold=threshold,
-        ceiling=np.exp(log_ceiling),
-    )
+    order = _decode(point, ensemble)
+    chi = order.chi
+    chi_plus_s2 = chi + order.s2
 
     # Arrays among the means hold the value first, then its derivatives, which are not needed.
     means = pattern_means(class_sides(ensemble, order, QUADRATURE_STEP), ensemble, rho=1.0)
-    if not means.isostatic[0] > 0:
-        raise OutsideDomain("p₊ − v*e* must be positive")
-    alpha = 1 / means.isostatic[0]
+    isostatic = means.isostatic[0]
+    mean_square = means.square[0]  # ⟨R₁²⟩
+    wrong = means.wrong[0]  # the share of errors
+    violation_by_sign = means.by_threshold[0]  # ⟨σR₁⟩
 
-    # Σ.
-    chi = order.chi
-    chi_plus_s2 = chi + order.s2
+    # The load from the identity α·isostatic = 1: as many tight constraints as weights. With the
+    # share p₊ of tight constraints, the density e* of violations at v* and the margin κ
+    # isostatic = ⟨p₊ − v*e* + κR₁⟩.
+    if not isostatic > 0:
+        raise OutsideDomain("p₊ − v*e* must be positive")
+    alpha = 1 / isostatic
+
     price = order.ceiling**2 / (2 * chi)  # y
     entropy = (
         alpha * (means.log_a + price * ensemble.error_rate)
@@ -122,10 +115,28 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
         + 0.5 * order.q0 / chi_plus_s2
     )
 
-    mean_square = alpha * means.square[0] / chi**2  # (α/χ²)⟨R₁²⟩
-    overlap_error = mean_square * chi_plus_s2**2 / order.q0 - 1
-    wrong_error = means.wrong[0] / ensemble.error_rate - 1
+    overlap_error = alpha * mean_square / chi**2 * chi_plus_s2**2 / order.q0 - 1
+    wrong_error = wrong / ensemble.error_rate - 1
     residual = [overlap_error, wrong_error, float(entropy)]
     if ensemble.free_threshold:
-        residual.append(means.by_threshold[0])
+        residual.append(violation_by_sign)
     return Counted(alpha=float(alpha), rho=1.0, residual=np.array(residual))
+
+
+def _decode(point: Array, ensemble: Ensemble) -> PatternOrder:
+    """The order parameters at (ln χ, logit q₀, b if it is free, ln v*), the weights of length 1."""
+    check_logarithms(point)
+    log_chi = point[0]
+    logit_q0 = point[1]
+    log_ceiling = point[-1]
+    threshold = 0.0
+    if ensemble.free_threshold:
+        threshold = float(point[_THRESHOLD_INDEX])
+    return PatternOrder(
+        rho=1.0,
+        q0=expit(logit_q0),
+        s2=expit(-logit_q0),  # 1 − q₀
+        chi=np.exp(log_chi),
+        threshold=threshold,
+        ceiling=np.exp(log_ceiling),
+    )
