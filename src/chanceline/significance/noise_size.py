@@ -328,8 +328,8 @@ def _first_crossing(log_expected: Sequence[float], level: float) -> float:
     size = index + 1
     if len(log_expected) == 1:
         return float(size)
-    # Below one feature there is nothing to interpolate with: the slope ahead is used. The result may
-    # lie below one or below zero; words round it up to one feature at least.
+    # Below one feature there is nothing to interpolate with: the slope ahead is used. The result
+    # may lie below one or below zero; words round it up to one feature at least.
     upper = max(index, 1)
     slope = log_expected[upper] - log_expected[upper - 1]
     if slope <= 0:
