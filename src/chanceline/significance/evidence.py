@@ -66,8 +66,8 @@ class Evidence(Result):
         * `Spread over many features`;
         * of one feature that is proven alone, `K = 1 (g1): higher in ill, area under the curve
           0.91`;
-        * else `K = 2 (g1, g7): 3 errors; R² 0.70, shuffled labels 0.37 (0.29–0.48)`, where errors
-          are always known; R² only where the path has the same features.
+        * else `K = 2 (g1, g7): 3 errors; R² 0.70, shuffled labels 0.37 (0.29–0.48)`. Errors are
+          known here; R² is left out without shuffled labels to compare with.
         """
         if self.spread:
             return "Spread over many features"

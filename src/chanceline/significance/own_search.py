@@ -197,12 +197,12 @@ class _DrawsAsGood:
     stop_after: int | None
     count: int = 0
 
-    def is_as_good(self, value: SearchStatistic) -> bool:
-        return value.rank <= self.observed_rank
+    def is_as_good(self, drawn: SearchStatistic) -> bool:
+        return drawn.rank <= self.observed_rank
 
-    def count_draw(self, value: SearchStatistic) -> bool:
+    def count_draw(self, drawn: SearchStatistic) -> bool:
         """Count a draw if it does as well, and say whether drawing ends with it."""
-        if self.is_as_good(value):
+        if self.is_as_good(drawn):
             self.count += 1
         return self.count == self.stop_after
 

@@ -134,11 +134,9 @@ def make_path_columns(
     if features is None:
         features = distinct_columns(X, intercept)
     has_pairs = len(features) <= max_columns_for_pairs
-    normalized, varies = _normalized_columns(
-        X, features, design, intercept, dtype=float if has_pairs else np.float32
-    )
+    dtype = float if has_pairs else np.float32
+    normalized, varies = _normalized_columns(X, features, design, intercept, dtype)
 
-    # Columns of which nothing is left are dropped.
     block_of_sample = _blocks_to_centre_within(design, intercept)
     if not varies.any():
         where = "constant" if block_of_sample is None else "constant within every block"
@@ -146,6 +144,7 @@ def make_path_columns(
             f"every feature is {where} up to rounding, so that there is nothing to separate with."
         )
     if not varies.all():
+        # Columns of which nothing is left are dropped.
         features = features[varies]
         normalized = np.ascontiguousarray(normalized[:, varies])
     return PathColumns(

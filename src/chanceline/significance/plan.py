@@ -106,6 +106,31 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     # From here on with the number of shuffles, which may depend on the table.
     settings = _with_default_shuffles(settings, len(data.y), len(distinct))
 
+    bounds = _make_bounds(design, named_features, len(distinct), settings)
+    return Plan(
+        data=data,
+        settings=settings,
+        design=design,
+        features=named_features,
+        declared_errors=bounds.errors,
+        distinct_features=distinct,
+        findings=data.findings,
+        bounds=bounds,
+        spending=_spend_level(bounds, named_features, settings),
+    )
+
+
+def _make_bounds(
+    design: NullDesign, named_features: Ints | None, n_distinct: int, settings: TestSettings
+) -> UnionBound:
+    """The bound under the freedoms that are used.
+
+    Parameters
+    ----------
+    named_features : indices; None if the smallest set is searched.
+    n_distinct : columns of the table that differ, from which features could be chosen unless the
+        settings say that there were more candidates.
+    """
     # Where the smallest set is searched, it is one without errors unless some were allowed.
     declared_errors = settings.errors
     if declared_errors is None and named_features is None:
@@ -113,25 +138,14 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     n_preregistered = None
     if named_features is not None and settings.preregistered:
         n_preregistered = len(named_features)
-    bounds = UnionBound(
+    return UnionBound(
         sizes=design.sizes,
-        n_features=settings.candidates or len(distinct),
+        n_features=settings.candidates or n_distinct,
         intercept=settings.intercept,
         errors=declared_errors,
         preregistered=n_preregistered,
         # The bound counts labellings that are equally likely; those of a model are not.
         uninformative=design.covariate_model is not None,
-    )
-    return Plan(
-        data=data,
-        settings=settings,
-        design=design,
-        features=named_features,
-        declared_errors=declared_errors,
-        distinct_features=distinct,
-        findings=data.findings,
-        bounds=bounds,
-        spending=_spend_level(bounds, named_features, settings),
     )
 
 
