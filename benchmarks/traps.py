@@ -150,7 +150,7 @@ def rate(sets: int, *, adjusted: bool, permutations: int = 199, **design: Any) -
         null_design = make_design(y.astype(float), declared)
         columns = make_path_columns(X, null_design, True)
         draws, _ = shuffle_paths(columns, null_design, ShufflePlan(permutations, seed), 6)
-        hits += draws.reading().pvalue <= 0.05
+        hits += draws.permutation_reading().pvalue <= 0.05
     return hits / sets
 
 

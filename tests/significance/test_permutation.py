@@ -44,7 +44,7 @@ def test_searches_that_fail_are_worse_than_any_set():
     procedure = SearchProcedure(errors=1)
     X = np.zeros((4, 9))
     rule = type("R", (), {"errors": 2, "n_selected": 9, "support": np.arange(9)})()
-    assert procedure.value(rule, X.shape[1]).rank == 11
+    assert procedure.statistic_of(rule, X.shape[1]).rank == 11
     reading = read(
         SearchStatistic(9, 9, 0),
         [SearchStatistic(11, 9, 2), SearchStatistic(9, 9, 1)],

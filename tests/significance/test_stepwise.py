@@ -209,10 +209,10 @@ def test_p_values_by_the_definition():
     few = [[sum(key <= own for key in smallest) for own in row] for row in keys]
     terms = [[Fraction(1, int(place)) for place in [*few[b], *ranks[b, 4:]]] for b in range(30)]
     total = [max(row[:4]) + sum(row[4:]) for row in terms]
-    assert draws.reading().pvalue == sum(value >= total[0] for value in total) / 30
+    assert draws.permutation_reading().pvalue == sum(value >= total[0] for value in total) / 30
     reached = [sum(max(row) >= own for row in terms) / 30 for own in terms[0]]
     assert draws.adjusted_pvalues().tolist() == [
-        max(value, draws.reading().pvalue) for value in reached
+        max(value, draws.permutation_reading().pvalue) for value in reached
     ]
 
 
@@ -318,7 +318,7 @@ def test_signal_in_every_feature_is_seen_by_the_spread_alone():
     assert spread.value > 1.2 > spread.shuffled[2]
     assert spread.shuffled[1] == pytest.approx(1, abs=0.05)
     # Alone it is the first of 200; that labellings may come first in any of four members costs it a factor.
-    assert draws.reading().pvalue == 1 / 200
+    assert draws.permutation_reading().pvalue == 1 / 200
     assert spread.pvalue <= 4 / 200 < draws.adjusted_pvalues()[:6].min() / 2
 
 

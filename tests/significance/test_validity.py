@@ -246,7 +246,7 @@ def front_pvalues(scenario: str, repeats: int, seed: int) -> list[float]:
         columns = make_path_columns(X, design, True)
         steps = min(6, len(columns.feature_of_column))
         draws, _ = shuffle_paths(columns, design, ShufflePlan(39, seed=repeat), steps)
-        pvalues.append(draws.reading().pvalue)
+        pvalues.append(draws.permutation_reading().pvalue)
     return pvalues
 
 
@@ -300,7 +300,7 @@ def test_shuffling_across_blocks_would_be_noticed():
         draws, _ = shuffle_paths(
             make_path_columns(X, design, True), design, ShufflePlan(39, seed=repeat), 4
         )
-        ignored.append(draws.reading().pvalue)
+        ignored.append(draws.permutation_reading().pvalue)
     with pytest.raises(AssertionError, match="across blocks"):
         assert_valid(ignored, "across blocks")
 

@@ -55,6 +55,8 @@ def _about_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
     if settings.candidates is not None:
         return GIVE_ALL_CANDIDATES
     if permutation is None:
+        # With B shuffles, level·(1 + B) labellings reach the level by chance, the observed one
+        # counted; that is to be `EXPECTED_HITS`.
         permutations = max(MIN_PERMUTATIONS, ceil(EXPECTED_HITS / settings.level) - 1)
         return f"shuffled labels would decide (permutations={permutations})."
     if permutation.void:
@@ -80,8 +82,12 @@ def _about_more_permutations(
     if verdict is not Verdict.UNDECIDED or design_is_too_small:
         n_units = design.sizes.n_units
         return f"more {grounds.unit}s than {n_units} would show smaller effects."
+    # B shuffles give no p-value below the floor 1/(1 + B), to which comes what proofs have spent.
     if permutation.floor + spent_by_proofs > level:
-        n_permutations = ceil(1 / (level - spent_by_proofs))
+        # What is left is positive: the design's `smallest_p` fits in it. By the floor one shuffle
+        # less would do too.
+        left_for_shuffles = level - spent_by_proofs
+        n_permutations = ceil(1 / left_for_shuffles)
         return f"at least {n_permutations} permutations are needed to reach level {level:g}."
     enough = permutations_that_settle(permutation, level)
     return f"more permutations would narrow the interval (permutations={enough})."

@@ -74,11 +74,9 @@ def correlated_pairs(
             # Pairs of later chunks with less overlap would be dropped again.
             least_overlap = float(np.abs(listed.overlap).min()) - ROUNDING_TOLERANCE
     order = np.argsort(listed.code)
-    return ColumnPairs(
-        first=listed.code[order] // n_columns,
-        second=listed.code[order] % n_columns,
-        overlap=listed.overlap[order],
-    )
+    # A pair (i, j) is coded as i·n_columns + j.
+    first, second = np.divmod(listed.code[order], n_columns)
+    return ColumnPairs(first=first, second=second, overlap=listed.overlap[order])
 
 
 class _CodedPairs(NamedTuple):
@@ -99,11 +97,12 @@ def _pairs_of_chunk(normalized: Floats, chunk: slice, least_overlap: float) -> _
     """
     n_columns = normalized.shape[1]
     products = normalized[:, chunk].T @ normalized[:, chunk.start :]  # (chunk, later columns)
-    size = np.abs(products)
-    # Of a copy, 1 − g² ≈ 2(1 − |g|) of its squared length is outside the other column.
-    is_copy = size >= 1 - MIN_SQUARED_LENGTH / 2
-    is_candidate = (size >= least_overlap) & ~is_copy
-    # Pairs i < j are above the diagonal.
+    absolute_overlap = np.abs(products)
+    # Of a column with overlap g with another, 1 − g² of its squared length is outside that other.
+    # In a copy |g| is nearly 1, and 1 − g² ≈ 2(1 − |g|) is too little.
+    is_copy = absolute_overlap >= 1 - MIN_SQUARED_LENGTH / 2
+    is_candidate = (absolute_overlap >= least_overlap) & ~is_copy
+    # Pairs i < j are above the diagonal; the others are left out.
     n_rows, n_later = products.shape
     is_candidate[np.tril_indices(n_rows, m=n_later)] = False
     row, later = np.nonzero(is_candidate)

@@ -69,14 +69,14 @@ class CombinedRanks:
 def combine_losses(losses: Floats) -> CombinedRanks:
     """Rank the labellings in every column, and combine the ranks by their harmonic mean.
 
-    A column is a number of features, k, or a share of the features whose spread is taken. p-values
-    are kept as numbers of labellings, a rank instead of its share of all. The steps:
+    A column is a number of features, k, or a share of the features whose spread is taken. A p-value
+    is kept as a number of labellings, its rank; 1 is the best. The steps, for every labelling b:
 
-    1. p[b, column], the rank of labelling b in every column; 1 is the best.
-    2. q[b, k] = #{b′ : min_k′ p[b′, k′] ≤ p[b, k]} at the numbers of features: how many labellings
-       reach the rank p[b, k] at some number of features, which pays for choosing k.
-    3. T[b] = max_k 1/q[b, k] + Σ_share 1/p[b, share]: the best number of features is one member of
-       the mean, every share is another.
+    1. p[b, k] and p[b, share], its ranks in the columns (`path_ranks`, `spread_ranks`).
+    2. q[b, k] = #{b′ : min_k′ p[b′, k′] ≤ p[b, k]} (`adjusted_ranks`): how many labellings reach
+       the rank p[b, k] at some number of features, which pays for choosing k.
+    3. T[b] = max_k 1/q[b, k] + Σ_share 1/p[b, share] (`totals`): the best number of features is one
+       member of the mean, every share is another.
 
     Parameters
     ----------
@@ -85,12 +85,14 @@ def combine_losses(losses: Floats) -> CombinedRanks:
     """
     n_steps = losses.shape[1] - len(SPREAD_SHARES)
     ranks = rank_losses(losses)
-    # At each number of features some labelling is first: the fraction in the ranks says which of
-    # them comes before the others. A share is compared with no other column: whole ranks do.
+    # Ranks come as rank − fraction, the fraction below one half. Step 2 compares ranks of different
+    # columns, of which each has a first labelling: the fractions order these firsts.
     path_ranks = ranks[:, :n_steps]
+    # A share is compared with no other column, and its rank is made whole again.
     spread_ranks = np.rint(ranks[:, n_steps:])
 
-    # How many smallest ranks are no larger; fractions that differ by rounding alone are equal.
+    # How many labellings have a smallest rank that is no larger; fractions that differ by rounding
+    # alone are equal.
     smallest_ranks = np.sort(path_ranks.min(axis=1))
     adjusted_ranks = np.searchsorted(smallest_ranks, path_ranks + ROUNDING_TOLERANCE, side="right")
 
@@ -103,12 +105,13 @@ def combine_losses(losses: Floats) -> CombinedRanks:
 
 
 def rank_losses(losses: Floats) -> Floats:
-    """Rank the labellings in every column, with a fraction that orders equal ranks.
+    """Rank the labellings in every column, with a fraction that orders equal ranks of two columns.
 
     The rank of a labelling is the number of labellings, itself included, whose loss in the column
-    is no larger; losses that differ by rounding alone count as equal. From it a fraction is taken
-    that is larger the more standard deviations the loss lies below the mean of its column. It is
-    below one half on either side: `np.rint` gives the whole rank back, which callers rely on.
+    is no larger; losses that differ by rounding alone count as equal. A fraction is subtracted: the
+    further the loss lies below the mean of its column, in standard deviations, the larger is the
+    fraction, and the better (smaller) the result. Above the mean the fraction is negative. It lies
+    between −0.4 and 0.4: `np.rint` gives the whole rank back, which callers rely on.
 
     Parameters
     ----------
@@ -119,8 +122,9 @@ def rank_losses(losses: Floats) -> Floats:
     (labellings, columns) rank − fraction; the rank is 1 for the smallest loss.
     """
     ranks = np.empty(losses.shape)
-    for k, loss in enumerate(losses.T):
-        ranks[:, k] = np.searchsorted(np.sort(loss), loss + ROUNDING_TOLERANCE, side="right")
+    for column, column_losses in enumerate(losses.T):
+        equal_up_to = column_losses + ROUNDING_TOLERANCE
+        ranks[:, column] = np.searchsorted(np.sort(column_losses), equal_up_to, side="right")
 
     # Standard deviations below the mean; a column that is constant up to rounding orders nothing.
     deviations = losses.std(axis=0)

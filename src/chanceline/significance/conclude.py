@@ -40,38 +40,48 @@ def conclude(
     grounds = grounds_of(plan, results, rule)
     decision = decide(grounds)
     samples_needed = plan.bounds.samples_needed(results.shown.rule, plan.settings.level)
-    columns_shown = columns_to_show(plan, grounds, rule)
-    pvalues = results.shuffles.marginal_pvalues
     log10_p = grounds.overall.log10_p
+    smallest_float = np.finfo(float).tiny  # in place of a p-value too small to be written
+
+    columns_shown = columns_to_show(plan, grounds, rule)
+    values_shown = {name: data.X[:, j].astype(float) for name, j in columns_shown.items()}
+    pvalues = results.shuffles.marginal_pvalues  # of the columns that shuffles looked at
+    pvalues_shown = {name: pvalues[j] for name, j in columns_shown.items() if j in pvalues}
+
     return SeparationTest(
+        # The verdict.
         verdict=decision.verdict,
-        pvalue=float(max(10.0**log10_p, np.finfo(float).tiny)),
+        reason=decision.reason,
+        pvalue=float(max(10.0**log10_p, smallest_float)),
         log10_pvalue=log10_p,
         stage=grounds.overall.stage,
-        reason=decision.reason,
+        # What it rests on.
         evidence=grounds.evidence,
+        proofs=grounds.proofs,
+        feature_bound=results.observed.feature,
+        permutation=grounds.permutation,
+        spread=grounds.spread,
+        exchange=exchange_sentence(plan),
+        interrupted=interrupted,
+        # What goes with it.
         rule=rule,
         separating=grounds.separating,
         front=results.front,
-        spread=grounds.spread,
-        feature_bound=results.observed.feature,
-        proofs=grounds.proofs,
-        exchange=exchange_sentence(plan),
-        permutation=grounds.permutation,
+        scores=scores_to_show(plan, results.shown.rule, rule),
+        columns=values_shown,
+        marginal_pvalues=pvalues_shown,
+        largest_convincing=plan.bounds.largest_convincing(plan.spending.stage1_level),
+        samples_needed=samples_needed,
+        advice=advise(grounds, decision.verdict, samples_needed),
+        # The table.
         n_samples=len(data.y),
         n_features=len(data.feature_names),
         n_distinct=len(plan.distinct_features),
         positives=int(np.sum(data.y > 0)),
         classes=data.classes,
-        scores=scores_to_show(plan, results.shown.rule, rule),
         labels=data.y,
-        columns={name: data.X[:, j].astype(float) for name, j in columns_shown.items()},
-        marginal_pvalues={name: pvalues[j] for name, j in columns_shown.items() if j in pvalues},
-        largest_convincing=plan.bounds.largest_convincing(plan.spending.stage1_level),
-        samples_needed=samples_needed,
-        advice=advise(grounds, decision.verdict, samples_needed),
         findings=plan.findings,
-        interrupted=interrupted,
+        # The settings and the design.
         settings=plan.settings,
         spending=plan.spending,
         errors_declared=plan.declared_errors,
@@ -82,7 +92,11 @@ def conclude(
 
 
 def grounds_of(plan: Plan, results: StageResults, rule: RuleToUse | None) -> Grounds:
-    """What the verdict is decided on."""
+    """What the verdict is decided on.
+
+    p-value and proofs come from what the observed labels allow; the separating set, for words only,
+    is the rule that is shown beside them.
+    """
     observed = results.observed
     shuffles = results.shuffles
     overall = overall_p(plan, results)

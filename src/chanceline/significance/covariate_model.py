@@ -149,6 +149,8 @@ def fit_covariate_model(
     )
     log_odds = model_matrix @ weights
 
+    # Labels are drawn given the number of positives in each block, by rejection of other numbers.
+    # A constant that is added within a block changes nothing of that, but how many are accepted.
     block_log_odds = [
         _with_expected_count(log_odds[block_of_row == k], labels[block_units])
         for k, block_units in enumerate(members)

@@ -16,8 +16,10 @@ from chanceline.chance.binomial import log_binomial
 from chanceline.errors import InputError
 from chanceline.significance.null_sizes import COIN_NULL
 
-# From so many blocks on, of which most hold one class, they are taken for subjects.
+# From so many blocks on, of which most hold one class, they are taken for subjects ...
 MIN_BLOCKS_LIKE_SUBJECTS = 10
+# ... if that are so many times as many as labels dealt at random would make.
+MIN_RATIO_TO_RANDOM = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +104,12 @@ def check_not_subjects(block_of_unit: Ints, unit_labels: Floats) -> None:
     has_several_units = block_sizes > 1
     is_one_class = has_several_units & ((positives == 0) | (positives == block_sizes))
     n_one_class = np.count_nonzero(is_one_class)
-    n_blocks = np.count_nonzero(has_several_units)
-    if n_blocks < MIN_BLOCKS_LIKE_SUBJECTS or 2 * n_one_class <= n_blocks:
+    n_blocks = np.count_nonzero(has_several_units)  # a single unit is of one class anyway
+    most_have_one_class = 2 * n_one_class > n_blocks
+    if n_blocks < MIN_BLOCKS_LIKE_SUBJECTS or not most_have_one_class:
         return
     expected = _expected_one_class_blocks(block_sizes[has_several_units], unit_labels)
-    if n_one_class > 2 * expected:
+    if n_one_class > MIN_RATIO_TO_RANDOM * expected:
         raise InputError(
             f"{n_one_class} of {n_blocks} blocks hold one class only, so that few labels can be "
             "exchanged; if the rows of a block are those of one subject, say groups=COLUMN instead "

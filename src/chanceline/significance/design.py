@@ -85,7 +85,10 @@ class NullDesign:
 
     @cached_property
     def sizes(self) -> NullSizes:
-        """What the bound sees."""
+        """Numbers of units and of positives, in all and in every block, which the bound sees.
+
+        Where all units are in one block, `blocks` is None.
+        """
         is_positive = self.unit_labels > 0
         blocks = None
         if self.block_of_unit.max() > 0:
@@ -157,7 +160,8 @@ def make_design(
         unit_of_sample = np.arange(len(y))
     else:
         unit_of_sample = number_values(declared.groups, len(y), "groups")
-    sample_of_unit = np.unique(unit_of_sample, return_index=True)[1]
+    # Units have the numbers 0, 1, … without gaps: entry u is the first sample of unit u.
+    _, sample_of_unit = np.unique(unit_of_sample, return_index=True)
     unit_labels = y[sample_of_unit]
     check_groups(y, unit_of_sample, unit_labels)
 
@@ -177,7 +181,10 @@ def make_design(
 
 
 def _check_blocks(
-    design: NullDesign, declared: DeclaredRoles, block_of_sample: Ints, sample_of_unit: Ints
+    design: NullDesign,
+    declared: DeclaredRoles,
+    declared_block_of_sample: Ints,
+    sample_of_unit: Ints,
 ) -> None:
     """Units lie within one block or pair, and labels can be exchanged there.
 
@@ -185,10 +192,11 @@ def _check_blocks(
     ----------
     design : units and blocks.
     declared : what the user calls them.
-    block_of_sample : (samples,) numbers of the blocks, which may differ within a unit.
+    declared_block_of_sample : (samples,) numbers of the blocks, which may differ within a unit; in
+        the design every sample has the block of its unit.
     sample_of_unit : (units,) one sample of each unit.
     """
-    if not np.array_equal(design.block_of_sample, block_of_sample):
+    if not np.array_equal(design.block_of_sample, declared_block_of_sample):
         block_word = "block" if declared.pairs is None else "pair"
         raise InputError(f"every group must lie within one {block_word}.")
     if declared.pairs is not None:
@@ -229,11 +237,14 @@ def _with_covariates(
     columns = read_columns(covariates, len(design.y))
     encoder = make_encoder(columns, adjusting=True)
     for name, values in columns.items():
-        if np.any(values[sample_of_unit][design.unit_of_sample] != values):
+        value_of_unit = values[sample_of_unit]
+        value_of_first_row = value_of_unit[design.unit_of_sample]  # in all rows of the group
+        if np.any(value_of_first_row != values):
             raise InputError(f"covariate {name!r} must be the same in all rows of a group.")
 
     strata = _strata(design, encoder, columns, sample_of_unit)
     if can_be_blocks(strata, design.unit_labels):
+        # Categories are blocks; only numbers are left for the model.
         design = replace(design, block_of_unit=strata, encoder=encoder)
         numbers = [item for item in encoder.covariates if not isinstance(item, Category)]
         modelled = CovariateEncoder(tuple(numbers))
@@ -282,6 +293,7 @@ def _with_model(
     """
     basis = residual_basis(terms, design.block_of_sample)
     if basis is None:
+        # All terms are constant within blocks, and there is nothing to model.
         return design
     model = fit_covariate_model(
         names=names,

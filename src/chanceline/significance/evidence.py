@@ -61,7 +61,14 @@ class Evidence(Result):
     kind = "observed and shuffled labels, same procedure"
 
     def summary(self) -> str:
-        """`K = 2 (g1, g7): 3 errors; R² 0.70, shuffled labels 0.37 (0.29–0.48)`."""
+        """One of three forms.
+
+        * `Spread over many features`;
+        * of one feature that is proven alone, `K = 1 (g1): higher in ill, area under the curve
+          0.91`;
+        * else `K = 2 (g1, g7): 3 errors; R² 0.70, shuffled labels 0.37 (0.29–0.48)`. Errors are
+          known here; R² is left out without shuffled labels to compare with.
+        """
         if self.spread:
             return "Spread over many features"
         features = f"K = {self.k} ({listed(self.features)})"
@@ -75,7 +82,11 @@ class Evidence(Result):
 
 
 def evidence_of(plan: Plan, results: StageResults, stage: Stage) -> Evidence:
-    """The features of the stage that gave the p-value."""
+    """The features of the stage that gave the p-value.
+
+    Where no stage did, they are those of the rule that is shown beside the p-value: that of stage 1
+    unless it makes more errors than declared, and then the most surprising rule found.
+    """
     observed = results.observed
     front = results.front
     if repeats_own_search(plan):
@@ -103,16 +114,15 @@ def _rule_evidence(plan: Plan, rule: Rule, front: tuple[SizeReading, ...]) -> Ev
     return _with_fit_of_path(evidence, front)
 
 
-def _feature_evidence(
-    plan: Plan, feature: FeatureBound, front: tuple[SizeReading, ...]
-) -> Evidence:
+def _feature_evidence(plan: Plan, bound: FeatureBound, front: tuple[SizeReading, ...]) -> Evidence:
     """The one feature that is proven, by its values or ranks and not by its errors."""
-    column = plan.data.X[:, feature.feature].astype(float)
-    auc = area_under_curve(column, plan.data.y > 0)
+    column_index = bound.feature
+    values = plan.data.X[:, column_index].astype(float)
+    auc = area_under_curve(values, plan.data.y > 0)
     negative, positive = plan.class_names
     evidence = Evidence(
         k=1,
-        features=(feature.name,),
+        features=(bound.name,),
         errors=None,
         auc=auc,
         higher_in=positive if auc >= 0.5 else negative,
@@ -155,6 +165,7 @@ def _point_evidence(plan: Plan, results: StageResults, point: SizeReading) -> Ev
     if errors_of_rules is not None:
         errors = min(errors, errors_of_rules)
     return Evidence(
+        # Fewer than `point.k` where the path ended before.
         k=len(point.features),
         features=point.features,
         errors=errors,

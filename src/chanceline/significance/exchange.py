@@ -13,9 +13,8 @@ def exchange_sentence(plan: Plan) -> str:
     sizes = plan.design.sizes
     labels = f"the labels of {units_in_words(plan)}"
     if plan.design.covariate_model is not None:
-        text = (
-            f"{labels}, drawn from a logistic model of {listed(list(plan.data.covariates or {}))}"
-        )
+        covariate_names = listed(list(plan.data.covariates or {}))
+        text = f"{labels}, drawn from a logistic model of {covariate_names}"
         text += ", with the number of positives kept"
         if sizes.blocks is not None:
             text += f" in each of {len(sizes.blocks)} blocks"

@@ -34,7 +34,7 @@ def weights_for_one_sd(result: SeparationTest) -> dict[str, float]:
 
 
 def feature_row(result: SeparationTest, name: str, weight: float) -> dict[str, Any]:
-    """One row of the table."""
+    """A feature's row in `features_table`; `difference` is that of its class means."""
     reading = reading_of(result, name)
     return {
         "feature": name,
@@ -69,7 +69,7 @@ def reading_of(result: SeparationTest, name: str) -> FeatureReading:
     values = result.columns[name]
     is_positive = result.labels > 0
     return FeatureReading(
-        feature=NOT_IN_RULE,
+        feature=NOT_IN_RULE,  # in place of a column; the table has the name
         selected=np.nan,
         difference=standardized_difference(values, is_positive),
         auc=area_under_curve(values, is_positive),

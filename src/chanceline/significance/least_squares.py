@@ -28,10 +28,12 @@ def fewest_threshold_errors(scores: Floats, labels: Floats, intercept: bool) -> 
     tolerance = ROUNDING_TOLERANCE * np.abs(scores).max(axis=1, initial=0.0, keepdims=True)
     if not intercept:
         return np.count_nonzero(labels * scores <= tolerance, axis=1)
+    # errors[:, i]: (rows,) errors of a threshold above the i smallest scores, i = 0, …, samples.
     sorted_scores, errors = sweep_thresholds(scores, labels)
-    # No threshold lies between equal scores.
+    # No threshold lies between equal scores: there more errors are noted than there are samples.
     is_tied = np.diff(sorted_scores, axis=1) <= tolerance
-    errors[:, 1:-1][is_tied] = scores.shape[1] + 1
+    errors_between_scores = errors[:, 1:-1]  # without those below and above all; a view
+    errors_between_scores[is_tied] = scores.shape[1] + 1
     fewest: Ints = errors.min(axis=1)
     return fewest
 

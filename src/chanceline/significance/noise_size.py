@@ -120,9 +120,11 @@ def chance_size(
 ) -> ChanceSize:
     """The typical number of features with which the best rule separates labels that ignore them.
 
-    It is 0 if a constant rule does, and infinite if all features together do not. Else the exact
-    first moment says where one set is expected, and the replica method by how much the typical size
-    lies above it in the limit; in tables too large for the first moment the limit stands alone.
+    It is 0 if a constant rule does, and infinite if all features together do not. Else it is put
+    together from two theories. The first moment, the expected number of sets of each size that
+    separate, is exact at finite size and says where one set is expected. The replica method says,
+    in the limit of many features, by how much the typical size lies above that. In tables too large
+    for the first moment the replica method's own typical size is taken.
     Features are assumed to be independent and Gaussian: dependent ones act like fewer, and need
     more. The number describes chance and decides nothing; the test does.
 
@@ -144,45 +146,51 @@ def chance_size(
     )
     noise = _Noise(n_samples, n_features, positives, errors, intercept)
     if noise.constant_rule_suffices:
-        return noise.size_from(low=0.0, typical=0.0, high=0.0, asymptotic=0.0, first_moment=0.0)
-    # Gardner's capacity: the largest P/N at which all features together separate noise.
-    all_features_fail = noise.load >= gardner(noise.ensemble).load
+        return noise.size_from(
+            low=0.0, typical=0.0, high=0.0, asymptotic=0.0, first_moment_size=0.0
+        )
+    # Gardner's capacity: the largest load P/N at which all features together separate noise.
+    capacity = gardner(noise.ensemble).load
+    all_features_fail = noise.load >= capacity
     if all_features_fail:
         return noise.size_from(low=math.inf, typical=math.inf, high=math.inf, asymptotic=math.inf)
 
-    limit = noise.limit()
-    # None where the equations of the theory could not be solved.
-    first_moment_limit = noise.first_moment_limit()
-    # The exact first moment is a sum over the sizes up to about the limit and the splits of errors.
-    too_large_for_exact = limit * (errors + 1) > MAX_EXACT_TERMS
-    if first_moment_limit is None or too_large_for_exact:
-        return _size_in_limit(noise, limit)
-    return _size_with_first_moment(noise, limit, first_moment_limit)
+    # Both are numbers of features, in the limit of many features: the typical size, and the size at
+    # which one set is expected (None where the equations of the theory could not be solved).
+    typical_asymptotic = noise.typical_asymptotic()
+    first_moment_asymptotic = noise.first_moment_asymptotic()
+    # The exact first moment is a sum over sizes up to about the typical one and splits of errors.
+    too_large_for_exact = typical_asymptotic * (errors + 1) > MAX_EXACT_TERMS
+    if first_moment_asymptotic is None or too_large_for_exact:
+        return _size_without_first_moment(noise, typical_asymptotic)
+    return _size_with_first_moment(noise, typical_asymptotic, first_moment_asymptotic)
 
 
-def _size_in_limit(noise: _Noise, limit: float) -> ChanceSize:
-    """The limit N·ρ_VS as it is, with a range for what it leaves out at finite size."""
+def _size_without_first_moment(noise: _Noise, typical_asymptotic: float) -> ChanceSize:
+    """The asymptotic size N·ρ_VS as it is, with a range for what it leaves out at finite size."""
     return noise.size_from(
-        low=limit * (1 - ALLOWANCE) - SCATTER_WITHOUT_FIRST_MOMENT,
-        typical=limit,
-        high=limit * (1 + ALLOWANCE) + SCATTER_WITHOUT_FIRST_MOMENT,
-        asymptotic=limit,
+        low=typical_asymptotic * (1 - ALLOWANCE) - SCATTER_WITHOUT_FIRST_MOMENT,
+        typical=typical_asymptotic,
+        high=typical_asymptotic * (1 + ALLOWANCE) + SCATTER_WITHOUT_FIRST_MOMENT,
+        asymptotic=typical_asymptotic,
     )
 
 
-def _size_with_first_moment(noise: _Noise, limit: float, first_moment_limit: float) -> ChanceSize:
+def _size_with_first_moment(
+    noise: _Noise, typical_asymptotic: float, first_moment_asymptotic: float
+) -> ChanceSize:
     """The size at which the exact first moment expects one set, moved up to the typical size.
 
     At finite size it is known exactly at which size one separating set is expected. The typical
     size lies above it, by an amount that is known only in the limit of many features:
 
-        typical = size where one set is expected + (limit − first_moment_limit).
+        typical = size where one set is expected + (typical_asymptotic − first_moment_asymptotic).
 
     Parameters
     ----------
     noise : the shape of the table.
-    limit : the typical size in the limit of many features.
-    first_moment_limit : the size in that limit at which one set is expected.
+    typical_asymptotic : the typical size in the limit of many features.
+    first_moment_asymptotic : the size in that limit at which one set is expected.
     """
     # log_expected[i]: ln of the expected number of sets of size i + 1.
     log_expected = noise.log_expected_until(LOG_EXPECTED_HIGH)
@@ -190,7 +198,7 @@ def _size_with_first_moment(noise: _Noise, limit: float, first_moment_limit: flo
     size_one_expected = _first_crossing(log_expected, LOG_ONE_SET)
     size_many_expected = _first_crossing(log_expected, LOG_EXPECTED_HIGH)
 
-    shift = limit - first_moment_limit
+    shift = typical_asymptotic - first_moment_asymptotic
     typical = size_one_expected + shift
     # The shift may be another at finite size: the range is wider by an allowance on both sides.
     allowance = ALLOWANCE * typical
@@ -198,8 +206,8 @@ def _size_with_first_moment(noise: _Noise, limit: float, first_moment_limit: flo
         low=max(0.0, size_few_expected + shift - allowance),
         typical=typical,
         high=size_many_expected + shift + allowance,
-        asymptotic=limit,
-        first_moment=size_one_expected,
+        asymptotic=typical_asymptotic,
+        first_moment_size=size_one_expected,
     )
 
 
@@ -232,14 +240,17 @@ class _Noise:
         error_rate = min(self.errors / self.n_samples, MAX_ERROR_RATE)
         return Ensemble.checked(balance, 0.0, error_rate)
 
-    def limit(self) -> float:
-        """N·ρ_VS(α): the features that noise needs in the limit."""
+    def typical_asymptotic(self) -> float:
+        """N·ρ_VS(α): the features that noise typically needs, in the limit of many features."""
         ensemble = self.ensemble
         density = density_at(self.load, balance=ensemble.balance, errors=ensemble.error_rate)
         return self.n_features * density.rho
 
-    def first_moment_limit(self) -> float | None:
-        """N·ρ_union(α): where one set is expected in the limit; None if that is not found."""
+    def first_moment_asymptotic(self) -> float | None:
+        """N·ρ_union(α): the size at which one set is expected, in the limit of many features.
+
+        None if the equations of the theory could not be solved.
+        """
         density = if_converged(lambda: first_moment_density(self.load, self.ensemble))
         if density is None:
             return None
@@ -255,12 +266,17 @@ class _Noise:
         return values
 
     def log_expected_sets(self, size: int) -> float:
-        """ln of the expected number of sets of this size that separate noise."""
+        """ln of the expected number of sets of this size that separate noise.
+
+        Without a threshold, Cover's count C(P, size) of the labellings of P samples that so many
+        features separate gives it. The samples that are not errors have to be separated:
+
+            C(n_right, size)/2^n_right · (choices of the errors) · (choices of the features).
+        """
         if self.intercept:
             return log_expected_supports(
                 self.n_samples, self.n_features, self.positives, size, self.errors
             )
-        # Cover's count of the samples that are right, for every choice of errors and features.
         n_right = self.n_samples - self.errors
         log_separable = log_cover(n_right, size) - n_right * LOG2
         log_error_sets = float(log_binomial(self.n_samples, self.errors))
@@ -274,7 +290,7 @@ class _Noise:
         typical: float,
         high: float,
         asymptotic: float,
-        first_moment: float | None = None,
+        first_moment_size: float | None = None,
     ) -> ChanceSize:
         """The result for this shape, from numbers of features with which noise is separated.
 
@@ -282,13 +298,13 @@ class _Noise:
         ----------
         low, typical, high : the number in the middle, and a range around it for single tables.
         asymptotic : the typical number in the limit of many features.
-        first_moment : where one set is expected; None if that is not known.
+        first_moment_size : the number at which one set is expected; None if it is not known.
         """
         return ChanceSize(
             low=low,
             typical=typical,
             high=high,
-            first_moment=first_moment,
+            first_moment=first_moment_size,
             asymptotic=asymptotic,
             n_samples=self.n_samples,
             n_features=self.n_features,
@@ -312,7 +328,8 @@ def _first_crossing(log_expected: Sequence[float], level: float) -> float:
     size = index + 1
     if len(log_expected) == 1:
         return float(size)
-    # Below one feature there is nothing to interpolate with: the slope ahead is used.
+    # Below one feature there is nothing to interpolate with: the slope ahead is used. The result
+    # may lie below one or below zero; words round it up to one feature at least.
     upper = max(index, 1)
     slope = log_expected[upper] - log_expected[upper - 1]
     if slope <= 0:

@@ -62,7 +62,8 @@ def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
     asks_stage2 = plan.spending.stage2_level > 0
     feature = best_feature(plan, path) if asks_stage2 else None
     feature_convinces = feature is not None and one_feature_convinces(plan, feature)
-    rules += searched_rules(plan, path.errors, without_swaps=feature_convinces)
+    # Where one feature convinces, the verdict is known, and a quick search is enough.
+    rules += searched_rules(plan, path.errors, with_swaps=not feature_convinces)
     # The search may have found a smaller set. The bound covers every set, whatever found it.
     fit = fit_of_rules(plan, rules)
     if feature is None:
@@ -120,11 +121,13 @@ def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
     """The bound for one feature, on the columns that the path is made of, summed over groups."""
     design = plan.design
     columns = path.columns
-    values = columns.normalized  # (samples, columns)
-    if len(design.unit_labels) < len(values):
-        values = block_sums(values, design.unit_of_sample)
+    values_of_unit = columns.normalized  # (units, columns), where every sample is a unit
+    has_groups = len(design.unit_labels) < len(values_of_unit)
+    if has_groups:
+        # Summed over the samples of each unit.
+        values_of_unit = block_sums(columns.normalized, block_of_row=design.unit_of_sample)
     column_bound = feature_bound(
-        values,
+        values_of_unit,
         design.unit_labels,
         design.block_of_unit,
         among=plan.bounds.n_features,

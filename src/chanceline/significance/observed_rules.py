@@ -34,7 +34,7 @@ def first_rule(plan: Plan) -> Rule:
     if plan.features is not None:
         return rule_on(plan.data.X, plan.data.y, plan.features, plan.settings.intercept)
     if plan.settings.search is not None:
-        return procedure(plan).find(plan.data.X, plan.data.y)
+        return make_search(plan).find(plan.data.X, plan.data.y)
     return smallest_rule(plan)
 
 
@@ -45,13 +45,14 @@ def smallest_rule(plan: Plan) -> Rule:
     """
     X = plan.data.X
     y = plan.data.y
-    if nothing_separates(plan):
+    if certainly_inseparable(plan):
         no_features = np.zeros(0, dtype=np.int64)
         return rule_on(X, y, no_features, plan.settings.intercept)
 
-    search = procedure(plan)
+    search = make_search(plan)
     rule = search.find(X, y)
-    if rule.errors > search.errors or plan.settings.permutations != 0:
+    errors_allowed = search.errors
+    if rule.errors > errors_allowed or plan.settings.permutations != 0:
         # It is not what was looked for, or shuffles will decide.
         return rule
 
@@ -78,10 +79,10 @@ def search_again(plan: Plan, search: SearchProcedure, target: int) -> Rule | Non
     return None
 
 
-def nothing_separates(plan: Plan) -> bool:
+def certainly_inseparable(plan: Plan) -> bool:
     """Whether all features together certainly leave errors, though none are allowed.
 
-    Rows that are equal but for their labels are not counted.
+    False also where that is not known. Rows that are equal but for their labels are not counted.
     """
     if plan.settings.errors:
         return False
@@ -105,7 +106,7 @@ def all_separate(X: Floats, y: Floats, distinct: Ints, intercept: bool) -> bool:
         return True
 
 
-def procedure(plan: Plan) -> SearchProcedure:
+def make_search(plan: Plan) -> SearchProcedure:
     """The search for the smallest set, by a method of ours or the user's own."""
     settings = plan.settings
     return SearchProcedure(
@@ -127,6 +128,7 @@ def path_rules(plan: Plan, path: ObservedPath) -> tuple[Rule, ...]:
     rules = []
     for n_selected in range(1, path.n_steps + 1):
         support = path.support(n_selected)
+        # Columns of X clipped, and freed of blocks and covariates, as the path sees them.
         weights = least_squares_weights(path.columns, X, y, support)
         bias = 0.0
         if plan.settings.intercept:
@@ -136,30 +138,29 @@ def path_rules(plan: Plan, path: ObservedPath) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def searched_rules(plan: Plan, path_errors: Ints, *, without_swaps: bool) -> tuple[Rule, ...]:
+def searched_rules(plan: Plan, path_errors: Ints, *, with_swaps: bool) -> tuple[Rule, ...]:
     """The best rule that a search finds on 1, 2, … features.
 
     Parameters
     ----------
     path_errors
         Errors of the path at K = 1, 2, …, of shape (steps,).
-    without_swaps
-        Whether a quick search is enough: features are only added, and none is swapped for another.
-        Swaps are also left out where they could hardly convince.
+    with_swaps
+        Whether features may be swapped for others, as far as that could convince. Otherwise they
+        are only added, which is quick.
     """
     settings = plan.settings
-    if without_swaps or not swaps_may_convince(plan, path_errors):
-        budget = 0  # no swaps
-    elif settings.budget is None:
-        budget = FRONT_BUDGET
-    else:
-        budget = min(settings.budget, FRONT_BUDGET)
+    max_swaps = 0
+    if with_swaps and swaps_may_convince(plan, path_errors):
+        max_swaps = FRONT_BUDGET
+        if settings.budget is not None:
+            max_swaps = min(settings.budget, FRONT_BUDGET)
     front = search_front(
         plan.data.X,
         plan.data.y,
         intercept=settings.intercept,
         max_features=len(path_errors),
-        budget=budget,
+        budget=max_swaps,
         seed=settings.seed,
     )
     # The first point has no features.
@@ -198,12 +199,13 @@ def fewest_errors_known(plan: Plan, path: ObservedPath, rules: Sequence[Rule]) -
     features counts too, with a threshold for every block and a weight for every covariate: a rule
     on features alone is a special case of such a rule.
     """
-    with_design = plan.design.sizes.blocks is not None or plan.design.covariate_basis is not None
+    has_blocks = plan.design.sizes.blocks is not None
+    has_covariates = plan.design.covariate_basis is not None
     fewest = len(plan.data.y)
     fewest_by_size = []
     for n_selected in range(1, path.n_steps + 1):
         candidates = [rule.errors for rule in rules if rule.n_selected <= n_selected]
-        if with_design:
+        if has_blocks or has_covariates:
             candidates.append(path.least_squares_errors(plan, path.support(n_selected)))
         fewest = min([fewest, *candidates])
         fewest_by_size.append(fewest)

@@ -19,13 +19,13 @@ from chanceline.tables.dataset import Finding, Severity
 from chanceline.tables.wording import quoted
 
 # Area under the curve from which on a column nearly determines the classes.
-NEARLY_PERFECT = 0.98
+NEARLY_PERFECT_AREA = 0.98
 # Area under the curve below which the others are far behind.
-FAR_BEHIND = 0.95
+FAR_BEHIND_AREA = 0.95
 # Area under the curve of a column that tells nothing.
-UNINFORMATIVE = 0.5
+UNINFORMATIVE_AREA = 0.5
 # The outcome may be there in several versions; more columns than this are many good features.
-MAX_VERSIONS = 3
+MAX_OUTCOME_COLUMNS = 3
 # Of the columns most correlated with the labels so many are looked at.
 MAX_LOOKED_AT = 20
 # Random labels have a column that separates them less often than this.
@@ -57,14 +57,14 @@ def outcome_columns(X: Floats, y: Floats) -> OutcomeColumns:
     no_columns = np.zeros(0, dtype=np.int64)
     is_positive = y > 0
     if X.shape[1] < 2 or not separation_is_unlikely(X.shape[1], is_positive):
-        return OutcomeColumns(no_columns, UNINFORMATIVE)
+        return OutcomeColumns(no_columns, UNINFORMATIVE_AREA)
 
     candidates = most_correlated(X, y)
     areas = np.array([area_either_way(X[:, j].astype(float), is_positive) for j in candidates])
-    is_outcome = areas >= NEARLY_PERFECT
-    next_best = float(areas[~is_outcome].max(initial=UNINFORMATIVE))
-    n_versions = np.count_nonzero(is_outcome)
-    if not 1 <= n_versions <= MAX_VERSIONS or next_best > FAR_BEHIND:
+    is_outcome = areas >= NEARLY_PERFECT_AREA
+    next_best = float(areas[~is_outcome].max(initial=UNINFORMATIVE_AREA))
+    n_outcome_columns = np.count_nonzero(is_outcome)
+    if not 1 <= n_outcome_columns <= MAX_OUTCOME_COLUMNS or next_best > FAR_BEHIND_AREA:
         return OutcomeColumns(no_columns, next_best)
     return OutcomeColumns(np.sort(candidates[is_outcome]), next_best)
 
@@ -115,15 +115,16 @@ def ask_about_outcome(
         question = "are they the outcome itself, or made from it?"
         pronoun = "them"
     if result_without is None:
-        without = f"Without {pronoun} no feature is left"
+        verdict_without = f"Without {pronoun} no feature is left."
     else:
         verdict = f"{result_without.verdict.upper()}, {result_without.in_p()}"
-        without = f"Without {pronoun}: {verdict}"
-    message = (
+        verdict_without = f"Without {pronoun}: {verdict}."
+    observation = (
         f"{subject} the classes apart (nearly) without error, and the others are far behind "
-        f"(area under the curve {suspects.next_best:.2f} at most): {question} {without}. If so, "
-        f"leave {pronoun} out (drop={','.join(names)!r})."
+        f"(area under the curve {suspects.next_best:.2f} at most)"
     )
+    remedy = f"If so, leave {pronoun} out (drop={','.join(names)!r})."
+    message = f"{observation}: {question} {verdict_without} {remedy}"
     return Finding(Severity.WARNING, message)
 
 

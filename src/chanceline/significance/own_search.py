@@ -72,10 +72,14 @@ class SearchProcedure:
         except NothingSelectedError:
             worst = n_features + n_samples + 1
             return SearchStatistic(rank=worst, n_selected=0, errors=n_samples)
-        return self.value(rule, n_features)
+        return self.statistic_of(rule, n_features)
 
-    def value(self, rule: Rule, n_features: int) -> SearchStatistic:
-        """T of a rule: its size, or more than any size if it makes more errors than allowed."""
+    def statistic_of(self, rule: Rule, n_features: int) -> SearchStatistic:
+        """T of a rule, whose rank is better the smaller it is.
+
+        The rank is the rule's size. If the rule makes more errors than allowed it is larger than
+        any size, and larger with more errors.
+        """
         rank = rule.n_selected
         if rule.errors > self.errors:
             rank = n_features + rule.errors
@@ -99,9 +103,8 @@ class SearchProcedure:
 
         A method that cannot allow errors looks for a set without any.
         """
-        allowed_errors = 0
-        if method in FORGIVING:
-            allowed_errors = self.errors
+        can_allow_errors = method in FORGIVING
+        allowed_errors = self.errors if can_allow_errors else 0
         if allowed_errors == 0:
             # No rule is right on equal rows with opposite labels, so the search gets the rest.
             rows = consistent_rows(X, y)
@@ -109,9 +112,12 @@ class SearchProcedure:
             rows = np.arange(len(y))
         if self.intercept and np.all(y[rows] == y[rows[0]]):
             return constant_rule(X, y, np.zeros(0, dtype=np.int64))
-        has_all_rows = len(rows) == len(y)
+        if len(rows) == len(y):
+            searched_X = X  # no copy where none is needed
+        else:
+            searched_X = X[rows]
         outcome = search_features(
-            X if has_all_rows else X[rows],  # no copy where none is needed
+            searched_X,
             y[rows],
             method=method,
             budget=self.budget,
@@ -127,7 +133,7 @@ class SearchProcedure:
         selected = self._run_own_search(X, y)
         if selected is None:
             selected = []
-        # An outcome of `chanceline.search` has its indices in `support`.
+        # Indices, a mask, or an outcome of `chanceline.search`, which has indices in `support`.
         support = np.asarray(getattr(selected, "support", selected))
         if support.dtype == bool:
             support = np.flatnonzero(support)
@@ -149,13 +155,15 @@ class SearchProcedure:
         # A copy of the selector, with our seed where it has none.
         selector = clone(self.search)
         seeds = {}
-        for name, value in selector.get_params().items():
-            if name.endswith("random_state") and value is None:
-                seeds[name] = self.seed
+        for parameter, value in selector.get_params().items():
+            if parameter.endswith("random_state") and value is None:
+                seeds[parameter] = self.seed
         selector.set_params(**seeds).fit(X, y)
         if not hasattr(selector, "get_support"):
-            name = type(self.search).__name__
-            raise InputError(f"the search {name} has no get_support; give a feature selector.")
+            class_name = type(self.search).__name__
+            raise InputError(
+                f"the search {class_name} has no get_support; give a feature selector."
+            )
         return selector.get_support(indices=True)
 
 
@@ -174,12 +182,37 @@ class SearchShufflePlan(ShufflePlan):
     max_errors: int = 0
 
 
+@dataclass
+class _DrawsAsGood:
+    """A count of the draws that do as well as the observed labels, which may end drawing.
+
+    Attributes
+    ----------
+    observed_rank : of the observed labels.
+    stop_after : drawing ends with so many; None if it does not.
+    count : so far.
+    """
+
+    observed_rank: int
+    stop_after: int | None
+    count: int = 0
+
+    def is_as_good(self, drawn: SearchStatistic) -> bool:
+        return drawn.rank <= self.observed_rank
+
+    def count_draw(self, drawn: SearchStatistic) -> bool:
+        """Count a draw if it does as well, and say whether drawing ends with it."""
+        if self.is_as_good(drawn):
+            self.count += 1
+        return self.count == self.stop_after
+
+
 def shuffle_search(
     statistic: Statistic,
     X: Floats,
     design: NullDesign,
     observed: SearchStatistic,
-    plan: SearchShufflePlan,
+    shuffles: SearchShufflePlan,
 ) -> PermutationReading:
     """Draw labels, run the search again, and compare with the observed statistic.
 
@@ -189,33 +222,23 @@ def shuffle_search(
     X : (samples, features)
     design : from which labels are drawn.
     observed : T of the observed labels.
-    plan : how many draws, and how.
+    shuffles : how many draws, and how.
     """
-
-    def is_as_good(value: SearchStatistic) -> bool:
-        return value.rank <= observed.rank
-
-    n_as_good = 0  # among the draws counted so far
-
-    def is_enough(value: SearchStatistic) -> bool:
-        nonlocal n_as_good
-        n_as_good += is_as_good(value)
-        return n_as_good == plan.stop_after
-
-    drawn, stopped_by = plan.runner.collect(
+    as_good = _DrawsAsGood(observed.rank, shuffles.stop_after)
+    drawn, stopped_by = shuffles.runner.collect(
         _drawn_statistic,
-        range(1, plan.n_shuffles + 1),
-        common=(statistic, X, design, plan.seed),
-        is_enough=is_enough,
+        range(1, shuffles.n_shuffles + 1),
+        common=(statistic, X, design, shuffles.seed),
+        is_enough=as_good.count_draw,
     )
     draws = Draws(
         observed=observed,
         drawn=drawn,
-        as_good=np.array([is_as_good(value) for value in drawn], dtype=bool),
-        requested=plan.n_shuffles,
+        as_good=np.array([as_good.is_as_good(value) for value in drawn], dtype=bool),
+        requested=shuffles.n_shuffles,
         stopped_by=stopped_by,
     )
-    reading = read_draws(draws, stop_after=plan.stop_after, max_errors=plan.max_errors)
+    reading = read_draws(draws, stop_after=shuffles.stop_after, max_errors=shuffles.max_errors)
     is_void = ignores_labels(observed, drawn, n_features=X.shape[1])
     return replace(reading, statistic=StatisticKind.SEARCH, void=is_void)
 

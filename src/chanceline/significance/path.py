@@ -95,7 +95,8 @@ def follow_paths(
     """
     target = _make_target(columns, labels)
     state = _start(columns, target, n_steps)
-    # Both need the products of all columns with the labels, which the steps change.
+    # Both need the products of all columns with the labels themselves. Every step below changes
+    # `state.products` to those with the residual.
     spread = _spread(state.products, target)
     best_pairs = _find_best_pairs(columns.pairs, state.products, target)
 
@@ -105,7 +106,8 @@ def follow_paths(
     errors = np.zeros((n_counted, n_steps), dtype=np.int64)
     chosen = np.full((n_labellings, n_steps), NO_FEATURE, dtype=np.int64)
     for step in range(n_steps):
-        taken, is_taken = state.step()
+        # Changes `state.residual`, from which losses and errors of this step follow.
+        taken, is_taken = state.take_next_column()
         chosen[is_taken, step] = columns.feature_of_column[taken[is_taken]]
         losses[:, step] = target.loss(state.residual)
         if with_errors:
@@ -131,20 +133,22 @@ def _with_better_pairs(
     columns : of the table.
     target : the labels.
     """
-    step = 1  # K = 2
-    rows = np.flatnonzero(best_pairs.loss < paths.losses[:, step] * (1 - ROUNDING_TOLERANCE))
-    members = best_pairs.members[rows]
+    second_step = 1  # where losses and errors of K = 2 features are
+    loss_of_two_steps = paths.losses[:, second_step]
+    # The labellings whose best pair explains more, by more than rounding.
+    improved = np.flatnonzero(best_pairs.loss < loss_of_two_steps * (1 - ROUNDING_TOLERANCE))
+    pair_columns = best_pairs.members[improved]  # (improved, 2)
 
     pair = paths.pair.copy()
-    pair[rows] = columns.feature_of_column[members]
+    pair[improved] = columns.feature_of_column[pair_columns]
     losses = paths.losses.copy()
-    losses[rows, step] = np.maximum(best_pairs.loss[rows], 0.0)
+    losses[improved, second_step] = np.maximum(best_pairs.loss[improved], 0.0)
     errors = paths.errors.copy()
     errors_were_counted = len(errors) > 0
     if errors_were_counted:
-        fit = _fit_pairs(columns, target, rows, members)
-        labels = target.labels[rows]
-        errors[rows, step] = fewest_threshold_errors(fit, labels, columns.intercept)
+        fit = _fit_pairs(columns, target, improved, pair_columns)
+        labels = target.labels[improved]
+        errors[improved, second_step] = fewest_threshold_errors(fit, labels, columns.intercept)
     return replace(paths, pair=pair, losses=losses, errors=errors)
 
 
@@ -158,15 +162,15 @@ class _Target:
     centred : (labellings, samples) what threshold, blocks and covariates leave of the labels.
     coordinates : (labellings, coordinates) the same in the coordinates of the path.
     squared_length : (labellings,) Σ centred².
-    squared_length_outside : (labellings,) the part of it outside the columns' span, which no path
-        explains.
+    squared_length_outside_span : (labellings,) the part of it outside the columns' span, which no
+        path explains.
     """
 
     labels: Floats
     centred: Floats
     coordinates: Floats
     squared_length: Floats
-    squared_length_outside: Floats
+    squared_length_outside_span: Floats
 
     @property
     def scale(self) -> Floats:
@@ -175,7 +179,7 @@ class _Target:
 
     def loss(self, residual: Floats) -> Floats:
         """The share of the squared length that a residual in coordinates leaves: (labellings,)."""
-        return (self.squared_length_outside + _squared_lengths(residual)) / self.scale
+        return (self.squared_length_outside_span + _squared_lengths(residual)) / self.scale
 
     def fit(self, columns: PathColumns, residual: Floats) -> Floats:
         """The labels as threshold, blocks, covariates and the columns taken fit them:
@@ -188,6 +192,9 @@ class _Target:
 def _make_target(columns: PathColumns, labels: Floats) -> _Target:
     """Centre the labels as the columns are, and take them to the columns' coordinates.
 
+    In a long table these are coordinates of the columns' span: what lies outside the span is in
+    none of them, and only its squared length is kept.
+
     Parameters
     ----------
     columns : of the table.
@@ -196,14 +203,14 @@ def _make_target(columns: PathColumns, labels: Floats) -> _Target:
     centred = columns.residuals(labels)
     coordinates = columns.to_coordinates(centred)
     squared_length = _squared_lengths(centred)
-    squared_length_inside = _squared_lengths(coordinates)
+    squared_length_in_span = _squared_lengths(coordinates)
     return _Target(
         labels=labels,
         centred=centred,
         coordinates=coordinates,
         squared_length=squared_length,
         # Rounding may leave a little less than nothing.
-        squared_length_outside=np.maximum(squared_length - squared_length_inside, 0.0),
+        squared_length_outside_span=np.maximum(squared_length - squared_length_in_span, 0.0),
     )
 
 
@@ -235,15 +242,20 @@ class _PathState:
     last_coefficient: Floats
     n_taken: int = 0
 
-    def step(self) -> tuple[Ints, Bools]:
-        """Take the column of largest gain in every labelling, and its part out of the residual.
+    def take_next_column(self) -> tuple[Ints, Bools]:
+        """Take the column of largest gain in every labelling.
+
+        This changes the state. First products and squared lengths are brought up to date with the
+        direction of the step before. Then the column's part outside the directions taken so far
+        becomes the next direction, and the residual loses its part along it.
 
         Returns
         -------
         (labellings,) the columns, and (labellings,) whether anything of them was left to take.
         """
-        # `_gains` brings products and squared lengths up to date with the direction taken last.
-        best, _ = _largest_of_rows(self._gains(), len(self.residual))
+        # The update is made while the gains are run through.
+        gains = self._update_and_yield_gains()
+        best, _ = _largest_of_rows(gains, n_rows=len(self.residual))
 
         # The part of each column outside the directions taken before, of length 1.
         candidates = self.columns[:, best].T.astype(float)  # (labellings, coordinates)
@@ -251,17 +263,22 @@ class _PathState:
         coefficient = np.einsum("ij,ij->i", direction, self.residual)[:, None]
         self.residual = self.residual - coefficient * direction
 
-        # Kept for the next step, where `_gains` takes the last direction out of all columns.
+        # Kept for the next step, whose update takes this direction out of all columns.
         self.directions[:, self.n_taken] = direction
         self.last_direction = direction.astype(self.columns.dtype)
         self.last_coefficient = coefficient.astype(self.columns.dtype)
         self.n_taken += 1
         return best, is_taken
 
-    def _gains(self) -> Iterator[tuple[int, Floats]]:
-        """The start of every chunk of columns, and its gains C²/L: (labellings, chunk).
+    def _update_and_yield_gains(self) -> Iterator[tuple[int, Floats]]:
+        """Bring C and L up to date chunk by chunk, and yield the gains C²/L.
 
-        A chunk is brought up to date just before, while it is in the cache.
+        Each chunk of columns is updated just before its gains are computed, while it is in the
+        cache.
+
+        Yields
+        ------
+        The index at which the chunk starts, and (labellings, chunk) its gains.
         """
         for start in range(0, self.columns.shape[1], COLUMNS_IN_CACHE):
             chunk = slice(start, start + COLUMNS_IN_CACHE)
@@ -277,18 +294,22 @@ class _PathState:
 
 
 def _start(columns: PathColumns, target: _Target, n_steps: int) -> _PathState:
-    """The state before the first step: nothing taken, the residual is the labels themselves."""
-    coordinates = columns.coordinates
-    n_coordinates, n_columns = coordinates.shape
-    n_labellings = len(target.labels)
-    dtype = coordinates.dtype
-    labels = target.coordinates.astype(dtype)
+    """The state before the first step: nothing taken, the residual is the labels themselves.
+
+    What has an entry for every column is in the columns' precision, which is single in wide
+    tables. Residual and directions stay in double precision: losses are computed from them.
+    """
+    column_coordinates = columns.coordinates
+    label_coordinates = target.coordinates
+    n_coordinates, n_columns = column_coordinates.shape
+    n_labellings = len(label_coordinates)
+    dtype = column_coordinates.dtype
     # Columns have length 1; the margin keeps their gains finite once the span has used them up.
     squared_length = 1 + LENGTH_MARGIN[dtype]
     return _PathState(
-        columns=coordinates,
-        residual=target.coordinates,
-        products=labels @ coordinates,
+        columns=column_coordinates,
+        residual=label_coordinates,
+        products=label_coordinates.astype(dtype) @ column_coordinates,
         squared_lengths=np.full((n_labellings, n_columns), squared_length, dtype=dtype),
         directions=np.zeros((n_labellings, n_steps, n_coordinates)),
         last_direction=np.zeros((n_labellings, n_coordinates), dtype=dtype),
@@ -325,8 +346,9 @@ def _orthogonal_part(vectors: Floats, span: Floats) -> tuple[Floats, Bools]:
 def _largest_of_rows(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> tuple[Ints, Floats]:
     """The index of the largest value of every row, and that value.
 
-    Of values that differ by rounding alone the first is taken: single precision makes them equal
-    within a chunk.
+    Of values that differ by rounding alone the first is taken, by two rules. Within a chunk single
+    precision makes them equal, and `argmax` takes the first of equals. A later chunk has to be
+    larger by more than `ROUNDING_TOLERANCE`.
 
     Parameters
     ----------
@@ -335,13 +357,13 @@ def _largest_of_rows(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> tuple
     """
     rows = np.arange(n_rows)
     best = np.zeros(n_rows, dtype=np.int64)
-    largest = np.full(n_rows, -1.0)
+    largest = np.full(n_rows, -1.0)  # below all values
     for start, values in chunks:
-        index = values.astype(np.float32).argmax(axis=1)
-        value = values[rows, index]
-        is_larger = value > largest * (1 + ROUNDING_TOLERANCE)
-        best[is_larger] = start + index[is_larger]
-        largest[is_larger] = value[is_larger]
+        best_in_chunk = values.astype(np.float32).argmax(axis=1)
+        largest_in_chunk = values[rows, best_in_chunk]
+        is_larger = largest_in_chunk > largest * (1 + ROUNDING_TOLERANCE)
+        best[is_larger] = start + best_in_chunk[is_larger]
+        largest[is_larger] = largest_in_chunk[is_larger]
     return best, largest
 
 

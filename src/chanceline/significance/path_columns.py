@@ -133,29 +133,18 @@ def make_path_columns(
     """
     if features is None:
         features = distinct_columns(X, intercept)
-    block_of_sample = None
-    if intercept and design.sizes.blocks is not None:
-        block_of_sample = design.block_of_sample
     has_pairs = len(features) <= max_columns_for_pairs
+    dtype = float if has_pairs else np.float32
+    normalized, varies = _normalized_columns(X, features, design, intercept, dtype)
 
-    normalized = np.empty((len(X), len(features)), dtype=float if has_pairs else np.float32)
-    varies = np.ones(len(features), dtype=bool)
-    for start in range(0, len(features), COLUMNS_TO_NORMALIZE):
-        chunk = slice(start, start + COLUMNS_TO_NORMALIZE)
-        values = X[:, features[chunk]].astype(float)
-        if intercept:
-            values = clip_outliers(values)
-            residuals = _column_residuals(values, block_of_sample, design.covariate_basis)
-        else:
-            residuals = values
-        normalized[:, chunk], varies[chunk] = _normalize(residuals, values)
-
+    block_of_sample = _blocks_to_centre_within(design, intercept)
     if not varies.any():
         where = "constant" if block_of_sample is None else "constant within every block"
         raise InputError(
             f"every feature is {where} up to rounding, so that there is nothing to separate with."
         )
     if not varies.all():
+        # Columns of which nothing is left are dropped.
         features = features[varies]
         normalized = np.ascontiguousarray(normalized[:, varies])
     return PathColumns(
@@ -167,6 +156,47 @@ def make_path_columns(
         covariate_basis=design.covariate_basis,
         frame=_make_frame(normalized),
     )
+
+
+def _blocks_to_centre_within(design: NullDesign, intercept: bool) -> Ints | None:
+    """(samples,) the block of every sample; None if there is one block or no centring."""
+    if intercept and design.sizes.blocks is not None:
+        return design.block_of_sample
+    return None
+
+
+def _normalized_columns(
+    X: Floats, features: Ints, design: NullDesign, intercept: bool, dtype: type
+) -> tuple[Floats, Bools]:
+    """Some columns of X clipped, centred and scaled to length 1; without a threshold only scaled.
+
+    Parameters
+    ----------
+    X : (samples, features)
+    features : columns of X.
+    design : its blocks and covariates are taken out of the columns.
+    intercept : whether the rule has a threshold.
+    dtype : precision of the result.
+
+    Returns
+    -------
+    (samples, columns) the columns, and (columns,) which of them vary by more than rounding.
+    """
+    block_of_sample = _blocks_to_centre_within(design, intercept)
+    normalized: Floats = np.empty((len(X), len(features)), dtype=dtype)
+    varies = np.ones(len(features), dtype=bool)
+    # So many at a time: the copies that are made on the way stay small.
+    for start in range(0, len(features), COLUMNS_TO_NORMALIZE):
+        chunk = slice(start, start + COLUMNS_TO_NORMALIZE)
+        values = X[:, features[chunk]].astype(float)
+        if intercept:
+            values = clip_outliers(values)
+            residuals = _column_residuals(values, block_of_sample, design.covariate_basis)
+        else:
+            residuals = values
+        # A column varies if its residual is more than rounding beside its values.
+        normalized[:, chunk], varies[chunk] = _normalize(residuals, values)
+    return normalized, varies
 
 
 def clip_outliers(values: Floats) -> Floats:

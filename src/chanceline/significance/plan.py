@@ -20,8 +20,8 @@ from chanceline.significance.union_bound import UnionBound
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.spelling import plain_text
 
-# Shuffles by default: the most that take no longer than `MAX_SECONDS`, and the least whatever they
-# take.
+# Shuffles by default, most first: the most that take no longer than `MAX_SECONDS`, and the fewest
+# whatever they take.
 SHUFFLE_COUNTS = (9999, 4999, 1999, 999)
 FEWEST_SHUFFLES = SHUFFLE_COUNTS[-1]
 MAX_SECONDS = 5.0
@@ -98,43 +98,59 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     design = make_design(data.y, declared, settings.null)
 
     # What is asked, and whether that goes with the table.
-    named = None if features is None else find_features(features, data.feature_names)
-    _check_request(data, design, named, settings)
+    named_features = None if features is None else find_features(features, data.feature_names)
+    _check_request(data, design, named_features, settings)
     distinct = distinct_columns(data.X, settings.intercept)
     if len(distinct) == 0:
         raise InputError("every feature is constant, so that there is nothing to separate with.")
+    # From here on with the number of shuffles, which may depend on the table.
     settings = _with_default_shuffles(settings, len(data.y), len(distinct))
 
-    # Where the smallest set is searched, it is one without errors unless some were allowed.
-    declared_errors = settings.errors
-    if declared_errors is None and named is None:
-        declared_errors = 0
-    n_preregistered = None
-    if named is not None and settings.preregistered:
-        n_preregistered = len(named)
-    bounds = UnionBound(
-        sizes=design.sizes,
-        n_features=settings.candidates or len(distinct),
-        intercept=settings.intercept,
-        errors=declared_errors,
-        preregistered=n_preregistered,
-        uninformative=design.covariate_model is not None,
-    )
+    bounds = _make_bounds(design, named_features, len(distinct), settings)
     return Plan(
         data=data,
         settings=settings,
         design=design,
-        features=named,
-        declared_errors=declared_errors,
+        features=named_features,
+        declared_errors=bounds.errors,
         distinct_features=distinct,
         findings=data.findings,
         bounds=bounds,
-        spending=_spend_level(bounds, named, settings),
+        spending=_spend_level(bounds, named_features, settings),
+    )
+
+
+def _make_bounds(
+    design: NullDesign, named_features: Ints | None, n_distinct: int, settings: TestSettings
+) -> UnionBound:
+    """The bound under the freedoms that are used.
+
+    Parameters
+    ----------
+    named_features : indices; None if the smallest set is searched.
+    n_distinct : columns of the table that differ, from which features could be chosen unless the
+        settings say that there were more candidates.
+    """
+    # Where the smallest set is searched, it is one without errors unless some were allowed.
+    declared_errors = settings.errors
+    if declared_errors is None and named_features is None:
+        declared_errors = 0
+    n_preregistered = None
+    if named_features is not None and settings.preregistered:
+        n_preregistered = len(named_features)
+    return UnionBound(
+        sizes=design.sizes,
+        n_features=settings.candidates or n_distinct,
+        intercept=settings.intercept,
+        errors=declared_errors,
+        preregistered=n_preregistered,
+        # The bound counts labellings that are equally likely; those of a model are not.
+        uninformative=design.covariate_model is not None,
     )
 
 
 def _check_request(
-    data: Dataset, design: NullDesign, named: Ints | None, settings: TestSettings
+    data: Dataset, design: NullDesign, named_features: Ints | None, settings: TestSettings
 ) -> None:
     """Refuse settings that do not go with the table, the design or the features named."""
     n_samples = len(data.y)
@@ -149,7 +165,7 @@ def _check_request(
             "a scorecard needs a rule on features alone; leave out integer, or blocks, pairs and "
             "adjust."
         )
-    if settings.preregistered and named is None:
+    if settings.preregistered and named_features is None:
         raise InputError(
             "preregistered features have to be named; give them, or leave out preregistered."
         )
@@ -185,18 +201,20 @@ def shuffles_by_size(n_samples: int, n_columns: int, n_steps: int) -> int:
         + COST_OF_COLUMN * n_columns
         + COST_OF_NUMBER * n_samples * n_columns
     )
-    seconds = MICROSECOND * (COST_OF_LABELLING + n_steps * cost_of_step)
+    seconds_per_shuffle = MICROSECOND * (COST_OF_LABELLING + n_steps * cost_of_step)
     for count in SHUFFLE_COUNTS:
-        if count * seconds <= MAX_SECONDS:
+        if count * seconds_per_shuffle <= MAX_SECONDS:
             return count
     return FEWEST_SHUFFLES
 
 
-def _spend_level(bounds: UnionBound, named: Ints | None, settings: TestSettings) -> AlphaSpending:
+def _spend_level(
+    bounds: UnionBound, named_features: Ints | None, settings: TestSettings
+) -> AlphaSpending:
     """How the level is spent."""
     n_shuffles = settings.permutations or 0
-    if named is not None and not settings.preregistered:
+    if named_features is not None and not settings.preregistered:
         # About features named after looking the bound alone speaks, with the whole level.
         n_shuffles = 0
-    has_stage2 = named is None and not bounds.uninformative
+    has_stage2 = named_features is None and not bounds.uninformative
     return bounds.spending(settings.level, n_shuffles, has_stage2=has_stage2)

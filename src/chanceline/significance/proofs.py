@@ -69,7 +69,7 @@ def _stage2_proofs(plan: Plan, observed: ObservedFit) -> list[Proof]:
     if observed.counted_rule is not None:
         counted = Proof(
             stage=Stage.COUNTED_ERRORS,
-            log10_p=observed.stage2.log10_counted + LOG10_2,
+            log10_p=observed.stage2.log10_counted,
             features=plan.names_of(observed.counted_rule.support),
             errors=observed.counted_rule.errors,
             share=plan.spending.stage2_level,
@@ -78,10 +78,10 @@ def _stage2_proofs(plan: Plan, observed: ObservedFit) -> list[Proof]:
     if observed.feature is not None:
         one_feature = Proof(
             stage=Stage.ONE_FEATURE,
-            log10_p=observed.stage2.log10_feature + LOG10_2,
+            log10_p=observed.stage2.log10_feature,
             features=(observed.feature.name,),
             errors=None,
             share=plan.spending.stage2_level,
         )
         proofs.append(one_feature)
-    return proofs
+    return [replace(proof, log10_p=proof.log10_p + LOG10_2) for proof in proofs]

@@ -182,7 +182,9 @@ class Draws:
 def read_draws(
     draws: Draws, *, stop_after: int | None = None, max_errors: int = 0
 ) -> PermutationReading:
-    """The reading of draws, cut after the `stop_after`-th that did as well.
+    """The reading of draws, cut after the `stop_after`-th exceedance.
+
+    An exceedance is a draw that did as well as the observed labels, or better.
 
     Parameters
     ----------
@@ -190,21 +192,21 @@ def read_draws(
     stop_after : the number of exceedances at which drawing ends; None if it does not.
     max_errors : the errors with which a set still counts in `null_sizes`.
     """
-    hits = np.flatnonzero(draws.as_good)
-    if stop_after is not None and len(hits) >= stop_after:
-        done = int(hits[stop_after - 1]) + 1
+    exceedances = np.flatnonzero(draws.as_good)  # their positions among the draws
+    if stop_after is not None and len(exceedances) >= stop_after:
+        done = int(exceedances[stop_after - 1]) + 1
         stopped_early = done < draws.requested
-        estimate = _estimate_from_stop(n_hits=stop_after, n_draws=done)
+        estimate = _estimate_from_stop(n_exceedances=stop_after, n_draws=done)
     else:
         done = len(draws.as_good)
         stopped_early = False
-        estimate = _estimate_from_all(n_hits=len(hits), n_draws=done)
+        estimate = _estimate_from_all(n_exceedances=len(exceedances), n_draws=done)
     return PermutationReading(
         pvalue=estimate.pvalue,
         interval=(estimate.low, estimate.high),
         floor=1 / (1 + draws.requested),
         observed=draws.observed,
-        exceedances=estimate.n_hits,
+        exceedances=estimate.n_exceedances,
         done=done,
         requested=draws.requested,
         stopped_early=stopped_early,
@@ -220,24 +222,28 @@ class _Estimate(NamedTuple):
     pvalue: float
     low: float
     high: float
-    n_hits: int
+    n_exceedances: int
 
 
-def _estimate_from_all(n_hits: int, n_draws: int) -> _Estimate:
-    """p = (1 + hits)/(1 + draws), where the number of draws was fixed."""
-    low, high = clopper_pearson(n_hits, n_draws)
-    return _Estimate(pvalue=(1 + n_hits) / (1 + n_draws), low=low, high=high, n_hits=n_hits)
+def _estimate_from_all(n_exceedances: int, n_draws: int) -> _Estimate:
+    """p = (1 + exceedances)/(1 + draws), where the number of draws was fixed."""
+    low, high = clopper_pearson(n_exceedances, n_draws)
+    return _Estimate(
+        pvalue=(1 + n_exceedances) / (1 + n_draws), low=low, high=high, n_exceedances=n_exceedances
+    )
 
 
-def _estimate_from_stop(n_hits: int, n_draws: int) -> _Estimate:
-    """p = h/l, where drawing stopped at the h-th hit in draw l, so that l is random.
+def _estimate_from_stop(n_exceedances: int, n_draws: int) -> _Estimate:
+    """p = h/l, where drawing stopped at the h-th exceedance in draw l, so that l is random.
 
     The lower end comes, as with a fixed number, from {at most l draws} = {Bin(l) ≥ h}, the upper
     end from {at least l draws} = {Bin(l − 1) ≤ h − 1}.
     """
-    low, _ = clopper_pearson(n_hits, n_draws)
-    _, high = clopper_pearson(n_hits - 1, n_draws - 1)
-    return _Estimate(pvalue=n_hits / n_draws, low=low, high=high, n_hits=n_hits)
+    low, _ = clopper_pearson(n_exceedances, n_draws)
+    _, high = clopper_pearson(n_exceedances - 1, n_draws - 1)
+    return _Estimate(
+        pvalue=n_exceedances / n_draws, low=low, high=high, n_exceedances=n_exceedances
+    )
 
 
 def _set_size(value: SearchStatistic, max_errors: int) -> int | None:

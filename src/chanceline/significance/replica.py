@@ -76,9 +76,10 @@ def replica_reading(
 ) -> ReplicaReading:
     """Compare the load of a table, samples per feature, with two capacities of noise.
 
-    A capacity is the largest load at which noise is separated by a set of `n_selected` features:
-    by one taken at random (`alpha_typical`), or by the best of all such sets (`alpha_chosen`). Both
-    depend only on the density, the share of the features that are selected.
+    The load is `alpha`. A capacity is the largest load at which noise is separated by a set of
+    `n_selected` features: by one taken at random (`alpha_typical`), or by the best of all such sets
+    (`alpha_chosen`). Both depend only on the density `rho`, the share of the features that are
+    selected.
 
     Parameters
     ----------
@@ -87,11 +88,11 @@ def replica_reading(
     positives : samples of the positive class.
     intercept : whether the rule has a free threshold.
     """
-    load = n_samples / n_features
-    density = n_selected / n_features
+    alpha = n_samples / n_features
+    rho = n_selected / n_features
     # Cover: a set taken at random separates up to two samples per selected feature.
-    typical_capacity = 2 * density
-    best_set_capacity = _capacity_of_best_set(density)
+    alpha_typical = 2 * rho
+    alpha_chosen = _capacity_of_best_set(rho)
 
     noise = if_converged(
         lambda: chance_size(n_samples, n_features, positives=positives, intercept=intercept)
@@ -102,12 +103,12 @@ def replica_reading(
         size_in_limit = noise.asymptotic
 
     return ReplicaReading(
-        alpha=load,
-        rho=density,
-        alpha_typical=typical_capacity,
-        alpha_chosen=best_set_capacity,
+        alpha=alpha,
+        rho=rho,
+        alpha_typical=alpha_typical,
+        alpha_chosen=alpha_chosen,
         chance_size=size_in_limit,
-        position=_position(load, typical_capacity, best_set_capacity),
+        position=_position(alpha, alpha_typical, alpha_chosen),
         noise=noise,
     )
 

@@ -264,6 +264,7 @@ class SeparationTest(Result):
         if self.separating.n_selected == 0:
             return ""
         bound = self.separating.bound
+        # The explorer takes fewer errors than samples (units, where samples are grouped).
         errors = min(self.separating.errors, bound.n_samples - 1)
         if self._explorer_overstates(errors):
             return ""
@@ -288,18 +289,19 @@ class SeparationTest(Result):
         ----------
         errors : those that the explorer is told.
         """
-        bound = self.separating.bound
+        bound_of_test = self.separating.bound
+        # Without the blocks of the test.
         bound_of_explorer = chance_bound(
-            bound.n_samples,
-            bound.n_features,
-            bound.n_selected,
+            bound_of_test.n_samples,
+            bound_of_test.n_features,
+            bound_of_test.n_selected,
             errors=errors,
-            positives=bound.positives,
-            null=bound.null,
-            intercept=bound.intercept,
+            positives=bound_of_test.positives,
+            null=bound_of_test.null,
+            intercept=bound_of_test.intercept,
         )
         log10_level = log10(self.settings.level)
-        test_convinces = bound.log10_p <= log10_level
+        test_convinces = bound_of_test.log10_p <= log10_level
         explorer_convinces = bound_of_explorer.log10_p <= log10_level
         return explorer_convinces and not test_convinces
 
@@ -334,6 +336,7 @@ class SeparationTest(Result):
         settings = self.settings.to_dict()
         return {
             **settings,
+            # The user's own search, or else the method of ours.
             "search": settings["search"] or settings["method"],
             "errors": self.errors_declared,
             "units": self.n_units,

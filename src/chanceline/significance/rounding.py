@@ -59,6 +59,7 @@ def shortest_inequality(rule: Rule | PredictionRule, columns: Floats) -> Inequal
 
     Parameters
     ----------
+    rule : with a weight other than zero.
     columns : (samples, features of the rule).
     """
     is_positive = columns @ rule.weights + rule.bias > 0
@@ -72,6 +73,7 @@ def shortest_inequality(rule: Rule | PredictionRule, columns: Floats) -> Inequal
         sign = "<"
 
     largest = float(np.abs(weights).max())
+    # In the format, z writes 0 for −0.
     for digits in range(MIN_DIGITS, MAX_DIGITS + 1):
         rounded = Inequality(
             weights=tuple(f"{weight:z.{digits}g}" for weight in weights / largest),
@@ -82,7 +84,8 @@ def shortest_inequality(rule: Rule | PredictionRule, columns: Floats) -> Inequal
         if np.array_equal(rounded.calls_positive(columns), is_positive):
             return rounded
 
-    # Dividing by the largest weight costs the last digit, and here it matters.
+    # Even with all digits some sample is on the other side: dividing by the largest weight rounds.
+    # The weights are written as they are.
     return Inequality(
         weights=tuple(repr(float(weight)) for weight in weights),
         threshold=repr(float(threshold)),

@@ -44,8 +44,9 @@ def standing_of(expected: ExpectedError | None) -> Standing:
     """How an error stands against guessing, by its interval.
 
     It is clearly better if the whole interval lies below the error of guessing. It is no better
-    if half of the interval above the error reaches that (about one standard error), and the rule
-    does not rank samples better than guessing either.
+    if the middle between the error and the upper end of its interval (about one standard error
+    above it) reaches that of guessing, and the rule does not rank samples better than guessing
+    either.
     """
     if expected is None:
         return Standing.UNKNOWN
@@ -124,6 +125,7 @@ class RuleToUse(PredictionRule):
             text = f"{self.standing.value}; {text}"
         if expected.covariates_rate is not None:
             text += f", covariates alone {100 * expected.covariates_rate:.0f} %"
+        # A rule without features ranks nothing.
         if self.features and isfinite(expected.auc):
             text += f", AUC {expected.auc:.2f}"
         return f"{text} ({rule})"
@@ -153,8 +155,8 @@ def usable_rule(plan: Plan) -> RuleToUse:
     expected = expected_error(
         data.X,
         data.y,
-        **_sample_roles(plan),
-        **_feature_choice(plan),
+        **_sample_roles(plan),  # groups, blocks, covariates, encoder, seed
+        **_feature_choice(plan),  # features, max_features
         n_jobs=plan.settings.n_jobs,
     )
     stability = _selection_stability(plan, fitted)
@@ -163,8 +165,9 @@ def usable_rule(plan: Plan) -> RuleToUse:
         for reading in stability.readings
     }
     rule = RuleToUse(
-        # All that the fitted rule has: support, weights, bias, …
+        # The fields of `PredictionRule`: support, weights, bias, …
         **vars(fitted),
+        # What `RuleToUse` adds to them.
         text=_sentence(plan, fitted),
         formula=spreadsheet_formula(fitted, data.X, data.feature_names, plan.class_names),
         sample_scores=scores,
@@ -192,7 +195,10 @@ def _fitted_rule(plan: Plan) -> PredictionRule:
 
 
 def _selection_stability(plan: Plan, rule: PredictionRule) -> SelectionStability:
-    """How often halves of the samples select the rule's features, and what replaces these."""
+    """How often halves of the samples select the rule's features, and what replaces these.
+
+    Of a rule on many features the heaviest alone are looked at.
+    """
     data = plan.data
     return selection_stability(
         data.X,

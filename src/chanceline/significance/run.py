@@ -23,7 +23,7 @@ from chanceline.significance.outcome_column import (
 )
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.result import SeparationTest
-from chanceline.significance.rule_to_use import RuleToUse, usable_rule
+from chanceline.significance.rule_to_use import usable_rule
 from chanceline.significance.separating import rule_to_show
 from chanceline.significance.shuffle_stage import (
     ShuffleResults,
@@ -103,26 +103,63 @@ def separation_test(  # noqa: PLR0913
         `permutation.interrupted` set.
     """
     given_roles = {"blocks": blocks, "groups": groups, "pairs": pairs, "adjust": adjust}
-    roles = {role: values for role, values in given_roles.items() if values is not None}
+    dataset, setting_changes = _dataset_from_arguments(
+        X,
+        y,
+        label=label,
+        roles={role: values for role, values in given_roles.items() if values is not None},
+        independent=independent,
+        positive=positive,
+        feature_names=feature_names,
+        changes=changes,
+    )
+    settings = replace(settings or TestSettings(), **setting_changes)
+    plan = make_plan(dataset, features, settings)
+    return run_test(_with_table_findings(plan), progress)
+
+
+def _dataset_from_arguments(  # noqa: PLR0913
+    X: Any,
+    y: ArrayLike | None,
+    *,
+    label: str | None,
+    roles: Mapping[str, Any],
+    independent: Sequence[str],
+    positive: Any,
+    feature_names: Sequence[str] | None,
+    changes: Mapping[str, Any],
+) -> tuple[Dataset, Mapping[str, Any]]:
+    """The table, from the arguments of `separation_test`, in one of four forms.
+
+    1. Arrays, with blocks, groups, pairs or covariates named as columns: y becomes a column too.
+    2. A DataFrame or a file, with the name of the column of labels.
+    3. A `Dataset`, which is complete.
+    4. Arrays alone.
+
+    Parameters
+    ----------
+    roles : those of blocks, groups, pairs and adjust that were given, by name.
+    changes : keyword arguments of `separation_test` that it does not list. In the first two forms
+        some are options of `load_data`.
+
+    Returns
+    -------
+    The table, and the changes that are left for the settings of the test.
+    """
     if y is not None and _names_columns(roles, independent):
-        # Columns are named though y is an array: y becomes a column of their table.
         _refuse_beside_table(feature_names)
         table = table_with_labels(X, y)
         options, changes = _split_options(changes, independent=independent, positive=positive)
-        dataset = load_data(table, LABEL_COLUMN, **roles, **options)
-    elif label is not None:
-        # A DataFrame or a file.
+        return load_data(table, LABEL_COLUMN, **roles, **options), changes
+    if label is not None:
         _refuse_beside_table(y, feature_names)
         options, changes = _split_options(changes, independent=independent, positive=positive)
-        dataset = load_data(X, label, **roles, **options)
-    elif isinstance(X, Dataset):
+        return load_data(X, label, **roles, **options), changes
+    if isinstance(X, Dataset):
         _refuse_beside_table(y, feature_names, positive, *roles.values())
-        dataset = X
-    else:
-        dataset = dataset_of_arrays(X, y, roles, feature_names=feature_names, positive=positive)
-    settings = replace(settings or TestSettings(), **changes)
-    plan = make_plan(dataset, features, settings)
-    return run_test(_with_table_findings(plan), progress)
+        return X, changes
+    dataset = dataset_of_arrays(X, y, roles, feature_names=feature_names, positive=positive)
+    return dataset, changes
 
 
 def _with_table_findings(plan: Plan) -> Plan:
@@ -180,14 +217,14 @@ def run_test(plan: Plan, progress: Progress | None = None) -> SeparationTest:
     result = run_stages(plan, progress)
     if plan.features_are_given or result.interrupted:
         return result
-    suspects = outcome_columns(plan.data.X, plan.data.y)
-    if len(suspects.columns) == 0:
+    suspected_outcomes = outcome_columns(plan.data.X, plan.data.y)
+    if len(suspected_outcomes.columns) == 0:
         return result
     result_without = None
-    smaller_plan = plan_without(plan, suspects.columns)
+    smaller_plan = plan_without(plan, suspected_outcomes.columns)
     if smaller_plan is not None:
         result_without = run_stages(smaller_plan, progress)
-    question = ask_about_outcome(plan, suspects, result_without)
+    question = ask_about_outcome(plan, suspected_outcomes, result_without)
     return replace(result, findings=(question, *result.findings))
 
 
@@ -199,8 +236,11 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
     # A search of one's own has its own rule.
     wants_rule = plan.settings.expected_error and plan.settings.search is None
     if wants_rule and not interrupted:
-        rule = rule_unless_interrupted(plan)
-        interrupted = rule is None
+        try:
+            rule = usable_rule(plan)
+        except KeyboardInterrupt:
+            # What the stages gave is not lost.
+            interrupted = True
     return conclude(plan, results, rule, interrupted=interrupted)
 
 
@@ -216,14 +256,7 @@ def results_of_stages(plan: Plan, progress: Progress | None = None) -> StageResu
         path=path,
         observed=observed,
         shuffles=shuffles,
+        # What 1, 2, … features do.
         front=size_readings(plan, observed, path, shuffles),
         shown=rule_to_show(plan, observed),
     )
-
-
-def rule_unless_interrupted(plan: Plan) -> RuleToUse | None:
-    """The rule for new samples; None after Ctrl-C, so that what was learnt before is not lost."""
-    try:
-        return usable_rule(plan)
-    except KeyboardInterrupt:
-        return None

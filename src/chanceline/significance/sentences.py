@@ -37,7 +37,8 @@ def rule_sentence(
 
     Parameters
     ----------
-    X : (samples, all features of the table), which the sentence classifies as the rule does.
+    X : (samples, all features of the table). Numbers are rounded only so far that the sentence
+        classifies these samples as the rule does.
     names : of all features.
     classes : the negative and the positive one.
     """
@@ -67,9 +68,9 @@ def _sparse_condition(rule: Rule | PredictionRule, columns: Floats, names: Seque
     """`0.52·g1 − 0.31·g7 > 0.0945`; features whose weight rounds to 0 are left out."""
     inequality = shortest_inequality(rule, columns)
     text = ""
-    for name, weight in names_with_weights(inequality, names):
-        is_negative = weight.startswith("-")
-        term = _term(weight.lstrip("-"), name)
+    for name, weight_text in names_with_weights(inequality, names):
+        is_negative = weight_text.startswith("-")
+        term = _term(weight_text.lstrip("-"), name)
         if text:
             operator = MINUS if is_negative else "+"
             text += f" {operator} {term}"
@@ -124,7 +125,9 @@ def card_sentence(card: Scorecard, X: Floats, names: Sequence[str], positive: ob
         parts.append(f"{number} {noun} for every {step:g} of {names[j]}")
     totals = (X[:, card.support] / card.steps) @ card.points
     threshold = shortest_threshold(totals, card.threshold).replace("-", MINUS)
-    errors = f"{plural(card.errors, 'error')}, {_compared_with_rule(card.loss)} the rule"
+    additional_errors = card.loss  # beside those of the rule
+    compared = f"{_compared_with_rule(additional_errors)} the rule"
+    errors = f"{plural(card.errors, 'error')}, {compared}"
     return f"{', '.join(parts)}; {positive} above {threshold} points ({errors})"
 
 

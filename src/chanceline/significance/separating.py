@@ -73,14 +73,15 @@ class Separating(Result):
     def summary(self) -> str:
         """`3 of 200 features separate all 60 samples; in pure noise of this size about 6 …`."""
         features = f"{self.n_selected} of {plural(self.n_features, 'feature')}"
-        ending = "s" if self.n_selected == 1 else ""
+        # `1 … separates`, `3 … separate`.
+        verb_ending = "s" if self.n_selected == 1 else ""
         if self.separates:
-            text = f"{features} separate{ending} all {self.n_samples} samples"
+            text = f"{features} separate{verb_ending} all {self.n_samples} samples"
         else:
             errors = f"{plural(self.errors, 'error')} among {self.n_samples} samples"
-            # `, 2 of which cannot be avoided (…)`, or nothing.
-            unavoidable_text = self.unavoidable
-            text = f"{features} leave{ending} {errors}{unavoidable_text}"
+            # `, 2 of which cannot be avoided (…)`, or empty.
+            remark = self.unavoidable
+            text = f"{features} leave{verb_ending} {errors}{remark}"
         if self.noise_needs is not None:
             text += f"; {self.noise_needs.in_words()} (theory, for orientation)"
         return text
@@ -134,6 +135,7 @@ def separating_set(plan: Plan, shown: ShownRule) -> Separating:
     """The rule to show with its bound and what noise would need."""
     data = plan.data
     rule = shown.rule
+    place_by_replica_method = place_on_diagram(plan, rule)
     return Separating(
         features=plan.names_of(rule.support),
         support=tuple(rule.support.tolist()),
@@ -142,7 +144,7 @@ def separating_set(plan: Plan, shown: ShownRule) -> Separating:
         errors=rule.errors,
         text=rule_sentence(rule, data.X, data.feature_names, plan.class_names),
         bound=shown.bound,
-        replica=place_on_diagram(plan, rule),
+        replica=place_by_replica_method,
         n_samples=len(data.y),
         n_features=len(data.feature_names),
         unavoidable=unavoidable_errors(data.X, data.y),
@@ -156,6 +158,7 @@ def place_on_diagram(plan: Plan, rule: Rule) -> ReplicaReading | None:
     sizes = plan.design.sizes
     return replica_reading(
         n_samples=sizes.n_units,
+        # Features that were named may be equal columns, which the bound counts once.
         n_features=max(plan.bounds.n_features, rule.n_selected),
         n_selected=rule.n_selected,
         positives=sizes.positives,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from chanceline._parallel import Progress
 from chanceline.significance.observed import ObservedFit
 from chanceline.significance.observed_path import ObservedPath, columns_for_path, path_length
-from chanceline.significance.observed_rules import procedure
+from chanceline.significance.observed_rules import make_search
 from chanceline.significance.own_search import SearchShufflePlan, shuffle_search
 from chanceline.significance.plan import Plan
 from chanceline.significance.readings import PermutationReading, SpreadReading, StopCause
@@ -70,15 +70,15 @@ def first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledPaths]:
     n_shuffles = 0
     if not repeats_own_search(plan):
         n_shuffles = min(BATCH_SIZE - 1, plan.settings.permutations or 0)
-    # The same labellings twice: their losses for p-values, and the paths themselves.
-    batch_losses, batch_paths = shuffle_paths(
+    # Of the same labellings: the losses, from which p-values follow, and the paths themselves.
+    losses_of_batch, paths_of_batch = shuffle_paths(
         columns,
         plan.design,
         ShufflePlan(n_shuffles, plan.settings.seed),
         n_steps=path_length(plan, columns),
     )
     # `ObservedPath` reads row 0 of the batch.
-    return ObservedPath(columns, batch_paths), batch_losses
+    return ObservedPath(columns, paths_of_batch), losses_of_batch
 
 
 def shuffles_are_needed(plan: Plan, observed: ObservedFit) -> bool:
@@ -100,7 +100,8 @@ def shuffle_labels(
 
     Parameters
     ----------
-    path, first_paths : what `first_batch` gave.
+    path, first_paths : what `first_batch` gave: the observed path, which the shuffles go on from,
+        and the losses of its batch, all there is of paths where the user's own search is shuffled.
     progress : called with (shuffles done, shuffles at most).
     """
     settings = plan.settings
@@ -115,15 +116,16 @@ def shuffle_labels(
     if model is None or results.permutation is None:
         return results
     # Labels are drawn from a model of the covariates, which the p-value depends on.
-    return replace(results, permutation=replace(results.permutation, kind=model.kind))
+    permutation_given_model = replace(results.permutation, kind=model.kind)
+    return replace(results, permutation=permutation_given_model)
 
 
 def shuffle_for_own_search(plan: Plan, runner: ShuffleRunner) -> PermutationReading:
     """The user's search on the observed labels and on every shuffle."""
     settings = plan.settings
-    search = procedure(plan)
-    shuffle_plan = SearchShufflePlan(
-        n_shuffles=settings.permutations or 0,
+    search = make_search(plan)
+    shuffles = SearchShufflePlan(
+        n_shuffles=settings.permutations or 0,  # None does not occur in a plan
         seed=settings.seed,
         runner=runner,
         stop_after=settings.stop_after,
@@ -134,7 +136,7 @@ def shuffle_for_own_search(plan: Plan, runner: ShuffleRunner) -> PermutationRead
         plan.data.X,
         design=plan.design,
         observed=search(plan.data.X, plan.data.y),
-        plan=shuffle_plan,
+        shuffles=shuffles,
     )
 
 
@@ -144,8 +146,9 @@ def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> S
     n_shuffles = plan.settings.permutations or 0
     n_multiplications = columns.normalized.size * path.n_steps * n_shuffles
     if n_multiplications <= MIN_MULTIPLICATIONS_FOR_PROCESSES:
+        # Small enough for this process alone.
         runner = replace(runner, n_jobs=1)
-    paths, _ = shuffle_paths(
+    paths, _first_batch_again = shuffle_paths(
         columns,
         plan.design,
         ShufflePlan(n_shuffles, plan.settings.seed, runner),
@@ -159,7 +162,7 @@ def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> S
     pvalues = paths.marginal_pvalues(columns, plan.design.y).tolist()
     return ShuffleResults(
         paths=paths,
-        permutation=paths.reading(),
+        permutation=paths.permutation_reading(),
         spread=paths.spread(),
         marginal_pvalues=dict(zip(features, pvalues, strict=True)),
     )

@@ -97,15 +97,16 @@ class ShuffledPaths:
             pvalue=float(self.adjusted_pvalues()[over_all_features]),
         )
 
-    def reading(self) -> PermutationReading:
+    def permutation_reading(self) -> PermutationReading:
         """The Monte Carlo p-value of all numbers of features together.
 
-        All draws count for the p-value; set sizes are those of the first batch.
+        All draws count for the p-value; set sizes are those of the first batch. The observed
+        labelling is row 0 everywhere, the draws follow.
         """
-        statistics = self._first_batch_statistics()
+        observed, *drawn = self._first_batch_statistics()
         draws = Draws(
-            observed=statistics[0],
-            drawn=statistics[1:],
+            observed=observed,
+            drawn=drawn,
             as_good=combine_losses(self.losses).as_good[1:],
             requested=self.requested,
             stopped_by=self.stopped_by,
@@ -115,11 +116,11 @@ class ShuffledPaths:
     def _first_batch_statistics(self) -> list[SearchStatistic]:
         """The fewest features with the fewest errors on each path of the first batch.
 
-        The rank is their number if they leave no error, else more than any path has, and larger
-        with more errors.
+        Statistics are compared by their rank: the number of features if these leave no error, else
+        more than any path has, and larger with more errors.
         """
         fewest_errors = self.first_batch_errors.min(axis=1)
-        sizes = 1 + self.first_batch_errors.argmin(axis=1)
+        sizes = 1 + self.first_batch_errors.argmin(axis=1)  # column 0 has the errors of K = 1
         ranks = np.where(fewest_errors == 0, sizes, self.n_steps + fewest_errors)
         return [
             SearchStatistic(rank=rank, n_selected=size, errors=errors)

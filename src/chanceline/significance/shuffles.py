@@ -68,11 +68,11 @@ class ShuffleRunner:
         """
         results: list[Any] = []
         begin = monotonic()
+        coming_results = run_ordered(function, items, common=common, n_jobs=self.n_jobs)
         try:
-            with ended_early(
-                run_ordered(function, items, common=common, n_jobs=self.n_jobs)
-            ) as running:
-                for result in running:
+            # However the loop is left, `ended_early` then ends the workers.
+            with ended_early(coming_results):
+                for result in coming_results:
                     results.append(result)
                     if self.progress is not None:
                         self.progress(len(results), len(items))
@@ -127,15 +127,16 @@ def shuffle_paths(
     """
     # Labellings have numbers, 0 for the observed one; a batch is a range of them.
     n_labellings = 1 + plan.n_shuffles
-    batches = []
+    batches = []  # the paths of every batch done
     first_missing = 0
     if first_batch is not None:
         batches.append(first_batch)
-        first_missing = BATCH_SIZE
+        first_missing = len(first_batch.losses)
     starts = range(first_missing, n_labellings, BATCH_SIZE)
     missing = [range(start, min(start + BATCH_SIZE, n_labellings)) for start in starts]
 
     runner = replace(plan.runner, progress=_progress_in_draws(plan, missing))
+    # What `follow_batch` takes behind the numbers of a batch, in that order.
     common = (columns, design, n_steps, plan.seed)
     later_batches, stopped_by = runner.collect(follow_batch, missing, common)
     batches += later_batches
@@ -168,8 +169,10 @@ def _progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress 
         return None
 
     def tell_draws(n_batches_done: int, _: int) -> None:
-        # Number 0 is the observed labelling, so that the last number is that of the draws done.
-        n_draws_done = batches[n_batches_done - 1][-1]
+        # Batches are done in order, and the draws have the numbers 1, 2, …: as many are done as the
+        # last number of the last batch says.
+        last_batch_done = batches[n_batches_done - 1]
+        n_draws_done = last_batch_done[-1]
         progress(n_draws_done, plan.n_shuffles)
 
     return tell_draws

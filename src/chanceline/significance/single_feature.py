@@ -68,7 +68,7 @@ def feature_bound(
         instance their sum.
     y : (units,) labels ±1, exchangeable within blocks.
     block_of : (units,) block of every unit, 0 … ; one block by default.
-    among : number of columns that could have been chosen, by default those of X.
+    among : number of columns that could have been chosen; None (or 0) for those of X.
     """
     if block_of is None:
         block_of = np.zeros(len(y), dtype=np.int64)
@@ -83,8 +83,8 @@ def feature_bound(
     slope, log_p_of_column = _best_slope(columns[:, best], exchangeable)
 
     # All columns that could have been chosen are paid for.
-    n_columns = among or X.shape[1]
-    log_p = log_p_of_column + log(READINGS_PER_COLUMN * n_columns)
+    n_choosable = among or X.shape[1]
+    log_p = log_p_of_column + log(READINGS_PER_COLUMN * n_choosable)
     return FeatureBound(
         log10_p=min(0.0, log_p / LN10),
         feature=int(candidate_of_column[best]),
@@ -140,19 +140,26 @@ def _exchangeable_units(y: Floats, block_of_unit: Ints) -> _ExchangeableUnits:
     has_both_classes = (share_of_unit > 0) & (share_of_unit < 1)
     units = np.flatnonzero(has_both_classes)
     units = units[np.argsort(block_of_unit[units], kind="stable")]
-    block = np.unique(block_of_unit[units], return_inverse=True)[1]
+    # The blocks that are left, numbered 0, 1, … without gaps; units are sorted by them.
+    _, block = np.unique(block_of_unit[units], return_inverse=True)
+    # Where the number of the block changes, a block begins; −1 stands before the first.
+    block_starts = np.flatnonzero(np.diff(block, prepend=-1))
     is_positive = y[units] > 0
     return _ExchangeableUnits(
         units=units,
         is_positive=is_positive,
         centred_labels=is_positive - share_of_unit[units],
         block=block,
-        block_starts=np.flatnonzero(np.diff(block, prepend=-1)),
+        block_starts=block_starts,
     )
 
 
 def _most_correlated(X: Floats, exchangeable: _ExchangeableUnits) -> Ints:
-    """The columns of X most correlated with the labels within blocks, best first."""
+    """The columns of X most correlated with the labels within blocks, best first.
+
+    Products are those within blocks, but the standard deviation is over all rows: a rough scale is
+    enough to choose candidates, and the bound holds for any choice.
+    """
     weights = np.zeros(len(X), dtype=X.dtype)
     weights[exchangeable.units] = exchangeable.centred_labels
     correlations = []

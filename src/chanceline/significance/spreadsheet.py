@@ -61,7 +61,8 @@ def spreadsheet_formula(
     if inequality.digits > SPREADSHEET_DIGITS:
         return ""
     total = _sum_of_cells(names_with_weights(inequality, names_in_rule))
-    condition = f"{total}{inequality.sign}{inequality.threshold.upper()}"
+    threshold = inequality.threshold.upper()  # 1E-05, where the exponent is written 1e-05
+    condition = f"{total}{inequality.sign}{threshold}"
     formula = f"=IF({condition},{positive},{negative})"
     return formula if len(formula) <= MAX_FORMULA_LENGTH else ""
 

@@ -47,7 +47,8 @@ def size_readings(
     errors = fewest_errors_known(plan, path, observed.rules)
     bands = shuffles.paths.bands()
     pvalues: list[float | None] = [None] * path.n_steps
-    if shuffles.permutation is not None and shuffles.paths.done > 0:
+    has_drawn_labellings = shuffles.paths.done > 0
+    if shuffles.permutation is not None and has_drawn_labellings:
         pvalues = shuffles.paths.adjusted_pvalues().tolist()
     return tuple(
         SizeReading(

@@ -111,6 +111,7 @@ def combine_stages(
     stage1_log10_values
         log₁₀ of v_0, v_1, …, of shape (values,); the first is −∞.
     """
+    # q, twice the smaller because two proofs share the stage; at most 1.
     log10_q = min(0.0, min(log10_counted, log10_feature) + LOG10_2)
     log10_sums = _log10_of_sum(log10_q, stage1_log10_values)  # of q + v_i
     # Nothing follows the last value: with ∞ in its place the last sum is a solution at least.
@@ -196,7 +197,8 @@ class AlphaSpending:
             return OverallP(stage2.log10_p, stage2.stage)
 
         if permutation_p is None:
-            # Without shuffles the p-value of stage 1 remains; it pays for stage 2.
+            # No stage convinced. Without shuffles the p-value of stage 1 remains; it pays for
+            # stage 2.
             pvalue = 10.0**stage1.log10_p + self.stage2_level
             stage = Stage.NOTHING
         else:

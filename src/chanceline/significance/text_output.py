@@ -42,7 +42,7 @@ def render(result: SeparationTest) -> str:
     if result.verdict is Verdict.STRUCTURE:
         advice_heading = "Before relying on it:"
     paragraphs = [
-        _bullets("Data checks that bear on the verdict:", result.checks()),
+        _bullets("Data checks that bear on the verdict:", result.checks(Severity.WARNING)),
         [_filled(sentence, subsequent_indent="  ") for sentence in result.story()],
         _rule_lines(result),
         _front_lines(result),
@@ -94,11 +94,14 @@ def _rule_lines(result: SeparationTest) -> list[str]:
     rule = result.rule
     if rule is None:
         return lines
+    # A rule that is no better than guessing is not worth using.
     if rule.may_beat_guessing:
         lines.append(_row("rule", _rule_words(rule)))
         # A formula in several lines could not be pasted.
-        if 0 < len(rule.formula) <= WIDTH - ROW_INDENT:
+        fits_in_line = len(rule.formula) <= WIDTH - ROW_INDENT
+        if rule.formula and fits_in_line:
             lines.append(f"{_row_name('formula')}{rule.formula}")
+    # A scorecard is there only if the user asked for one, who gets it in any case.
     if rule.scorecard is not None:
         lines.append(_row("scorecard", rule.card_text))
     return lines
@@ -115,13 +118,21 @@ def _front_lines(result: SeparationTest) -> list[str]:
     """The front as a small table; no lines without a front."""
     if not result.front:
         return []
-    lines = ["  features   fewest errors   R²     R² of shuffled labels   adjusted p"]
+    lines = [_front_row("features", "fewest errors", "R²", "R² of shuffled labels", "adjusted p")]
     for point in result.front:
+        explained = f"{point.explained:.2f}"
         band = "" if point.shuffled is None else str(point.shuffled)
         pvalue = "" if point.pvalue is None else f"{point.pvalue:.2g}"
-        observed = f"  {point.k:>8}   {point.errors:>13}   {point.explained:.2f}"
-        lines.append(f"{observed}   {band:<21}   {pvalue}".rstrip())
+        lines.append(_front_row(point.k, point.errors, explained, band, pvalue))
     return lines
+
+
+def _front_row(
+    n_features: int | str, errors: int | str, explained: str, band: str, pvalue: str
+) -> str:
+    """A line of the front; its columns are as wide as the headings, or as `0.53`."""
+    observed = f"  {n_features:>8}   {errors:>13}   {explained:<4}"
+    return f"{observed}   {band:<21}   {pvalue}".rstrip()
 
 
 def readings(result: SeparationTest) -> list[tuple[str, str]]:
@@ -153,14 +164,15 @@ def _uninformative_bound(result: SeparationTest) -> str:
     """Why the bound for the errors declared says nothing."""
     errors = result.separating.errors
     declared = result.errors_declared
-    largest = result.largest_convincing
+    most_features = result.largest_convincing
+    # Without shuffles no labels were drawn, from a model or otherwise.
     if result.labels_from_model and result.permutation is not None:
         return "none: labels are drawn from a model of the covariates"
     if declared is not None and errors > declared:
         return f"none: {plural(errors, 'error')} where {declared} were allowed"
-    if largest == 0:
+    if most_features == 0:
         return "uninformative at this size"
-    features = "1 feature" if largest == 1 else f"at most {largest} features"
+    features = "1 feature" if most_features == 1 else f"at most {most_features} features"
     return f"uninformative here; could reach {result.settings.level:g} only with {features}"
 
 
@@ -169,6 +181,7 @@ def _shuffles_words(result: SeparationTest) -> str:
     permutation = result.permutation
     settings = result.settings
     if permutation is None:
+        # Shuffles cannot repeat a choice among candidates that the table does not have.
         could_be_run = settings.permutations and settings.candidates is None
         return "not needed" if could_be_run else "not run"
     text = f"{permutation.summary()} ({permutation.kind})"

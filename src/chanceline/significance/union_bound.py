@@ -113,11 +113,12 @@ class UnionBound:
         """The bound at (M, e) without any factor."""
         bound = chance_bound(
             n_samples=self.sizes.n_units,
+            # Features that were preregistered may be equal columns, which `n_features` counts once.
             n_features=max(self.n_features, n_selected),
             n_selected=n_selected,
             errors=errors,
             preregistered=self.preregistered is not None,
-            **self._null_arguments,
+            **self._null_arguments,  # positives, null, intercept, blocks
         )
         if self.uninformative:
             return replace(bound, log10_p=LOG10_P_ONE)
@@ -180,20 +181,20 @@ class UnionBound:
     def spending(self, level: float, n_shuffles: int, *, has_stage2: bool) -> AlphaSpending:
         """What the stages may spend of the level.
 
+        Stage 1 decides up to `stage1_level`. Its p-values are discrete, so that it can use up less:
+        `stage1_used`, the largest of them that is not above.
+
         Parameters
         ----------
         level : of the whole test.
         n_shuffles : without any, the two stages spend all of it.
         has_stage2 : errors may be counted, or one feature found, after looking.
         """
-        stage2_level = 0.0
+        stage2_share = STAGE2_SHARE if n_shuffles > 0 else STAGE2_SHARE_WITHOUT_SHUFFLES
+        stage2_level = stage2_share * level if has_stage2 else 0.0
         if n_shuffles > 0:
             stage1_level = STAGE1_SHARE * level
-            if has_stage2:
-                stage2_level = STAGE2_SHARE * level
         else:
-            if has_stage2:
-                stage2_level = STAGE2_SHARE_WITHOUT_SHUFFLES * level
             stage1_level = level - stage2_level
         return AlphaSpending(
             stage1_level=stage1_level,
@@ -212,7 +213,11 @@ class UnionBound:
         return int(np.searchsorted(log10_p, log10(stage1_level), side="right")) - 1
 
     def largest_attainable(self, stage1_level: float) -> float:
-        """β: the largest p-value of the bound that is not above the level, 0 if there is none."""
+        """β: the largest p-value of the bound that is not above the level, 0 if there is none.
+
+        With the errors declared, the bound rises with the number of features: the p-value asked
+        for is that of the most features that still convince.
+        """
         if self.uninformative:
             return 0.0
         if self.preregistered is not None:
@@ -220,30 +225,31 @@ class UnionBound:
         if self.errors is None:
             # Size and errors are both free. The level itself is on the safe side: β is no larger.
             return stage1_level
-        largest = self.largest_convincing(stage1_level)
-        if largest <= 0:
+        most_features = self.largest_convincing(stage1_level)
+        if most_features <= 0:
             return 0.0
-        return self._bound_at(largest, self.errors).pvalue
+        return self._bound_at(most_features, self.errors).pvalue
 
     def _largest_attainable_by_errors(self, n_selected: int, stage1_level: float) -> float:
         """The largest p-value of the bound that is not above the level; 0 if there is none.
 
-        M = `n_selected` features were fixed beforehand and the errors are the statistic: all that
-        were declared, or any number if none was. The bound rises with the errors, so that the
-        numbers of errors that convince come first.
+        `n_selected` features were fixed beforehand. If errors were declared too, one p-value is
+        possible. If not, the number of errors is the statistic, and each number has its p-value.
         """
-        if self.errors is None:
-            errors = range(self.sizes.n_units)
-        else:
-            errors = range(self.errors, self.errors + 1)
 
-        def pvalue(error_count: int) -> float:
-            return self._bound_at(n_selected, error_count).pvalue
+        def pvalue(errors: int) -> float:
+            return self._bound_at(n_selected, errors).pvalue
 
-        n_convincing = bisect_right(errors, stage1_level, key=pvalue)
+        if self.errors is not None:
+            declared_pvalue = pvalue(self.errors)
+            return declared_pvalue if declared_pvalue <= stage1_level else 0.0
+
+        # p-values rise with the errors: those of 0, 1, …, n_convincing − 1 errors convince.
+        n_convincing = bisect_right(range(self.sizes.n_units), stage1_level, key=pvalue)
         if n_convincing == 0:
             return 0.0
-        return pvalue(errors[n_convincing - 1])
+        most_errors = n_convincing - 1
+        return pvalue(most_errors)
 
     def samples_needed(self, rule: Rule, level: float) -> int | None:
         """The number of units from which on as many features and errors convince by the bound.
@@ -263,22 +269,23 @@ class UnionBound:
         -------
         None if it is out of reach, or if the rule makes more errors than were declared.
         """
-        n_selected, errors = self._statistic(rule)
-        if self.uninformative or rule.errors > errors:
+        # The errors that were declared, or those of the rule if they are counted after looking.
+        n_selected, bound_errors = self._statistic(rule)
+        if self.uninformative or rule.errors > bound_errors:
             return None
-        max_log10_p = log10(level) - self._log10_factor(errors)
+        max_log10_p = log10(level) - self._log10_factor(bound_errors)
 
         def convinces(study_size: int) -> bool:
             resized = replace(self, sizes=self.sizes.resized(study_size))
-            if not resized._has_bound_for(errors):
+            if not resized._has_bound_for(bound_errors):
                 return False
-            return resized._bound_at(n_selected, errors).log10_p <= max_log10_p
+            return resized._bound_at(n_selected, bound_errors).log10_p <= max_log10_p
 
-        # Class sizes are rounded, and blocks come in rotation, so that the bound may rise from one
-        # size to the next; after one period the balance is the same again and the bound is lower.
-        # `first_convincing` asks every size within one period of the crossing, so that all sizes
-        # from its answer on convince.
-        study_size = first_convincing(convinces, start=1, cycle=self._balance_period())
+        # The bound falls with the size of the study, but not at every single step: class sizes are
+        # rounded, and blocks come in rotation. Compared with one period before, it is lower; so
+        # `first_convincing` checks all sizes within a period around the first that convinces.
+        period = self._balance_period()
+        study_size = first_convincing(convinces, start=1, cycle=period)
         if study_size is None:
             return None
         return self.sizes.resized(study_size).n_units

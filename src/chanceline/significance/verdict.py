@@ -111,27 +111,30 @@ def decide(grounds: Grounds) -> ReasonedVerdict:
     model = plan.design.covariate_model
     if model is not None and model.nearly_determines:
         return ReasonedVerdict(Verdict.UNDECIDED, model.determined_sentence())
-    shown = evidence_in_words(grounds)
+    evidence_sentence = evidence_in_words(grounds)
     if grounds.convinces:
-        return ReasonedVerdict(Verdict.STRUCTURE, shown + _joint_evidence(grounds))
+        reason = evidence_sentence + _joint_evidence(grounds)
+        return ReasonedVerdict(Verdict.STRUCTURE, reason)
     obstacle = why_undecided(grounds)
     if obstacle is not None:
-        return ReasonedVerdict(Verdict.UNDECIDED, f"{shown} {obstacle}")
+        return ReasonedVerdict(Verdict.UNDECIDED, f"{evidence_sentence} {obstacle}")
     if grounds.evidence.by is EvidenceSource.SEARCH:
-        return ReasonedVerdict(Verdict.NOT_SHOWN, shown)
-    return _without_structure(grounds, shown)
+        return ReasonedVerdict(Verdict.NOT_SHOWN, evidence_sentence)
+    return _without_structure(grounds, evidence_sentence)
 
 
 def evidence_in_words(grounds: Grounds) -> str:
     """What the p-value rests on, beside the same on shuffled labels."""
     evidence = grounds.evidence
+    is_spread = evidence.spread
+    spread = grounds.spread  # of all features, beside that of the shuffles
     text = evidence.summary()
     if evidence.by is EvidenceSource.SEARCH and grounds.permutation is not None:
         hits = f"{grounds.permutation.exceedances} of {grounds.permutation.done}"
         text += f"; the same search does as well on {hits} shuffled labellings"
-    if evidence.spread and grounds.spread is not None:
-        low, median, high = grounds.spread.shuffled
-        observed = f"mean squared correlation, relative to chance, {grounds.spread.value:.2f}"
+    if is_spread and spread is not None:
+        low, median, high = spread.shuffled
+        observed = f"mean squared correlation, relative to chance, {spread.value:.2f}"
         text += f": {observed}, shuffled labels {median:.2f} ({low:.2f}–{high:.2f})"
     if grounds.plan.data.covariates:
         covariates = listed(list(grounds.plan.data.covariates))
@@ -157,6 +160,7 @@ def why_undecided(grounds: Grounds) -> str | None:
     if permutation.void:
         return BLIND_SEARCH
     smallest_p = plan.design.smallest_p
+    # A p-value of shuffles pays for the proofs that were tried before them.
     if smallest_p + plan.spending.spent_before_shuffles > grounds.level:
         design = plural(plan.design.sizes.n_units, grounds.unit)
         limit = f"can give no p-value below {smallest_p:.2g}, whatever the data"
@@ -168,31 +172,40 @@ def why_undecided(grounds: Grounds) -> str | None:
     return None
 
 
-def _without_structure(grounds: Grounds, shown: str) -> ReasonedVerdict:
+def _without_structure(grounds: Grounds, evidence_sentence: str) -> ReasonedVerdict:
     """Chance allows it, or it is only not shown.
 
     Chance is not blamed where a proof or the rule to use speaks against it, nor where a large
     effect could have been missed.
+
+    Parameters
+    ----------
+    evidence_sentence : what the p-value rests on; every reason begins with it.
     """
     proofs = [proof for proof in grounds.proofs if proof.log10_p <= log10(grounds.level)]
     if proofs:
         strongest = min(proofs, key=lambda proof: proof.log10_p)
         reason = (
-            f"{shown} There is a proof for {strongest.about()}, but not within its share of the "
-            "level; it would count had this been declared beforehand."
+            f"{evidence_sentence} There is a proof for {strongest.about()}, but not within its "
+            "share of the level; it would count had this been declared beforehand."
         )
         return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
 
     effect = detectable_effect(grounds.plan)
     if effect == inf:
-        return ReasonedVerdict(
-            Verdict.NOT_SHOWN, f"{shown} No single feature could have been seen."
-        )
-    seen = f"whose class means lie {effect:.1f} SD apart would have been seen (power {POWER:g})."
+        reason = f"{evidence_sentence} No single feature could have been seen."
+        return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
+
+    effect_clause = (
+        f"whose class means lie {effect:.1f} SD apart would have been seen (power {POWER:g})."
+    )
     if effect > LARGE_EFFECT:
-        return ReasonedVerdict(Verdict.NOT_SHOWN, f"{shown} Only a feature {seen}")
-    verdict = Verdict.NOT_SHOWN if grounds.rule_beats_guessing else Verdict.CHANCE
-    return ReasonedVerdict(verdict, f"{shown} A feature {seen}")
+        reason = f"{evidence_sentence} Only a feature {effect_clause}"
+        return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
+    reason = f"{evidence_sentence} A feature {effect_clause}"
+    if grounds.rule_beats_guessing:
+        return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
+    return ReasonedVerdict(Verdict.CHANCE, reason)
 
 
 def _about_named_features(grounds: Grounds) -> ReasonedVerdict:
@@ -201,13 +214,13 @@ def _about_named_features(grounds: Grounds) -> ReasonedVerdict:
     if grounds.convinces:
         return ReasonedVerdict(Verdict.STRUCTURE, f"{summary}.")
     features = plural(grounds.separating.n_selected, "feature")
-    shown = f"Nothing is shown about the {features} named. {summary}."
+    nothing_shown = f"Nothing is shown about the {features} named. {summary}."
     permutation = grounds.completed_permutation
     if permutation is None:
-        return ReasonedVerdict(Verdict.UNDECIDED, f"{shown} {NOTHING_SHUFFLED}")
+        return ReasonedVerdict(Verdict.UNDECIDED, f"{nothing_shown} {NOTHING_SHUFFLED}")
     whole_table = "shows no structure either"
     if permutation.pvalue <= grounds.level:
         whole_table = "holds structure"
     shuffles = f"p = {permutation.pvalue:.2g}, {permutation.done} shuffles"
-    reason = f"{shown} The table as a whole {whole_table} ({shuffles})."
+    reason = f"{nothing_shown} The table as a whole {whole_table} ({shuffles})."
     return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
