@@ -98,11 +98,12 @@ def without_gaps(features: pd.DataFrame, labels: Floats, missing: str) -> Comple
     if gaps is None:
         return CompleteFeatures(features, all_rows, [])
 
-    uneven_gaps = _warn_of_uneven_gaps(gaps, labels)
+    uneven_findings = _warn_of_uneven_gaps(gaps, labels)
     leaves_nothing = missing in ("rows", "columns") and missing not in gaps.can_be_left_out()
     if missing == "error" or leaves_nothing:
-        raise InputError(f"{_first_gap(features, gaps)}; {_choices(gaps, uneven_gaps)}")
+        raise InputError(f"{_first_gap(features, gaps)}; {_choices(gaps, uneven_findings)}")
 
+    # What is left out takes the pattern of gaps with it, so that it needs no warning.
     if missing == "columns":
         names = quoted(features.columns[gaps.columns])
         finding = Finding.prepared(f"{gaps.columns_in_words} with {gaps.kind} left out: {names}.")
@@ -110,8 +111,9 @@ def without_gaps(features: pd.DataFrame, labels: Floats, missing: str) -> Comple
     if missing == "rows":
         finding = Finding.prepared(f"{gaps.rows_in_words} with {gaps.kind} left out.")
         return CompleteFeatures(features.loc[~gaps.rows], ~gaps.rows, [finding])
+    # What is filled in keeps the pattern in the test.
     filled, findings = _fill(features, gaps, missing)
-    return CompleteFeatures(filled, all_rows, [*uneven_gaps, *findings])
+    return CompleteFeatures(filled, all_rows, [*uneven_findings, *findings])
 
 
 def _find_gaps(features: pd.DataFrame) -> Gaps | None:
@@ -136,16 +138,17 @@ def _warn_of_uneven_gaps(gaps: Gaps, labels: Floats) -> list[Finding]:
     )
 
 
-def _choices(gaps: Gaps, uneven_gaps: list[Finding]) -> str:
-    """What can be said about gaps; only what keeps their pattern out, if that follows the classes.
+def _choices(gaps: Gaps, uneven_findings: list[Finding]) -> str:
+    """The choices of `missing`; only what keeps the pattern of gaps out, if that follows the
+    classes.
 
     Parameters
     ----------
-    uneven_gaps : the warning that it does, if it does.
+    uneven_findings : the warning that it does, if it does.
     """
     ways_to_leave_out = gaps.can_be_left_out()
-    if uneven_gaps and ways_to_leave_out:
-        return uneven_gaps[0].message
+    if uneven_findings and ways_to_leave_out:
+        return uneven_findings[0].message
     return f"choose {_as_settings([*ways_to_leave_out, *FILLED_WITH])}."
 
 
@@ -181,10 +184,10 @@ def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFram
         findings += warn_if_gaps_follow_small_values(features)
     elif missing == "min":
         fill_values = features.min()
-    else:
+    else:  # half-min
         fill_values = features.min() / 2
-        has_gaps = gaps.columns[~is_empty]
-        _require_minima_from_0(fill_values[has_gaps])
+        column_has_gaps = gaps.columns[~is_empty]  # (columns that are kept,)
+        _require_minima_from_0(fill_values[column_has_gaps])
     findings.append(
         Finding.prepared(
             f"{gaps.kind} in {gaps.columns_in_words} filled with {FILLED_WITH[missing]}."
