@@ -39,31 +39,31 @@ class Gaps:
     kind: str
 
     @cached_property
-    def rows(self) -> NDArray[np.bool_]:
-        """The rows with gaps, of shape (samples,)."""
+    def row_has_gap(self) -> NDArray[np.bool_]:
+        """Which rows have gaps, of shape (samples,)."""
         return np.any(self.cells, axis=1)
 
     @cached_property
-    def columns(self) -> NDArray[np.bool_]:
-        """The columns with gaps, of shape (features,)."""
+    def column_has_gap(self) -> NDArray[np.bool_]:
+        """Which columns have gaps, of shape (features,)."""
         return np.any(self.cells, axis=0)
 
     @property
     def rows_in_words(self) -> str:
         """How many rows have gaps."""
-        return plural(int(self.rows.sum()), "row")
+        return plural(int(self.row_has_gap.sum()), "row")
 
     @property
     def columns_in_words(self) -> str:
         """How many columns have gaps."""
-        return plural(int(self.columns.sum()), "column")
+        return plural(int(self.column_has_gap.sum()), "column")
 
     def can_be_left_out(self) -> list[str]:
         """The choices of `missing` that leave something: columns, rows."""
         choices = []
-        if not self.columns.all():
+        if not self.column_has_gap.all():
             choices.append("columns")
-        if not self.rows.all():
+        if not self.row_has_gap.all():
             choices.append("rows")
         return choices
 
@@ -105,12 +105,12 @@ def without_gaps(features: pd.DataFrame, labels: Floats, missing: str) -> Comple
 
     # What is left out takes the pattern of gaps with it, so that it needs no warning.
     if missing == "columns":
-        names = quoted(features.columns[gaps.columns])
+        names = quoted(features.columns[gaps.column_has_gap])
         finding = Finding.prepared(f"{gaps.columns_in_words} with {gaps.kind} left out: {names}.")
-        return CompleteFeatures(features.loc[:, ~gaps.columns], all_rows, [finding])
+        return CompleteFeatures(features.loc[:, ~gaps.column_has_gap], all_rows, [finding])
     if missing == "rows":
         finding = Finding.prepared(f"{gaps.rows_in_words} with {gaps.kind} left out.")
-        return CompleteFeatures(features.loc[~gaps.rows], ~gaps.rows, [finding])
+        return CompleteFeatures(features.loc[~gaps.row_has_gap], ~gaps.row_has_gap, [finding])
     # What is filled in keeps the pattern in the test.
     filled, findings = _fill(features, gaps, missing)
     return CompleteFeatures(filled, all_rows, [*uneven_findings, *findings])
@@ -159,7 +159,7 @@ def _as_settings(choices: list[str]) -> str:
 
 def _first_gap(features: pd.DataFrame, gaps: Gaps) -> str:
     """How many gaps there are, and where the first one is."""
-    column = int(np.argmax(gaps.columns))
+    column = int(np.argmax(gaps.column_has_gap))
     row = int(np.argmax(gaps.cells[:, column]))
     name = str(features.columns[column])
     place = f"column {name!r} first, in {row_name(features.index, row)}"
@@ -186,8 +186,8 @@ def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFram
         fill_values = features.min()
     else:  # half-min
         fill_values = features.min() / 2
-        column_has_gaps = gaps.columns[~is_empty]  # (columns that are kept,)
-        _require_minima_from_0(fill_values[column_has_gaps])
+        has_gap = gaps.column_has_gap[~is_empty]  # (columns that are kept,)
+        _require_minima_from_0(fill_values[has_gap])
     findings.append(
         Finding.prepared(
             f"{gaps.kind} in {gaps.columns_in_words} filled with {FILLED_WITH[missing]}."

@@ -54,15 +54,15 @@ def read_labelled_table(source: Any, label: str | None, settings: TableSettings)
         findings += about_second_file
 
     label_name = None if label is None else str(label)
-    all_rows = find_label_column(table, label_name)
-    is_compared, about_rows = rows_to_compare(all_rows, settings)
+    label_column = find_label_column(table, label_name)
+    is_compared, about_rows = rows_to_compare(label_column, settings)
     findings += about_rows
-    compared_rows = all_rows.loc[is_compared]
-    labels = read_labels(compared_rows, settings)
+    compared_column = label_column.loc[is_compared]
+    labels = read_labels(compared_column, settings)
     findings += labels.findings
     return LabelledTable(
         table=table.with_rows(is_compared),
-        label_column=compared_rows,
+        label_column=compared_column,
         labels=labels.signs,
         classes=labels.classes,
         findings=findings,
