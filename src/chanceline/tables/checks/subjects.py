@@ -148,11 +148,11 @@ def _is_known(column: Sequence[Any], known: Sequence[pd.Series]) -> bool:
 def _find_suspect_names(
     names: pd.Series, place: str, labels: Floats, known: Sequence[pd.Series]
 ) -> Suspect | None:
-    """The names of the samples that are no column, if they or their stems look like subjects; only
-    stems may be `known`.
+    """The names of the samples that are no column, if they or their stems look like subjects about
+    which not enough was said (`known`).
     """
     suspect_values = find_suspect_values(names, labels, place)
-    if suspect_values is not None:
+    if suspect_values is not None and not _is_known(names, known):
         return suspect_values
     if not are_names(names.tolist(), numbers_too=True):
         return None
