@@ -9,10 +9,12 @@ import lzma
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from chanceline.errors import InputError
 from chanceline.tables import load_data
+from chanceline.tables.raw_table import RawTable
 
 
 def same(dataset, table):
@@ -211,3 +213,10 @@ def test_bad_arguments(tmp_path, table):
     np.savez(tmp_path / "odd.npz", data=np.eye(3))
     with pytest.raises(InputError, match="arrays X and y"):
         load_data(tmp_path / "odd.npz")
+
+
+def test_columns_about_samples_whose_names_are_numbers_are_found():
+    about = pd.DataFrame({5: ["ill", "well"] * 4})
+    column = RawTable(pd.DataFrame({"a": range(8)}), about=about).column("5")
+    assert column is not None
+    assert column.tolist() == ["ill", "well"] * 4

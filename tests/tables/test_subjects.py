@@ -256,3 +256,11 @@ def test_numbered_identifiers_are_no_features_where_measurements_are_none_of_the
     answers = pd.DataFrame(generator(18).integers(0, 5, size=(60, 30))).add_prefix("question ")
     survey = answers.assign(outcome=HALVES, **{name: different})
     assert name not in load_data(survey, "outcome").feature_names, "alone among answers that repeat"
+
+
+def test_an_index_that_puts_rows_together_as_declared_blocks_do_is_no_suspect():
+    pairs = np.repeat([f"P{i:02d}" for i in range(30)], 2)
+    matched = table(y=np.tile([1.0, -1.0], 30), block=pairs)
+    by_subject = matched.set_index(pd.Index(pairs, name="subject"))
+    assert load_data(by_subject, "outcome", blocks="block").undeclared == ""
+    assert "the index has 30 values" in load_data(by_subject, "outcome", drop="block").undeclared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -77,24 +77,31 @@ def run(
                 if progress is not None:
                     progress(n_known + n_new, n_tasks)
 
-    n_left = n_tasks - n_known - n_new
+    record = {
+        "sweep": plan.name,
+        "store": str(path),
+        "tasks": n_tasks,
+        "new": n_new,
+        "left": n_tasks - n_known - n_new,
+    }
+    report_run(record, quiet=quiet, json=json)
+
+
+def report_run(record: dict[str, Any], *, quiet: bool, json: bool) -> None:
+    """Tell how far a sweep has come, and end with the exit code of Ctrl-C if tasks are left."""
     if json:
-        print_json(
-            {
-                "sweep": plan.name,
-                "store": str(path),
-                "tasks": n_tasks,
-                "new": n_new,
-                "left": n_left,
-            }
-        )
-    if n_left:
+        print_json(record)
+    if record["left"] > 0:
         complain(
-            f"stopped with {n_left} of {n_tasks} tasks to do; run the same command again to go on"
+            f"stopped with {record['left']} of {record['tasks']} tasks to do; run the same command "
+            "again to go on"
         )
         raise typer.Exit(INTERRUPTED)
     if not quiet and not json:
-        say(f"{plan.name} is complete: {n_tasks} tasks, {n_new} of them new, in {path}")
+        say(
+            f"{record['sweep']} is complete: {record['tasks']} tasks, {record['new']} of them new, "
+            f"in {record['store']}"
+        )
 
 
 @sweep_commands.command()
@@ -114,8 +121,10 @@ def status(
     plan = load_sweep(sweep, trials=trials)
     path = store or Path(f"{plan.name}.sqlite")
     with Store(path) as results:
-        seconds = results.seconds()
-    finished_seconds = [seconds[task.id] for task in plan.tasks if task.id in seconds]
+        seconds_of_task = results.seconds()  # by the id of every finished task
+    finished_seconds = [
+        seconds_of_task[task.id] for task in plan.tasks if task.id in seconds_of_task
+    ]
     cpu_seconds = sum(finished_seconds)
     n_finished = len(finished_seconds)
     n_tasks = len(plan.tasks)
@@ -174,9 +183,9 @@ def merge(
 
     # Read before the target is opened: if a source is refused, not even an empty target is made.
     records = [record for source in sources for record in Store(source).records()]
-    with Store(target, write=True) as results:
-        n_new = results.add(records)
-        n_results = len(results)
+    with Store(target, write=True) as target_store:
+        n_new = target_store.add(records)
+        n_results = len(target_store)
     record = {"store": str(target), "new": n_new, "results": n_results}
     answer(record, f"{n_new} new results in {target}, {n_results} in all", json, tell=say)
 
@@ -197,7 +206,7 @@ def verify(
     entries = []
     lines = []
     for path in stores:
-        # Opening a store reads every row and checks its id and checksum.
+        # Opening a store reads every row and checks its id and checksum; damage is an error.
         n_results = len(Store(path))
         entries.append({"store": str(path), "results": n_results, "checksums": True})
         lines.append(f"{path}: {n_results} results, every id and checksum fits")
@@ -261,7 +270,8 @@ def reproduce(
         mode = "quick"
     if full:
         mode = "full"
-    folder = Folder(out, mode, ignore if quiet else say)
+    tell_progress = ignore if quiet else say
+    folder = Folder(out, mode, tell_progress)
     run_all(folder)
     page = write_reproduce_report(out)
     record = {

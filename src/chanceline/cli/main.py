@@ -52,6 +52,7 @@ WRONG_FILE_ERRORS = (
     NotADirectoryError,
     PermissionError,
 )
+STDOUT_DESCRIPTOR = 1  # of every process
 # Signals that stop a command in an orderly way; not every system has all of them.
 STOPPING_SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -133,12 +134,14 @@ def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
             raise typer.Exit()
 
     for name in names:
-        place = COMMANDS[name]
-        command = getattr(import_module(f"chanceline.cli.{place.module}"), place.function)
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name, rich_help_panel=place.panel)
+        entry = COMMANDS[name]
+        module = import_module(f"chanceline.cli.{entry.module}")
+        command = getattr(module, entry.function)
+        has_subcommands = isinstance(command, typer.Typer)
+        if has_subcommands:
+            app.add_typer(command, name=name, rich_help_panel=entry.panel)
         else:
-            app.command(name, rich_help_panel=place.panel)(command)
+            app.command(name, rich_help_panel=entry.panel)(command)
     return app
 
 
@@ -166,8 +169,9 @@ def flush_output(code: int) -> int:
     try:
         sys.stdout.flush()
     except OSError as error:
-        # What is left in the buffer must not fail again when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        # What is left in the buffer must not fail again when Python ends: it goes nowhere.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, STDOUT_DESCRIPTOR)
         if not isinstance(error, BrokenPipeError):
             complain(f"cannot write the output: {error.strerror}")
             return code or ExitCode.MACHINE
@@ -181,8 +185,9 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         return ExitCode.SUCCESS
     except SystemExit:
-        # Out of standalone mode Typer exits in two cases alone, whatever the code: the reader of a
-        # pipe has left, or the shell's question how to complete a word was answered.
+        # With standalone_mode=False, as in `run_command`, Typer returns its exit codes. It still
+        # raises SystemExit in two cases, neither of which is an error: the reader of a pipe has
+        # left (`_main` in typer/core.py), or the shell was told how to complete a word.
         return ExitCode.SUCCESS
     except Stopped as stopped:
         complain(stop_sentence(stopped))
@@ -246,6 +251,7 @@ def tell_system_error(error: OSError) -> int:
 
 def tell_parser_error(error: Any) -> None:
     """What the parser of the command line did not understand, and which help to read."""
+    # Known by its name, as click may be a package of its own or live inside typer.
     if type(error).__name__ == "NoArgsIsHelpError":
         # No error at all: the command has subcommands, and this shows its help.
         error.show()

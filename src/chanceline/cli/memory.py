@@ -166,14 +166,17 @@ def describe_survival(basins: Retrieval) -> str:
             f"Recall fails: of {basins.probes} probes without noise {shares[0]} come back exactly"
         )
 
-    # The first noise is none at all.
-    largest = "no noise" if n_survived == 1 else f"{noises[n_survived - 1]} flipped bits"
+    last_survived = n_survived - 1
+    first_failed = n_survived
+    largest_noise = f"{noises[last_survived]} flipped bits"
+    if last_survived == 0:
+        largest_noise = "no noise"  # the first of PROBE_NOISES is 0
     text = (
-        f"Recall survives {largest}: {shares[n_survived - 1]} of {basins.probes} such probes "
+        f"Recall survives {largest_noise}: {shares[last_survived]} of {basins.probes} such probes "
         "come back exactly"
     )
-    if n_survived < len(noises):
-        text += f"; with {noises[n_survived]} flipped, {shares[n_survived]} do"
+    if first_failed < len(noises):
+        text += f"; with {noises[first_failed]} flipped, {shares[first_failed]} do"
     return text
 
 
@@ -197,10 +200,12 @@ def limit_lines(limit: dict[str, Any]) -> list[str]:
 
 
 def theory_limit(report: StorageReport, signs: str) -> dict[str, Any]:
-    """The load that the best choice of as many inputs holds for N → ∞, and at which parameters.
+    """The load that the best choice of as many inputs as the neurons keep holds for N → ∞, and at
+    which parameters.
 
-    The margin is the stability that half of the neurons have. "alpha_vs" is None where theory has
-    no answer.
+    "alpha_vs" is that load, None where theory has no answer; "rho" is the share of the N = n − 1
+    possible inputs that the n neurons keep on average; "margin" is the stability that half of the
+    neurons have.
     """
     import numpy as np
 

@@ -35,40 +35,41 @@ def explore(
     """
     from chanceline.report import write_explorer
 
-    # Without a page to begin with, the explorer shows no numbers.
-    address = ""
+    # The end of the page's address says which numbers it begins with; without it, with none.
+    fragment = ""
     source_name = ""
     if source is not None:
-        address = explorer_address(source)
+        fragment = explorer_fragment(source)
         source_name = source.name
-    page = write_explorer(out, address, source_name)
+    page = write_explorer(out, fragment, source_name)
 
     sentence = f"The explorer is {page}"
     if source is not None:
         sentence += f"; it begins with the numbers of {source_name}"
-    answer({"page": str(page), "bytes": page.stat().st_size, "at": address}, sentence, json)
+    answer({"page": str(page), "bytes": page.stat().st_size, "at": fragment}, sentence, json)
     if open_page and not json:
         import webbrowser
 
-        if not webbrowser.open(page.resolve().as_uri() + address):
+        if not webbrowser.open(page.resolve().as_uri() + fragment):
             say("No browser was found; open the file yourself.")
 
 
-def explorer_address(report_path: Path) -> str:
+def explorer_fragment(report_path: Path) -> str:
     """The numbers of a test's page as the explorer takes them, `#N=2000&P=62&M=3…`."""
     from chanceline.report import read_report
 
-    address = read_report(report_path).get("explorer")
-    if not isinstance(address, str):
+    fragment = read_report(report_path).get("explorer")
+    if not isinstance(fragment, str):
         raise InputError(
             f"{report_path} is no page of chanceline test, so that it has no set to show."
         )
-    if address == "":
+    # The page of a test that the explorer cannot show has an empty one.
+    if fragment == "":
         raise InputError(
             f"the explorer cannot show the set of {report_path}: there is none, or its design has "
             "blocks, covariates or errors counted after looking, which the explorer does not know."
         )
-    return address
+    return fragment
 
 
 def report(

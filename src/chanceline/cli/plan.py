@@ -14,7 +14,7 @@ from chanceline.cli.terminal import answer
 from chanceline.errors import ConvergenceError, InputError, real_number
 
 if TYPE_CHECKING:
-    from chanceline.chance import Bound
+    from chanceline.chance import Bound, FeaturePlan
 
 FeaturesOption = Annotated[
     int, typer.Option("-N", "--features", help="Number of features to choose from, N.")
@@ -63,7 +63,11 @@ def bound(
 
 
 def describe_bound(bound: Bound, errors: int, null: str) -> str:
-    """The bound for people: the sentence, what limits it, and the numbers behind it."""
+    """The bound for people: the sentence, what limits it, and the numbers behind it.
+
+    The bound for M features is the smallest of those for M′ ≥ M features: `best_size` is that M′,
+    `dimension` the one of rules on M′ features, `form` how their labellings were counted.
+    """
     from chanceline.chance import format_p
 
     lines = [str(bound)]
@@ -73,18 +77,20 @@ def describe_bound(bound: Bound, errors: int, null: str) -> str:
             "(chanceline test)."
         )
     if errors > 0:
-        # Errors counted after looking cost a factor 2^(e + 1).
+        # Errors e that were counted after looking cost a factor 2^(e + 1).
         log10_p = min(0.0, bound.log10_p + (errors + 1) * log10(2))
         lines.append(f"If the number of errors was chosen after looking: p ≤ {format_p(log10_p)}.")
     null_in_words = "fair coin (wrong for unbalanced classes)"
     if null == "fixed":
         null_in_words = "fixed class sizes"
     union = f"union bound at M = {bound.n_selected}: {bound.log10_union:+.4f}"
-    smallest = f"{bound.best_size} features, dimension {bound.dimension}, count: {bound.form}"
+    bound_smallest_at = (
+        f"{bound.best_size} features, dimension {bound.dimension}, count: {bound.form}"
+    )
     lines += [
         f"  log10 p        {bound.log10_p:.4f}   ({union})",
         f"  null           {null_in_words}",
-        f"  smallest at    {smallest}",
+        f"  smallest at    {bound_smallest_at}",
         f"  supports       10^{bound.log10_supports:.2f}",
     ]
     return "\n".join(lines)
@@ -121,18 +127,20 @@ def plan(
             "give either -P (to ask for the largest M) or -M (to ask for the samples needed), "
             "not both."
         )
-    design = PlanOptions(level=level, errors=errors, null=null, intercept=intercept)
-    if samples is not None:
+    options = PlanOptions(level=level, errors=errors, null=null, intercept=intercept)
+    if selected is not None:
+        answer_samples_needed(features, selected, balance, options, json)
+    elif samples is not None:
         if positives is None and null == "fixed":
             share = real_number(balance, "the balance, the share of one class,", above=0, below=1)
             positives = round(share * samples)
-        answer_largest(samples, features, positives, design, json)
-    if selected is not None:
-        answer_samples_needed(features, selected, balance, design, json)
+        answer_largest(samples, features, positives, options, json)
 
 
 class PlanOptions(NamedTuple):
-    """What both questions of `plan` share: the level, errors allowed, the null, a threshold."""
+    """What both questions of `plan` share: the p-value that convinces, the errors allowed, the
+    null, and whether the rule has a threshold.
+    """
 
     level: float
     errors: int
@@ -141,17 +149,25 @@ class PlanOptions(NamedTuple):
 
 
 def answer_samples_needed(
-    n_features: int, n_selected: int, balance: float, design: PlanOptions, json: bool
+    n_features: int, n_selected: int, balance: float, options: PlanOptions, json: bool
 ) -> None:
     """Print how many samples make a rule on `n_selected` features convincing."""
     from chanceline.chance import format_p
 
-    needed = chanceline.samples_needed(n_features, n_selected, balance=balance, **design._asdict())
+    needed = chanceline.samples_needed(
+        n_features,
+        n_selected,
+        balance=balance,
+        level=options.level,
+        errors=options.errors,
+        null=options.null,
+        intercept=options.intercept,
+    )
     samples = f"{needed.n_samples} samples"
     if needed.positives is not None:
         samples += f" ({needed.positives} + {needed.n_samples - needed.positives})"
     text = (
-        f"{samples} make {n_selected} of {n_features} features convincing ({design.level:g}).\n"
+        f"{samples} make {n_selected} of {n_features} features convincing ({options.level:g}).\n"
         f"  p ≤ {format_p(needed.bound.log10_p)} there (rigorous bound)"
     )
     record = {"n_features": n_features, "n_selected": n_selected, **needed.to_dict()}
@@ -159,16 +175,20 @@ def answer_samples_needed(
 
 
 def answer_largest(
-    n_samples: int, n_features: int, positives: int | None, design: PlanOptions, json: bool
+    n_samples: int, n_features: int, positives: int | None, options: PlanOptions, json: bool
 ) -> None:
     """Print the largest set that would convince and, for comparison, what noise of this size needs.
 
     `positives` is the size of one class; the null "coin" needs none.
     """
-    from chanceline.chance import format_p
-
     feature_plan = chanceline.largest_convincing(
-        n_samples, n_features, positives=positives, **design._asdict()
+        n_samples,
+        n_features,
+        positives=positives,
+        level=options.level,
+        errors=options.errors,
+        null=options.null,
+        intercept=options.intercept,
     )
     noise_size = None
     # Replica symmetry with errors has no answer in places; the rigorous one stands without it.
@@ -177,29 +197,13 @@ def answer_largest(
             n_samples,
             n_features,
             positives=positives,
-            errors=design.errors,
-            intercept=design.intercept,
+            errors=options.errors,
+            intercept=options.intercept,
         )
 
-    n_convincing = feature_plan.largest
-    if n_convincing == 0:
-        lines = [
-            f"With {n_samples} samples no set of features would convince at level "
-            f"{design.level:g} by the bound."
-        ]
-    else:
-        lines = [
-            f"Up to {n_convincing} of {n_features} features would convince at level "
-            f"{design.level:g}."
-        ]
-    # The bounds of this number of features, which convinces, and of the next, which does not.
-    for size_bound in (feature_plan.bound, feature_plan.next_bound):
-        if size_bound is not None:
-            p = format_p(size_bound.log10_p)
-            lines.append(f"  M = {size_bound.n_selected}: p ≤ {p}")
+    lines = lines_of_largest(feature_plan, n_samples, n_features, options.level)
     if noise_size is not None:
         lines.append(f"For comparison: {noise_size.in_words()} (theory, for orientation).")
-
     record = {
         "n_samples": n_samples,
         "n_features": n_features,
@@ -208,3 +212,27 @@ def answer_largest(
         "chance_size": noise_size,
     }
     answer(record, "\n".join(lines), json)
+
+
+def lines_of_largest(
+    feature_plan: FeaturePlan, n_samples: int, n_features: int, level: float
+) -> list[str]:
+    """The largest number of features that would convince, in words, with the bounds around it."""
+    from chanceline.chance import format_p
+
+    if feature_plan.largest == 0:
+        lines = [
+            f"With {n_samples} samples no set of features would convince at level "
+            f"{level:g} by the bound."
+        ]
+    else:
+        lines = [
+            f"Up to {feature_plan.largest} of {n_features} features would convince at level "
+            f"{level:g}."
+        ]
+    # The bounds of this number of features, which convinces, and of the next, which does not.
+    for size_bound in (feature_plan.bound, feature_plan.next_bound):
+        if size_bound is not None:
+            p = format_p(size_bound.log10_p)
+            lines.append(f"  M = {size_bound.n_selected}: p ≤ {p}")
+    return lines

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from chanceline.tables import Dataset
 
 SIGN_VALUES = {"+": 1, "-": -1}
-# What --random takes, and how each value is read.
+# What --random takes → what reads its value.
 RANDOM_PARAMETERS: dict[str, Callable[[str], Any]] = {
     "N": int,
     "alpha": float,
@@ -51,6 +51,8 @@ RANDOM_PARAMETERS: dict[str, Callable[[str], Any]] = {
     "inputs": str,
 }
 MAX_RULE_LINES = 12  # of a rule in the answer; a file holds longer ones
+RULE_WIDTH = 98  # letters of each line
+FRONT_SIZE = (6.5, 4.0)  # of the picture, in inches
 
 
 class SearchData(NamedTuple):
@@ -62,9 +64,9 @@ class SearchData(NamedTuple):
     classes: tuple[Any, Any]
 
 
-@options_from_settings(table=TableSettings, without=DESIGN_SETTINGS)
+@options_from_settings(table_settings=TableSettings, without=DESIGN_SETTINGS)
 def search(
-    table: TableSettings,
+    table_settings: TableSettings,
     data: DataArgument = None,
     label: LabelOption = None,
     random: str | None = typer.Option(
@@ -110,7 +112,7 @@ def search(
             "give a data file, or --random N=256,alpha=1 for a random problem (and not both)."
         )
     if random is None:
-        problem = search_data(load_table_and_tell(data, label, table))
+        problem = search_data(load_table_and_tell(data, label, table_settings))
     else:
         problem = random_search_data(random)
 
@@ -125,6 +127,7 @@ def search(
     }
     if size is not None:
         options["size"] = size  # biht alone takes it
+    # Each outcome is better than the one before, and there is at least one: the last is the result.
     with status_line(quiet=quiet) as tell:
         for outcome in iter_search(problem.X, problem.y, **options):
             if tell is not None:
@@ -165,11 +168,14 @@ def random_search_data(text: str) -> SearchData:
     """A random problem from `N=…,alpha=…,seed=…,inputs=…`; P=… may stand for alpha=…."""
     from chanceline.perceptron.random_patterns import random_problem
 
-    assignments = [part.strip().partition("=") for part in text.split(",")]
+    values: dict[str, Any] = {}
     try:
-        values = {name: RANDOM_PARAMETERS[name](value) for name, _, value in assignments}
+        for assignment in text.split(","):
+            name, _, value = assignment.strip().partition("=")
+            read_value = RANDOM_PARAMETERS[name]
+            values[name] = read_value(value)
         n = values["N"]
-    except (KeyError, ValueError):
+    except (KeyError, ValueError):  # an unknown name, a value that is no number, or no N
         raise InputError(
             f"--random does not understand {text!r}; write N=256,alpha=1,seed=0,inputs=binary."
         ) from None
@@ -204,7 +210,7 @@ def parse_signs(text: str | None, feature_names: Sequence[str]) -> list[int] | N
                 "write + or - for all features, or name=+,other=- for some."
             )
         signs[name] = SIGN_VALUES[sign]
-    return list(signs.values())
+    return [signs[name] for name in feature_names]
 
 
 def describe_improvement(outcome: SearchOutcome) -> str:
@@ -221,7 +227,7 @@ def describe_outcome(outcome: SearchOutcome, problem: SearchData) -> str:
 
     rule = fill(
         rule_sentence(outcome.rule, problem.X, problem.feature_names, problem.classes),
-        width=98,
+        width=RULE_WIDTH,
         initial_indent="  ",
         subsequent_indent="    ",
         break_on_hyphens=False,
@@ -243,9 +249,9 @@ def write_rule(path: Path, outcome: SearchOutcome, features: Sequence[str]) -> N
     write_text(path, pd.Series(weights, name="weight").to_csv(index_label="feature"))
 
 
-@options_from_settings(table=TableSettings, without=DESIGN_SETTINGS)
+@options_from_settings(table_settings=TableSettings, without=DESIGN_SETTINGS)
 def front(
-    table: TableSettings,
+    table_settings: TableSettings,
     data: DataArgument = None,
     label: LabelOption = None,
     max_features: int = typer.Option(
@@ -269,7 +275,7 @@ def front(
 
     Example: [bold]chanceline front data.csv --label outcome --max-features 20 --figure front.svg[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
-    dataset = load_table_and_tell(data, label, table)
+    dataset = load_table_and_tell(data, label, table_settings)
     with progress_bar("swaps", quiet=quiet) as progress:
         found_front = chanceline.front(
             dataset.X,
@@ -287,7 +293,7 @@ def front(
     if figure is not None:
         from chanceline.figures.significance import draw_front
 
-        write_figure(lambda ax: draw_front(ax, found_front), figure, (6.5, 4.0))
+        write_figure(lambda ax: draw_front(ax, found_front), figure, size=FRONT_SIZE)
     record = {
         "source": dataset.source,
         "classes": dataset.classes,

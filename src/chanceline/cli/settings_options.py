@@ -8,7 +8,7 @@
 So `--split-at` is declared as `TableSettings.split_at`: its name, type, default and help are those
 of the field. On the way back, Typer hands `split_at=2.5` to the function that
 `options_from_settings` made of the command; this builds `TableSettings(split_at=2.5, …)` and hands
-it to the command as its parameter `table`.
+it to the command as its parameter `table_settings`.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def options_from_settings(
 
     As in::
 
-        @options_from_settings(table=TableSettings, without=("blocks",))
-        def search(table: TableSettings, seed: SeedOption = 0) -> None: ...
+        @options_from_settings(table_settings=TableSettings, without=("blocks",))
+        def search(table_settings: TableSettings, seed: SeedOption = 0) -> None: ...
 
     Parameters
     ----------
@@ -51,17 +51,20 @@ def options_from_settings(
     """
 
     def decorate(command: Command) -> Command:
-        """The command for Typer: it takes the fields' values, and calls `command` with settings.
+        """The command for Typer: it takes the fields' values, and calls `command` with settings of
+        the `settings_classes`, whose fields `without` are no options.
 
-        Of ``search(table: TableSettings, seed: int)`` it makes ``search(*, transpose: bool, …,
-        seed: int)``, which calls ``command(table=TableSettings(transpose=…, …), seed=…)``.
+        Of ``search(table_settings: TableSettings, seed: int)`` it makes ``search(*, transpose:
+        bool, …, seed: int)``, which calls ``command(table_settings=TableSettings(transpose=…, …),
+        seed=…)``.
         """
         options = command_options(command, settings_classes, without)
 
         @wraps(command)
         def command_with_options(**values: Any) -> None:
             for parameter, settings_class in settings_classes.items():
-                values[parameter] = take_settings(values, settings_class, without)
+                # The options' values leave `values`; the settings made of them come in.
+                values[parameter] = pop_settings(values, settings_class, without)
             command(**values)
 
         # Typer reads the options from signature and annotations; `wraps` copied the command's.
@@ -76,7 +79,9 @@ def options_from_settings(
 def command_options(
     command: Command, settings_classes: Mapping[str, type[Any]], without: Collection[str]
 ) -> list[inspect.Parameter]:
-    """The parameters of a command, with the options of its fields in place of each settings."""
+    """The parameters of a command; each that takes settings is replaced by the options of their
+    fields, except the fields `without`.
+    """
     options: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
         if name in settings_classes:
@@ -88,7 +93,7 @@ def command_options(
     return options
 
 
-def take_settings(
+def pop_settings(
     values: dict[str, Any], settings_class: type[Any], without: Collection[str]
 ) -> Any:
     """Take the values of the options out of `values`, and make the settings of them."""
@@ -105,6 +110,7 @@ def fields_without(settings_class: type[Any], without: Collection[str]) -> list[
 
 def make_option(field: Field[Any], settings_class: type[Any]) -> inspect.Parameter:
     """The option of one setting, as the parameter of a function that Typer understands."""
+    # Names are typed as one text a,b,c, which is not there by default.
     default = None if takes_names(field) else field.default
     value_type = option_type(get_type_hints(settings_class)[field.name])
     if default is None:

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 
 @options_from_settings(
-    table=TableSettings,
-    settings=TestSettings,
+    table_settings=TableSettings,
+    test_settings=TestSettings,
     without=("restarts", "stop_after", "largest", "n_jobs"),
 )
 def run_test(
-    table: TableSettings,
-    settings: TestSettings,
+    table_settings: TableSettings,
+    test_settings: TestSettings,
     data: DataArgument = None,
     label: LabelOption = None,
     features: str | None = typer.Option(
@@ -76,11 +76,11 @@ def run_test(
     from chanceline._parallel import cluster
     from chanceline.significance import judge
 
-    dataset = load_table_or_example(data, label, table, example)
-    settings = replace(settings, n_jobs=jobs)
+    dataset = load_table_or_example(data, label, table_settings, example)
+    test_settings = replace(test_settings, n_jobs=jobs)
     named_features = split_names(features) or None
     with cluster(scheduler), progress_bar("shuffled labellings", quiet=quiet) as progress:
-        result = judge(dataset, named_features, settings=settings, progress=progress)
+        result = judge(dataset, named_features, settings=test_settings, progress=progress)
 
     # Files first: a reader of the pipe that has seen enough must not cost the report.
     write_figure(result.plot, figure)
@@ -105,16 +105,14 @@ def load_table_or_example(
     path: Path | None, label: str | None, settings: TableSettings, example: str | None
 ) -> Dataset:
     """Read the table at `path`, or the example of this name; exactly one of them must be given."""
+    from chanceline.tables.examples import EXAMPLES, load_example
+
     if (path is None) == (example is None):
         raise InputError(
-            "give a data file, or --example with one of breast-cancer, noise, planted "
-            "(and not both)."
+            f"give a data file, or --example with one of {', '.join(EXAMPLES)} (and not both)."
         )
     if example is None:
         return load_table(path, label, settings)
-
-    from chanceline.tables.examples import load_example
-
     return load_example(example)
 
 
@@ -139,7 +137,9 @@ def show_test(result: SeparationTest, source: str) -> None:
     colours = {Verdict.STRUCTURE: "bold green", Verdict.CHANCE: "bold red"}
     colour = colours.get(result.verdict, "bold yellow")
     verdict_word = result.verdict.upper()
+    # Parameters as the flags of the command line, and what cannot be seen written out.
     text = visible(in_flags(str(result)), keep="\n")
+    # The text begins with the verdict, so that the first such word is meant.
     before, _, after = text.partition(verdict_word)
     console = Console(highlight=False, soft_wrap=True)
     console.print(before, end="", markup=False)

@@ -83,7 +83,7 @@ def say(sentence: str) -> None:
 
 @contextmanager
 def progress_bar(
-    counted: str, *, quiet: bool, line_seconds: float = LINE_SECONDS
+    what_is_counted: str, *, quiet: bool, line_seconds: float = LINE_SECONDS
 ) -> Iterator[Progress | None]:
     """Yield a `progress(done, total)` for the library, None if `quiet`.
 
@@ -91,43 +91,37 @@ def progress_bar(
 
     Parameters
     ----------
-    counted : the things that are counted, such as "shuffled labellings".
+    what_is_counted : in words, such as "shuffled labellings".
     line_seconds : from one line to the next in a pipe.
     """
     if quiet:
         yield None
         return
 
+    from rich import progress as rich_progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress as Bar,
-        TextColumn,
-        TimeRemainingColumn,
-    )
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield progress_lines(counted, line_seconds)
+        yield progress_lines(what_is_counted, line_seconds)
         return
 
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        rich_progress.TextColumn("{task.description}", markup=False),
+        rich_progress.BarColumn(),
+        rich_progress.MofNCompleteColumn(),
+        rich_progress.TimeRemainingColumn(),
     )
-    with Bar(*columns, console=console, transient=True) as bar:
+    with rich_progress.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(STARTING, total=None)
 
         def move_bar(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, description=counted)
+            bar.update(task, completed=done, total=total, description=what_is_counted)
 
         yield move_bar
 
 
-def progress_lines(counted: str, line_seconds: float) -> Progress:
+def progress_lines(what_is_counted: str, line_seconds: float) -> Progress:
     """A `progress(done, total)` that prints a line on stderr every so many seconds."""
     last_line = monotonic()
 
@@ -135,7 +129,7 @@ def progress_lines(counted: str, line_seconds: float) -> Progress:
         nonlocal last_line
         if monotonic() - last_line >= line_seconds:
             last_line = monotonic()
-            say(f"{counted}: {done} of {total}")
+            say(f"{what_is_counted}: {done} of {total}")
 
     return print_sometimes
 
@@ -144,7 +138,7 @@ def progress_lines(counted: str, line_seconds: float) -> Progress:
 def status_line(*, quiet: bool) -> Iterator[Callable[[str], None] | None]:
     """Yield a `tell(text)` for work of unknown length, None if `quiet`.
 
-    In a terminal it changes one line, in a pipe it prints lines.
+    In a terminal it changes one line on stderr, in a pipe it prints lines there.
     """
     if quiet:
         yield None

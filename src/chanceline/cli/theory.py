@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from chanceline.report.theory import TheoryResult
 
 MAX_CURVE_POINTS = 100_000  # of a curve, each of which is solved
+CURVE_SIZE = (6.5, 4.4)  # of the picture, in inches
 
 LOAD_HELP = "Load α = P/N: patterns per variable."
 DENSITY_HELP = "Density ρ = M/N: share of the variables kept."
@@ -155,7 +156,7 @@ def curve(
             f"--out is a table of numbers (.csv); for the picture {out.name!r} use --figure."
         )
 
-    line = capacity_curve(
+    capacities = capacity_curve(
         evenly_spaced(points),
         replicon=replicon,
         balance=balance,
@@ -163,9 +164,9 @@ def curve(
         errors=errors,
         signs=signs,
     )
-    table = line.to_frame()
+    table = capacities.to_frame()
 
-    write_figure(line.plot, figure, (6.5, 4.4))
+    write_figure(capacities.plot, figure, size=CURVE_SIZE)
     if out is not None:
         write_text(out, table.to_csv(index=False))
         say(f"wrote {points} rows to {out}")

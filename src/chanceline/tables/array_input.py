@@ -53,14 +53,14 @@ def dataset_of_arrays(
     """
     if y is None:
         raise InputError("y is needed: two classes, one value for each row of X.")
-    data, labels, names = check_arrays(_read_only(X), y, feature_names)
-    labels, classes = classes_of_array(y, labels, positive)
+    values, larger_is_positive, names = check_arrays(_read_only(X), y, feature_names)
+    labels, classes = classes_of_array(y, larger_is_positive, positive)
     declared = {role: np.asarray(roles[role]) for role in Role if role in roles}
-    undeclared = ""
+    undeclared_sentence = ""
     if Role.GROUPS not in declared and Role.PAIRS not in declared:
-        undeclared = _undeclared_sentence(X, data, labels, names)
+        undeclared_sentence = _undeclared_sentence(X, values, labels, names)
     return Dataset(
-        X=data,
+        X=values,
         y=labels,
         feature_names=names,
         classes=classes,
@@ -68,7 +68,7 @@ def dataset_of_arrays(
         groups=declared.get(Role.GROUPS),
         pairs=declared.get(Role.PAIRS),
         covariates=_covariate_columns(roles.get("adjust")),
-        undeclared=undeclared,
+        undeclared=undeclared_sentence,
         findings=_check_declared_roles(declared, labels),
     )
 
@@ -80,18 +80,18 @@ def _read_only(X: Any) -> Any:
     return X
 
 
-def _undeclared_sentence(X: Any, data: Floats, labels: Floats, names: Sequence[str]) -> str:
+def _undeclared_sentence(given: Any, values: Floats, labels: Floats, names: Sequence[str]) -> str:
     """The sentence about a column or an index that looks like subjects; empty if there is none.
 
     Parameters
     ----------
-    X : as the user gave it, perhaps with an index.
-    data, labels, names : its numbers of shape (samples, features), labels ±1 and features' names.
+    given : the table as the user gave it, perhaps with an index.
+    values, labels, names : its numbers of shape (samples, features), labels ±1 and features' names.
     """
-    numbers = pd.DataFrame(data, columns=list(names), copy=False)
+    numbers = pd.DataFrame(values, columns=list(names), copy=False)
     no_texts = numbers[[]]  # an array has no columns of text
     columns = SampleColumns(
-        text=no_texts, numbers=numbers, names=named_index(X), names_place="the index"
+        text=no_texts, numbers=numbers, names=named_index(given), names_place="the index"
     )
     suspect = find_suspect(columns, labels)
     if suspect is None:

@@ -32,7 +32,8 @@ UNDETECTED = frozenset(
 TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 # <0.5, ≥ 100, <LOD: the sign, and the limit where one is written.
 LIMIT = re.compile(
-    r"([<>≤≥])\s*=?\s*(?:([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|[A-Za-z]*LO[DQ])",
+    r"(?P<sign>[<>≤≥])\s*=?\s*"
+    r"(?:(?P<limit>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|[A-Za-z]*LO[DQ])",
     re.IGNORECASE,
 )
 UPPER_SIGNS = ">≥"
@@ -90,13 +91,13 @@ def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
     written : the cells as they are in the file, of shape (samples, columns).
     na : what means missing besides the usual.
     """
-    # Cell i is the text number codes[i]. Cells that pandas calls missing have the code -1, so that
-    # the last entry of the two arrays stands for them.
+    # The different cells; cell i of the raveled array is the one with the number codes[i].
     codes, different_cells = pd.factorize(written.ravel())
     texts = [str(cell).strip() for cell in different_cells]
-    numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=float)
-    numbers = np.append(numbers, np.nan)
-    kinds = np.where(np.isnan(numbers), CellKind.GAP, CellKind.NUMBER)
+    parsed = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
+    numbers = parsed.to_numpy(dtype=float, copy=True)
+    is_plain_number = ~np.isnan(numbers)
+    kinds = np.full(len(texts), CellKind.NUMBER)
 
     # What pandas reads as no number is a gap, or something that is written in another way.
     absent = ABSENT | set(na)
@@ -104,10 +105,14 @@ def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
         if text in absent:
             kinds[code] = CellKind.GAP
             numbers[code] = np.nan
-        elif kinds[code] == CellKind.GAP:
+        elif not is_plain_number[code]:
             cell = _read_cell(text)
             kinds[code] = cell.kind
             numbers[code] = cell.number
+
+    # Cells that pandas calls missing have the code -1: one more entry at the end stands for them.
+    kinds = np.append(kinds, CellKind.GAP)
+    numbers = np.append(numbers, np.nan)
     return Cells(
         kinds=kinds[codes].reshape(written.shape),
         numbers=numbers[codes].reshape(written.shape),
@@ -116,10 +121,12 @@ def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
 
 def _read_cell(text: str) -> Cell:
     """What a text is that is neither a plain number nor a gap; a genotype counts its 1s."""
-    limit = LIMIT.fullmatch(text)
-    if limit is not None:
-        kind = CellKind.ABOVE_LIMIT if limit[1] in UPPER_SIGNS else CellKind.BELOW_LIMIT
-        return Cell(kind, float(limit[2] or "nan"))
+    beyond_limit = LIMIT.fullmatch(text)
+    if beyond_limit is not None:
+        is_above = beyond_limit["sign"] in UPPER_SIGNS
+        kind = CellKind.ABOVE_LIMIT if is_above else CellKind.BELOW_LIMIT
+        limit = beyond_limit["limit"]  # None in `<LOD`
+        return Cell(kind, np.nan if limit is None else float(limit))
     word = text.casefold()
     if word in UNDETECTED:
         return Cell(CellKind.BELOW_LIMIT, np.nan)
@@ -140,7 +147,7 @@ def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
     tidied = table.copy(deep=False)
     for position in np.flatnonzero(~numeric_columns(table)):
         column = table.iloc[:, position]
-        replacements = _text_replacements(column, absent)
+        replacements = _text_replacements(column, absent)  # text → tidy text, or None for a gap
         if replacements:
             cells = [_replaced(cell, replacements) for cell in column]
             tidied.isetitem(position, pd.Series(cells, index=column.index, dtype=object))
@@ -150,7 +157,8 @@ def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
 def _text_replacements(column: pd.Series, absent: Collection[str]) -> dict[str, str | None]:
     """What the untidy texts of a column are replaced by: the tidied text, or None for a gap.
 
-    Empty texts become gaps. `NA` stays as it is, but ` NA ` is a gap too.
+    Empty texts become gaps, and so does ` NA `, with spaces around it, which pandas reads as text.
+    A plain `NA` that is text here was meant as text (pandas made gaps of others) and stays.
     """
     replacements: dict[str, str | None] = {}
     for cell in column.dropna().unique():

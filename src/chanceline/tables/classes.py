@@ -65,7 +65,9 @@ def _names_control(text: str) -> bool:
 
 
 def choose_positive(names: Sequence[str], sizes: Sequence[int]) -> int:
-    """The index (0 or 1) of the positive class, where nobody has chosen it.
+    """The index (0 or 1) of the positive class, where nobody has chosen it: the one that is not
+    called like a control, if the other one is; else the rarer one, of equally frequent ones the
+    second.
 
     Parameters
     ----------
@@ -95,12 +97,12 @@ def classes_of_array(
     positive : the class to call positive; None chooses it.
     """
     smaller, larger = np.unique(np.asarray(y)).tolist()
-    if _is_second_positive(smaller, larger, labels, positive):
+    if _is_larger_positive(smaller, larger, labels, positive):
         return labels, (smaller, larger)
     return -labels, (larger, smaller)
 
 
-def _is_second_positive(smaller: Any, larger: Any, labels: Floats, positive: Any) -> bool:
+def _is_larger_positive(smaller: Any, larger: Any, labels: Floats, positive: Any) -> bool:
     """Whether the larger of two values is the positive class: it was asked for, or is chosen.
 
     Parameters
@@ -113,10 +115,12 @@ def _is_second_positive(smaller: Any, larger: Any, labels: Floats, positive: Any
         names = [plain_text(smaller), plain_text(larger)]
         n_larger = int(np.sum(labels > 0))
         n_smaller = len(labels) - n_larger
-        return choose_positive(names, sizes=[n_smaller, n_larger]) == 1
-    folded_names = [folded_name(smaller), folded_name(larger)]
+        chosen = choose_positive(names, sizes=[n_smaller, n_larger])
+        return chosen == 1  # the second of the two names
     wanted = folded_name(positive)
-    if wanted not in folded_names:
-        classes = quoted([smaller, larger])
-        raise InputError(f"the positive class {positive!r} is not in y; it has {classes}.")
-    return folded_names.index(wanted) == 1
+    if wanted == folded_name(smaller):
+        return False
+    if wanted == folded_name(larger):
+        return True
+    classes = quoted([smaller, larger])
+    raise InputError(f"the positive class {positive!r} is not in y; it has {classes}.")

@@ -33,9 +33,8 @@ def date_columns(table: pd.DataFrame) -> dict[Any, pd.Series]:
 def times_as_numbers(column: pd.Series) -> pd.Series | None:
     """The column as numbers in the order of time, None for text that is no date.
 
-    Numbers and times are ranked. Written dates become 10000 year + 100 month + day. Their year
-    comes first if the first number exceeds 31 anywhere, else last; and then the month comes before
-    the day only if the second number exceeds 12 anywhere.
+    Numbers and times are ranked. Written dates become 10000 year + 100 month + day; which of their
+    three numbers is the year, month and day is found from the largest that occur.
     """
     is_numeric = pd.api.types.is_numeric_dtype(column)
     if is_numeric or pd.api.types.is_datetime64_any_dtype(column):
@@ -47,11 +46,11 @@ def times_as_numbers(column: pd.Series) -> pd.Series | None:
     first = numbers[0]
     second = numbers[1]
     third = numbers[2]
-    if first.max() > LAST_DAY_OF_MONTH:
+    if first.max() > LAST_DAY_OF_MONTH:  # 2021-03-04
         return _in_order(year=first, month=second, day=third)
-    if second.max() > LAST_MONTH:
+    if second.max() > LAST_MONTH:  # 3/14/2021
         return _in_order(year=third, month=first, day=second)
-    return _in_order(year=third, month=second, day=first)
+    return _in_order(year=third, month=second, day=first)  # 4.3.2021
 
 
 def _in_order(year: pd.Series, month: pd.Series, day: pd.Series) -> pd.Series:

@@ -23,7 +23,7 @@ def load_example(name: str, seed: int = 0) -> Dataset:
         raise InputError(f"there is no example {name!r}; choose one of {', '.join(EXAMPLES)}.")
     if name == "breast-cancer":
         return _breast_cancer()
-    return _random_example(name, seed)
+    return _random_example(name, seed, planted=name == "planted")
 
 
 def _breast_cancer() -> Dataset:
@@ -41,12 +41,12 @@ def _breast_cancer() -> Dataset:
     )
 
 
-def _random_example(name: str, seed: int) -> Dataset:
+def _random_example(name: str, seed: int, *, planted: bool) -> Dataset:
     """Normal numbers with labels by lot, half of them positive, or with those of a planted rule."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(EXAMPLE_SAMPLES, EXAMPLE_FEATURES))
     y = rng.permutation(np.repeat([-1.0, 1.0], EXAMPLE_SAMPLES // 2))
-    if name == "planted":
+    if planted:
         score = X[:, :PLANTED_FEATURES].sum(axis=1)  # (samples,)
         y = np.where(score > np.median(score), 1.0, -1.0)
     return Dataset(

@@ -23,7 +23,7 @@ def numeric_features(
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """The columns as numbers, of shape (samples, features), and what was done.
 
-    Numbers written as text are read, censored ones as asked; other text is left out or made
+    Numbers written as text (`<0.5`, `1/1`, TRUE) are read. Columns of words are left out or made
     indicators, which stand behind the other columns.
 
     Parameters
@@ -37,33 +37,54 @@ def numeric_features(
         return table.astype(np.float64), []
     numeric = table.loc[:, is_numeric].astype(np.float64)
 
-    # Columns that are no numbers to pandas are text, or numbers in the writing of instruments.
-    others = table.loc[:, ~is_numeric]
-    cells = _decide_truth_values(read_cells(others.to_numpy(dtype=object), settings.na))
-    is_text = _are_text(cells)
-    text = others.loc[:, is_text]
-    written = others.loc[:, ~is_text]
-    written_cells = cells.of_columns(~is_text)
-    is_malformed = _is_wordlike(written_cells)
-    if is_malformed.any():
-        raise InputError(_malformed_cell_sentence(written, is_malformed, settings))
+    # Columns that are text to pandas hold words, or numbers as instruments write them.
+    text = table.loc[:, ~is_numeric]
+    cells = _decide_truth_values(read_cells(text.to_numpy(dtype=object), settings.na))
+    holds_words = _hold_words(cells)
+    words = text.loc[:, holds_words]
+    numbers_as_text = text.loc[:, ~holds_words]
+    indicators, about_words = _indicators_if_wanted(words, settings)
+    read_numbers, about_numbers = _read_numbers(
+        numbers_as_text, cells.of_columns(~holds_words), labels, settings
+    )
 
-    # Text becomes indicators or is left out.
+    features = pd.concat([numeric, read_numbers, indicators], axis=1)
+    in_order_of_table = [name for name in table.columns if name not in words]
+    return features[[*in_order_of_table, *indicators]], [*about_words, *about_numbers]
+
+
+def _indicators_if_wanted(
+    words: pd.DataFrame, settings: TableSettings
+) -> tuple[pd.DataFrame, list[Finding]]:
+    """Indicators of columns of words, of shape (samples, indicators), none of them unless
+    `one_hot` is set; and what to know about these columns.
+    """
     if settings.one_hot:
-        indicators, findings = make_indicators(text)
-    else:
-        indicators = pd.DataFrame(index=table.index)
-        findings = note_left_out_text(text)
+        return make_indicators(words)
+    return pd.DataFrame(index=words.index), note_left_out_text(words)
 
-    # What is written becomes numbers.
-    findings += _warn_of_unknown_limits(written_cells, labels, settings)
-    numbers, about_limits = numbers_within_limits(written, written_cells, settings)
-    findings += about_limits
-    converted = pd.DataFrame(numbers, columns=written.columns, index=table.index)
 
-    features = pd.concat([numeric, converted, indicators], axis=1)
-    in_order_of_table = [name for name in table.columns if name not in text]
-    return features[[*in_order_of_table, *indicators]], findings
+def _read_numbers(
+    numbers_as_text: pd.DataFrame, cells: Cells, labels: Floats, settings: TableSettings
+) -> tuple[pd.DataFrame, list[Finding]]:
+    """Columns of numbers that are written as text, as floats; and what was done to those beyond a
+    limit of detection. A cell that is no number is an error.
+
+    Parameters
+    ----------
+    numbers_as_text, cells : the columns as they are in the file, and as they were read, both of
+        shape (samples, columns).
+    labels : ±1 of shape (samples,), for a warning only.
+    settings : `below`, and what its sentences speak of.
+    """
+    is_malformed = _is_wordlike(cells)
+    if is_malformed.any():
+        raise InputError(_malformed_cell_sentence(numbers_as_text, is_malformed, settings))
+    findings = _warn_of_unknown_limits(cells, labels, settings)
+    numbers, about_limits = numbers_within_limits(numbers_as_text, cells, settings)
+    columns = numbers_as_text.columns
+    table = pd.DataFrame(numbers, columns=columns, index=numbers_as_text.index)
+    return table, [*findings, *about_limits]
 
 
 def _decide_truth_values(cells: Cells) -> Cells:
@@ -85,9 +106,9 @@ def _is_wordlike(cells: Cells) -> NDArray[np.bool_]:
     return cells.are(CellKind.ALMOST_NUMBER) | cells.are(CellKind.WORD)
 
 
-def _are_text(cells: Cells) -> NDArray[np.bool_]:
-    """Columns of text, of shape (columns,): nothing in them is a number, or almost one, or a limit;
-    or they have words, and most cells are no numbers.
+def _hold_words(cells: Cells) -> NDArray[np.bool_]:
+    """Which columns are text, of shape (columns,): nothing in them is a number, or almost one, or a
+    limit; or they have words, and most of their filled cells are no numbers.
     """
     is_numeric = (
         cells.are(CellKind.NUMBER) | cells.are(CellKind.ALMOST_NUMBER) | np.isfinite(cells.numbers)
@@ -99,30 +120,34 @@ def _are_text(cells: Cells) -> NDArray[np.bool_]:
 
 
 def _malformed_cell_sentence(
-    written: pd.DataFrame, is_malformed: NDArray[np.bool_], settings: TableSettings
+    numbers_as_text: pd.DataFrame, is_malformed: NDArray[np.bool_], settings: TableSettings
 ) -> str:
     """The sentence about the first cell that is no number in a column of numbers, with the remedy
     that works.
 
     Parameters
     ----------
-    written : columns of numbers as they are in the file, of shape (samples, columns).
+    numbers_as_text : columns of numbers as they are in the file, of shape (samples, columns).
     is_malformed : which of their cells are no numbers; at least one is.
     settings : what was said already.
     """
+    # The first True: the first column that has such a cell, and its first row in that column.
     column = int(np.argmax(is_malformed.any(axis=0)))
     row = int(np.argmax(is_malformed[:, column]))
-    name = str(written.columns[column])
-    cell = str(written.iloc[row, column]).strip()
-    place = row_name(written.index, row)
+    name = str(numbers_as_text.columns[column])
+    cell = str(numbers_as_text.iloc[row, column]).strip()
+    place = row_name(numbers_as_text.index, row)
     n_more = int(is_malformed[:, column].sum()) - 1
     if n_more > 0:
         place = f"{place} (and in {plural(n_more, 'more row')})"
-    # Then the first row may be the second line of a header, or the header itself.
-    most_of_first_row = 2 * is_malformed[0].sum() > is_malformed.shape[1]
-    first_row_is_malformed = most_of_first_row and not is_malformed[1:].any()
+
+    # If the first row alone holds words, and mostly words, it may be a line of the header.
+    first_row_is_mostly_words = 2 * is_malformed[0].sum() > is_malformed.shape[1]
+    other_rows_have_words = is_malformed[1:].any()
     remedy = _remedy_for_malformed_cell(
-        cell, settings, first_row_is_malformed=first_row_is_malformed
+        cell,
+        settings,
+        first_row_may_be_header=first_row_is_mostly_words and not other_rows_have_words,
     )
     return (
         f"column {name!r} holds numbers, but {cell!r} in {place}; {remedy}, or leave it out with "
@@ -131,24 +156,25 @@ def _malformed_cell_sentence(
 
 
 def _remedy_for_malformed_cell(
-    cell: str, settings: TableSettings, *, first_row_is_malformed: bool
+    cell: str, settings: TableSettings, *, first_row_may_be_header: bool
 ) -> str:
     """What to do about a cell that is no number: a decimal comma, a line of a header, or a gap.
 
     Parameters
     ----------
     cell : the text.
-    settings : what was said already is not proposed again.
-    first_row_is_malformed : most cells of the first row are no numbers, and none of other rows.
+    settings : what was said already is not proposed again. `header` is "none" for a file without
+        names, "2" for two lines of them.
+    first_row_may_be_header : most cells of the first row are no numbers, and none of other rows.
     """
     if "," in cell and ALMOST_NUMBER.fullmatch(cell):
         remedy = "write numbers with a point and no comma"
         if settings.decimal != ",":
             remedy = f"set decimal=',' if commas are decimal, or {remedy}"
         return remedy
-    if first_row_is_malformed and settings.header == "none":
+    if first_row_may_be_header and settings.header == "none":
         return "leave out header='none' if the first line holds names"
-    if first_row_is_malformed and settings.header != "2":
+    if first_row_may_be_header and settings.header != "2":
         return "set header='2' if the header has two lines"
     return f"write plain numbers, set na={cell!r} if that means missing"
 

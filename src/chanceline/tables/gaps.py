@@ -39,31 +39,31 @@ class Gaps:
     kind: str
 
     @cached_property
-    def rows(self) -> NDArray[np.bool_]:
-        """The rows with gaps, of shape (samples,)."""
+    def row_has_gap(self) -> NDArray[np.bool_]:
+        """Which rows have gaps, of shape (samples,)."""
         return np.any(self.cells, axis=1)
 
     @cached_property
-    def columns(self) -> NDArray[np.bool_]:
-        """The columns with gaps, of shape (features,)."""
+    def column_has_gap(self) -> NDArray[np.bool_]:
+        """Which columns have gaps, of shape (features,)."""
         return np.any(self.cells, axis=0)
 
     @property
     def rows_in_words(self) -> str:
         """How many rows have gaps."""
-        return plural(int(self.rows.sum()), "row")
+        return plural(int(self.row_has_gap.sum()), "row")
 
     @property
     def columns_in_words(self) -> str:
         """How many columns have gaps."""
-        return plural(int(self.columns.sum()), "column")
+        return plural(int(self.column_has_gap.sum()), "column")
 
     def can_be_left_out(self) -> list[str]:
         """The choices of `missing` that leave something: columns, rows."""
         choices = []
-        if not self.columns.all():
+        if not self.column_has_gap.all():
             choices.append("columns")
-        if not self.rows.all():
+        if not self.row_has_gap.all():
             choices.append("rows")
         return choices
 
@@ -98,20 +98,22 @@ def without_gaps(features: pd.DataFrame, labels: Floats, missing: str) -> Comple
     if gaps is None:
         return CompleteFeatures(features, all_rows, [])
 
-    uneven_gaps = _warn_of_uneven_gaps(gaps, labels)
+    uneven_findings = _warn_of_uneven_gaps(gaps, labels)
     leaves_nothing = missing in ("rows", "columns") and missing not in gaps.can_be_left_out()
     if missing == "error" or leaves_nothing:
-        raise InputError(f"{_first_gap(features, gaps)}; {_choices(gaps, uneven_gaps)}")
+        raise InputError(f"{_first_gap(features, gaps)}; {_choices(gaps, uneven_findings)}")
 
+    # What is left out takes the pattern of gaps with it, so that it needs no warning.
     if missing == "columns":
-        names = quoted(features.columns[gaps.columns])
+        names = quoted(features.columns[gaps.column_has_gap])
         finding = Finding.prepared(f"{gaps.columns_in_words} with {gaps.kind} left out: {names}.")
-        return CompleteFeatures(features.loc[:, ~gaps.columns], all_rows, [finding])
+        return CompleteFeatures(features.loc[:, ~gaps.column_has_gap], all_rows, [finding])
     if missing == "rows":
         finding = Finding.prepared(f"{gaps.rows_in_words} with {gaps.kind} left out.")
-        return CompleteFeatures(features.loc[~gaps.rows], ~gaps.rows, [finding])
+        return CompleteFeatures(features.loc[~gaps.row_has_gap], ~gaps.row_has_gap, [finding])
+    # What is filled in keeps the pattern in the test.
     filled, findings = _fill(features, gaps, missing)
-    return CompleteFeatures(filled, all_rows, [*uneven_gaps, *findings])
+    return CompleteFeatures(filled, all_rows, [*uneven_findings, *findings])
 
 
 def _find_gaps(features: pd.DataFrame) -> Gaps | None:
@@ -136,16 +138,17 @@ def _warn_of_uneven_gaps(gaps: Gaps, labels: Floats) -> list[Finding]:
     )
 
 
-def _choices(gaps: Gaps, uneven_gaps: list[Finding]) -> str:
-    """What can be said about gaps; only what keeps their pattern out, if that follows the classes.
+def _choices(gaps: Gaps, uneven_findings: list[Finding]) -> str:
+    """The choices of `missing`; only what keeps the pattern of gaps out, if that follows the
+    classes.
 
     Parameters
     ----------
-    uneven_gaps : the warning that it does, if it does.
+    uneven_findings : the warning that it does, if it does.
     """
     ways_to_leave_out = gaps.can_be_left_out()
-    if uneven_gaps and ways_to_leave_out:
-        return uneven_gaps[0].message
+    if uneven_findings and ways_to_leave_out:
+        return uneven_findings[0].message
     return f"choose {_as_settings([*ways_to_leave_out, *FILLED_WITH])}."
 
 
@@ -156,7 +159,7 @@ def _as_settings(choices: list[str]) -> str:
 
 def _first_gap(features: pd.DataFrame, gaps: Gaps) -> str:
     """How many gaps there are, and where the first one is."""
-    column = int(np.argmax(gaps.columns))
+    column = int(np.argmax(gaps.column_has_gap))
     row = int(np.argmax(gaps.cells[:, column]))
     name = str(features.columns[column])
     place = f"column {name!r} first, in {row_name(features.index, row)}"
@@ -181,10 +184,10 @@ def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFram
         findings += warn_if_gaps_follow_small_values(features)
     elif missing == "min":
         fill_values = features.min()
-    else:
+    else:  # half-min
         fill_values = features.min() / 2
-        has_gaps = gaps.columns[~is_empty]
-        _require_minima_from_0(fill_values[has_gaps])
+        has_gap = gaps.column_has_gap[~is_empty]  # (columns that are kept,)
+        _require_minima_from_0(fill_values[has_gap])
     findings.append(
         Finding.prepared(
             f"{gaps.kind} in {gaps.columns_in_words} filled with {FILLED_WITH[missing]}."

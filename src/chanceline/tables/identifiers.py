@@ -23,7 +23,7 @@ DAY_TOO_LATE = 21000101
 LARGER_THAN_MEASUREMENTS = 19000000  # a whole number beyond it may be a day
 # ID1 and CAGE1 are genes, Family_XIII is a taxon: with more columns like it than this a column is
 # one of the measurements.
-MOST_ALIKE = 10
+MOST_COLUMNS_ALIKE = 10
 
 
 def possibly_whole_columns(numbers: pd.DataFrame) -> pd.Index:
@@ -42,7 +42,7 @@ def subject_columns(numbers: pd.DataFrame) -> list[Any]:
 
     An indicator (`site=north`) is not one of them, as the user asked for it. A name that ends in a
     number (`ID1`, `site 2`) may be that of a measurement, such as a gene; its column counts unless
-    more than `MOST_ALIKE` columns are like it.
+    more than `MOST_COLUMNS_ALIKE` columns hold values like it (`_n_columns_alike`).
     """
     candidates = possibly_whole_columns(numbers)
     subjects = []
@@ -56,14 +56,17 @@ def subject_columns(numbers: pd.DataFrame) -> list[Any]:
         if not is_whole:
             continue
         ends_in_number = name_without_number != text
-        if ends_in_number and _n_columns_alike(numbers[candidates], name) > MOST_ALIKE:
-            continue
+        if ends_in_number:
+            n_alike = _n_columns_alike(numbers[candidates], name)
+            if n_alike > MOST_COLUMNS_ALIKE:
+                continue
         subjects.append(name)
     return subjects
 
 
 def _n_columns_alike(candidates: pd.DataFrame, name: Any) -> int:
-    """The number of columns that are like the one called `name`, which is among them.
+    """The number of columns of whole numbers whose values are like those of the one called `name`,
+    which is among them.
 
     If its values are unique, these are the columns whose first rows are unique; else all columns.
     """
@@ -103,12 +106,12 @@ def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
     is_sorted = np.all(steps > 0, axis=0) | np.all(steps < 0, axis=0)
     if n_rows < FEWEST_SORTED_ROWS:
         is_sorted[:] = False  # measurements of a few rows may be sorted by chance
-    is_called = np.array(
+    has_identifiers_name = np.array(
         [is_called_identifier(names[column]) for column in candidates.tolist()], dtype=np.bool_
     )
-    names_rows = _are_unique(values) & (is_consecutive | is_sorted | is_called)
+    is_row_identifier = _are_unique(values) & (is_consecutive | is_sorted | has_identifiers_name)
     is_day = np.all(are_days(values), axis=0)
-    return candidates[names_rows | is_day]
+    return candidates[is_row_identifier | is_day]
 
 
 def _candidate_identifiers(X: Floats) -> NDArray[np.int64]:

@@ -57,12 +57,12 @@ def read_labelled_table(source: Any, label: str | None, settings: TableSettings)
     label_column = find_label_column(table, label_name)
     is_compared, about_rows = rows_to_compare(label_column, settings)
     findings += about_rows
-    label_column = label_column.loc[is_compared]
-    labels = read_labels(label_column, settings)
+    compared_column = label_column.loc[is_compared]
+    labels = read_labels(compared_column, settings)
     findings += labels.findings
     return LabelledTable(
         table=table.with_rows(is_compared),
-        label_column=label_column,
+        label_column=compared_column,
         labels=labels.signs,
         classes=labels.classes,
         findings=findings,

@@ -22,17 +22,18 @@ from chanceline.tables.wording import plural, quoted
 # A table has features in rows if beside its first column a larger share of columns are numbers.
 MOSTLY_NUMERIC = 0.8
 # A label with more values than this share of the rows is a measurement, not a class.
-TOO_MANY_CLASSES = 0.5
+LARGEST_SHARE_OF_CLASSES = 0.5
 
 
 def find_label_column(table: RawTable, name: str | None) -> pd.Series:
     """The column of the label: the one with this name, or without a name the only column about the
-    samples, of a second file or an .npz.
+    samples (`table.about`), which a second file or an .npz gives.
     """
     if name is None:
-        if table.about.shape[1] == 1:
+        n_columns_about_samples = table.about.shape[1]
+        if n_columns_about_samples == 1:
             return table.about.iloc[:, 0]
-        hint = _hint_at_label(table, name)
+        hint = _hint_at_label(table, None)
         raise InputError(f"say which column holds the classes (label=NAME); {hint}")
     column = table.column(name)
     if column is None:
@@ -42,7 +43,11 @@ def find_label_column(table: RawTable, name: str | None) -> pd.Series:
 
 
 def _hint_at_label(table: RawTable, name: str | None) -> str:
-    """A hint: a column with two values, a row of a transposed table, or another file."""
+    """A hint: a column with two values, a row of a transposed table, or another file.
+
+    `name` is what the label was said to be called. `table.about` holds the columns of a second
+    file, and has none without one.
+    """
     has_second_file = table.about.shape[1] > 0
     if _has_features_in_rows(table, name):
         hint = "the table seems to have features in rows; set transpose=True"
@@ -74,8 +79,8 @@ def _has_features_in_rows(table: RawTable, label: str | None) -> bool:
       more rows than columns.
     """
     values = table.values
-    is_transposed = table.header_ids is not None
-    if is_transposed or values.shape[1] <= 2 or len(values) == 0:
+    was_transposed = table.header_ids is not None  # only then the samples' names are the header
+    if was_transposed or values.shape[1] <= 2 or len(values) == 0:
         return False
     is_numeric = numeric_columns(values)  # (columns,)
     if is_numeric[0]:
@@ -112,10 +117,10 @@ def rows_to_compare(
 
     # As objects: a column of categories would count those that no row has.
     labelled = column[is_labelled].astype(object)
-    is_wanted = _has_one_of(labelled, settings.classes)
+    is_wanted = _has_one_of(labelled, settings.classes)  # (labelled rows,)
     if not is_wanted.all():
         findings.append(_note_other_classes(labelled[~is_wanted]))
-    is_compared = is_labelled.copy()
+    is_compared = is_labelled.copy()  # (samples,)
     is_compared[is_labelled] = is_wanted
     return is_compared, findings
 
@@ -127,14 +132,18 @@ def _has_one_of(labelled: pd.Series, classes: Sequence[str]) -> NDArray[np.bool_
     """
     folded_names = labelled.map(folded_name)
     present = set(folded_names)
-    present_classes = quoted(sorted(set(labelled.map(plain_text))))
-    column_and_classes = f"label column {str(labelled.name)!r}; it has {present_classes}."
     for name in classes:
         if folded_name(name) not in present:
-            raise InputError(f"the class {name!r} is not in {column_and_classes}")
+            raise InputError(f"the class {name!r} is not in {_column_and_its_classes(labelled)}.")
     if len(classes) == 1:
-        raise InputError(f"at least two classes are needed of {column_and_classes}")
+        raise InputError(f"at least two classes are needed of {_column_and_its_classes(labelled)}.")
     return folded_names.isin([folded_name(name) for name in classes]).to_numpy()
+
+
+def _column_and_its_classes(labelled: pd.Series) -> str:
+    """What an error calls the label's column, and the classes that it has."""
+    present_classes = quoted(sorted(set(labelled.map(plain_text))))
+    return f"label column {str(labelled.name)!r}; it has {present_classes}"
 
 
 def _note_other_classes(others: pd.Series) -> Finding:
@@ -172,10 +181,11 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
     class_of_folded_name = _classes_by_folded_name(classes, str(column.name))
     _check_number_of_classes(classes, column, settings)
     positive = _positive_class(texts, class_of_folded_name, str(column.name), settings)
-    others = [name for name in classes if name != positive]
+    others = [name for name in classes if name != positive]  # at least one, as was checked
     findings = []
-    negative = others[0]
-    if len(others) > 1:
+    if len(others) == 1:
+        negative = others[0]
+    else:
         negative = "others"
         findings.append(
             Finding.note(f"class {positive!r} is set against all {len(others)} others.")
@@ -185,19 +195,21 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
 
 
 def _classes_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
-    """The name of every row's class: as it is written, or on which side of `split_at` it is."""
+    """The name of every row's class: as it is written, or on which side of `split_at` it is; there
+    a label that is no number is an error.
+    """
     texts = column.map(plain_text)
-    limit = settings.split_at
-    if limit is None:
+    threshold = settings.split_at
+    if threshold is None:
         return texts
     numbers = pd.to_numeric(column, errors="coerce")
-    is_no_number = numbers.isna()
-    if is_no_number.any():
-        first = texts[is_no_number].iloc[0]
+    is_not_number = numbers.isna()
+    if is_not_number.any():
+        first = texts[is_not_number].iloc[0]
         raise InputError(
             f"split_at needs numbers, but label column {str(column.name)!r} has {first!r}."
         )
-    return (numbers < limit).map({True: f"<{limit:g}", False: f"≥{limit:g}"})
+    return (numbers < threshold).map({True: f"<{threshold:g}", False: f"≥{threshold:g}"})
 
 
 def _class_order(name: str) -> tuple[int, float, str]:
@@ -208,7 +220,8 @@ def _class_order(name: str) -> tuple[int, float, str]:
 
 
 def _classes_by_folded_name(classes: list[str], column: str) -> dict[str, str]:
-    """Every class by its name without case (`folded_name`); two that have one are an error.
+    """Every class by its name without case (`folded_name`); two classes that differ only in case
+    are an error.
 
     Parameters
     ----------
@@ -246,7 +259,7 @@ def _check_number_of_classes(
         return
 
     # Many different values, or numbers with fractions, are measurements.
-    has_too_many = len(classes) > TOO_MANY_CLASSES * len(column)
+    has_too_many = len(classes) > LARGEST_SHARE_OF_CLASSES * len(column)
     if pd.api.types.is_float_dtype(column) or has_too_many:
         remedy = "name another column"
         if pd.api.types.is_numeric_dtype(column):
@@ -288,6 +301,6 @@ def _positive_class(
             )
         return positive
     if settings.split_at is not None:
-        return classes[1]
+        return classes[1]  # `≥2.5` is behind `<2.5` in the order of classes
     sizes = [int((texts == name).sum()) for name in classes]
     return classes[choose_positive(classes, sizes)]

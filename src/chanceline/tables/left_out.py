@@ -51,8 +51,8 @@ def _note_dates(dates: pd.DataFrame) -> Finding:
 def without_identifiers(
     features: pd.DataFrame, labels: Floats, blocks: pd.Series | None
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """The features that are no names of rows or subjects, and no days written as 20210304; and what
-    to know about those.
+    """The features that are no names of rows or subjects, and no days written as 20210304; with
+    findings about the columns left out.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class Limits:
 
 
 def numbers_within_limits(
-    written: pd.DataFrame, cells: Cells, settings: TableSettings
+    written_cells: pd.DataFrame, cells: Cells, settings: TableSettings
 ) -> tuple[Floats, list[Finding]]:
     """The numbers of all cells, of shape (samples, columns), and what was done to those beyond a
     limit.
@@ -49,46 +49,48 @@ def numbers_within_limits(
 
     Parameters
     ----------
-    written, cells : the columns as they are in the file, and as they were read.
+    written_cells, cells : the columns as they are in the file, and as they were read.
     settings : `below` says what to do; without it values beyond a limit are an error.
     """
     is_beyond = cells.are(CellKind.BELOW_LIMIT) | cells.are(CellKind.ABOVE_LIMIT)
     if not is_beyond.any():
         return cells.numbers, []
     if settings.below is None:
-        raise InputError(_limits_sentence(written, is_beyond))
+        raise InputError(_limits_sentence(written_cells, is_beyond))
 
     limits = _strictest_limits(cells)
     if settings.below == "half":
-        _require_limits_from_0(limits, written)
-        value_below = limits.lower / 2
-        reading = "half the limit"
+        _require_limits_from_0(limits, written_cells)
+        values_below = limits.lower / 2  # (columns,) what replaces cells below the limit
+        values_below_in_words = "half the limit"
     else:
-        value_below = np.full(len(limits.lower), np.nan)
-        reading = "missing"
-    numbers = _replace_beyond(cells, limits, value_below)
+        values_below = np.full(len(limits.lower), np.nan)
+        values_below_in_words = "missing"
+    numbers = _replace_beyond(cells, limits, values_below)
 
-    strictest = ""
+    note_on_differing_limits = ""
     if limits.differ.any():
-        differing = quoted(written.columns[limits.differ])
-        strictest = f"; limits differ within {differing}, and the strictest holds for all rows"
+        names = quoted(written_cells.columns[limits.differ])
+        note_on_differing_limits = (
+            f"; limits differ within {names}, and the strictest holds for all rows"
+        )
     finding = Finding.prepared(
-        f"{_count_in_words(is_beyond)} read as {reading} (those above an upper limit as that "
-        f"limit){strictest}."
+        f"{_count_in_words(is_beyond)} read as {values_below_in_words} (those above an upper limit "
+        f"as that limit){note_on_differing_limits}."
     )
     return numbers, [finding]
 
 
-def _replace_beyond(cells: Cells, limits: Limits, value_below: Floats) -> Floats:
+def _replace_beyond(cells: Cells, limits: Limits, values_below: Floats) -> Floats:
     """The numbers of the cells, those above the upper limits replaced by these limits, those below
-    the lower limits by `value_below`, of shape (columns,).
+    the lower limits by `values_below`, of shape (columns,).
     """
     is_below = cells.are(CellKind.BELOW_LIMIT)
     is_above = cells.are(CellKind.ABOVE_LIMIT)
     numbers = cells.numbers
     # The limits of a column without cells beyond one are NaN, and no number is larger or smaller.
     numbers = np.where(is_above | (numbers > limits.upper), limits.upper, numbers)
-    return np.where(is_below | (numbers < limits.lower), value_below, numbers)
+    return np.where(is_below | (numbers < limits.lower), values_below, numbers)
 
 
 def _count_in_words(is_beyond: NDArray[np.bool_]) -> str:
@@ -98,51 +100,61 @@ def _count_in_words(is_beyond: NDArray[np.bool_]) -> str:
     return f"{values_in_words} beyond a limit of detection in {columns_in_words}"
 
 
-def _limits_sentence(written: pd.DataFrame, is_beyond: NDArray[np.bool_]) -> str:
+def _limits_sentence(written_cells: pd.DataFrame, is_beyond: NDArray[np.bool_]) -> str:
     """The sentence about values beyond a limit, with the first one and what can be done."""
+    # The first True: the first column that has such a value, and its first row in that column.
     column = int(np.argmax(is_beyond.any(axis=0)))
     row = int(np.argmax(is_beyond[:, column]))
-    cell = str(written.iloc[row, column]).strip()
-    name = str(written.columns[column])
+    cell = str(written_cells.iloc[row, column]).strip()
+    name = str(written_cells.columns[column])
+    place = f"column {name!r}, {row_name(written_cells.index, row)}"
     return (
-        f"{_count_in_words(is_beyond)} ({cell!r} in column {name!r}, "
-        f"{row_name(written.index, row)}); below='half' reads half the limit, below='missing' "
-        "makes gaps of them."
+        f"{_count_in_words(is_beyond)} ({cell!r} in {place}); below='half' reads half the limit, "
+        "below='missing' makes gaps of them."
     )
 
 
 def _strictest_limits(cells: Cells) -> Limits:
     """The largest lower and the smallest upper limit of each column.
 
-    A column may have cells below a limit that is not written (`ND`): where that holds for all of
-    them, its smallest value is the limit; above limits its largest.
+    A cell may be below a limit that is not written (`ND`). A column with such cells alone has its
+    smallest measured value as lower limit. In the same way its largest one is the upper limit where
+    no upper limit is written.
     """
     is_below = cells.are(CellKind.BELOW_LIMIT)
     is_above = cells.are(CellKind.ABOVE_LIMIT)
-    lower_limits = np.where(is_below, cells.numbers, np.nan)  # (samples, columns)
+
+    # Of shape (samples, columns), NaN in all other cells. `cells.numbers` holds the limit of a cell
+    # beyond one, and NaN where it is not written.
+    lower_limits = np.where(is_below, cells.numbers, np.nan)
     upper_limits = np.where(is_above, cells.numbers, np.nan)
     measured = np.where(cells.are(CellKind.NUMBER), cells.numbers, np.nan)
 
-    # The limits that are written, of shape (columns,); NaN does not count in fmax and fmin.
-    lower = np.fmax.reduce(lower_limits)
-    upper = np.fmin.reduce(upper_limits)
-    differ = (np.fmin.reduce(lower_limits) < lower) | (np.fmax.reduce(upper_limits) > upper)
+    # The largest and smallest of each column, of shape (columns,). Here NaN does not count: it is
+    # the result only where a column holds nothing else.
+    largest_lower = np.fmax.reduce(lower_limits)
+    smallest_lower = np.fmin.reduce(lower_limits)
+    largest_upper = np.fmax.reduce(upper_limits)
+    smallest_upper = np.fmin.reduce(upper_limits)
+    largest_measured = np.fmax.reduce(measured)
+    smallest_measured = np.fmin.reduce(measured)
 
-    # Where none is written, the values that were measured.
-    lower = np.where(np.isnan(lower), np.fmin.reduce(measured), lower)
-    upper = np.where(np.isnan(upper), np.fmax.reduce(measured), upper)
+    # Where no limit is written, the values that were measured; a column without cells beyond a
+    # limit has none.
+    lower = np.where(np.isnan(largest_lower), smallest_measured, largest_lower)
+    upper = np.where(np.isnan(smallest_upper), largest_measured, smallest_upper)
     return Limits(
         lower=np.where(is_below.any(axis=0), lower, np.nan),
         upper=np.where(is_above.any(axis=0), upper, np.nan),
-        differ=differ,
+        differ=(smallest_lower < largest_lower) | (largest_upper > smallest_upper),
     )
 
 
-def _require_limits_from_0(limits: Limits, written: pd.DataFrame) -> None:
+def _require_limits_from_0(limits: Limits, written_cells: pd.DataFrame) -> None:
     """Stop at a negative limit, as that of logarithms, half of which is larger."""
     is_negative = limits.lower < 0
     if is_negative.any():
-        name = str(written.columns[np.argmax(is_negative)])
+        name = str(written_cells.columns[np.argmax(is_negative)])  # the first of them
         raise InputError(
             f"column {name!r} has a limit below 0, half of which lies above it; set "
             "below='missing'."

@@ -125,7 +125,7 @@ def _find_columns(
         if column is None:
             continue
         roles[role] = column
-        setting = getattr(settings, role)
+        setting = getattr(settings, role)  # a role is the name of its setting
         findings += check_declared(role, column, samples.labels, setting=setting)
     named = find_named_columns(samples.table, samples.label_column, roles, settings)
     return named, findings

@@ -16,13 +16,13 @@ def note_left_out_text(text: pd.DataFrame) -> list[Finding]:
     n_columns = text.shape[1]
     if n_columns == 0:
         return []
-    categories = [name for name in text if not _differs_by_row(text[name])]
+    category_columns = [name for name in text if not _has_too_many_values(text[name])]
     remedy = ""
-    if categories:
-        categories_in_words = quoted(categories)
-        if len(categories) == n_columns:
-            categories_in_words = "them"
-        remedy = f"; one_hot=True makes indicators of {categories_in_words}"
+    if category_columns:
+        columns_in_words = quoted(category_columns)
+        if len(category_columns) == n_columns:
+            columns_in_words = "them"
+        remedy = f"; one_hot=True makes indicators of {columns_in_words}"
     left_out = f"{plural(n_columns, 'text column')} left out: {quoted(text.columns)}"
     return [Finding.note(f"{left_out}{remedy}.")]
 
@@ -39,7 +39,7 @@ def make_indicators(text: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
     text : of shape (samples, columns).
     """
     findings = []
-    too_many_values = [name for name in text if _differs_by_row(text[name])]
+    too_many_values = [name for name in text if _has_too_many_values(text[name])]
     if too_many_values:
         names = quoted(too_many_values)
         findings.append(
@@ -56,6 +56,7 @@ def make_indicators(text: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
             indicators[indicator] = _is_value(column, values[1]).mask(column.isna())
             of_two_values.append(indicator)
         else:
+            # A gap is 0 in all of them, which no other row is: it is a category of its own.
             for value in values:
                 indicators[f"{name}={value}"] = _is_value(column, value)
     if of_two_values:
@@ -73,6 +74,6 @@ def _is_value(column: pd.Series, value: str) -> pd.Series:
     return (column == value).fillna(False).astype(float)
 
 
-def _differs_by_row(column: pd.Series) -> bool:
+def _has_too_many_values(column: pd.Series) -> bool:
     """Whether almost every row has a text of its own, so that indicators would say nothing."""
     return bool(column.nunique() > TOO_MANY_VALUES * len(column))

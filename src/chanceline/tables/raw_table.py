@@ -108,12 +108,12 @@ def _column_of_frame(frame: pd.DataFrame, name: str) -> pd.Series | None:
     None if there is none.
     """
     names = [str(column) for column in frame.columns]
-    matching = [column for column in names if column == name]
-    if not matching:
+    positions = [j for j, column in enumerate(names) if column == name]
+    if not positions:
         lowered = name.strip().lower()
-        matching = [column for column in names if column.lower() == lowered]
-    if len(matching) == 1:
-        return frame[matching[0]]
+        positions = [j for j, column in enumerate(names) if column.lower() == lowered]
+    if len(positions) == 1:
+        return frame.iloc[:, positions[0]]
     if COLUMN_NUMBER.fullmatch(name) and -len(names) <= int(name) < len(names):
         return frame.iloc[:, int(name)]
     return None
@@ -136,8 +136,9 @@ def named_index(table: Any) -> pd.Series | None:
         return None
     if not all(isinstance(name, str) for name in index):
         return None
-    column_name = str(index.name)
-    taken = {str(column) for column in table.columns}
-    if index.name is None or column_name in taken:
-        column_name = "index"
+    column_name = "index"
+    if index.name is not None:
+        taken = {str(column) for column in table.columns}
+        if str(index.name) not in taken:
+            column_name = str(index.name)
     return pd.Series(index.tolist(), name=column_name, dtype=object)

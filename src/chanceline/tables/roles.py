@@ -57,6 +57,7 @@ def require_filled(column: pd.Series, role: str, settings: TableSettings) -> pd.
     if role == "label":
         remedy = "leave such rows out with unlabelled='drop'"
     if row == 0 and settings.header != "2":
+        # The first row may be the second line of a header, which is empty above this column.
         remedy = f"{remedy}, or set header='2' if the header has two lines"
     raise InputError(
         f"{role} column {str(column.name)!r} is empty (or NA) in {row_name(column.index, row)}; "
@@ -67,10 +68,10 @@ def require_filled(column: pd.Series, role: str, settings: TableSettings) -> pd.
 def find_role(table: RawTable, role: Role, settings: TableSettings) -> pd.Series | None:
     """The column of blocks, groups or pairs, every cell filled; None if the settings name none.
 
-    With `stem:` before its name the stems of the names in it are meant, with `stem:stem:` the stems
-    of those, and so on.
+    With `stem:` before its name the stems of the names in it are meant (`P07_V1` of `P07_V1_R2`),
+    with `stem:stem:` the stems of those (`P07`), and so on.
     """
-    name = getattr(settings, role)
+    name = getattr(settings, role)  # a role is the name of its setting
     if name is None:
         return None
 
@@ -87,7 +88,9 @@ def find_role(table: RawTable, role: Role, settings: TableSettings) -> pd.Series
 
 
 def _stems_of_column(column: pd.Series, name: str, role: Role) -> pd.Series:
-    """The stems of the names in a column."""
+    """The stems of the names in a column; where there are none, the error proposes to declare the
+    names themselves.
+    """
     texts = [plain_text(value) for value in column]
     stems = find_any_stems(texts)
     if stems is None:
@@ -155,7 +158,10 @@ def find_named_columns(
     """
     adjust = []
     for name in settings.adjust:
-        adjust.append(require_filled(find_column(table, name, "adjust"), "adjust", settings))
+        covariate = find_column(table, name, "adjust")
+        # Its values are computed with; of the other columns only the names matter, and where rows
+        # belong together.
+        adjust.append(require_filled(covariate, "adjust", settings))
     return NamedColumns(
         label=label,
         roles=roles,

@@ -27,16 +27,18 @@ def attach_second_file(
     Classes of a CLS file and a file with one column are taken in the order of the samples; any
     other file is joined by the samples' names.
     """
-    with_names = read_file(path, TableSettings(na=settings.na, header="first"))
-    n_columns = with_names.values.shape[1]
-    if n_columns == 0:
-        return _attach_classes(table, with_names.about, path.name), []
+    # Read as if its first line were names, whatever it holds, to see how many columns there are.
+    first_line_as_names = read_file(path, TableSettings(na=settings.na, header="first"))
+    n_columns = first_line_as_names.values.shape[1]
+    is_cls = n_columns == 0  # which has classes, and no values
+    if is_cls:
+        return _attach_classes(table, first_line_as_names.about, path.name), []
     if n_columns == 1 and settings.id is None:
-        column = _only_column(path, with_names, settings)
+        column = _only_column(path, first_line_as_names, settings)
         return _attach_in_order(table, column, path.name)
     # Read again so that a header that seems to be a sample is refused.
-    second = read_file(path, TableSettings(na=settings.na))
-    return _attach_by_name(table, second, path.name, settings)
+    second_table = read_file(path, TableSettings(na=settings.na))
+    return _attach_by_name(table, second_table, path.name, settings)
 
 
 def _attach_classes(table: RawTable, classes: pd.DataFrame, file: str) -> RawTable:
@@ -49,41 +51,48 @@ def _attach_classes(table: RawTable, classes: pd.DataFrame, file: str) -> RawTab
     return replace(table, about=classes.set_index(table.values.index))
 
 
-def _only_column(path: Path, with_names: RawTable, settings: TableSettings) -> pd.Series:
-    """The one column of a second file, with its name or called `label`.
-
-    Lines without a value, which reading leaves out, come back as gaps, so that the lines below them
-    keep their places.
+def _only_column(path: Path, first_line_as_names: RawTable, settings: TableSettings) -> pd.Series:
+    """The one column of a second file, with its name or, if it has none, called `label`.
 
     Parameters
     ----------
     path : of the file.
-    with_names : the file, read as if its first line were a name.
+    first_line_as_names : the file, read as if its first line were the column's name.
     settings : `na` says which cells are gaps.
     """
-    # Read once more, with the first line as a value. A format with names of its own, as Parquet,
-    # has as many rows either way; then its name is one for sure.
-    without_names = read_file(path, TableSettings(na=settings.na, header="none"))
-    lines = without_names.values.iloc[:, 0]
-    first_line_may_be_value = len(lines) > len(with_names.values)
-    if first_line_may_be_value and _begins_with_value(lines):
-        column = lines.rename("label")
-    else:
-        column = with_names.values.iloc[:, 0]
+    named_column = first_line_as_names.values.iloc[:, 0]
+    # Once more, with the first line as a value.
+    first_line_as_value = read_file(path, TableSettings(na=settings.na, header="none"))
+    all_lines = first_line_as_value.values.iloc[:, 0]
+    if _first_line_is_value(all_lines, named_column):
+        return _with_empty_lines(all_lines.rename("label"))
+    return _with_empty_lines(named_column)
 
-    # The index holds the numbers of lines in the file.
+
+def _first_line_is_value(all_lines: pd.Series, named_column: pd.Series) -> bool:
+    """Whether the first line of a file with one column is a value like those below it, and no name:
+    it occurs again, or all lines are numbers.
+
+    Parameters
+    ----------
+    all_lines : the column with the first line as a value.
+    named_column : the column with the first line as its name. A format with names of its own, as
+        Parquet, has as many rows either way; then its name is one for sure.
+    """
+    if len(all_lines) <= len(named_column):
+        return False
+    texts = [plain_text(cell) for cell in all_lines]
+    occurs_again = texts[0] in texts[1:]
+    return occurs_again or all(is_number(text) for text in texts)
+
+
+def _with_empty_lines(column: pd.Series) -> pd.Series:
+    """The column with gaps for the empty lines that reading left out, so that the lines below them
+    keep their places; its index holds the numbers of lines in the file.
+    """
     first_line = column.index[0]
     last_line = column.index[-1]
     return column.reindex(range(first_line, last_line + 1))
-
-
-def _begins_with_value(lines: pd.Series) -> bool:
-    """Whether the first line is a value like those below it, and no name: it occurs again, or all
-    lines are numbers.
-    """
-    texts = [plain_text(cell) for cell in lines]
-    occurs_again = texts[0] in texts[1:]
-    return occurs_again or all(is_number(text) for text in texts)
 
 
 def _attach_in_order(
@@ -107,7 +116,7 @@ def _attach_in_order(
 
 
 def _attach_by_name(
-    table: RawTable, second: RawTable, file: str, settings: TableSettings
+    table: RawTable, second_table: RawTable, file: str, settings: TableSettings
 ) -> tuple[RawTable, list[Finding]]:
     """The table with the columns of a second file beside it, joined by the samples' names.
 
@@ -115,11 +124,11 @@ def _attach_by_name(
 
     Parameters
     ----------
-    table, second : the two tables.
+    table, second_table : the two tables.
     file : the name of the second file.
     settings : `id` and `missing`.
     """
-    descriptions = _rows_by_name(second, file, settings)
+    descriptions = _rows_by_name(second_table.values, file, settings)
     table, ids = _split_off_ids(table, descriptions, file)
     samples = pd.Index(ids)
     is_described = samples.isin(descriptions.index)  # (samples,)
@@ -135,21 +144,22 @@ def _attach_by_name(
         findings.append(Finding.warning(f"{problem}: left out."))
         table = table.with_rows(is_described)
 
-    # The rows of the second file in the order of the samples, called as the table's rows.
+    # The rows of the second file in the order of the samples, which are the rows that the table has
+    # left; they are called as these.
     about = descriptions.loc[samples[is_described]].set_index(table.values.index)
     return replace(table, about=about), findings
 
 
-def _rows_by_name(second: RawTable, file: str, settings: TableSettings) -> pd.DataFrame:
+def _rows_by_name(columns: pd.DataFrame, file: str, settings: TableSettings) -> pd.DataFrame:
     """The rows of the second file by the samples' names, which are its first column, or the one
     that the setting `id` names. The index is called as that column.
     """
     if settings.id is None:
-        ids = second.values.iloc[:, 0]
+        ids = columns.iloc[:, 0]
     else:
-        ids = find_column(RawTable(second.values), settings.id, "id")
+        ids = find_column(RawTable(columns), settings.id, "id")
     id_column = str(ids.name)
-    rows = second.values.set_index(ids.map(plain_text)).drop(columns=id_column)
+    rows = columns.set_index(ids.map(plain_text)).drop(columns=id_column)
     if not rows.index.is_unique:
         repeated = rows.index[rows.index.duplicated()][0]
         raise InputError(
@@ -164,9 +174,7 @@ def _split_off_ids(
 ) -> tuple[RawTable, list[str]]:
     """The table without its column of samples' names, and these names, one for each row.
 
-    Names stand in the header of a transposed table. Else they are the column that is called as in
-    the second file, or the first one: it must have no name twice, and some that are in the second
-    file.
+    They stand in the header of a transposed table, else in a column (`_find_id_column`).
 
     Parameters
     ----------
@@ -174,36 +182,58 @@ def _split_off_ids(
     descriptions : the rows of the second file, by the samples' names.
     file : the name of the second file.
     """
-    described = set(descriptions.index)
-    id_column = str(descriptions.index.name)
-    of_second_file = f"column {id_column!r} of {file}"
     if table.header_ids is not None:
         ids = [plain_text(name) for name in table.header_ids]
-        if described.isdisjoint(ids):
-            raise InputError(
-                f"no sample of the table ({quoted(ids, 3)}) is in {of_second_file} "
-                f"({quoted(sorted(described), 3)})."
-            )
+        _require_described(ids, descriptions, file)
         return table, ids
+    column = _find_id_column(table.values, descriptions)
+    if column is None:
+        raise InputError(_no_ids_sentence(table.values, descriptions, file))
+    ids = [plain_text(cell) for cell in table.values[column]]
+    return replace(table, values=table.values.drop(columns=column)), ids
 
-    columns = [str(name) for name in table.values.columns]
+
+def _require_described(ids: list[str], descriptions: pd.DataFrame, file: str) -> None:
+    """Stop if the second file has none of these samples."""
+    described = set(descriptions.index)
+    if described.isdisjoint(ids):
+        raise InputError(
+            f"no sample of the table ({quoted(ids, 3)}) is in column {descriptions.index.name!r} "
+            f"of {file} ({quoted(sorted(described), 3)})."
+        )
+
+
+def _find_id_column(values: pd.DataFrame, descriptions: pd.DataFrame) -> str | None:
+    """The column of the table that holds the samples' names: the one that is called as in the
+    second file, or else the first one. It must have no name twice, and some that are in the second
+    file; None if neither has.
+    """
+    described = set(descriptions.index)
+    id_column = str(descriptions.index.name)
+    columns = [str(name) for name in values.columns]
     candidates = columns[:1]
     if id_column in columns:
         candidates = [id_column, *candidates]
     for column in candidates:
-        ids = [plain_text(cell) for cell in table.values[column]]
+        ids = [plain_text(cell) for cell in values[column]]
         are_unique = len(set(ids)) == len(ids)
         if are_unique and not described.isdisjoint(ids):
-            return replace(table, values=table.values.drop(columns=column)), ids
+            return column
+    return None
 
-    names_are_columns = len(described & set(columns)) > 1
-    if names_are_columns:
-        raise InputError(
+
+def _no_ids_sentence(values: pd.DataFrame, descriptions: pd.DataFrame, file: str) -> str:
+    """Why the second file cannot be joined to a table without a column of samples' names."""
+    described = set(descriptions.index)
+    columns = {str(name) for name in values.columns}
+    samples_are_columns = len(described & columns) > 1
+    if samples_are_columns:
+        return (
             f"the names in {file} are those of columns: the table has features in "
             "rows; set transpose=True."
         )
-    raise InputError(
-        f"no column of the table holds the names of {of_second_file} "
+    return (
+        f"no column of the table holds the names of column {descriptions.index.name!r} of {file} "
         f"({quoted(sorted(described), 3)}); add them to the table, or give a file with one column, "
         "which is joined in the order of the rows."
     )

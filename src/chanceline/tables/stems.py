@@ -59,17 +59,23 @@ class Stems:
         has_several_stems = len(self.sizes) >= FEWEST_STEMS
         n_sharing = sum(size for size in self.sizes.values() if size > 1)
         most_rows_share = 2 * n_sharing > len(self.stems)
-        return has_several_stems and most_rows_share and self._tails_recur_or_rise()
+        if not has_several_stems or not most_rows_share:
+            return False
+        return self._tails_recur() or self._tails_rise()
 
-    def _tails_recur_or_rise(self) -> bool:
-        """Whether most tails occur with several stems, or all are numbers that rise from row to
-        row.
+    def _tails_recur(self) -> bool:
+        """Whether most rows have a tail that occurs with several stems, as `V1` of `P07_V1` and
+        `P08_V1` does.
         """
         stem_and_tail = set(zip(self.stems, self.tails, strict=True))
         n_stems_of_tail = Counter(tail for _, tail in stem_and_tail)
         n_recurring = sum(n_stems_of_tail[tail] > 1 for tail in self.tails)
-        if 2 * n_recurring >= len(self.tails):
-            return True
+        return 2 * n_recurring >= len(self.tails)
+
+    def _tails_rise(self) -> bool:
+        """Whether all tails are numbers that rise from row to row, as in `P07_1`, `P07_2`,
+        `P08_3`.
+        """
         are_numbers = all(tail.isdecimal() for tail in self.tails)
         if len(self.tails) < FEWEST_RISING_TAILS or not are_numbers:
             return False
@@ -138,11 +144,11 @@ def _cut_names(names: Sequence[Any], pattern: re.Pattern[str]) -> Stems | None:
     """
     cuts = [_cut_name(str(name).strip(), pattern) for name in names]
     different_tails = {tail for _, tail in cuts}
-    while len(different_tails) == 1 and "" not in different_tails:
+    # An empty tail means that the name could not be cut.
+    while len(different_tails) == 1 and different_tails != {""}:
         cuts = [_cut_name(stem, pattern) for stem, _ in cuts]
         different_tails = {tail for _, tail in cuts}
-    pattern_fits = any(different_tails)
-    if not pattern_fits:
+    if different_tails <= {""}:
         return None
     return Stems(
         names=tuple(str(name) for name in names),

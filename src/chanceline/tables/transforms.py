@@ -51,6 +51,7 @@ def apply_transform(X: Floats, transform: str, names: pd.Index) -> Floats:
         return _counts_per_million(X)
     if transform == "clr":
         return _centred_log_ratios(_without_zeros(X, ADDED_BEFORE_RATIOS))
+    # "log", the last of them.
     return np.log2(_without_zeros(X, ADDED_BEFORE_LOG))
 
 

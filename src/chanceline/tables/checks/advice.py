@@ -25,21 +25,22 @@ def examine(
     names: Sequence[str],
     rows: Sequence[Any] | None = None,
     *,
-    identifiers: bool = True,
+    look_for_identifiers: bool = True,
 ) -> list[Finding]:
-    """What bears on a verdict about checked data.
+    """What bears on a verdict about checked data: equal rows of opposite classes, columns that
+    name the rows, columns equal to the label.
 
     Parameters
     ----------
     X, y : finite numbers of shape (samples, features), and labels ±1 of shape (samples,).
     names : of the features.
     rows : what sentences call the rows; numbers from 1 on by default.
-    identifiers : look for columns that name the rows. That makes sense among values as they were
-        measured: ranks of a column all look like them.
+    look_for_identifiers : whether to look for columns that name the rows. That makes sense among
+        values as they were measured: ranks of a column all look like them.
     """
     row_names = rows or range(1, len(X) + 1)
     findings = _warn_of_contradictions(X, y, row_names)
-    if identifiers:
+    if look_for_identifiers:
         findings += warn_of_identifiers(X, names)
     for column in _columns_equal_to_label(X, y):
         findings.append(
@@ -62,16 +63,16 @@ def examine_dataset(data: Dataset, group_of_row: NDArray[np.int64]) -> list[Find
         (samples,).
     """
     row_names = data.rows or range(1, len(data.y) + 1)
-    return [
-        *warn_of_near_rows(data.X, data.y, group_of_row, row_names),
-        *examine(
-            data.X,
-            data.y,
-            data.feature_names,
-            data.rows,
-            identifiers=not data.columns_checked,
-        ),
-    ]
+    about_near_rows = warn_of_near_rows(data.X, data.y, group_of_row, row_names)
+    about_verdict = examine(
+        data.X,
+        data.y,
+        data.feature_names,
+        data.rows,
+        # Reading looked for them before any transform, after which they cannot be told.
+        look_for_identifiers=not data.columns_checked,
+    )
+    return [*about_near_rows, *about_verdict]
 
 
 def _warn_of_contradictions(X: Floats, y: Floats, row_names: Sequence[Any]) -> list[Finding]:
@@ -91,23 +92,25 @@ def _warn_of_contradictions(X: Floats, y: Floats, row_names: Sequence[Any]) -> l
 
 
 def _columns_equal_to_label(X: Floats, y: Floats) -> NDArray[np.int64]:
-    """Positions of the columns that have one value in each class, and not the same in both."""
+    """Positions of the columns that have one value in each class, and not the same in both; both
+    classes occur in y.
+    """
     is_positive = y > 0
     positives = np.flatnonzero(is_positive)
     negatives = np.flatnonzero(~is_positive)
-    positive_value = X[positives[0]]  # (features,)
-    negative_value = X[negatives[0]]
+    positive_values = X[positives[0]]  # (features,) in the first positive row
+    negative_values = X[negatives[0]]
 
     # The first and last row of each class tell most columns from the label, so that few are copied.
     is_candidate = (
-        (positive_value == X[positives[-1]])
-        & (negative_value == X[negatives[-1]])
-        & (positive_value != negative_value)
+        (positive_values == X[positives[-1]])
+        & (negative_values == X[negatives[-1]])
+        & (positive_values != negative_values)
     )
     candidates = np.flatnonzero(is_candidate)
     # What the columns would hold as copies of the label, of shape (samples, candidates).
     label_copies = np.where(
-        is_positive[:, None], positive_value[candidates], negative_value[candidates]
+        is_positive[:, None], positive_values[candidates], negative_values[candidates]
     )
     is_copy = np.all(X[:, candidates] == label_copies, axis=0)
     return candidates[is_copy]

@@ -28,14 +28,15 @@ def warn_of_confounders(
     ----------
     table : columns of the samples.
     labels : ±1 of shape (samples,).
-    allowed_for : blocks and covariates; nothing is said of a column that one of these determines.
+    allowed_for : blocks and covariates, for which the test allows; nothing is said of a column
+        that one of these determines.
     """
     findings = []
     for name in table:
         if not is_called_confounder(name):
             continue
         column = table[name]
-        if any(determines(category, column) for category in allowed_for):
+        if any(determines(adjusted_for, column) for adjusted_for in allowed_for):
             continue
         findings += _warn_if_confounded(column, labels)
     return findings
@@ -44,9 +45,10 @@ def warn_of_confounders(
 def _warn_if_confounded(column: pd.Series, labels: Floats) -> list[Finding]:
     """A warning if the label depends on the column.
 
-    With the label regressed on the n × k centred terms T of the column (`_regression_terms`), and w
-    its weights, n·R² = n·(|T w|²/n)/var(labels) is χ² with as many degrees of freedom as T has
-    rank (asymptotic; of categories it is Pearson's test).
+    The labels of n samples are regressed on the centred terms of the column
+    (`_regression_terms`). If they are independent of it, n times R², the share of their variance
+    that the regression explains, is χ² with as many degrees of freedom as the terms have rank
+    (asymptotic; of categories it is Pearson's test).
 
     Parameters
     ----------
@@ -56,8 +58,10 @@ def _warn_if_confounded(column: pd.Series, labels: Floats) -> list[Finding]:
     terms = terms - terms.mean(axis=0)
     # Centred terms have the same weights whether the labels are centred or not.
     weights, _, rank, _ = np.linalg.lstsq(terms, labels, rcond=None)
-    n_r_squared = np.sum((terms @ weights) ** 2) / labels.var()
-    pvalue = float(chdtrc(max(rank, 1), n_r_squared))
+    explained_sum_of_squares = np.sum((terms @ weights) ** 2)
+    # R² = (explained_sum_of_squares/n)/variance, so that n cancels in n R².
+    n_times_r_squared = explained_sum_of_squares / labels.var()
+    pvalue = float(chdtrc(max(rank, 1), n_times_r_squared))
     has_few_terms = rank <= len(labels) / FEWEST_ROWS_A_TERM
     is_confounded = pvalue <= CONFOUNDED_LEVEL and has_few_terms
     if not is_confounded:

@@ -40,15 +40,20 @@ def check_declared(
     _refuse_names_with_stems(role, column, labels, setting)
     if role != Role.GROUPS:
         return []
-    group = "group"
+    group_in_words = "group"
     if setting:
-        group = f"group of {setting!r}"
-    return [Finding.warning(f"every {group} has one row, so that groups change nothing.")]
+        group_in_words = f"group of {setting!r}"
+    return [Finding.warning(f"every {group_in_words} has one row, so that groups change nothing.")]
 
 
 def _refuse_names_with_stems(role: str, column: pd.Series, labels: Floats, setting: str) -> None:
-    """Stop if the values are names whose stems are to be declared instead; the parameters are
-    those of `check_declared`.
+    """Stop if the values are names (`309_1`) whose stems (`309`) are to be declared instead.
+
+    Parameters
+    ----------
+    role, column : a `Role`, and what was declared as that, of shape (samples,).
+    labels : ±1 of shape (samples,).
+    setting : how it was declared, as in groups=SETTING; empty for an array.
     """
     names = column.tolist()
     if not are_names(names, numbers_too=True):
@@ -60,12 +65,12 @@ def _refuse_names_with_stems(role: str, column: pd.Series, labels: Floats, setti
     if stem_role is None:
         return
 
-    declared = role
+    declaration = role
     if setting:
-        declared = f"{role}={setting!r}"
+        declaration = f"{role}={setting!r}"
     remedy = _remedy_by_stems(stem_role, setting)
     raise InputError(
-        f"{declared} has a value of its own in each of the {len(names)} rows; these have "
+        f"{declaration} has a value of its own in each of the {len(names)} rows; these have "
         f"{stems.described()} ({stems.example()}): {remedy}."
     )
 

@@ -111,8 +111,9 @@ def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
     - Pairs: each stem has one row of each class. A separator must stand between stem and tail
       (`P07_a`): in `A1`, `A2` letter and number may be row and column of a plate.
     - Blocks: each stem has equally many rows of each class, as visits of a subject before and
-      during an illness. A separator is needed too, the tails must tell the class (`P07_before`),
-      and no subject has as many visits as there are subjects; plates have more wells than that.
+      during an illness. Beside the separator, the tails must tell the class (`P07_before`), and
+      the largest stem must have fewer rows than there are stems: a subject has few visits, but a
+      row of a plate has many wells.
 
     Parameters
     ----------
@@ -126,9 +127,9 @@ def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
     if not stems.separated:
         return None
     if design.role == Role.BLOCKS:
-        has_fewer_visits = max(stems.sizes.values()) < len(stems.sizes)
-        is_shown = has_fewer_visits and tails_tell_class(stems, labels)
-        if not is_shown:
+        n_stems = len(stems.sizes)
+        n_rows_of_largest = max(stems.sizes.values())
+        if n_rows_of_largest >= n_stems or not tails_tell_class(stems, labels):
             return None
     return design
 

@@ -24,20 +24,32 @@ def warn_if_dates_follow_classes(
     labels : ±1 of shape (samples,).
     blocks : blocks or pairs that the labels are exchanged in; times are compared within these.
     """
-    filled = times.fillna(times.median()).to_numpy()
-    if blocks is not None:
-        pvalue = stratified_rank_pvalue(filled, labels, blocks)
-        block_values = plural(blocks.nunique(), "value")
-        return warn_if_small(
-            pvalue,
-            f"the dates in {str(name)!r} tell the classes apart within the {block_values} of "
-            f"{str(blocks.name)!r} too (p = {pvalue:.2g}), and so does whatever drifts with time; "
-            "smaller blocks keep it out.",
-        )
-    area, pvalue = mann_whitney(filled, labels)
+    filled_times = times.fillna(times.median()).to_numpy()
+    if blocks is None:
+        return _warn_of_drift(str(name), filled_times, labels)
+    return _warn_of_drift_in_blocks(str(name), filled_times, labels, blocks)
+
+
+def _warn_of_drift(name: str, times: Floats, labels: Floats) -> list[Finding]:
+    """A warning if times tell the classes apart, by the test of Mann and Whitney."""
+    area, pvalue = mann_whitney(times, labels)
     return warn_if_small(
         pvalue,
-        f"the dates in {str(name)!r} tell the classes apart (area under the curve "
+        f"the dates in {name!r} tell the classes apart (area under the curve "
         f"{max(area, 1 - area):.2f}, p = {pvalue:.2g}), and so does whatever drifts with time; "
         "blocks=COLUMN of runs with both classes keeps it out.",
+    )
+
+
+def _warn_of_drift_in_blocks(
+    name: str, times: Floats, labels: Floats, blocks: pd.Series
+) -> list[Finding]:
+    """A warning if times tell the classes apart within blocks, by a test of ranks in each."""
+    pvalue = stratified_rank_pvalue(times, labels, blocks)
+    block_values = plural(blocks.nunique(), "value")
+    return warn_if_small(
+        pvalue,
+        f"the dates in {name!r} tell the classes apart within the {block_values} of "
+        f"{str(blocks.name)!r} too (p = {pvalue:.2g}), and so does whatever drifts with time; "
+        "smaller blocks keep it out.",
     )

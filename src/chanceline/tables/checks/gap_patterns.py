@@ -20,8 +20,7 @@ def warn_if_gaps_follow_classes(
     """A warning if gaps, or cells marked for another reason, are more frequent in one class.
 
     Two tests: the numbers of marks in rows (Mann and Whitney), and the marks of each column
-    (Fisher's exact test). Bonferroni's factors: 2 for the two tests, and for Fisher's 2 more for
-    the two tails and the number of columns.
+    (Fisher's exact test). Of their p-values the smallest is told, with Bonferroni's factors.
 
     Parameters
     ----------
@@ -37,7 +36,8 @@ def warn_if_gaps_follow_classes(
 
     pvalue_of_rows = mann_whitney(marks.sum(axis=1), labels).pvalue
     smallest_tail = float(_fisher_tails(marks, is_positive).min())
-    pvalue = min(1.0, 2 * pvalue_of_rows, 4 * n_columns * smallest_tail)
+    fisher_factor = 2 * 2 * n_columns  # two tests, two tails, and every column
+    pvalue = min(1.0, 2 * pvalue_of_rows, fisher_factor * smallest_tail)
     shares = f"{marks[is_positive].mean():.0%} and {marks[~is_positive].mean():.0%}"
     return warn_if_small(
         pvalue,
@@ -47,7 +47,13 @@ def warn_if_gaps_follow_classes(
 
 
 def _fisher_tails(marks: NDArray[np.bool_], is_positive: NDArray[np.bool_]) -> Floats:
-    """The smaller tail of Fisher's exact test for each column of marks, of shape (columns,)."""
+    """The smaller tail of Fisher's exact test for each column of marks, of shape (columns,).
+
+    Parameters
+    ----------
+    marks : which cells are gaps or otherwise marked, of shape (samples, columns).
+    is_positive : of shape (samples,).
+    """
     from scipy.stats import hypergeom
 
     n_samples = len(is_positive)
@@ -63,19 +69,21 @@ def warn_if_gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
     """A warning if columns of small values have more gaps.
 
     Spearman's ρ between the columns' medians and their shares of gaps: under independence
-    ρ √(n − 1) is standard normal for n columns (asymptotic), and small ρ speak against it.
+    ρ √(n − 1) is standard normal for n columns (asymptotic), and small ρ speak against it. Two
+    columns show nothing. Where all medians or all shares are equal ρ is NaN, which warns of
+    nothing.
 
     Parameters
     ----------
     features : numbers of shape (samples, features), gaps NaN.
     """
     n_features = features.shape[1]
+    if n_features <= 2:
+        return []
     median_ranks = features.median().rank()
     gap_ranks = features.isna().mean().rank()
-    correlation = 0.0
-    if n_features > 2:
-        correlation = float(median_ranks.corr(gap_ranks))
-    pvalue = float(ndtr(correlation * sqrt(max(n_features - 1, 0))))
+    correlation = float(median_ranks.corr(gap_ranks))
+    pvalue = float(ndtr(correlation * sqrt(n_features - 1)))
     return warn_if_small(
         pvalue,
         f"columns of small values have more gaps (Spearman {correlation:.2f}, p = {pvalue:.2g}), "

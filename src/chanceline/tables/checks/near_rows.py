@@ -38,8 +38,8 @@ def warn_of_near_rows(
     group_of_row : rows with one number belong together, of shape (samples,).
     row_names : what sentences call the rows.
     """
-    first, second = _near_pairs(X, group_of_row)
-    same_class = y[first] == y[second]  # (near pairs,)
+    first_rows, second_rows = _near_pairs(X, group_of_row)
+    same_class = y[first_rows] == y[second_rows]  # (near pairs,)
     findings = []
 
     if same_class.any():
@@ -47,25 +47,39 @@ def warn_of_near_rows(
         has_groups = len(np.unique(group_of_row)) < len(group_of_row)
         if has_groups:
             meaning = "though nothing that was declared says that they belong together"
-        findings.append(_warn_of_pairs(first[same_class], second[same_class], row_names, meaning))
+        findings.append(
+            _pairs_warning(first_rows[same_class], second_rows[same_class], row_names, meaning)
+        )
 
-    # Opposite classes without equal rows: of these `examine` tells, as no rule separates them.
-    opposite = np.flatnonzero(~same_class)
-    opposite = opposite[~_are_equal(X, first[opposite], second[opposite])]
+    # Exactly equal rows of opposite classes are not told here: `examine` tells of them.
+    opposite = np.flatnonzero(~same_class)  # positions among the near pairs
+    opposite = opposite[~_are_equal(X, first_rows[opposite], second_rows[opposite])]
     if len(opposite) > 0:
         meaning = "though of opposite classes, as if samples were in both"
-        findings.append(_warn_of_pairs(first[opposite], second[opposite], row_names, meaning))
+        findings.append(
+            _pairs_warning(first_rows[opposite], second_rows[opposite], row_names, meaning)
+        )
     return findings
 
 
-def _warn_of_pairs(
-    first: NDArray[np.int64], second: NDArray[np.int64], row_names: Sequence[Any], meaning: str
+def _pairs_warning(
+    first_rows: NDArray[np.int64],
+    second_rows: NDArray[np.int64],
+    row_names: Sequence[Any],
+    meaning: str,
 ) -> Finding:
-    """The sentence about nearly equal rows, with the first pairs of them."""
-    n_pairs = len(first)
+    """The warning about nearly equal rows, with the first pairs of them.
+
+    Parameters
+    ----------
+    first_rows, second_rows : positions of the two rows of each pair, of shape (pairs,).
+    row_names : what the sentence calls the rows.
+    meaning : what that may mean, the end of the sentence.
+    """
+    n_pairs = len(first_rows)
     shown = [
-        f"{row_names[i]} and {row_names[k]}"
-        for i, k in zip(first[:PAIRS_SHOWN], second[:PAIRS_SHOWN], strict=True)
+        f"{row_names[first]} and {row_names[second]}"
+        for first, second in zip(first_rows[:PAIRS_SHOWN], second_rows[:PAIRS_SHOWN], strict=True)
     ]
     if n_pairs > PAIRS_SHOWN:
         shown.append("…")
@@ -83,14 +97,23 @@ def _near_pairs(
     rows would hardly be so close.
     """
     values = _standardized(X)
-    first, second = np.triu_indices(len(values), 1)
-    squares = _squared_distances(values, first, second)
+    first_rows, second_rows = np.triu_indices(len(values), 1)  # every pair of rows once
+    squares = _squared_distances(values, first_rows, second_rows)
+    n_pairs = len(squares)
+
+    # Pairs of different groups whose distance is small.
     is_small = squares <= NEAR_SHARE * float(np.median(squares))
-    is_near = is_small & (group_of_row[first] != group_of_row[second])
-    # Bonferroni's factor is the number of pairs.
-    chance = np.maximum(_chance_closer(squares[is_near], squares), _chance_equal(values))
-    is_near[is_near] = len(squares) * chance <= NEAR_LEVEL
-    return first[is_near], second[is_near]
+    is_candidate = is_small & (group_of_row[first_rows] != group_of_row[second_rows])
+    first_rows = first_rows[is_candidate]
+    second_rows = second_rows[is_candidate]
+
+    # Of these, the ones that chance hardly makes. The distribution of distances is continuous and
+    # does not know that rows of few different values are often equal: the larger of the two
+    # probabilities counts, times the number of pairs (Bonferroni).
+    chance_closer = _chance_closer(squares[is_candidate], squares)
+    chance = np.maximum(chance_closer, _chance_equal(values))
+    is_near = n_pairs * chance <= NEAR_LEVEL
+    return first_rows[is_near], second_rows[is_near]
 
 
 def _standardized(X: Floats) -> Floats:

@@ -30,10 +30,11 @@ def warn_if_small(pvalue: float, message: str) -> list[Finding]:
 
 
 def mann_whitney(values: Floats, labels: Floats) -> RankTest:
-    """How well a number tells the classes apart, with the variance for ties (asymptotic).
+    """How well a number tells the classes apart, both of which occur, with the variance for ties
+    (asymptotic).
 
-    With n₊ positives of mean rank r̄₊ among n samples, area = (r̄₊ − (n₊ + 1)/2)/n₋, of variance
-    var(ranks)/(n₊ n₋ n) under shuffled labels.
+    With n₊ positives of mean rank r̄₊ and n₋ negatives among n samples, the area under the curve is
+    (r̄₊ − (n₊ + 1)/2)/n₋, of variance var(ranks)/(n₊ n₋ n) under shuffled labels.
 
     Parameters
     ----------
@@ -55,25 +56,28 @@ def stratified_rank_pvalue(values: Floats, labels: Floats, blocks: pd.Series) ->
     """Two-sided p-value of the sum of the positives' ranks, labels exchanged within blocks
     (asymptotic).
 
-    T = Σ (r_i − r̄)(x_i − x̄) with the means of i's block, x_i = 1 for positives. Its variance over
-    all exchanges is the sum over blocks of Σ(r_i − r̄)² Σ(x_i − x̄)²/(n − 1). With one block this
-    is the test of Mann and Whitney.
+    Sample i has the rank r_i among all values, and x_i is 1 for positives, 0 for negatives; r̄ and x̄
+    are the means in its block, which has n samples. The statistic is Σ (r_i − r̄)(x_i − x̄). Its
+    variance over all exchanges is the sum over blocks of Σ(r_i − r̄)² Σ(x_i − x̄)²/(n − 1). With one
+    block this is the test of Mann and Whitney.
 
     Parameters
     ----------
     values, labels, blocks : a number, ±1 and a block for each sample, of shape (samples,).
     """
-    block = pd.Series(blocks.to_numpy())
+    # Without its index, which the other series do not have.
+    block_of_sample = pd.Series(blocks.to_numpy())
     ranks = pd.Series(values).rank()
     is_positive = pd.Series(np.where(labels > 0, 1.0, 0.0))
-    centred_ranks = ranks - ranks.groupby(block).transform("mean")
-    centred_positives = is_positive - is_positive.groupby(block).transform("mean")
+    centred_ranks = ranks - ranks.groupby(block_of_sample).transform("mean")
+    centred_positives = is_positive - is_positive.groupby(block_of_sample).transform("mean")
     statistic = float((centred_ranks * centred_positives).sum())
 
     # One number for each block.
-    rank_squares = (centred_ranks**2).groupby(block).sum()
-    positive_squares = (centred_positives**2).groupby(block).sum()
-    degrees_of_freedom = (block.groupby(block).size() - 1).clip(lower=1)
+    rank_squares = (centred_ranks**2).groupby(block_of_sample).sum()
+    positive_squares = (centred_positives**2).groupby(block_of_sample).sum()
+    sizes = block_of_sample.groupby(block_of_sample).size()
+    degrees_of_freedom = (sizes - 1).clip(lower=1)  # a block of one sample adds 0 in any case
     variance = float((rank_squares * positive_squares / degrees_of_freedom).sum())
     return _two_sided_pvalue(statistic, variance)
 

@@ -123,6 +123,7 @@ def find_suspect(
     """
     for column in columns.candidate_columns():
         suspect_values = find_suspect_values(column, labels)
+        # Few columns are suspect, and only these are compared with the known ones.
         if suspect_values is not None and not _is_known(column, known):
             return suspect_values
 
@@ -147,9 +148,11 @@ def _is_known(column: Sequence[Any], known: Sequence[pd.Series]) -> bool:
 def _find_suspect_names(
     names: pd.Series, place: str, labels: Floats, known: Sequence[pd.Series]
 ) -> Suspect | None:
-    """The names of the samples that are no column, if they or their stems look like subjects."""
+    """The names of the samples that are no column, if they or their stems look like subjects about
+    which not enough was said (`known`).
+    """
     suspect_values = find_suspect_values(names, labels, place)
-    if suspect_values is not None:
+    if suspect_values is not None and not _is_known(names, known):
         return suspect_values
     if not are_names(names.tolist(), numbers_too=True):
         return None
@@ -164,7 +167,7 @@ def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> S
     column, labels : a value and ±1 for each sample, of shape (samples,).
     place : where the values stand, if they are no column.
     """
-    # Most rows share their value with another row.
+    # Values that may be subjects: all rows have one, and most share theirs with another row.
     value_of_row, values = pd.factorize(column)
     has_gaps = value_of_row.min() < 0
     if has_gaps or len(values) < FEWEST_VALUES:
@@ -174,22 +177,32 @@ def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> S
     if 2 * n_rows_sharing <= len(labels):
         return None
 
-    # The labels show a design that chance hardly makes.
+    # The labels show a design, …
     design = find_design(value_of_row, labels)
     if design is None:
         return None
+
+    # … which chance hardly makes.
     name = str(column.name)
-    if is_called_subject(name):
-        largest_chance = CHANCE_IF_NAMED
-    elif _look_like_identifiers(values, sizes):
-        largest_chance = CHANCE_IF_UNNAMED
-    else:
-        return None
-    if design.log_chance > np.log(largest_chance):
+    largest_chance = _largest_chance_of_values(name, values, sizes)
+    if largest_chance is None or design.log_chance > np.log(largest_chance):
         return None
     place = place or f"column {name!r}"
     observed = f"{place} has {len(values)} values"
     return Suspect(name=name, setting=name, observed=observed, design=design)
+
+
+def _largest_chance_of_values(
+    name: str, values: Sequence[Any], sizes: NDArray[np.int64]
+) -> float | None:
+    """The probability up to which a design of a column is no accident; None if the column looks
+    like no subjects at all, neither by its name nor by its values, of which each has `sizes` rows.
+    """
+    if is_called_subject(name):
+        return CHANCE_IF_NAMED
+    if _look_like_identifiers(values, sizes):
+        return CHANCE_IF_UNNAMED
+    return None
 
 
 def _look_like_identifiers(values: Sequence[Any], sizes: NDArray[np.int64]) -> bool:
@@ -215,9 +228,10 @@ def find_suspect_stems(  # noqa: PLR0913
 ) -> Suspect | None:
     """The names, if their stems look like subjects or pairs; else None.
 
-    Replicates of visits (`P07_V1_R2`) are cut again and again. Of all cuts that are convincing the
-    last one is told, which has the coarsest stems. The search ends at stems that show no design,
-    or, once some were convincing, at stems that do not look like subjects.
+    Replicates of visits are cut again and again: of `P07_V1_R2` the stem is `P07_V1`, and of that
+    `P07`. Of all cuts that are convincing the last one is told, which has the coarsest stems. The
+    search ends at stems that show no design, or, once some were convincing, at stems that show
+    another design than groups.
 
     Parameters
     ----------
@@ -229,21 +243,24 @@ def find_suspect_stems(  # noqa: PLR0913
     """
     name = str(names.name)
     place = place or f"column {name!r}"
-    setting = setting or name
-    suspect: Suspect | None = None
-    for stems in cut_repeatedly(names.tolist()):
-        setting = f"{STEM_PREFIX}{setting}"  # one prefix for each cut
+    names_setting = setting or name
+    coarsest: Suspect | None = None  # that was found up to now
+    for n_cuts, stems in enumerate(cut_repeatedly(names.tolist()), start=1):
         design = design_of_stems(stems, labels)
         if design is None:
-            break
-        if suspect is not None and design.role != Role.GROUPS:
-            break  # pairs of subjects, or blocks of them, are no coarser subjects
+            return coarsest
+        if coarsest is not None and design.role != Role.GROUPS:
+            return coarsest  # pairs of subjects, or blocks of them, are no coarser subjects
         is_convincing = _is_convincing(stems, design, name, labels)
         if is_convincing and not _is_known(stems.stems, known):
             stems_in_words = f"{stems.described(units)} ({stems.example()})"
-            observed = f"the names in {place} have {stems_in_words}"
-            suspect = Suspect(name=name, setting=setting, observed=observed, design=design)
-    return suspect
+            coarsest = Suspect(
+                name=name,
+                setting=f"{n_cuts * STEM_PREFIX}{names_setting}",  # one prefix for each cut
+                observed=f"the names in {place} have {stems_in_words}",
+                design=design,
+            )
+    return coarsest
 
 
 def _is_convincing(stems: Stems, design: Design, name: str, labels: Floats) -> bool:
@@ -251,22 +268,25 @@ def _is_convincing(stems: Stems, design: Design, name: str, labels: Floats) -> b
 
     Parameters
     ----------
-    stems, design : the stems, and what they look like.
+    stems, design : the stems, and what they look like; `stems.sizes` has the number of rows of
+        each different stem.
     name : of the column.
     labels : ±1 for each name.
     """
+    different_stems = list(stems.sizes)
+    are_codes = all(_has_digit(stem) for stem in different_stems)
+
     # A few stems may be kinds of samples (`brain`, `T1`, `day7`), unless they are plain numbers or
     # the codes of a column that is called after subjects.
-    are_few = len(stems.sizes) < FEWEST_SUBJECTS
-    are_numbers = all(stem.isdecimal() for stem in stems.sizes)
-    are_codes = all(_has_digit(stem) for stem in stems.sizes)
-    are_codes_of_subjects = are_codes and is_called_subject(name)
-    if are_few and not (are_numbers or are_codes_of_subjects):
-        return False
+    if len(different_stems) < FEWEST_SUBJECTS:
+        are_numbers = all(stem.isdecimal() for stem in different_stems)
+        are_codes_of_subjects = are_codes and is_called_subject(name)
+        if not are_numbers and not are_codes_of_subjects:
+            return False
 
     # Words may be kinds of samples too, unless all have equally many rows, as in a planned study.
     have_equal_sizes = len(set(stems.sizes.values())) == 1
-    if not (are_codes or have_equal_sizes):
+    if not are_codes and not have_equal_sizes:
         return False
 
     # P01_T and P01_N have the class in their tails, which chance hardly arranges.

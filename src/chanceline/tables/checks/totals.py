@@ -41,13 +41,14 @@ def are_counts(X: Floats) -> bool:
     # One row tells most other tables from counts.
     if not _are_whole_from_0(X[0]) or not _are_whole_from_0(X):
         return False
-    n_counted = 0
+    n_count_columns = 0
     for column in X.T:
         large_values = np.unique(column[column >= SMALLEST_LARGE_VALUE])
+        # 10, 25, 50, … are steps of a scale; so are no values at all, which are too few anyway.
         is_scale = np.all(large_values % STEP_OF_SCALES == 0)
         if len(large_values) >= FEWEST_LARGE_VALUES and not is_scale:
-            n_counted += 1
-        if n_counted == FEWEST_COUNTED_COLUMNS:
+            n_count_columns += 1
+        if n_count_columns == FEWEST_COUNTED_COLUMNS:
             return True
     return False
 

@@ -20,9 +20,10 @@ def find_undeclared(
 ) -> Suspect | None:
     """Subjects or pairs that nothing was said about; None if there seem to be none.
 
-    With declared pairs nothing is looked at, with groups these are. Without either, first the
-    columns are looked at, then those that are to be left out: a subject that is to be no feature is
-    a subject nevertheless.
+    - Where pairs were declared, nothing is looked for.
+    - Where groups were declared, they may be visits of fewer subjects; nothing else is looked at.
+    - Else a column may look like subjects or pairs, also one that is to be left out: a subject that
+      is no feature is a subject nevertheless.
 
     Parameters
     ----------
@@ -35,19 +36,27 @@ def find_undeclared(
         return None
     if Role.GROUPS in named.roles:
         groups = named.roles[Role.GROUPS]
+        # The user says that the groups are independent of each other.
         if groups.name in [column.name for column in named.independent]:
             return None
         return find_suspect_groups(groups, labels, groups_setting or "")
+
     known_columns = [named.label, *named.independent, *named.roles.values()]
     suspect = find_suspect(columns, labels, known_columns)
+    if suspect is not None:
+        return suspect
     dropped = _dropped_columns(named)
-    if suspect is None and dropped is not None:
-        return find_suspect(dropped, labels, known_columns)
-    return suspect
+    if dropped is None:
+        return None
+    return find_suspect(dropped, labels, known_columns)
 
 
 def _dropped_columns(named: NamedColumns) -> SampleColumns | None:
-    """The columns to leave out about which nothing else was said; None if there are none."""
+    """The columns to leave out about which nothing else was said; None if there are none.
+
+    Something else was said of columns with a role (blocks, groups, pairs), of covariates, and of
+    those that were said to be independent.
+    """
     with_other_roles = [*named.roles.values(), *named.adjust, *named.independent]
     other_names = {column.name for column in with_other_roles}
     only_dropped = [column for column in named.dropped if column.name not in other_names]

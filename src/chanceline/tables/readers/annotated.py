@@ -45,23 +45,25 @@ def table_from_anndata(data: Any, label: str | None, settings: TableSettings) ->
     A sentence about donors stands in `undeclared`, unless something was said about them.
     """
     samples = _read_matrix(data, settings)
-    undeclared = ""
+    undeclared_sentence = ""
     if settings.pseudobulk is not None:
         samples = _sum_over_donors(samples, settings.pseudobulk, label)
     elif not (settings.groups or settings.pairs or settings.independent):
-        undeclared = (
+        undeclared_sentence = (
             "the rows of AnnData are cells as a rule, and those of one donor are not independent; "
             "sum them with pseudobulk=COLUMN or name the donor with groups=COLUMN, or say "
             "independent='obs_names' if every row is a donor; "
             f"obs has {quoted([*data.obs])}."
         )
+
     matrix = samples.matrix
-    if hasattr(matrix, "toarray"):
+    is_sparse = hasattr(matrix, "toarray")
+    if is_sparse:
         matrix = matrix.toarray()
     index = pd.Index([str(name) for name in samples.names])
     genes = [str(name) for name in data.var_names]
     values = pd.DataFrame(matrix, columns=genes, index=index)
-    return RawTable(values, about=samples.about.set_index(index), undeclared=undeclared)
+    return RawTable(values, about=samples.about.set_index(index), undeclared=undeclared_sentence)
 
 
 def _read_matrix(data: Any, settings: TableSettings) -> AnnotatedMatrix:
@@ -73,8 +75,8 @@ def _read_matrix(data: Any, settings: TableSettings) -> AnnotatedMatrix:
     else:
         layers = quoted([*data.layers]) or "none"
         raise InputError(f"there is no layer {settings.layer!r}; there are {layers}.")
-    about = tidy_cells(data.obs, settings.na).assign(obs_names=data.obs_names)
-    return AnnotatedMatrix(matrix, data.obs_names, about)
+    annotations = tidy_cells(data.obs, settings.na).assign(obs_names=data.obs_names)
+    return AnnotatedMatrix(matrix, data.obs_names, about=annotations)
 
 
 def _sum_over_donors(
@@ -94,7 +96,7 @@ def _sum_over_donors(
     donor_of_cell, donors = pd.factorize(column.astype(str))
     n_values = samples.about.groupby(donor_of_cell).nunique(dropna=False)  # (donors, columns)
     is_constant = (n_values == 1).all()  # (columns,)
-    if not is_constant.get(label, True):
+    if label in is_constant and not is_constant[label]:
         raise InputError(
             f"cells of one {donor_column!r} differ in {label!r}, so that their sum has no label."
         )

@@ -14,7 +14,7 @@ ZIP = b"PK\x03\x04"
 # First bytes of compressed files, and what unpacks them.
 UNPACK = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzma.decompress}
 # First bytes of files that hold tables but are not read, and what to do about them.
-REFUSED = {
+REFUSED_SIGNATURES = {
     b"\xd0\xcf\x11\xe0": "is an Excel file of the old kind; save it as .xlsx or CSV.",
     b"\x89HDF": "is an HDF5 file (as .h5 or .mat are); save the table as CSV, Parquet, .npz or "
     ".h5ad.",
@@ -33,7 +33,7 @@ def is_workbook(raw: bytes) -> bool:
 
 def decompress(raw: bytes, name: str) -> bytes:
     """The content of a gzip, bzip2, xz or one-file zip archive, known by its first bytes; anything
-    else as it is.
+    else as it is. Excel files, which are zip archives too, do not come here.
     """
     for first_bytes, unpack in UNPACK.items():
         if raw.startswith(first_bytes):
@@ -51,10 +51,13 @@ def decompress(raw: bytes, name: str) -> bytes:
 
 
 def decode(raw: bytes, name: str) -> str:
-    """Text with one kind of line end."""
-    for first_bytes, sentence in REFUSED.items():
+    """The text of a file, with one kind of line end; what is no text is an error.
+
+    UTF-16 is known by its mark. Anything else is UTF-8 or, where that fails, Latin-1.
+    """
+    for first_bytes, reason_and_remedy in REFUSED_SIGNATURES.items():
         if raw.startswith(first_bytes):
-            raise InputError(f"{name} {sentence}")
+            raise InputError(f"{name} {reason_and_remedy}")
     encoding = "utf-16" if raw[:2] in UTF16_MARKS else "utf-8-sig"
     try:
         text = raw.decode(encoding)

@@ -27,19 +27,19 @@ def read_csv_exactly(text: str, **options: Any) -> pd.DataFrame:
     options : of `pandas.read_csv`; `index_col` is 0 if it is among them.
     """
     table = pd.read_csv(io.StringIO(text), low_memory=False, **options)
-    inexact = inexact_columns(table)
-    if not inexact:
+    inexact_positions = inexact_columns(table)
+    if not inexact_positions:
         return table
 
     # Read these columns again, as they are written. An index stands before the columns in the file.
     n_index_columns = 1 if "index_col" in options else 0
-    file_columns = [n_index_columns + position for position in inexact]
+    file_columns = [n_index_columns + position for position in inexact_positions]
     options["usecols"] = [*range(n_index_columns), *file_columns]
     options["dtype"] = str
     as_text = pd.read_csv(io.StringIO(text), low_memory=False, **options)
 
     # Large numbers with an exponent are measurements, and stay numbers.
-    for text_column, position in enumerate(inexact):
+    for text_column, position in enumerate(inexact_positions):
         cells = as_text.iloc[:, text_column]
         if cells.str.fullmatch(LONG_NUMBER).any():
             table.isetitem(position, cells)
@@ -58,9 +58,10 @@ def inexact_columns(table: pd.DataFrame) -> list[int]:
     values = table.iloc[:, float_columns].to_numpy()  # (rows, float columns)
 
     # Few columns have a large value, and only these are copied. Gaps do not count in fmax and fmin.
-    largest_size = np.fmax(np.fmax.reduce(values), -np.fmin.reduce(values))
-    is_large = largest_size >= INEXACT_FROM
-    sizes = np.abs(values[:, is_large])  # (rows, large columns)
-    is_inexact = np.any((sizes >= INEXACT_FROM) & np.isfinite(sizes), axis=0)
+    largest_magnitudes = np.fmax(np.fmax.reduce(values), -np.fmin.reduce(values))
+    is_large = largest_magnitudes >= INEXACT_FROM
+    # Of these, the ones whose large value is not an infinity alone.
+    magnitudes = np.abs(values[:, is_large])  # (rows, large columns)
+    is_inexact = np.any((magnitudes >= INEXACT_FROM) & np.isfinite(magnitudes), axis=0)
     large_columns = float_columns[is_large]
     return large_columns[is_inexact].tolist()

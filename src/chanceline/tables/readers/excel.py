@@ -45,7 +45,7 @@ def _read_sheet(raw: bytes, name: str, settings: TableSettings) -> pd.DataFrame:
             cells = pd.read_excel(
                 book, sheet_name=sheet, header=None, dtype=object, na_values=list(settings.na)
             )
-    cells.index += 1
+    cells.index += 1  # rows are numbered from 1, as in Excel
     cells = cells.dropna(how="all").dropna(axis=1, how="all")
     if cells.empty:
         raise InputError(f"sheet {sheet!r} of {name} is empty.")

@@ -49,8 +49,10 @@ def read_gct(text: str, name: str, na: Sequence[str]) -> RawTable:
     """
     _, size_line, body = text.split("\n", 2)
     announced = [int(number) for number in size_line.split()]
-    # Version 1.2 announces genes and samples only: one column describes genes, no row samples.
-    n_genes, n_samples, n_gene_columns, n_sample_rows = [*announced, 1, 0][:4]
+    if len(announced) == 2:
+        # Version 1.2 has one column that describes genes, and no row about samples.
+        announced += [1, 0]
+    n_genes, n_samples, n_gene_columns, n_sample_rows = announced[:4]
     table = _read_tab_separated(body, na)
     if table.shape != (n_genes + n_sample_rows, n_samples + n_gene_columns):
         raise InputError(
@@ -65,37 +67,39 @@ def read_gct(text: str, name: str, na: Sequence[str]) -> RawTable:
 
 def read_series_matrix(text: str, name: str, na: Sequence[str]) -> RawTable:
     """Probes in rows, and the `!Sample_…` lines above them as what is known about the samples."""
-    above, _, below = text.partition(TABLE_BEGIN)
-    body, end, _ = below.partition(TABLE_END)
-    if not end:
+    sample_lines, _, below = text.partition(TABLE_BEGIN)
+    table_text, end_line, _ = below.partition(TABLE_END)
+    if not end_line:
         raise InputError(f"{name} has no line {TABLE_END}; it seems to be cut off.")
-    table = _read_tab_separated(body.lstrip("\n"), na)
+    table = _read_tab_separated(table_text.lstrip("\n"), na)  # (probes, samples)
     if table.empty:
         raise InputError(
             f"{name} holds no values (GEO keeps those of sequencing studies in other files)."
         )
-    columns = _sample_lines(above, n_samples=table.shape[1])
-    about = pd.DataFrame(columns, index=table.columns)
-    return _samples_in_rows(table.reset_index(), about=about, name=name)
+    columns = _sample_columns(sample_lines, n_samples=table.shape[1])
+    about_samples = pd.DataFrame(columns, index=table.columns)
+    # The names of the probes, which are the index, become the first column.
+    return _samples_in_rows(table.reset_index(), about=about_samples, name=name)
 
 
-def _sample_lines(text: str, n_samples: int) -> dict[str, list[str]]:
-    """The cells of every `!Sample_…` line that has one for each sample, by the line's name; a name
-    that is taken is numbered.
+def _sample_columns(text: str, n_samples: int) -> dict[str, list[str]]:
+    """The cells of every `!Sample_…` line that has one for each sample, by the line's name.
+
+    A name that is taken gets the number of the columns before it, which is taken by no other.
     """
     columns: dict[str, list[str]] = {}
     for line in csv.reader(io.StringIO(text), delimiter="\t"):
         has_all_cells = len(line) == n_samples + 1
         if not has_all_cells or not line[0].startswith(SAMPLE_LINE):
             continue
-        name, cells = _characteristic(line[0].removeprefix(SAMPLE_LINE), line[1:])
+        name, cells = _split_characteristics(line[0].removeprefix(SAMPLE_LINE), line[1:])
         if name in columns:
             name = f"{name} ({len(columns)})"
         columns[name] = cells
     return columns
 
 
-def _characteristic(key: str, cells: list[str]) -> tuple[str, list[str]]:
+def _split_characteristics(key: str, cells: list[str]) -> tuple[str, list[str]]:
     """The name and cells of a line; `characteristics_ch1` with `disease: tumour` becomes `disease`
     with `tumour`.
     """
@@ -106,7 +110,9 @@ def _characteristic(key: str, cells: list[str]) -> tuple[str, list[str]]:
 
 
 def _samples_in_rows(features: pd.DataFrame, about: pd.DataFrame, name: str) -> RawTable:
-    """The table of features in rows turned round, and what is known about the samples beside it."""
+    """The table turned round, and what is known about the samples beside it; `features` has
+    features in rows, and their names in its first column.
+    """
     table = transposed_table(features, name)
     return replace(table, about=about.set_index(table.values.index))
 
@@ -117,6 +123,7 @@ def _read_tab_separated(body: str, na: Sequence[str]) -> pd.DataFrame:
 
 def read_cls(text: str, name: str) -> RawTable:
     """The class of every sample, in the order of the samples, and no values."""
+    # A text is taken for CLS only if it has the first two of these lines (`is_cls`).
     size_line, name_line, *class_lines = [line for line in text.split("\n") if line.strip()]
     n_samples = size_line.split()[0]
     class_names = name_line.removeprefix("#").split()

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from chanceline.errors import InputError
 from chanceline.tables.dataset import Finding
@@ -55,11 +54,13 @@ def table_from_grid(
         )
     columns, findings = unique_names(names)
     cells.columns = columns
+
     # A last separator makes a column without a name and without values.
-    unnamed = [column for column, name in zip(columns, names, strict=True) if not name.strip()]
-    empty = [column for column in unnamed if cells[column].isna().all()]
-    if empty:
-        cells = cells.drop(columns=empty)
+    is_unnamed = [not name.strip() for name in names]
+    superfluous = [column for column in cells.columns[is_unnamed] if cells[column].isna().all()]
+    if superfluous:
+        cells = cells.drop(columns=superfluous)
+
     if transpose:
         table = transposed_table(cells, source)
     else:
@@ -80,8 +81,11 @@ def transposed_table(table: pd.DataFrame, source: str) -> RawTable:
     written = table.iloc[:, 1:]  # (features, samples)
     numbers = written.apply(pd.to_numeric, errors="coerce")
 
+    # What is written and is no number, of shape (features, samples).
+    is_word = (numbers.isna() & written.notna()).to_numpy()
+
     # Columns that are mostly words are no samples, but describe the features.
-    is_description = _has_word(written, numbers).mean(axis=0) > MOSTLY_WORDS
+    is_description = is_word.mean(axis=0) > MOSTLY_WORDS
     if is_description.all():
         raise InputError(
             f"{source} has no numbers beside its first column, so there is nothing to transpose."
@@ -92,18 +96,14 @@ def transposed_table(table: pd.DataFrame, source: str) -> RawTable:
         findings = [note, *findings]
         written = written.loc[:, ~is_description]
         numbers = numbers.loc[:, ~is_description]
+        is_word = is_word[:, ~is_description]
 
     ids = [str(name) for name in written.columns]
     transposed = numbers.to_numpy(dtype=float, na_value=np.nan).T  # (samples, features)
     values = pd.DataFrame(transposed, columns=features, index=ids)
     # Features with words, and with numbers too long for floats, stay as they are written.
-    stays_as_written = np.any(_has_word(written, numbers), axis=1)  # (features,)
+    stays_as_written = np.any(is_word, axis=1)  # (features,)
     stays_as_written[inexact_columns(values)] = True
     for j in np.flatnonzero(stays_as_written):
         values[features[j]] = written.iloc[j].to_numpy()
     return RawTable(values, header_ids=ids, index_name="samples", findings=tuple(findings))
-
-
-def _has_word(written: pd.DataFrame, numbers: pd.DataFrame) -> NDArray[np.bool_]:
-    """Which cells hold something that is no number, of the shape of both tables."""
-    return (numbers.isna() & written.notna()).to_numpy()

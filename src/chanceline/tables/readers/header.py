@@ -39,7 +39,7 @@ def names_in_line(line: str, rows: list[str], separator: str) -> list[str]:
     if separator == WHITE_SPACE:
         names = [name.strip('"') for name in line.split()]
     else:
-        lines = line.splitlines(keepends=True)
+        lines = line.splitlines(keepends=True)  # several if a quoted name has a line break
         names = next(csv.reader(lines, delimiter=separator, skipinitialspace=True))
     cells_of_rows = [split_line(row, separator) for row in rows]
     numbers_of_fields = {len(cells) for cells in cells_of_rows}
@@ -94,16 +94,19 @@ def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     names_above_numbers = [names[j].strip() for j in np.flatnonzero(is_numeric).tolist()]
     number_texts = [name for name in names_above_numbers if is_number(name)]
     numbers = [float(text) for text in number_texts]
+    # 1.
     if not numbers or 2 * len(numbers) < len(names_above_numbers):
         return False
+    # 2.
     if len(numbers) > 1 and np.all(np.diff(numbers) == 1):
         return False
-
+    # 3.
     has_words = any(_is_word(name) for name in names)
     are_repeated = len(set(number_texts)) < len(number_texts)
     have_fractions = not all(number.is_integer() for number in numbers)
     if not has_words or are_repeated or have_fractions:
         return True
+    # 4.
     columns_of_text = np.flatnonzero(~is_numeric).tolist()
     return any(_is_word_of_column(names[j], body.iloc[:, j]) for j in columns_of_text)
 
@@ -125,21 +128,25 @@ def unique_names(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
     Spaces around names are taken off, blank ones are called after their position, and the second of
     two equal ones gets (2) behind it.
     """
-    stripped_of_unique: dict[str, str] = {}
+    new_names: list[str] = []
+    taken: set[str] = set()  # the same names, in which looking is fast
+    repeated: list[str] = []
     for j, name in enumerate(names):
-        stripped = name.strip() or f"Unnamed: {j}"
-        unique = _free_name(stripped, taken=stripped_of_unique)
-        stripped_of_unique[unique] = stripped
-    repeated = [stripped for unique, stripped in stripped_of_unique.items() if unique != stripped]
+        stripped_name = name.strip() or f"Unnamed: {j}"
+        new_name = _free_name(stripped_name, taken)
+        if new_name != stripped_name:
+            repeated.append(stripped_name)
+        new_names.append(new_name)
+        taken.add(new_name)
     if not repeated:
-        return list(stripped_of_unique), []
-    example = f"{repeated[0]} (2)"
-    different = list(dict.fromkeys(repeated))
+        return new_names, []
+    repeated_names = list(dict.fromkeys(repeated))  # each once
+    example = f"{repeated_names[0]} (2)"
     finding = Finding.warning(
-        f"names that occur more than once ({quoted(different)}) are told apart: {example!r} and so "
-        "on."
+        f"names that occur more than once ({quoted(repeated_names)}) are told apart: {example!r} "
+        "and so on."
     )
-    return list(stripped_of_unique), [finding]
+    return new_names, [finding]
 
 
 def _free_name(name: str, taken: Container[str]) -> str:

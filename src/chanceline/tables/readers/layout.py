@@ -17,7 +17,9 @@ HEAD_LINES = 20  # what separator and decimal sign are found from
 QUOTED_FIELD = re.compile(r'(?<![^,;\t|\n ])"[^"]*(?:""[^"]*)*"')
 # Lines with # and blank lines, from the beginning on.
 COMMENTS = re.compile(r"(?:#[^\n]*(?:\n|$)|[ \t]*\n)*")
+# 0,5 and <1,2e-3: one comma, with digits behind it, and perhaps the sign of a limit.
 DECIMAL_COMMA = re.compile(r"\s*[<>≤≥]?\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
+# 1,234 and 12,345,678.
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+\s*")
 
 
@@ -92,6 +94,7 @@ def has_decimal_commas(lines: list[str], separator: str) -> bool:
         for cell in split_line(line, separator):
             if DECIMAL_COMMA.fullmatch(cell) is None:
                 continue
-            if separator == ";" or THOUSANDS.fullmatch(cell) is None:
+            could_be_thousands = separator != ";" and THOUSANDS.fullmatch(cell) is not None
+            if not could_be_thousands:
                 return True
     return False

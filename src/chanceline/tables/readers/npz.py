@@ -11,29 +11,30 @@ from chanceline.errors import InputError
 from chanceline.tables.raw_table import RawTable
 
 
-def read_npz(file: IO[bytes], name: str, *, transpose: bool) -> RawTable:
+def read_npz(file: IO[bytes], file_name: str, *, transpose: bool) -> RawTable:
     """X of shape (samples, features), or the other way round with `transpose`, and y as what is
     known about the samples.
     """
     with np.load(file, allow_pickle=False) as archive:
         if "X" not in archive or "y" not in archive:
             arrays = ", ".join(archive.files) or "nothing"
-            raise InputError(f"{name} must hold arrays X and y, but holds {arrays}.")
+            raise InputError(f"{file_name} must hold arrays X and y, but holds {arrays}.")
         X = archive["X"]
         y = archive["y"]
-        names = archive.get("feature_names")
+        stored_names = archive.get("feature_names")
     if transpose:
         X = X.T
     if X.ndim != 2 or y.shape != X.shape[:1]:
         remedy = "" if transpose else "; set transpose=True if samples are columns"
         shapes = f"{X.shape} and {y.shape}"
         raise InputError(
-            f"{name} needs X with two dimensions and a y for every row, but has {shapes}{remedy}."
+            f"{file_name} needs X with two dimensions and a y for every row, but has "
+            f"{shapes}{remedy}."
         )
-    if names is None:
-        columns = [f"x{j}" for j in range(X.shape[1])]
+    if stored_names is None:
+        feature_names = [f"x{j}" for j in range(X.shape[1])]
     else:
-        columns = [str(feature) for feature in names]
+        feature_names = [str(feature) for feature in stored_names]
     # Two columns must not have one name.
-    label_name = "label" if "y" in columns else "y"
-    return RawTable(pd.DataFrame(X, columns=columns), about=pd.DataFrame({label_name: y}))
+    label_name = "label" if "y" in feature_names else "y"
+    return RawTable(pd.DataFrame(X, columns=feature_names), about=pd.DataFrame({label_name: y}))

@@ -18,12 +18,13 @@ def read_parquet(file: IO[bytes]) -> CellGrid:
     """The names and cells of all columns in the file's order, an index without a name first."""
     from pyarrow import parquet
 
-    parts = []
+    parts = []  # so many columns at once as memory holds
     with parquet.ParquetFile(file) as table:
         names = list(table.schema_arrow.names)
         for begin in range(0, len(names), COLUMNS_AT_ONCE):
             part = table.read(columns=names[begin : begin + COLUMNS_AT_ONCE], use_threads=False)
             parts.append(_to_pandas(part))
+    # pandas writes an index behind the columns.
     if UNNAMED_INDEX in names:
         names.remove(UNNAMED_INDEX)
         names.insert(0, UNNAMED_INDEX)

@@ -57,6 +57,7 @@ def read_file(path: Path, settings: TableSettings, label: str | None = None) -> 
         except (InputError, MemoryError):
             raise
         except ImportError:
+            # Of all other endings Excel alone needs a package that may not be installed.
             package, extra = PACKAGE_AND_EXTRA.get(path.suffix, EXCEL_PACKAGE_AND_EXTRA)
             remedy = f"install chanceline[{extra}] or save the table as CSV"
             raise InputError(f"{path.name} cannot be read without {package}; {remedy}.") from None
@@ -84,6 +85,7 @@ def _read_format(
     if path.suffix == ".h5ad":
         import anndata
 
+        # It opens the file itself, by its path.
         return table_from_anndata(anndata.read_h5ad(path), label, settings)
     if path.suffix == ".npz":
         return read_npz(file, path.name, transpose=settings.transpose)
@@ -132,7 +134,7 @@ def _read_object(data: Any, label: str | None, settings: TableSettings) -> RawTa
         frame = pd.DataFrame(data)
     names = [str(name) for name in frame]
     table = table_from_grid(CellGrid(names, frame), source_name(data), transpose=settings.transpose)
-    index = named_index(table.values)
+    index = named_index(table.values)  # that of the frame, unless it was transposed
     if settings.transpose or index is None:
         return table
     return replace(table, index_name=str(index.name))

@@ -49,7 +49,7 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
     n_header = n_header_lines(settings.header)
     if n_header > 0 and len(head) <= n_header:
         raise InputError(f"{name} has a header but no rows.")
-    names, body = _split_header(table_text, head, separator, n_header)
+    names, rows_text = _split_header(table_text, head, separator, n_header)
 
     commas_are_decimal = settings.decimal == ","
     if settings.decimal is None:
@@ -65,27 +65,31 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
         options["names"] = range(len(names))
 
     n_comment_lines = text.count("\n") - table_text.count("\n")
-    cells = _read_numbered_rows(body, name, n_comment_lines + n_header, options)
+    n_lines_above = n_comment_lines + n_header
+    cells = _read_numbered_rows(rows_text, name, n_lines_above, options)
     if commas_are_decimal:
         _commas_to_points(cells)
     return CellGrid(names, cells)
 
 
 def _read_numbered_rows(
-    body: str, name: str, n_lines_above: int, options: dict[str, Any]
+    rows_text: str, name: str, n_lines_above: int, options: dict[str, Any]
 ) -> pd.DataFrame:
     """The cells below the header; the index holds the number of every row's line in the file.
 
+    Every row counts as one line, also one with a line break in quotes: numbers below it are smaller
+    than those of lines.
+
     Parameters
     ----------
-    body : the text below the header.
+    rows_text : the text below the header.
     name : of the file, for sentences.
-    n_lines_above : lines of the file above the body: comments and the header.
+    n_lines_above : lines of the file above that: comments and the header.
     options : for pandas; `names` only if there is a header.
     """
     try:
         # Blank lines are read as rows, so that the rows below them get the right numbers.
-        cells = read_csv_exactly(body, header=None, skip_blank_lines=False, **options)
+        cells = read_csv_exactly(rows_text, header=None, skip_blank_lines=False, **options)
     except pd.errors.ParserError as error:
         sentence = _long_row_sentence(
             str(error), name, n_lines_above, has_header="names" in options
@@ -93,7 +97,7 @@ def _read_numbered_rows(
         if sentence is None:
             raise
         raise InputError(sentence) from None
-    cells.index += n_lines_above + 1
+    cells.index += n_lines_above + 1  # lines are numbered from 1
 
     # Now blank lines can go. A blank line has a gap in the first column: a quick look before all
     # columns are searched.
@@ -136,10 +140,10 @@ def _long_row_sentence(
     n_lines_above : lines of the file that pandas did not see.
     has_header : whether names say how many fields there should be.
     """
-    sizes = TOO_MANY_FIELDS.search(error)
-    if sizes is None:
+    match = TOO_MANY_FIELDS.search(error)
+    if match is None:
         return None
-    n_expected, line, n_seen = sizes.groups()
+    n_expected, line, n_seen = match.groups()
     row = int(line) + n_lines_above
     expectation = "the first row has"
     if has_header:
