@@ -169,7 +169,7 @@ def chance_bound(  # noqa: PLR0913
     if preregistered:
         largest = shape.n_selected
     else:
-        # P features realise every labelling: larger sets than that can't lower the bound.
+        # From P features on Cover's count is that of all labellings: the bound is 1 or more there.
         largest = min(shape.n_features, max(shape.n_selected, shape.n_samples))
     checked_blocks = None
     if blocks is not None:
@@ -189,7 +189,7 @@ def chance_bound(  # noqa: PLR0913
     log_supports = np.zeros(len(sizes))
     if not preregistered:
         log_supports = log_binomial(shape.n_features, sizes)
-    log_shares = shares.log_shares[shape.n_selected :]  # of the sizes; entry 0 there is M′ = 0
+    log_shares = shares.log_shares[shape.n_selected :]  # entry M′ of it is that of M′
     log_union = log_shares + log_supports
     best = int(np.argmin(log_union))
     best_size = int(sizes[best])

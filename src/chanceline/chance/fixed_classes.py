@@ -69,7 +69,7 @@ def log_fixed_class_labellings(
     forms
         Which bound that was, for each M.
     """
-    # To begin with, Cover's count for every M. It needs no intercept.
+    # To begin with, Cover's count for every M; it holds with an intercept and without.
     forms = [CountForm.COVER] * len(selected)
     dimensions = selected + int(intercept)
     log_separable = log_cover_curve(n_points, int(dimensions.max()))[dimensions]  # ln D, (sizes,)

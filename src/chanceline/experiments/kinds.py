@@ -160,7 +160,7 @@ def log_count(  # noqa: PLR0913
     curve = sample_counts(X, y, m, sweeps=sweeps, steps=steps, rung=rung, seed=seed)
     return {
         "m": m,
-        "first": 2 * m,
+        "first": 2 * m,  # the p of the first entry; lists of plain numbers follow, null for NaN
         "log_counts": plain(curve.log_counts.round(LOG_DECIMALS)),
         "errors": plain(curve.errors.round(LOG_DECIMALS)),
     }

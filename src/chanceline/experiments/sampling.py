@@ -46,8 +46,8 @@ MAX_RUNGS_BETWEEN = 12  # two numbers of patterns; more means that hardly any su
 def enter_support(hinge: Any, support: NDArray) -> None:
     """Give the workspace `hinge` the columns `support`, (m,), with weights of zero.
 
-    It is `set_support` for kernels.
-    `position[column]` is the place of a column in the support, or NONE.
+    It is `set_support` for kernels. `position[column]` is the place of a column in the support, or
+    NONE.
     """
     used_support = hinge.state.support
     weights = hinge.state.weights
@@ -235,7 +235,7 @@ class _Ladder:
             standing = [order for order in orders if support_separates(hinge, order[: self.m])]
             if len(standing) >= SHARE_ON_NEXT_RUNG * len(orders):
                 low = trial
-                # The walk starts at the support explored last, which is farthest from its start.
+                # Any of them would do; the last is the most steps away from the first explored.
                 start = standing[-1].copy()
                 best = _Rung(n_patterns=n_new, theta=trial, hinge=hinge, order=start)
                 if trial == 1.0:

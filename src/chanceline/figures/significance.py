@@ -148,7 +148,6 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
             color=drawn.colour,
             alpha=0.7,
             markersize=5,
-            linestyle="none",
             label=drawn.name,
         )
         # A sample on the threshold is not predicted to be positive.

@@ -153,11 +153,13 @@ def _draw_signs_of_one_kind(ax: Any, table: pd.DataFrame, signs: str, *, colour:
     )
 
 
-def draw_entropies(ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, critical: float) -> None:
-    """Σ(α) with and without breaking; replica symmetry is exact up to the load `critical`."""
+def draw_entropies(
+    ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, critical_load: float
+) -> None:
+    """Σ(α) with and without breaking; replica symmetry is exact up to the critical load."""
     ax.axvspan(
         symmetric["alpha"].min(),
-        critical,
+        critical_load,
         color=COLOURS["rs"],
         alpha=0.08,
         linewidth=0,

@@ -212,7 +212,7 @@ def summarize_folds(
 
     wrong_probabilities = sigmoid(-samples.y * scores)
     n_independent = independent_samples(wrong_probabilities, samples.unit_of_sample)
-    n_effective = EFFECTIVE_SHARE * n_independent
+    n_effective = EFFECTIVE_SHARE * n_independent  # rules differ from fold to fold
 
     return ExpectedError(
         rate=rate,

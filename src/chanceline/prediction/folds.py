@@ -143,7 +143,7 @@ def deal_to_folds(
     ordered_class = unit_class[order]
 
     # The position of every unit among those of its class: how far it is from the first of them.
-    start_of_class = np.searchsorted(ordered_class, ordered_class, side="left")
+    start_of_class = np.searchsorted(ordered_class, ordered_class, side="left")  # (units,)
     position = np.arange(n_units) - start_of_class
 
     # Units of both classes go on where the larger class ended.
