@@ -17,10 +17,11 @@ def log_binomial(n: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
     n = np.asarray(n, dtype=float)
     k = np.asarray(k, dtype=float)
     inside = (k >= 0) & (k <= n)
-    k = np.where(inside, k, 0.0)
-    value = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    # Outside, any k will do whose logarithms are harmless; the last line puts −∞ there.
+    safe_k = np.where(inside, k, 0.0)
+    value = gammaln(n + 1) - gammaln(safe_k + 1) - gammaln(n - safe_k + 1)
 
     # C(n, 0) = C(n, n) = 1 and C(n, 1) = n without the cancellation of large log-gammas.
-    value = np.where((k == 0) | (k == n), 0.0, value)
-    value = np.where((k == 1) | (k == n - 1), np.log(np.maximum(n, 1.0)), value)
+    value = np.where((safe_k == 0) | (safe_k == n), 0.0, value)
+    value = np.where((safe_k == 1) | (safe_k == n - 1), np.log(np.maximum(n, 1.0)), value)
     return np.where(inside, value, -np.inf)

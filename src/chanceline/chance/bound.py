@@ -99,10 +99,13 @@ class Bound(Result):
             labels = "fair-coin labels"
         else:
             labels = f"fixed class sizes {self.positives}/{self.n_samples - self.positives}"
-        doing = "separating" if self.errors == 0 else f"making at most {self.errors} errors on"
+        if self.errors == 0:
+            achievement = "separating"
+        else:
+            achievement = f"making at most {self.errors} errors on"
         return (
             f"p ≤ {format_p(self.log10_p)} for {self.n_selected} of {self.n_features} features "
-            f"{doing} {self.n_samples} samples ({labels}; rigorous bound)"
+            f"{achievement} {self.n_samples} samples ({labels}; rigorous bound)"
         )
 
     __str__ = summary
@@ -166,6 +169,7 @@ def chance_bound(  # noqa: PLR0913
     if preregistered:
         largest = shape.n_selected
     else:
+        # From P features on Cover's count is that of all labellings: the bound is 1 or more there.
         largest = min(shape.n_features, max(shape.n_selected, shape.n_samples))
     checked_blocks = None
     if blocks is not None:
@@ -185,7 +189,8 @@ def chance_bound(  # noqa: PLR0913
     log_supports = np.zeros(len(sizes))
     if not preregistered:
         log_supports = log_binomial(shape.n_features, sizes)
-    log_union = shares.log_shares[shape.n_selected :] + log_supports
+    log_shares = shares.log_shares[shape.n_selected :]  # entry M′ of it is that of M′
+    log_union = log_shares + log_supports
     best = int(np.argmin(log_union))
     best_size = int(sizes[best])
 
@@ -221,10 +226,18 @@ def bound_curve(  # noqa: PLR0913
 ) -> NDArray[np.float64]:
     """log₁₀ of the bound for M = 0 … min(N, P), of shape (min(N, P) + 1,).
 
-    It is the smallest over supersets, at most 0, and never falls; entry 0 is −∞. The parameters are
+    At each M the union bound is
+
+        (share of all labellings that one support of M features realises) · C(N, M).
+
+    The bound is the smallest of these over all sizes from M on, as supersets of a set that does as
+    well do as well, and at most 1. So it never falls with M; entry 0 is −∞. The parameters are
     those of `chance_bound`.
     """
-    shape = check_shape(n_samples, n_features, 1, positives, errors, null)
+    # All M are asked for; 1 stands for any of them.
+    shape = check_shape(
+        n_samples, n_features, n_selected=1, positives=positives, errors=errors, null=null
+    )
     largest = min(shape.n_features, shape.n_samples)
     task = _Task(
         n_samples=shape.n_samples,
@@ -269,17 +282,26 @@ class _RealisedShares(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _realised_shares(task: _Task, largest: int) -> _RealisedShares:
-    """ln of (labellings one support of M realises)/(labellings in all) for M = 0 … `largest`."""
+    """ln of (labellings one support of M realises)/(labellings in all) for M = 0 … `largest`.
+
+    To realise a labelling is to classify it with at most `task.errors` errors. The first count is
+    an upper bound.
+    """
     if task.blocks:
         _check_blocks(task.blocks, task)
     sizes = np.arange(1, largest + 1)
     if task.null == Null.COIN:
         log_labellings = task.n_samples * LOG2
         log_counts = _log_coin_labellings(task, sizes)
-        forms = [CountForm.COVER] * largest
+        forms = [CountForm.COVER] * largest  # which count each size uses
     else:
+        # Shuffling within blocks leaves fewer labellings. Those realised are still counted whatever
+        # their positives in each block, which is more than the null allows: a bound all the same.
         blocks = task.blocks or ((task.n_samples, task.positives),)
-        log_labellings = sum(float(log_binomial(size, number)) for size, number in blocks)
+        log_labellings = sum(
+            float(log_binomial(block_size, block_positives))
+            for block_size, block_positives in blocks
+        )
         log_counts, forms = log_fixed_class_labellings(
             n_points=task.n_samples,
             positives=task.positives,
@@ -288,6 +310,7 @@ def _realised_shares(task: _Task, largest: int) -> _RealisedShares:
             intercept=task.intercept,
         )
 
+    # Index M: an entry for M = 0, which nobody asks for, goes first.
     log_shares = np.concatenate([[0.0], log_counts - log_labellings])
     log_shares.setflags(write=False)  # the cache hands the same array to every caller
     return _RealisedShares(log_shares=log_shares, forms=(CountForm.COVER, *forms))

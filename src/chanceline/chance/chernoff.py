@@ -42,7 +42,7 @@ def log_tail_bound(
 
     S is the sum of the column over shuffled positives, s that over the positives as they are.
     Markov's inequality gives p ≤ E e^{slope·(S − s)}, for P(S ≥ s) if the slope is positive and for
-    P(S ≤ s) if it is negative. The expectation is known exactly (see the head of this module):
+    P(S ≤ s) if it is negative. The expectation is known exactly (derived at the head of this file):
 
         ln p ≤ −log_likelihood − log_subsets + log_probability_of_count,
 
@@ -65,7 +65,8 @@ def log_tail_bound(
     slope
         The weight of the column.
     exact
-        If False, P(K = positives) is that of a normal distribution: good enough to find h.
+        If False, P(K = positives) is that of a normal distribution, which is no bound any more but
+        good enough to look for the best slope.
     """
     values = slope * column
     block_sizes = np.diff(starts, append=len(column))
@@ -111,7 +112,7 @@ def _intercept_of_block(
     average as the block has positives.
     """
     block_sizes = np.diff(starts, append=len(values))
-    # Beyond these ends K would be nothing or all.
+    # At the low end mean_positives is about 0, at the high end it is about the block's size.
     low = -np.maximum.reduceat(values, starts) - _LARGEST_LOGIT
     high = _LARGEST_LOGIT - np.minimum.reduceat(values, starts)
     for _ in range(_BISECTIONS):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable
 
 from chanceline.chance.shape import MAX_COUNT
@@ -41,14 +40,21 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
         if high > MAX_COUNT:
             return None
 
-    # Bisection between them, as if there were a single crossing.
-    crossing = bisect_left(range(high), True, lo=low + 1, hi=high, key=convinces)
+    # Bisection as if there were a single crossing: it lies between `lowest` and `crossing`.
+    lowest = low + 1
+    crossing = high
+    while lowest < crossing:
+        middle = (lowest + crossing) // 2
+        if convinces(middle):
+            crossing = middle
+        else:
+            lowest = middle + 1
 
     # The last failure around it.
-    around = min(cycle, _LONGEST_CYCLE)
-    nearby = range(max(start, crossing - around), crossing + around)
-    failures = [count for count in nearby if not convinces(count)]
+    reach = min(cycle, _LONGEST_CYCLE)
+    window = range(max(start, crossing - reach), crossing + reach)
+    failures = [count for count in window if not convinces(count)]
     if not failures:
-        # All counts from the start on convince, which bisection between failures can't tell.
+        # Even the start convinces, which the bisection above it can't tell.
         return start
     return failures[-1] + 1

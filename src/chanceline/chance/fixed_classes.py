@@ -69,27 +69,27 @@ def log_fixed_class_labellings(
     forms
         Which bound that was, for each M.
     """
+    # To begin with, Cover's count for every M; it holds with an intercept and without.
     forms = [CountForm.COVER] * len(selected)
     dimensions = selected + int(intercept)
-    log_D = log_cover_curve(n_points, int(dimensions.max()))[dimensions]  # (sizes,)
+    log_separable = log_cover_curve(n_points, int(dimensions.max()))[dimensions]  # ln D, (sizes,)
     if errors > EXACT_ERRORS:
-        return log_D + log_hamming_ball(n_points, errors), forms
-
-    # Cover's count bounds the sum for any number of features.
-    class_sizes, log_w = log_neighbours(n_points, positives, errors)
-    log_counts = log_D + _log_largest_mean_pair(n_points, class_sizes, log_w)
+        return log_separable + log_hamming_ball(n_points, errors), forms
+    class_sizes, log_n_neighbours = log_neighbours(n_points, positives, errors)  # k and ln w_k
+    log_counts = log_separable + _log_largest_mean_pair(n_points, class_sizes, log_n_neighbours)
     if not intercept:
         return log_counts, forms
 
-    # One or two features: c_k itself is known or bounded, and Σ_k c_k w_k may be smaller.
-    log_c_of_size = {
-        1: (CountForm.THRESHOLD, _log_threshold_sets(n_points, class_sizes)),
-        2: (CountForm.PLANAR_SETS, log_planar_sets(n_points, class_sizes)),
-    }
-    for size, (form, log_c) in log_c_of_size.items():
-        log_count = float(logsumexp(log_c + log_w))
+    # Then Σ_k c_k w_k itself, where M is 1 or 2 and it is smaller.
+    log_threshold_sets = _log_threshold_sets(n_points, class_sizes)  # ln c_k for M = 1
+    log_plane_sets = log_planar_sets(n_points, class_sizes)  # the same for M = 2
+    better_counts = [
+        (1, CountForm.THRESHOLD, float(logsumexp(log_threshold_sets + log_n_neighbours))),
+        (2, CountForm.PLANAR_SETS, float(logsumexp(log_plane_sets + log_n_neighbours))),
+    ]
+    for size, form, log_count in better_counts:
+        tolerance = _TIE_TOLERANCE * abs(log_count)
         for position in np.flatnonzero(selected == size):
-            tolerance = _TIE_TOLERANCE * abs(log_count)
             if log_count < log_counts[position] - tolerance:
                 log_counts[position] = log_count
                 forms[position] = form

@@ -25,12 +25,17 @@ def log_neighbours(
 
         w_k = Σ_b C(k, a) C(P − k, b)   over all b with a ≥ 0 and a + b ≤ e.
 
+    Parameters
+    ----------
+    n_points, positives, errors
+        P, n₊ and e.
+
     Returns
     -------
-    class_sizes : (class_sizes,)
-        The k from which n₊ can be reached.
-    log_w : (class_sizes,)
-        ln w_k.
+    class_sizes : (sizes,)
+        The k from which n₊ can be reached, in ascending order.
+    log_w : (sizes,)
+        ln w_k of each.
     """
     class_sizes = np.arange(max(0, positives - errors), min(n_points, positives + errors) + 1)
 

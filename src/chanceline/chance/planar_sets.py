@@ -1,4 +1,19 @@
-"""Planar k-sets: how many subsets of P points of the plane a line can cut off."""
+"""Planar k-sets: how many subsets of P points of the plane a line can cut off.
+
+Where the bounds of `log_planar_sets` come from: for k < P/2 the k-sets are as many as the edges
+{p, q} whose line leaves k − 1 points on one side. The graph of these c edges, with degrees δ_p,
+obeys
+
+    crossings + Σ_p C(δ_p/2, 2) = edges with fewer than k − 1 points on a side ≤ P (k − 1);
+
+the identity is that of Andrzejak, Aronov, Har-Peled, Seidel and Welzl (1998, "Results on k-sets and
+j-facets via continuous motion"), the inequality that of Alon and Győri (1986). By convexity the sum
+is at least P·C(c/P, 2), which bounds c. For k = P/2 the identity reads
+
+    crossings + Σ_p C((δ_p + 1)/2, 2) = C(P/2, 2),
+
+and each edge gives two sets.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +35,6 @@ def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
     and one for k = 0. Ties are allowed: strict separability is an open condition, so moving the
     points slightly into general position loses no subset.
 
-    Where the bounds come from: for k < P/2 the k-sets are as many as the edges {p, q} whose line
-    leaves k − 1 points on one side. The graph of these c edges, with degrees δ_p, obeys
-
-        crossings + Σ_p C(δ_p/2, 2) = edges with fewer than k − 1 points on a side ≤ P (k − 1);
-
-    the identity is that of Andrzejak, Aronov, Har-Peled, Seidel and Welzl (1998, "Results on k-sets
-    and j-facets via continuous motion"), the inequality that of Alon and Győri (1986). By convexity
-    the sum is at least P·C(c/P, 2), which bounds c. For k = P/2 the identity reads
-
-        crossings + Σ_p C((δ_p + 1)/2, 2) = C(P/2, 2),
-
-    and each edge gives two sets.
-
     Parameters
     ----------
     n_points
@@ -46,8 +48,9 @@ def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
     at_half = n_points * np.sqrt(max(n_points - 1.0, 1.0))
     bound = np.where(2 * smaller_side == n_points, at_half, below_half)
 
-    # Counts are whole numbers. A whole bound that rounding put just below must not lose one.
-    whole = np.floor(bound + _ROUNDING * bound)
+    # Counts are whole numbers, so the bound is rounded down. One that is a whole number itself may
+    # have come out just below it, and must not lose one.
+    rounded_down = np.floor(bound + _ROUNDING * bound)
 
     # The empty and the full set are one each.
-    return np.where(smaller_side == 0, 0.0, np.log(np.maximum(whole, 1.0)))
+    return np.where(smaller_side == 0, 0.0, np.log(np.maximum(rounded_down, 1.0)))

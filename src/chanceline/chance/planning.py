@@ -80,33 +80,26 @@ def largest_convincing(  # noqa: PLR0913
 ) -> FeaturePlan:
     """The largest M whose bound is at most `level`; 0 if not even one feature would convince.
 
-    The other parameters are those of `chance_bound`.
+    The other parameters are those of `chance_bound`: `errors` are allowed, `null` says how labels
+    are drawn by chance, and `intercept` whether the rule has a free threshold.
     """
     level = real_number(level, "the level", above=0, below=1)
-    curve = bound_curve(
-        n_samples,
-        n_features,
-        positives=positives,
-        errors=errors,
-        null=null,
-        intercept=intercept,
-    )
+    labels_and_rule: dict[str, Any] = {
+        "positives": positives,
+        "errors": errors,
+        "null": null,
+        "intercept": intercept,
+    }
+    curve = bound_curve(n_samples, n_features, **labels_and_rule)
     # The curve, log10 of the bound for M = 0, 1, …, never falls: count the entries that are small
     # enough. Entry 0 is −∞, so there is always one.
     largest = int(np.searchsorted(curve, log10(level), side="right")) - 1
 
     def bound_at(n_selected: int) -> Bound | None:
+        """The bound for these samples and labels; None if there is no such number of features."""
         if not 1 <= n_selected <= n_features:
             return None
-        return chance_bound(
-            n_samples,
-            n_features,
-            n_selected,
-            positives=positives,
-            errors=errors,
-            null=null,
-            intercept=intercept,
-        )
+        return chance_bound(n_samples, n_features, n_selected, **labels_and_rule)
 
     return FeaturePlan(
         largest=largest,
@@ -128,8 +121,10 @@ def samples_needed(  # noqa: PLR0913
 ) -> SamplePlan:
     """The smallest P from which on separating with M of N features is convincing.
 
-    The classes have n₊ = round(balance·P). The bound falls with P apart from the rounding of n₊:
-    see `first_convincing`. The other parameters are those of `chance_bound`.
+    The classes have n₊ = round(balance·P). The bound falls with P apart from the rounding of n₊,
+    which makes convincing and failing P alternate near the answer. `first_convincing` therefore
+    finds about where the bound crosses the level, and asks every P within one cycle of there. The
+    other parameters are those of `chance_bound`.
     """
     level = real_number(level, "the level", above=0, below=1)
     balance = real_number(balance, "the balance, the share of one class,", above=0, below=1)
@@ -138,6 +133,7 @@ def samples_needed(  # noqa: PLR0913
     errors = whole_number(errors, "the number of errors allowed", at_most=MAX_COUNT // 4)
 
     def bound_with(n_samples: int) -> Bound:
+        """The bound for these features with so many samples; each class has one at least."""
         positives = None
         if null == Null.FIXED:
             positives = min(max(round(balance * n_samples), 1), n_samples - 1)

@@ -36,7 +36,11 @@ def check_shape(  # noqa: PLR0913
     errors: int,
     null: str = "fixed",
 ) -> Shape:
-    """The same as whole numbers within their limits, or InputError that names the culprit."""
+    """Check the counts of a problem; InputError names the one that is not within its limits.
+
+    They are returned as whole numbers. Where the null is "coin" the class sizes are not fixed, and
+    `positives` is 0.
+    """
     samples = whole_number(n_samples, "the number of samples", at_least=2, at_most=MAX_COUNT)
     features = whole_number(n_features, "the number of features", at_least=1, at_most=MAX_COUNT)
     selected = whole_number(

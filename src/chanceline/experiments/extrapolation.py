@@ -83,8 +83,10 @@ def median_estimate(values: ArrayLike) -> Estimate:
     n_samples = len(ordered)
     if n_samples < MIN_SAMPLES_OF_MEDIAN:
         return Estimate(np.nan, np.nan)
-    # The number of samples below the true median is binomial, with standard deviation √n / 2.
-    low = int(np.floor(0.5 * n_samples - np.sqrt(n_samples)))
+    # The number of samples below the true median is binomial. The interval reaches from two
+    # standard deviations below its mean to two above.
+    standard_deviation = 0.5 * np.sqrt(n_samples)
+    low = int(np.floor(0.5 * n_samples - 2 * standard_deviation))
     if not np.isfinite(ordered[low]):
         return Estimate(np.nan, np.nan)
     width = float(ordered[-1 - low] - ordered[low])
@@ -123,10 +125,10 @@ def extrapolate(
     out (0 when too few sizes are left to fit without them): what the chosen powers miss shows there
     first.
     """
-    n = np.asarray(sizes, dtype=float)
-    y = np.asarray(values, dtype=float)
-    sigma = np.asarray(errors, dtype=float)
-    n_sizes = len(np.unique(n))
+    sizes = np.asarray(sizes, dtype=float)
+    values = np.asarray(values, dtype=float)
+    errors = np.asarray(errors, dtype=float)
+    n_sizes = len(np.unique(sizes))
     if degree is None:
         degree = 1
         if n_sizes >= SIZES_FOR_SQUARES:
@@ -136,17 +138,19 @@ def extrapolate(
             f"{n_sizes} sizes cannot fix {degree + 1} coefficients; "
             "give more sizes or a lower degree"
         )
-    if not (np.all(np.isfinite(y)) and np.all(sigma > 0)):
+    if not (np.all(np.isfinite(values)) and np.all(errors > 0)):
         raise InputError(
             "every point of an extrapolation needs a finite value and a positive error"
         )
 
-    fit = _fit_powers(n, y, sigma=sigma, degree=degree)
+    fit = _fit_powers(sizes, values, errors, degree)
     limit = fit.coefficients[0]
     limit_without_smallest = limit
     if n_sizes > degree + 1:
-        larger = n > n.min()
-        without_smallest = _fit_powers(n[larger], y[larger], sigma=sigma[larger], degree=degree)
+        is_larger = sizes > sizes.min()
+        without_smallest = _fit_powers(
+            sizes[is_larger], values[is_larger], errors[is_larger], degree
+        )
         limit_without_smallest = without_smallest.coefficients[0]
     return Extrapolation(
         value=limit,
@@ -168,22 +172,28 @@ class _PowerFit(NamedTuple):
 
 
 def _fit_powers(
-    n: NDArray[np.float64], y: NDArray[np.float64], sigma: NDArray[np.float64], degree: int
+    sizes: NDArray[np.float64],
+    values: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    degree: int,
 ) -> _PowerFit:
-    """Least squares of y ± sigma in powers of 1/n up to `degree`; all arrays are (points,).
+    """Least squares of values ± errors in powers of 1/size up to `degree`; arrays are (points,).
 
     The error of the limit grows by √(χ²/dof) where the points scatter more than their errors say.
     """
-    highest_first, covariance = np.polyfit(1 / n, y, degree, w=1 / sigma, cov="unscaled")
-    residuals = (np.polyval(highest_first, 1 / n) - y) / sigma
-    chi2 = float(np.sum(residuals**2))
-    dof = len(n) - degree - 1
-    scale = 1.0
+    # NumPy has the highest power first; the limit, the coefficient of 1, is the last.
+    coefficients_highest_first, covariance = np.polyfit(
+        1 / sizes, values, degree, w=1 / errors, cov="unscaled"
+    )
+    fitted_values = np.polyval(coefficients_highest_first, 1 / sizes)
+    chi2 = float(np.sum(((fitted_values - values) / errors) ** 2))
+    dof = len(sizes) - degree - 1
+    variance_inflation = 1.0
     if dof > 0:
-        scale = max(1.0, chi2 / dof)
+        variance_inflation = max(1.0, chi2 / dof)
     return _PowerFit(
-        coefficients=tuple(map(float, highest_first[::-1])),
-        limit_error=float(np.sqrt(scale * covariance[-1, -1])),
+        coefficients=tuple(map(float, coefficients_highest_first[::-1])),
+        limit_error=float(np.sqrt(variance_inflation * covariance[-1, -1])),
         chi2=chi2,
         dof=dof,
     )

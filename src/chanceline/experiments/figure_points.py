@@ -61,15 +61,15 @@ def stored_points(
     wanted_figure = known_figure(figure)
     if sweeps is None:
         sweeps = SWEEPS[wanted_figure]
-    wanted = {task.id for name in sweeps for task in load_sweep(name).tasks}
-    records = [record for record in Store(store).records() if record.task.id in wanted]
+    wanted_ids = {task.id for name in sweeps for task in load_sweep(name).tasks}
+    records = [record for record in Store(store).records() if record.task.id in wanted_ids]
 
-    points = pd.DataFrame()
-    if records:
-        if wanted_figure is ScalingFigure.ENTROPY:
-            points = _entropy_points_of(frame(records))
-        else:
-            points = capacity_points(frame(records))
+    if not records:
+        points = pd.DataFrame()
+    elif wanted_figure is ScalingFigure.ENTROPY:
+        points = _entropy_points_of(frame(records))
+    else:
+        points = capacity_points(frame(records))
     if points.empty:
         raise InputError(
             f"{store} has too few results of {' and '.join(sweeps)} to draw; run more of it first"

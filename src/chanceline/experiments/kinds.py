@@ -66,13 +66,13 @@ def smallest_support(  # noqa: PLR0913
     `n_selected` is null where two patterns contradict each other and nothing can separate (it
     happens to ±1 inputs at small N).
     """
-    patterns = round(alpha * n)
-    X, y = draw_problem(n, patterns, inputs=inputs, trial=trial)
+    n_patterns = round(alpha * n)
+    X, y = draw_problem(n, n_patterns, inputs=inputs, trial=trial)
     if contradicting_rows(X, y):
-        return {"n_patterns": patterns, "n_selected": None, "separates": False, "iterations": 0}
+        return {"n_patterns": n_patterns, "n_selected": None, "separates": False, "iterations": 0}
     outcome = search(X, y, method=method, budget=budget, seed=seed)
     return {
-        "n_patterns": patterns,
+        "n_patterns": n_patterns,
         "n_selected": int(outcome.n_selected),
         "separates": bool(outcome.separates),
         "iterations": int(outcome.iterations),
@@ -86,9 +86,9 @@ def exact_count(  # noqa: PLR0913
 
     Every kind takes a seed; this one draws nothing with it.
     """
-    patterns = whole(alpha * n, "alpha·n")
+    n_patterns = whole(alpha * n, "alpha·n")
     m = whole(rho * n, "rho·n")
-    X, y = draw_problem(n, patterns, inputs=inputs, trial=trial)
+    X, y = draw_problem(n, n_patterns, inputs=inputs, trial=trial)
     n_supports = 0
     if not contradicting_rows(X, y):
         n_supports = count_supports(X, y, m).count
@@ -100,16 +100,17 @@ def separable_share(  # noqa: PLR0913
 ) -> dict[str, Any]:
     """How many of `draws` random problems of P patterns in M variables, all of them used, separate.
 
-    In general position the probability is Cover's D(P, M)/2^P; ±1 inputs of few variables are not,
-    and have less. (Trials differ by their seed.)
+    M is `m` and P is `patterns`. In general position the probability is Cover's D(P, M)/2^P; ±1
+    inputs of few variables are not, and have less. `trial` is not used here, but it makes another
+    task with another seed.
     """
     if inputs not in list(ShareInputs):
         raise InputError(f"there are no {inputs!r} inputs for shares; choose binary or sphere")
     generator = np.random.default_rng(seed)
-    max_problems = max(1, ENTRIES_AT_ONCE // (m * patterns))
+    max_problems_at_once = max(1, ENTRIES_AT_ONCE // (m * patterns))
     hits = 0
-    for start in range(0, draws, max_problems):
-        n_problems = min(max_problems, draws - start)
+    for n_done in range(0, draws, max_problems_at_once):
+        n_problems = min(max_problems_at_once, draws - n_done)
         # The signs of all entries are equally likely, so labels would change nothing. Nor do the
         # lengths of patterns: Gaussian ones separate as those on the sphere do.
         problems = generator.standard_normal((n_problems, m, patterns))
@@ -121,13 +122,14 @@ def separable_share(  # noqa: PLR0913
 
 def _count_separable(problems: NDArray[np.float64]) -> int:
     """How many of the problems, (problems, variables, patterns), separate with all variables."""
-    n_problems, m, patterns = problems.shape
-    # One workspace holds them all: problem k has its columns k·m … k·m + m − 1.
-    columns = problems.reshape(n_problems * m, patterns)
-    hinge = make_hinge(columns, m, ridge=SAMPLING_RIDGE)
+    n_problems, n_variables, n_patterns = problems.shape
+    # One workspace holds them all, the columns of one problem after those of another.
+    columns = problems.reshape(n_problems * n_variables, n_patterns)
+    hinge = make_hinge(columns, n_variables, ridge=SAMPLING_RIDGE)
     n_separable = 0
-    for k in range(n_problems):
-        support = np.arange(k * m, k * m + m)
+    for problem in range(n_problems):
+        first = problem * n_variables
+        support = np.arange(first, first + n_variables)
         if support_separates(hinge, support):
             n_separable += 1
     return n_separable
@@ -147,16 +149,18 @@ def log_count(  # noqa: PLR0913
 ) -> dict[str, Any]:
     """Monte Carlo ln Z_p for p = 2M, 2M + rung, … αN on one problem, a curve over loads up to α.
 
-    The curve ends early where no support was found to go on with; it is empty when not even p = 2M
-    has any.
+    Z_p is the number of supports of M = ρN variables that separate the first p patterns. There are
+    so many `sweeps` of Monte Carlo, each with so many `steps` of the walk at every p. The result
+    has M, the first p, and the lists of ln Z_p and of their standard errors. They end early where
+    no support was found to go on with, and are empty when not even p = 2M has any.
     """
-    patterns = whole(alpha * n, "alpha·n")
+    n_patterns = whole(alpha * n, "alpha·n")
     m = whole(rho * n, "rho·n")
-    X, y = draw_problem(n, patterns, inputs=inputs, trial=trial)
+    X, y = draw_problem(n, n_patterns, inputs=inputs, trial=trial)
     curve = sample_counts(X, y, m, sweeps=sweeps, steps=steps, rung=rung, seed=seed)
     return {
         "m": m,
-        "first": 2 * m,
+        "first": 2 * m,  # the p of the first entry; lists of plain numbers follow, null for NaN
         "log_counts": plain(curve.log_counts.round(LOG_DECIMALS)),
         "errors": plain(curve.errors.round(LOG_DECIMALS)),
     }
@@ -164,16 +168,16 @@ def log_count(  # noqa: PLR0913
 
 def draw_classes(n: int, alpha: float, balance: float, trial: int) -> LabelledPatterns:
     """Gaussian X, (samples, n), of αn samples, and labels ±1, round(balance · samples) positive."""
-    samples = whole(alpha * n, "alpha·n")
-    positives = round(balance * samples)
-    if not 0 < positives < samples:
+    n_samples = whole(alpha * n, "alpha·n")
+    n_positives = round(balance * n_samples)
+    if not 0 < n_positives < n_samples:
         raise InputError(
-            f"balance = {balance:g} leaves one class among {samples} samples; "
+            f"balance = {balance:g} leaves one class among {n_samples} samples; "
             "choose one nearer to ½"
         )
-    generator = np.random.default_rng(derive_seed("classes", n, samples, positives, trial))
-    X = generator.standard_normal((samples, n))
-    sorted_labels = np.repeat([1.0, -1.0], [positives, samples - positives])
+    generator = np.random.default_rng(derive_seed("classes", n, n_samples, n_positives, trial))
+    X = generator.standard_normal((n_samples, n))
+    sorted_labels = np.repeat([1.0, -1.0], [n_positives, n_samples - n_positives])
     return X, generator.permutation(sorted_labels)
 
 

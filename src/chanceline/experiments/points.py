@@ -90,12 +90,16 @@ def entropy_points(
     rows = []
     table = pd.DataFrame(samples, columns=LogCount._fields)
     for point, logs in table.groupby(ENTROPY_POINT)["log_count"]:
-        inputs, rho, alpha, n, _ = point
+        row = dict(zip(ENTROPY_POINT, point, strict=True))
+        n = row["n"]
         median = median_estimate(logs)
         moment = _first_moment_estimate(
-            n, patterns=round(alpha * n), m=round(rho * n), inputs=inputs, shares=hits_and_draws
+            n,
+            patterns=round(row["alpha"] * n),
+            m=round(row["rho"] * n),
+            inputs=row["inputs"],
+            hits_and_draws=hits_and_draws,
         )
-        row = dict(zip(ENTROPY_POINT, point, strict=True))
         row |= {
             "problems": len(logs),
             "empty": float(np.mean(np.isneginf(logs))),
@@ -112,9 +116,10 @@ def entropy_points(
 def _exact_log_counts(counts: pd.DataFrame) -> Iterator[LogCount]:
     """ln Z of every exact count."""
     for row in counts.itertuples(index=False):
+        n_supports = row.count  # the column of this name, not the method of a tuple
         log_count = -math.inf
-        if row.count:
-            log_count = math.log(row.count)
+        if n_supports:
+            log_count = math.log(n_supports)
         yield LogCount(
             inputs=row.inputs,
             rho=row.rho,
@@ -127,41 +132,45 @@ def _exact_log_counts(counts: pd.DataFrame) -> Iterator[LogCount]:
 
 def _log_counts_on_curves(curves: pd.DataFrame, loads: list[float]) -> Iterator[LogCount]:
     """ln Z at each load where a Monte Carlo curve has a rung."""
-    for row in curves.itertuples(index=False):
+    for curve in curves.itertuples(index=False):
         for alpha in loads:
-            log_count = _log_count_on_curve(row, alpha)
+            log_count = _log_count_on_curve(curve, alpha)
             if log_count is not None:
                 yield LogCount(
-                    inputs=row.inputs,
-                    rho=row.rho,
+                    inputs=curve.inputs,
+                    rho=curve.rho,
                     alpha=alpha,
-                    n=int(row.n),
+                    n=int(curve.n),
                     source=Source.MONTE_CARLO.value,
                     log_count=log_count,
                 )
 
 
-def _log_count_on_curve(row: Any, alpha: float) -> float | None:
+def _log_count_on_curve(curve: Any, alpha: float) -> float | None:
     """ln Z at the load `alpha` on a Monte Carlo curve; None where the curve says nothing.
 
     A run adds patterns to one problem and counts, at some numbers of patterns, the rungs, the
-    supports Z that still separate it. Rung k has row.first + k·row.rung patterns and the entry k of
-    row.log_counts, a list or its JSON; row.alpha is the load up to which the run was to go.
+    supports Z that still separate it. `curve` is a row of a table, with n variables; rung k has
+    first + k·rung patterns and the entry k of log_counts, a list or its JSON; alpha is the load up
+    to which the run was to go.
 
-    There are two ends. Beyond row.alpha nothing was asked, and ln Z is not known: None. Up to
-    row.alpha a rung without a number (the list ends before it, or holds null) is one that no
+    There are two ends. Beyond curve.alpha nothing was asked, and ln Z is not known: None. Up to
+    curve.alpha a rung without a number (the list ends before it, or holds null) is one that no
     support survived: −∞.
     """
-    patterns = round(alpha * row.n)
-    is_whole = math.isclose(patterns, alpha * row.n)
-    if not is_whole or alpha > row.alpha:
+    n_variables = curve.n
+    first_patterns = int(curve.first)
+    patterns_per_rung = int(curve.rung)
+
+    n_patterns = round(alpha * n_variables)
+    is_whole = math.isclose(n_patterns, alpha * n_variables)
+    if not is_whole or alpha > curve.alpha:
         return None  # no such problem, or beyond the run
-    patterns_above_first = patterns - int(row.first)
-    k, remainder = divmod(patterns_above_first, int(row.rung))
+    k, remainder = divmod(n_patterns - first_patterns, patterns_per_rung)
     if remainder or k < 0:
         return None  # between two rungs, or below the first
 
-    log_counts = row.log_counts
+    log_counts = curve.log_counts
     if isinstance(log_counts, str):
         log_counts = json.loads(log_counts)
     if k >= len(log_counts) or log_counts[k] is None:
@@ -170,21 +179,22 @@ def _log_count_on_curve(row: Any, alpha: float) -> float | None:
 
 
 def _first_moment_estimate(
-    n: int, *, patterns: int, m: int, inputs: str, shares: pd.DataFrame | None
+    n: int, *, patterns: int, m: int, inputs: str, hits_and_draws: pd.DataFrame | None
 ) -> Estimate:
     """ln E[Z] / N and its error, from the measured share of separable problems where there is one.
 
     Z is the number of supports of m of the N variables that separate a problem with so many
-    patterns. E[Z] = C(N, m) · the probability that one support does. `shares` estimates that
-    probability by hits of draws, in rows (inputs, patterns, m). With few hits, or without such a
-    row, Cover's count gives the value, without error.
+    patterns. E[Z] = C(N, m) · the probability that one support does. That probability is measured
+    by hits of draws, columns of `hits_and_draws` with the index (inputs, patterns, m). With few
+    hits, or without such a row, Cover's count gives the value, without error.
     """
-    hits = 0  # unless a row says otherwise
-    draws = 1
-    if shares is not None and (inputs, patterns, m) in shares.index:
-        hits, draws = shares.loc[(inputs, patterns, m)]
+    point = (inputs, patterns, m)
+    by_cover = Estimate(value=log_first_moment(n, patterns, m) / n, error=0.0)
+    if hits_and_draws is None or point not in hits_and_draws.index:
+        return by_cover
+    hits, draws = hits_and_draws.loc[point]
     if hits < MIN_HITS:
-        return Estimate(value=log_first_moment(n, patterns, m) / n, error=0.0)
+        return by_cover
     share = hits / draws
     log_moment = float(log_binomial(n, m)) + math.log(share)
     # Hits are binomial: ln(share) has the variance (1 − share)/hits.
@@ -226,31 +236,31 @@ def _measure_smallest(group: pd.DataFrame) -> dict[str, Any] | None:
     problems are unsolved, or too few are solved to know the error of their mean.
     """
     first = group.iloc[0]
-    n = int(first["n"])
-    patterns = int(first["n_patterns"])
+    n_variables = int(first["n"])
+    n_patterns = int(first["n_patterns"])
     separated = group["separates"].astype(bool)
     solved = separated
     if first["method"] == STOPS_AT_TIES:
         # This method has solved a problem when it stops with fewer than all variables, even where
         # patterns lie on the boundary and are not separated.
-        solved = group["n_selected"] < n
+        solved = group["n_selected"] < n_variables
 
     sizes = group.loc[solved, "n_selected"]
-    density = mean_estimate(sizes / n)
-    unsolved = 1 - len(sizes) / len(group)
-    if unsolved > MAX_UNSOLVED or not np.isfinite(density.error):
+    density = mean_estimate(sizes / n_variables)
+    unsolved_share = 1 - len(sizes) / len(group)
+    if unsolved_share > MAX_UNSOLVED or not np.isfinite(density.error):
         return None
-    first_moment = first_moment_size(n, patterns) / n
+    first_moment_density = first_moment_size(n_variables, n_patterns) / n_variables
     # Sizes K are whole numbers: even where all happen to agree they are known no better than to
     # rounding, which has the variance 1/12.
-    rounding_error = 1 / (n * math.sqrt(12 * len(sizes)))
+    rounding_error = 1 / (n_variables * math.sqrt(12 * len(sizes)))
     return {
-        "load": patterns / n,
+        "load": n_patterns / n_variables,
         "problems": len(group),
-        "unsolved": unsolved,
+        "unsolved": unsolved_share,
         "tied": float((solved & ~separated).mean()),
         "density": density.value,
         "error": max(density.error, rounding_error),
-        "first_moment": first_moment,
-        "difference": density.value - first_moment,
+        "first_moment": first_moment_density,
+        "difference": density.value - first_moment_density,
     }

@@ -91,39 +91,54 @@ def iter_run(
     if store is not None:
         finished = store.finished()
 
-    # The loop below changes both while workers are handed batches. A task leaves `missing` when its
-    # record is saved; so workers that are started again run exactly what is not saved. With the
-    # first of the `failures` no further batch is handed out.
-    missing = {task.id: task for task in tasks if task.id not in finished}
-    failures: list[TaskError] = []
+    open_tasks = _OpenTasks(task for task in tasks if task.id not in finished)
 
     def begin() -> Any:
-        """Start workers on all that is missing; called again when a worker was lost."""
-        batches = _batches_until_failure(list(missing.values()), batch, failures)
+        """Start workers on all tasks still open; called again when a worker was lost."""
+        batches = open_tasks.batches(batch)
         return _parallel.start(execute, batches, common=(), n_jobs=n_jobs, ordered=False)
 
     with closing(_parallel.resumed(begin)) as results:
         for records, failure in results:
             if failure is not None:
-                failures.append(failure)
+                open_tasks.stop(failure)
             _refuse_other_versions(records)
             if store is not None:
                 store.add(records)
             for record in records:
-                del missing[record.task.id]
+                open_tasks.close(record.task)
                 yield record
-    if failures:
-        raise failures[0]
+    if open_tasks.failure is not None:
+        raise open_tasks.failure
 
 
-def _batches_until_failure(
-    tasks: Sequence[Task], size: int, failures: list[TaskError]
-) -> Iterator[Sequence[Task]]:
-    """Batches of `size` tasks, each made when a worker is free; none once there are `failures`."""
-    for start in range(0, len(tasks), size):
-        if failures:
-            return
-        yield tasks[start : start + size]
+class _OpenTasks:
+    """The tasks of a run that are not saved yet, and the error of the first that failed, if any.
+
+    It changes while workers are handed batches: tasks are closed one by one, and after a failure no
+    further batch is handed out.
+    """
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._task_of_id = {task.id: task for task in tasks}
+        self.failure: TaskError | None = None
+
+    def batches(self, size: int) -> Iterator[Sequence[Task]]:
+        """All tasks open at the start, `size` together; a batch is made when a worker is free."""
+        tasks = list(self._task_of_id.values())
+        for start in range(0, len(tasks), size):
+            if self.failure is not None:
+                return
+            yield tasks[start : start + size]
+
+    def close(self, task: Task) -> None:
+        """Take out a task whose record is saved."""
+        del self._task_of_id[task.id]
+
+    def stop(self, failure: TaskError) -> None:
+        """Hand out no further batch; the first failure is kept."""
+        if self.failure is None:
+            self.failure = failure
 
 
 def _refuse_other_versions(records: Iterable[Record]) -> None:

@@ -44,7 +44,11 @@ MAX_RUNGS_BETWEEN = 12  # two numbers of patterns; more means that hardly any su
 
 @leaf_kernel()
 def enter_support(hinge: Any, support: NDArray) -> None:
-    """`set_support` with weights of zero, for kernels; `support` has shape (m,)."""
+    """Give the workspace `hinge` the columns `support`, (m,), with weights of zero.
+
+    It is `set_support` for kernels. `position[column]` is the place of a column in the support, or
+    NONE.
+    """
     used_support = hinge.state.support
     weights = hinge.state.weights
     position = hinge.state.position
@@ -58,14 +62,15 @@ def enter_support(hinge: Any, support: NDArray) -> None:
         used_support[i] = support[i]
         position[support[i]] = i
         weights[i] = 0.0
-    flips_since_rebuild[0] = REBUILD_AFTER + 1
+    flips_since_rebuild[0] = REBUILD_AFTER + 1  # one more than allowed: the fit builds all anew
 
 
 @kernel()
 def support_separates(hinge: Any, support: NDArray) -> bool:
-    """Whether the columns `support`, shape (m,), separate the patterns of a workspace.
+    """Whether the columns `support`, shape (m,), separate the patterns of the workspace `hinge`.
 
-    The fit starts at zero: starting from a neighbour's weights takes twice as long.
+    It refits this support as it is: no column is added or dropped, and no error is allowed. The fit
+    starts at zero: starting from a neighbour's weights takes twice as long.
     """
     enter_support(hinge, support)
     return refit(
@@ -132,6 +137,10 @@ class _Rung:
     hinge: Hinge
     order: NDArray[np.int64]
 
+    @property
+    def is_softened(self) -> bool:
+        return self.theta < 1.0
+
 
 class _Ladder:
     """Rungs from p₀ = 2m patterns up to all of them, or as far as supports are found.
@@ -146,6 +155,11 @@ class _Ladder:
     """
 
     def __init__(self, rows: NDArray[np.float64], m: int, spacing: int, steps: int, seed: int):
+        """Draw a support for the lowest rung, and climb by `spacing` patterns at a time.
+
+        `rows` are the patterns, (P, N); supports have `m` columns; a walk tries `steps` swaps when
+        it moves. The ladder ends early, or stays empty, where no support is found to go on with.
+        """
         self.rows = rows
         self.m = m
         self.steps = steps
@@ -154,35 +168,44 @@ class _Ladder:
         self.rungs: list[_Rung] = []
 
         n_patterns, n_columns = rows.shape
-        lowest = min(2 * m, n_patterns)
-        first = _Rung(
-            n_patterns=lowest,
+        n_lowest = min(2 * m, n_patterns)
+        lowest = _Rung(
+            n_patterns=n_lowest,
             theta=1.0,
-            hinge=self._softened(lowest, lowest, 1.0),
+            # No pattern is new on the lowest rung, and θ softens none.
+            hinge=self._softened(n_old=n_lowest, n_new=n_lowest, theta=1.0),
             order=np.arange(n_columns),
         )
-        if not self._draw(first, MAX_FIRST_DRAWS):
+        if not self._draw(lowest, MAX_FIRST_DRAWS):
             return
-        self.rungs.append(first)
-        for p in range(lowest + spacing, n_patterns + 1, spacing):
-            if not self._climb(p - spacing, p):
+        self.rungs.append(lowest)
+        for n_next in range(n_lowest + spacing, n_patterns + 1, spacing):
+            if not self._climb(n_old=n_next - spacing, n_new=n_next):
                 return
 
     def _softened(self, n_old: int, n_new: int, theta: float) -> Hinge:
-        """A workspace for the first `n_old` patterns, and those up to `n_new` softened by θ."""
+        """A workspace for the first `n_old` patterns, and those up to `n_new` softened by θ.
+
+        A new pattern a becomes θa + (1 − θ)c, c the sum of the old ones over √n_old. What separates
+        the old patterns has c·w > 0: θ = 0 asks nothing new, and θ = 1 the pattern itself.
+        """
         rows = self.rows[:n_new].copy()
         centre = rows[:n_old].sum(axis=0) / np.sqrt(n_old)
         rows[n_old:] = theta * rows[n_old:] + (1 - theta) * centre
         return make_hinge(np.ascontiguousarray(rows.T), self.m, ridge=SAMPLING_RIDGE)
 
     def _climb(self, n_old: int, n_new: int) -> bool:
-        """Add rungs of growing θ, up to θ = 1 with `n_new` patterns; False if that fails."""
+        """Add rungs of growing θ, up to θ = 1 with `n_new` patterns; False if that fails.
+
+        θ says how much is asked of the patterns beyond `n_old`: from nothing, 0, to all, 1.
+        """
         theta = 0.0
         for _ in range(MAX_RUNGS_BETWEEN):
+            top = self.rungs[-1]
             orders = []
             for _ in range(EXPLORED_SUPPORTS):
-                self._move(self.rungs[-1])
-                orders.append(self.rungs[-1].order.copy())
+                self._move(top)  # gives it another support, the first m of top.order
+                orders.append(top.order.copy())
             rung = self._next_rung(orders, n_old, n_new, theta)
             if rung is None:
                 return False
@@ -197,7 +220,11 @@ class _Ladder:
     ) -> _Rung | None:
         """The rung of largest θ on which enough of the supports explored stand, or None.
 
-        It is found by bisection between the `theta` of the rung below and 1.
+        θ says how much is asked of the patterns from `n_old` to `n_new`: from nothing, 0, to all,
+        1. So the larger θ, the fewer supports stand. It is found by bisection between the `theta`
+        of the rung below and 1, which is tried first.
+
+        `orders` are permutations of the columns, (N,); the first m are a support explored.
         """
         low = theta
         high = 1.0
@@ -208,7 +235,9 @@ class _Ladder:
             standing = [order for order in orders if support_separates(hinge, order[: self.m])]
             if len(standing) >= SHARE_ON_NEXT_RUNG * len(orders):
                 low = trial
-                best = _Rung(n_patterns=n_new, theta=trial, hinge=hinge, order=standing[-1].copy())
+                # Any of them would do; the last is the most steps away from the first explored.
+                start = standing[-1].copy()
+                best = _Rung(n_patterns=n_new, theta=trial, hinge=hinge, order=start)
                 if trial == 1.0:
                     break
             else:
@@ -236,17 +265,17 @@ class _Ladder:
     def sweep(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Move every walk, then offer each support to the rung above in exchange for its own.
 
-        Returns, for each rung, how many of the supports offered to it stood there and how many were
-        offered; for the lowest, 1 and the draws that it took.
+        Returns, for each rung, how many supports separated its patterns and how many were tried:
+        1 or 0 of the one offered from below; for the lowest, 1 of the draws that it took.
         """
-        offered = np.array([self._move(rung) for rung in self.rungs], dtype=float)
-        stood = np.ones(len(self.rungs))
+        tried = np.array([self._move(rung) for rung in self.rungs], dtype=float)
+        separated = np.ones(len(self.rungs))
         for place, (below, above) in enumerate(itertools.pairwise(self.rungs), 1):
             if support_separates(above.hinge, below.order[: self.m]):
                 below.order, above.order = above.order, below.order
             else:
-                stood[place] = 0
-        return stood, offered
+                separated[place] = 0
+        return separated, tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,19 +332,20 @@ def sample_counts(  # noqa: PLR0913
     ladder = _Ladder(X * y[:, None], m, spacing=rung, steps=steps, seed=seed)
     for _ in range(sweeps // 5):
         ladder.sweep()
-    stood, offered = zip(*(ladder.sweep() for _ in range(sweeps)), strict=True)
-    stood_in_blocks = _block_sums(stood)
-    offered_in_blocks = _block_sums(offered)
+    # Each sweep says, for each rung, how many supports it tried there and how many separated.
+    separated, tried = zip(*(ladder.sweep() for _ in range(sweeps)), strict=True)
+    separated_in_blocks = _block_sums(separated)
+    tried_in_blocks = _block_sums(tried)
 
     # ln Z at a rung is ln C(N, m) and the logarithms of the shares of all rungs up to it.
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_shares = np.log(stood_in_blocks.sum(axis=0) / offered_in_blocks.sum(axis=0))
+        log_shares = np.log(separated_in_blocks.sum(axis=0) / tried_in_blocks.sum(axis=0))
         log_counts = float(log_binomial(n, m)) + np.cumsum(log_shares)
-        in_blocks = np.cumsum(np.log(stood_in_blocks / offered_in_blocks), axis=1)
+        in_blocks = np.cumsum(np.log(separated_in_blocks / tried_in_blocks), axis=1)
         errors = in_blocks.std(axis=0, ddof=1) / np.sqrt(ERROR_BLOCKS)
 
-    # Points of the curve are the rungs whose patterns are not softened.
-    points = [place for place, found in enumerate(ladder.rungs) if found.theta == 1.0]
+    # Rungs between two numbers of patterns, with the newest softened, are no points of the curve.
+    points = [place for place, found in enumerate(ladder.rungs) if not found.is_softened]
     patterns = np.array([ladder.rungs[place].n_patterns for place in points], dtype=np.int64)
     return CountCurve(patterns=patterns, log_counts=log_counts[points], errors=errors[points])
 

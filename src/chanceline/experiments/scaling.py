@@ -71,7 +71,7 @@ def entropy_limits(points: pd.DataFrame) -> pd.DataFrame:
             "both": group,
         }
         for name, part in parts.items():
-            fit = fit_differences(part)
+            fit = fit_differences(part)  # of the entropy from the first moment
             if fit is not None:
                 row[name] = first_moment + fit.value
                 row[f"{name}_error"] = fit.error
@@ -111,7 +111,7 @@ def capacity_limits(points: pd.DataFrame) -> pd.DataFrame:
     rows = []
     large = points[points["first_moment"] * points["n"] >= MIN_FIRST_MOMENT_SIZE]
     for (inputs, alpha), group in large.groupby(["inputs", "alpha"]):
-        fit = fit_differences(group)
+        fit = fit_differences(group)  # of the smallest K/N from the first moment's
         if fit is None:
             continue
         row = {

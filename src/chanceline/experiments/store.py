@@ -98,18 +98,18 @@ def frame(records: Iterable[Record]) -> pandas.DataFrame:
     import pandas
 
     rows = []
-    parameters: set[str] = set()
+    parameter_names: set[str] = set()
     for record in records:
         task = record.task
         row = {"kind": task.kind, **task.parameters, **record.result}
         row["made_with"] = record.made_with
         rows.append({name: _as_cell(value) for name, value in row.items()})
-        parameters.update(task.parameters)
+        parameter_names.update(task.parameters)
 
     table = pandas.DataFrame(rows)
     if not rows:
         return table
-    return table.sort_values(["kind", *sorted(parameters)], kind="stable", ignore_index=True)
+    return table.sort_values(["kind", *sorted(parameter_names)], kind="stable", ignore_index=True)
 
 
 def _as_cell(value: Any) -> Any:
@@ -141,39 +141,51 @@ class Store(AbstractContextManager["Store"]):
             raise InputError(
                 f"there is no store {self.path} with results; `chanceline sweep run` makes one"
             )
-        with self._explained(), ExitStack() as opened:
+        with self._explained():
             if write:
-                self._lock(opened)
-            self._connection = sqlite3.connect(
-                self.path, timeout=WAIT_SECONDS, isolation_level=None
-            )
-            opened.enter_context(closing(self._connection))
-            self._records = {record.task.id: record for record in self._read()}
-            self._opened = ExitStack()
-            if write:
-                self._prepare_for_batches(opened)
-                # A writer stays open until `close`; a reader has read all and is closed here.
-                self._opened = opened.pop_all()
+                self._open_to_write()
+            else:
+                self._open_to_read()
 
-    def _lock(self, opened: ExitStack) -> None:
-        """Keep other writers away until `opened` is closed.
+    def _open_to_read(self) -> None:
+        """Read all records. Nothing stays open."""
+        self._cleanup = ExitStack()
+        with closing(self._connect()) as self._connection:
+            self._records = {record.task.id: record for record in self._read()}
+
+    def _open_to_write(self) -> None:
+        """Lock the store, read all records, and stay open until `close` runs the clean-up."""
+        with ExitStack() as cleanup:
+            self._lock(cleanup)
+            self._connection = self._connect()
+            cleanup.enter_context(closing(self._connection))
+            self._records = {record.task.id: record for record in self._read()}
+            self._prepare_for_batches(cleanup)
+            # Had anything failed, all would be closed here. From now on it is for `close` to do.
+            self._cleanup = cleanup.pop_all()
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)
+
+    def _lock(self, cleanup: ExitStack) -> None:
+        """Keep other writers away until the clean-up.
 
         The lock is a transaction on a file beside the store, which the system ends with the
         process; readers do not notice it.
         """
         lock = sqlite3.connect(f"{self.path}.lock.sqlite", timeout=0, isolation_level=None)
-        opened.enter_context(closing(lock))
+        cleanup.enter_context(closing(lock))
         lock.execute("BEGIN EXCLUSIVE")
 
-    def _prepare_for_batches(self, opened: ExitStack) -> None:
-        """Write through a log until `opened` is closed.
+    def _prepare_for_batches(self, cleanup: ExitStack) -> None:
+        """Write through a log until the clean-up.
 
         A write-ahead log saves a batch without waiting for the disk, and survives the death of the
         process. A closed store is one file again, which can be read in a read-only place.
         """
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
-        opened.callback(self._connection.execute, "PRAGMA journal_mode = DELETE")
+        cleanup.callback(self._connection.execute, "PRAGMA journal_mode = DELETE")
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -181,7 +193,7 @@ class Store(AbstractContextManager["Store"]):
     def close(self) -> None:
         """End writing: the file is whole, and another writer may open it."""
         with self._explained():
-            self._opened.close()
+            self._cleanup.close()
 
     def __len__(self) -> int:
         return len(self._records)
@@ -224,11 +236,12 @@ class Store(AbstractContextManager["Store"]):
                     "store; keep results of different versions in different stores"
                 )
 
+        columns = ", ".join([*Row._fields, "checksum"])
         rows = [record.values() for record in new.values()]
         with self._explained(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(
-                "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT INTO results ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [(*row, digest(row)) for row in rows],
             )
         self._records |= new
@@ -262,39 +275,43 @@ class Store(AbstractContextManager["Store"]):
 
     def _read(self) -> list[Record]:
         """Every record, of a file that is whole and ours; writing makes an empty one ours."""
-        application = self._ask("PRAGMA application_id")
-        schema = self._ask("PRAGMA user_version")
-        is_empty = application == 0 and schema == 0
-        if is_empty:
-            is_empty = self._ask("SELECT count(*) FROM sqlite_master") == 0
+        application_id = self._ask("PRAGMA application_id")
+        schema_version = self._ask("PRAGMA user_version")
+        is_unmarked = application_id == 0 and schema_version == 0
+        is_empty = is_unmarked and self._ask("SELECT count(*) FROM sqlite_master") == 0
+        if is_empty and self._write:
+            self._claim(CREATE_TABLE)
+            return []
 
-        records: list[Record] = []
-        if not (is_empty and self._write):
-            self._check_file(application, schema)
-            records = self._read_rows()
-        if self._write and schema != SCHEMA:
-            with self._connection:
-                self._connection.execute("BEGIN IMMEDIATE")
-                if is_empty:
-                    self._connection.execute(CREATE_TABLE)
-                self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
+        self._check_file(application_id, schema_version)
+        records = self._read_rows()
+        if self._write and schema_version != SCHEMA:
+            self._claim()  # of an older schema, whose rows are the same
         return records
+
+    def _claim(self, *statements: str) -> None:
+        """Mark the file as ours and of the present schema, after executing these statements."""
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for statement in statements:
+                self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
 
     def _ask(self, question: str) -> Any:
         """The one value that an SQL statement answers with."""
         return self._connection.execute(question).fetchone()[0]
 
-    def _check_file(self, application: int, schema: int) -> None:
+    def _check_file(self, application_id: int, schema_version: int) -> None:
         """Refuse what is another program's, of another schema, or damaged."""
-        if application != APPLICATION:
+        if application_id != APPLICATION:
             raise InputError(
                 f"{self.path} is another program's database; it was left as it is, "
                 "name another store"
             )
-        if schema not in READABLE_SCHEMAS:
+        if schema_version not in READABLE_SCHEMAS:
             raise InputError(
-                f"{self.path} has schema {schema}, not {SCHEMA}; "
+                f"{self.path} has schema {schema_version}, not {SCHEMA}; "
                 "use the version of chanceline that made it"
             )
         problem = self._ask("PRAGMA quick_check(1)")
@@ -317,7 +334,7 @@ class Store(AbstractContextManager["Store"]):
         return records
 
     def _damaged(self, why: str) -> InputError:
-        """The refusal of a damaged file, for this reason."""
+        """The refusal of a damaged file: "… is damaged (<why>); …"."""
         return InputError(
             f"{self.path} is damaged ({why}); it was left as it is, move it away or name another"
         )
@@ -339,4 +356,5 @@ class Store(AbstractContextManager["Store"]):
             if code.startswith(SYSTEM_REFUSALS):
                 reason = f"{error}; what was saved before is whole"
                 raise OSError(errno.EIO, reason, str(self.path)) from error
+            # "… is damaged (or no chanceline store: …)": from outside the two look alike.
             raise self._damaged(f"or no chanceline store: {error}") from error

@@ -87,7 +87,8 @@ def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
     placed: list[PlacedTask] = []
     for block in content["block"]:
         placed += _tasks_of_block(block, trials, f"a block of the sweep {name}")
-    # Blocks side by side: an unfinished run has all points already, with fewer trials each.
+    # A place is the share of its block's trials before this one. In this order all blocks advance
+    # side by side: an unfinished run has all points already, with fewer trials each.
     placed.sort(key=lambda entry: entry.place)
     tasks = dict.fromkeys(entry.task for entry in placed)  # each once, in this order
     return Sweep(
@@ -120,7 +121,8 @@ def _tasks_of_block(
 ) -> list[PlacedTask]:
     """The tasks of a block: every point of its grid in each trial, trial after trial.
 
-    At most `max_trials` trials are taken, all if None. `where` is what refusals call the block.
+    Their places are the share of the trials before theirs. At most `max_trials` trials are taken,
+    all if it is None or 0. `where` is what refusals call the block.
     """
     _refuse_unknown_keys(block, BLOCK_KEYS, where)
     if "kind" not in block:

@@ -94,8 +94,9 @@ class Task:
 
 @cache
 def find_kind(name: str) -> Kind:
-    """The function behind a kind's name."""
-    module_name, _, function_name = BUILTIN_KINDS.get(name, name).partition(":")
+    """The function behind a kind's name: a built-in one, or package.module:function."""
+    address = BUILTIN_KINDS.get(name, name)
+    module_name, _, function_name = address.partition(":")
     if not function_name:
         raise InputError(
             f"there is no kind of task {name!r}; known are {', '.join(BUILTIN_KINDS)}, "
@@ -121,18 +122,19 @@ def make_task(kind: str, **parameters: Any) -> Task:
     """
     signature = _signature(kind)
     try:
-        bound = signature.bind(seed=0, **parameters)  # the seed follows from the task
+        # Every kind takes a seed. It follows from the task; 0 only fills its place here.
+        bound = signature.bind(seed=0, **parameters)
     except TypeError as error:
         names = ", ".join(name for name in signature.parameters if name != "seed")
         raise InputError(f"a task of kind {kind!r} takes {names}: {error}") from error
     bound.apply_defaults()
 
-    in_force = {}
+    converted = {}
     for name, value in bound.arguments.items():
         if name != "seed":
             declared = signature.parameters[name].annotation
-            in_force[name] = _in_type(value, declared, f"parameter {name} of {kind!r}")
-    return Task(kind, in_force)
+            converted[name] = _in_type(value, declared, f"parameter {name} of {kind!r}")
+    return Task(kind, converted)
 
 
 def _in_type(value: Any, declared: Any, name: str) -> Any:

@@ -11,7 +11,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from chanceline.experiments.figure_points import known_figure, shipped_points, stored_points
+from chanceline.experiments.figure_points import (
+    ScalingFigure,
+    known_figure,
+    shipped_points,
+    stored_points,
+)
 from chanceline.experiments.scaling import (
     MIN_FIRST_MOMENT_SIZE,
     capacity_limits,
@@ -88,7 +93,8 @@ N_CURVE_POINTS = 25  # of the entropy's curve, each of which is solved
 def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) -> str:
     """Draw a sweep's figure to a file, and return a sentence on what was drawn.
 
-    `store` is the file with the results; without it the shipped run is drawn.
+    `figure` is its name, `out` the file to write. `store` is the file with the results; without it
+    the shipped run is drawn.
     """
     check_figure(out)
     if store is None:
@@ -98,8 +104,8 @@ def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) ->
         points = stored_points(figure, store)
         source = str(store)
     with figure_style():
-        picture, _ = draw_figure(figure, points)
-        save(picture, out)
+        drawn_figure, _ = draw_figure(figure, points)
+        save(drawn_figure, out)
     n_problems = int(points["problems"].sum())
     return f"{figure} drawn from {source}: {n_problems} problems at {len(points)} points"
 
@@ -107,18 +113,17 @@ def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) ->
 def draw_figure(figure: str, points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """The figure of a sweep, and the table that goes beside it.
 
-    `figure` is one of paper-fig3, best, entropy and capacity; `points` has a row for each size and
-    load.
+    `figure` is the name of one of `ScalingFigure`; `points` has a row for each size and load.
     """
     name = known_figure(figure)
-    if name == "entropy":
+    if name is ScalingFigure.ENTROPY:
         return _entropy_figure(points)
-    if name == "capacity":
+    if name is ScalingFigure.CAPACITY:
         return _capacity_figure(points)
 
     title = "greedy-BIHT, the paper's algorithm"
     limits = None
-    if name == "best":
+    if name is ScalingFigure.BEST:
         title = "the best search"
         limits = capacity_limits(points)
     curve = capacity_curve(evenly_spaced(99)).to_frame()
@@ -135,20 +140,20 @@ def _entropy_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     upper_axes, lower_axes = picture.subplots(2, len(rhos), squeeze=False)
 
     # The extrapolation is shown for one kind of inputs.
-    inputs = points["inputs"].iloc[0]
+    shown_inputs = points["inputs"].iloc[0]
     if "sphere" in set(points["inputs"]):
-        inputs = "sphere"
-    shown = points[points["inputs"] == inputs].dropna(subset="entropy")
+        shown_inputs = "sphere"
+    points_of_kind = points[points["inputs"] == shown_inputs].dropna(subset="entropy")
 
     for upper, lower, rho in zip(upper_axes, lower_axes, rhos, strict=True):
         largest_load = limits.loc[limits["rho"] == rho, "alpha"].max()
         draw_entropy_limits(upper, limits, _symmetric_entropies(rho, largest_load), rho)
 
-        shown_at_rho = shown[shown["rho"] == rho]
-        draw_extrapolations(lower, shown_at_rho, _entropy_differences(shown_at_rho, rho))
+        points_at_rho = points_of_kind[points_of_kind["rho"] == rho]
+        draw_extrapolations(lower, points_at_rho, _entropy_differences(points_at_rho, rho))
         lower.set(
             ylabel=r"(typical $\ln Z$ − $\ln$ E$Z$)$/N$",
-            title=rf"{INPUT_STYLES[inputs].label}, $\rho={rho:g}$",
+            title=rf"{INPUT_STYLES[shown_inputs].label}, $\rho={rho:g}$",
         )
     return picture, limits
 
@@ -169,7 +174,10 @@ def _entropy_differences(points: pd.DataFrame, rho: float) -> dict[float, float]
 
 
 def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Above, the extrapolation for each kind of inputs; below, the limits against the load."""
+    """Above, the extrapolation for each kind of inputs; below, the limits against the load.
+
+    As in the limits, sizes where the first moment's K is very small are left out.
+    """
     limits = capacity_limits(points)
     large_enough = points[points["first_moment"] * points["n"] >= MIN_FIRST_MOMENT_SIZE]
     input_kinds = sorted(large_enough["inputs"].unique())
@@ -179,8 +187,8 @@ def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
     upper_axes = upper.subplots(1, len(input_kinds), squeeze=False)[0]
     for ax, inputs in zip(upper_axes, input_kinds, strict=True):
-        of_inputs = large_enough[large_enough["inputs"] == inputs]
-        draw_extrapolations(ax, of_inputs, _density_differences(of_inputs))
+        points_of_kind = large_enough[large_enough["inputs"] == inputs]
+        draw_extrapolations(ax, points_of_kind, _density_differences(points_of_kind))
         ax.set(ylabel="(smallest $K$ − first-moment $K$)$/N$", title=INPUT_STYLES[inputs].label)
     draw_capacity_limits(lower.subplots(), limits)
     return picture, limits
@@ -212,7 +220,8 @@ def draw_smallest(
     ----------
     points : columns n, load, density and error.
     curve : columns rho, alpha_vs and cover_gardner.
-    limits : extrapolated to N → ∞, columns alpha, searched and searched_error.
+    limits : extrapolated to N → ∞, columns alpha, searched (the density K/N that search finds) and
+        searched_error.
     """
     ax.plot(
         curve["rho"],
@@ -226,12 +235,12 @@ def draw_smallest(
         color=COLOURS["cover-gardner"],
         label=r"$\alpha_{\rm CG}=2\rho$",
     )
-    for n, of_size in points.groupby("n"):
+    for n, points_of_size in points.groupby("n"):
         style = SIZE_STYLES.get(n, OTHER_SIZE_STYLE)
         ax.errorbar(
-            of_size["density"],
-            of_size["load"],
-            xerr=of_size["error"],
+            points_of_size["density"],
+            points_of_size["load"],
+            xerr=points_of_size["error"],
             color=style.colour,
             marker=style.marker,
             label=f"$N={n}$",
@@ -267,10 +276,11 @@ def draw_entropy_limits(ax: Any, limits: pd.DataFrame, curve: pd.DataFrame, rho:
     curve : columns alpha and rs, the replica-symmetric entropy.
     """
     ax.plot(curve["alpha"], curve["rs"], color=COLOURS["rs"], label=r"$\Sigma$, replica symmetric")
-    for inputs, of_inputs in limits[limits["rho"] == rho].groupby("inputs"):
+    limits_at_rho = limits[limits["rho"] == rho]  # rho is one of the table's own numbers
+    for inputs, limits_of_kind in limits_at_rho.groupby("inputs"):
         for counts in (EXACT_COUNTS, ALL_COUNTS):
-            if counts.column in of_inputs and of_inputs[counts.column].notna().any():
-                _draw_limits_of_counts(ax, of_inputs, INPUT_STYLES[str(inputs)], counts)
+            if counts.column in limits_of_kind and limits_of_kind[counts.column].notna().any():
+                _draw_limits_of_counts(ax, limits_of_kind, INPUT_STYLES[str(inputs)], counts)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"$\ln$(supports)$/N$", title=rf"$\rho={rho:g}$")
     ax.axhline(0, color="0.6", linewidth=0.8)
     ax.set_ylim(bottom=-0.1 * ax.get_ylim()[1])
@@ -280,7 +290,10 @@ def draw_entropy_limits(ax: Any, limits: pd.DataFrame, curve: pd.DataFrame, rho:
 def _draw_limits_of_counts(
     ax: Any, limits: pd.DataFrame, style: InputStyle, counts: CountStyle
 ) -> None:
-    """The limits of one kind of inputs from one kind of counts, each beside its load."""
+    """The limits of one kind of inputs from one kind of counts, each beside its load.
+
+    The offset of the inputs says on which side, the factor of the counts how far.
+    """
     face_colour = "none"
     if counts.filled:
         face_colour = style.colour
@@ -313,6 +326,7 @@ def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, fl
         if fit is None:
             continue
         colour = next(colours)
+        # From nearly 0, as the fit takes N and divides by it.
         inverse_sizes = np.linspace(1e-9, 1 / at_load["n"].min(), 50)
         ax.errorbar(
             1 / at_load["n"],
@@ -355,7 +369,8 @@ def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, fl
 def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:
     """Extrapolated smallest share minus the symmetric ρ_VS against α, for both kinds of inputs.
 
-    `limits` has the columns alpha, inputs, searched, searched_error, rs and rsb.
+    `limits` has the columns alpha, inputs, searched and searched_error (the share that search
+    finds, for N → ∞), rs and rsb (ρ_VS, replica symmetric and with one step of breaking).
     """
     ax.axhline(0, color=COLOURS["rs"], label=r"$\rho_{\rm VS}$, replica symmetric")
     theory = limits.drop_duplicates("alpha").sort_values("alpha")
@@ -366,12 +381,12 @@ def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:
         color=COLOURS["rsb"],
         label=r"$\rho_{\rm VS}$, one step of breaking",
     )
-    for inputs, of_inputs in limits.groupby("inputs"):
+    for inputs, limits_of_kind in limits.groupby("inputs"):
         style = INPUT_STYLES[str(inputs)]
         ax.errorbar(
-            of_inputs["alpha"] + style.x_offset,
-            of_inputs["searched"] - of_inputs["rs"],
-            of_inputs["searched_error"],
+            limits_of_kind["alpha"] + style.x_offset,
+            limits_of_kind["searched"] - limits_of_kind["rs"],
+            limits_of_kind["searched_error"],
             color=style.colour,
             marker=style.marker,
             capsize=2,

@@ -10,6 +10,7 @@ import numpy as np
 from chanceline._lazy import lazy
 from chanceline.figures.style import COLOURS, legend_below
 from chanceline.memory import Cutting, LargestLoads, Retrieval, hebbian_capacity
+from chanceline.memory.choices import CutOrder
 from chanceline.theory.capacity import Capacity
 
 __getattr__ = lazy(
@@ -24,6 +25,8 @@ WIRING_STYLES = {
     "random": {"color": COLOURS["soft"], "marker": "^"},
 }
 
+FADING = 0.7  # of the opacity, at most, from the lowest load to the highest
+
 
 def draw_largest_loads(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capacity]) -> None:
     """Largest load against fan-in for each wiring, beside theory for N → ∞.
@@ -33,12 +36,12 @@ def draw_largest_loads(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[
     """
     # Every line begins at the origin.
     rhos = [0.0, *(point.rho for point in theory)]
-    chosen = [0.0, *(point.alpha for point in theory)]
-    hebbian = [0.0, *(hebbian_capacity(point.rho) for point in theory)]
-    random = [2 * rho for rho in rhos]
-    _draw_theory_line(ax, rhos, chosen, name=r"$\alpha_{VS}(\rho)$", linestyle="-")
-    _draw_theory_line(ax, rhos, hebbian, name="Hebb's choice", linestyle="-.")
-    _draw_theory_line(ax, rhos, random, name=r"$2\rho$", linestyle="--")
+    best_loads = [0.0, *(point.alpha for point in theory)]
+    hebbian_loads = [0.0, *(hebbian_capacity(point.rho) for point in theory)]
+    random_loads = [2 * rho for rho in rhos]  # two patterns for each input (Cover)
+    _draw_theory_line(ax, rhos, best_loads, name=r"$\alpha_{VS}(\rho)$", linestyle="-")
+    _draw_theory_line(ax, rhos, hebbian_loads, name="Hebb's choice", linestyle="-.")
+    _draw_theory_line(ax, rhos, random_loads, name=r"$2\rho$", linestyle="--")
 
     for wiring, style in WIRING_STYLES.items():
         points = [point for point in loads if point.wiring == wiring]
@@ -87,7 +90,7 @@ def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> No
     """
     loads = sorted({load for _, load in curves})
     for (wiring, load), result in curves.items():
-        opacity = 1 - 0.7 * loads.index(load) / len(loads)
+        opacity = 1 - FADING * loads.index(load) / len(loads)
         ax.errorbar(
             result.noises,
             result.overlaps,
@@ -116,10 +119,11 @@ def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
     """
     for wiring, results in curves.items():
         for result in results:
+            linestyle = "-" if result.how == CutOrder.WEAKEST else ":"
             ax.plot(
                 result.shares,
                 result.bits,
-                ls="-" if result.how == "weakest" else ":",
+                ls=linestyle,
                 markersize=4,
                 label=f"{wiring}, {result.how} cut",
                 **WIRING_STYLES[wiring],

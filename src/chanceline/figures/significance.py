@@ -135,8 +135,8 @@ def drawn_classes(result: SeparationTest) -> tuple[DrawnClass, DrawnClass]:
 
 def draw_samples(ax: Axes, result: SeparationTest) -> None:
     """Every sample along the rule, one row for each class; those on the wrong side are ringed."""
-    largest_score = np.abs(result.scores).max(initial=0.0)
-    scaled_scores = result.scores / (largest_score or 1.0)
+    largest_score = np.abs(result.scores).max(initial=0.0) or 1.0  # where all are 0, they stay so
+    scaled_scores = result.scores / largest_score
     rng = np.random.default_rng(0)
     for row, drawn in enumerate(drawn_classes(result)):
         scores = scaled_scores[drawn.members]
@@ -148,7 +148,6 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
             color=drawn.colour,
             alpha=0.7,
             markersize=5,
-            linestyle="none",
             label=drawn.name,
         )
         # A sample on the threshold is not predicted to be positive.
@@ -180,7 +179,8 @@ def draw_features(ax: Axes, result: SeparationTest) -> None:
     names_from_below = names[::-1]
     for row, name in enumerate(names_from_below):
         values = result.columns[name]
-        standardized = (values - values.mean()) / (values.std() or 1.0)
+        spread = values.std() or 1.0  # a constant column stays at 0
+        standardized = (values - values.mean()) / spread
         for drawn in drawn_classes(result):
             height = row + BOX_SHIFT if drawn.is_positive else row - BOX_SHIFT
             # Each class has one entry in the legend.

@@ -54,7 +54,7 @@ PALETTE: dict[str, tuple[str, str]] = {
 }
 COLOURS = {name: light for name, (light, _) in PALETTE.items()}
 FORMATS = (".svg", ".png", ".pdf")
-PHONE_LETTERS = 38  # in a line of a figure for a phone
+PHONE_LINE_LETTERS = 38  # in a line of a figure for a phone
 
 
 def figure_style() -> AbstractContextManager[None]:
@@ -138,7 +138,7 @@ def fit_phone(figure: Figure) -> None:
         for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
             # A formula must stay in one line.
             if "$" not in text.get_text():
-                text.set_text(fill(text.get_text(), PHONE_LETTERS))
+                text.set_text(fill(text.get_text(), PHONE_LINE_LETTERS))
         legend = ax.get_legend()
         if legend is not None:
             handles += legend.legend_handles

@@ -14,6 +14,7 @@ from chanceline.figures.style import COLOURS
 LOAD_LABEL = r"load $\alpha$"
 PATTERNS_LABEL = r"load $\alpha=P/N$"
 DENSITY_LABEL = r"density $\rho=M/N$"
+INSET_PLACE = (0.12, 0.14, 0.36, 0.36)  # left, bottom, width and height, as shares of the axes
 # From dark to light, for lines at several balances.
 BALANCE_SHADES = ("#0b2a4a", "#1f5f99", "#4f9bd9", "#9cc9ee")
 
@@ -28,14 +29,14 @@ def draw_overlaps(ax: Any, table: pd.DataFrame, rho: float) -> None:
 
 
 def draw_response(ax: Any, table: pd.DataFrame, rho: float) -> None:
-    """Panel (b): χ = lim (ρ − q₁)/m above 2ρ; ρ − q₁ below in the inset."""
+    """Panel (b): χ = lim (ρ − q₁)/m at loads α > 2ρ; in the inset ρ − q₁ at loads below."""
     typical = table[table["regime"] == "typical"]
     selected = table[table["regime"] != "typical"]
     ax.semilogy(selected["alpha"], selected["chi"], color=COLOURS["rs"])
     _mark_cover_gardner(ax, rho)
     ax.set(xlabel=LOAD_LABEL, ylabel=r"$\chi=\lim_{m\to0}(\rho-q_1)/m$", xlim=(0, None))
 
-    inset = ax.inset_axes((0.12, 0.14, 0.36, 0.36))
+    inset = ax.inset_axes(INSET_PLACE)
     inset.plot(typical["alpha"], rho - typical["q1"], color=COLOURS["cover-gardner"], linewidth=1.3)
     inset.set_title(r"$\rho-q_1$", fontsize=8)
     inset.tick_params(labelsize=7)
@@ -152,11 +153,13 @@ def _draw_signs_of_one_kind(ax: Any, table: pd.DataFrame, signs: str, *, colour:
     )
 
 
-def draw_entropies(ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, critical: float) -> None:
-    """Σ(α) with and without breaking; replica symmetry is exact up to the load `critical`."""
+def draw_entropies(
+    ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, critical_load: float
+) -> None:
+    """Σ(α) with and without breaking; replica symmetry is exact up to the critical load."""
     ax.axvspan(
         symmetric["alpha"].min(),
-        critical,
+        critical_load,
         color=COLOURS["rs"],
         alpha=0.08,
         linewidth=0,
@@ -194,12 +197,12 @@ def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
     """
     _shade_exact(ax, table, "replica symmetry is exact")
     rho = table["rho"]
-    breaking = "symmetry between supports breaks"
-    symmetric = r"$\alpha_{\rm VS}$, replica symmetric"
-    one_step = r"$\alpha_{\rm VS}$, one step of breaking"
-    _draw_line(ax, rho, table["replicon_alpha"], breaking, colour="breaks")
-    _draw_line(ax, rho, table["alpha_rs"], symmetric, colour="rs", style="--")
-    _draw_line(ax, rho, table["alpha_1rsb"], one_step, colour="rsb")
+    breaking_label = "symmetry between supports breaks"
+    symmetric_label = r"$\alpha_{\rm VS}$, replica symmetric"
+    one_step_label = r"$\alpha_{\rm VS}$, one step of breaking"
+    _draw_line(ax, rho, table["replicon_alpha"], breaking_label, colour="breaks")
+    _draw_line(ax, rho, table["alpha_rs"], symmetric_label, colour="rs", style="--")
+    _draw_line(ax, rho, table["alpha_1rsb"], one_step_label, colour="rsb")
     _draw_line(ax, rho, 2 * rho, r"$\alpha_{\rm CG}=2\rho$", colour="cover-gardner")
     _label(
         ax,
@@ -214,7 +217,8 @@ def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
 def draw_corrections(ax: Any, table: pd.DataFrame) -> None:
     """How far each α_VS lies above the limit of infinitely many steps, relative to it.
 
-    The last line is the limit's error.
+    The last line is the limit's error. Colours of the palette that this figure does not need
+    otherwise tell the lines apart.
     """
     known = table.dropna(subset=["alpha_full"])
     rho = known["rho"]

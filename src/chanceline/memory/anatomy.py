@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,12 @@ class Connectivity(Result):
         of |w_ij| (nan if there are none), and a `histogram` with its `edges`. Every neuron has
         |w_i| = 1.
     silent : share of the inputs a neuron was given whose weight ended at zero.
-    reciprocal : pairs of neurons coupled both ways over those expected if as many couplings were
-        independent. Under Dale's law among the excitatory neurons, as slice recordings have it.
+    reciprocal : ratio of the pairs of neurons coupled both ways to those expected if as many
+        couplings were independent. Under Dale's law among the excitatory neurons, as slice
+        recordings have it.
     expected : pairs expected; by chance the ratio has a standard error of about 1/√expected.
-    strength : mean |w_ij| of couplings that are answered over that of those that are not.
+    strength : ratio of the mean |w_ij| of couplings that are answered to that of those that are
+        not.
     """
 
     wiring: str
@@ -49,6 +51,7 @@ class Connectivity(Result):
         )
 
     def __str__(self) -> str:
+        """A table: `silent` is a share, `reciprocal` and `strength` are ratios."""
         lines = ["wiring                connected  mean |w|  CV of |w|"]
         classes = {"excitatory": self.excitatory, "inhibitory": self.inhibitory}
         for name, synapses in classes.items():
@@ -77,29 +80,60 @@ def connectivity(memory: AssociativeMemory) -> Connectivity:
     may_excite = signs >= 0
     may_inhibit = signs <= 0
 
-    silent = 0.0
+    # Every neuron was given `fan_in` inputs; those whose weight ended at zero are not stored.
+    silent_share = 0.0
     if memory.rule.fan_in is not None:
-        silent = 1 - memory.couplings.nnz / (n * memory.rule.fan_in)
+        silent_share = 1 - memory.couplings.nnz / (n * memory.rule.fan_in)
 
-    # Pairs coupled both ways, among the neurons that may excite.
-    senders = np.flatnonzero(may_excite)
-    strengths = np.abs(couplings[np.ix_(senders, senders)])
-    connected = strengths > 0
-    answered = connected & connected.T
-    n_ordered_pairs = max(senders.size * (senders.size - 1), 1)
-    expected = float(connected.sum() ** 2 / (2 * n_ordered_pairs))
-    reciprocal = float("nan")
-    if expected > 0:
-        reciprocal = float(answered.sum() / 2 / expected)
-
+    reciprocity = _reciprocity(np.abs(couplings[np.ix_(may_excite, may_excite)]))
     return Connectivity(
         wiring=memory.rule.wiring,
         excitatory=_synapses(couplings[couplings > 0], n_possible=may_excite.sum() * (n - 1)),
         inhibitory=_synapses(-couplings[couplings < 0], n_possible=may_inhibit.sum() * (n - 1)),
-        silent=silent,
-        reciprocal=reciprocal,
-        expected=expected,
-        strength=_mean(strengths[answered]) / _mean(strengths[connected & ~answered]),
+        silent=silent_share,
+        reciprocal=reciprocity.pair_ratio,
+        expected=reciprocity.n_expected,
+        strength=reciprocity.strength_ratio,
+    )
+
+
+class _Reciprocity(NamedTuple):
+    """Pairs of neurons coupled both ways.
+
+    Attributes
+    ----------
+    n_expected : how many pairs there would be if as many couplings were placed independently.
+    pair_ratio : how many there are, over `n_expected`; nan if none is expected.
+    strength_ratio : mean strength of their couplings over that of all others.
+    """
+
+    n_expected: float
+    pair_ratio: float
+    strength_ratio: float
+
+
+def _reciprocity(strengths: NDArray[np.float64]) -> _Reciprocity:
+    """How often, and how strongly, neurons are coupled both ways.
+
+    `strengths` are the |w_ij| among some neurons, (neurons, neurons), 0 where there is no coupling.
+    """
+    is_coupled = strengths > 0
+    is_answered = is_coupled & is_coupled.T  # w_ij and w_ji are both there
+    n_couplings = is_coupled.sum()
+    n_pairs = is_answered.sum() / 2
+
+    # Of n(n − 1) places each holds a coupling with probability n_couplings/places, and each of the
+    # places/2 pairs of neurons two of them with the square of that.
+    n_neurons = strengths.shape[0]
+    n_places = max(n_neurons * (n_neurons - 1), 1)
+    n_expected = float(n_couplings**2 / (2 * n_places))
+    pair_ratio = float("nan")
+    if n_expected > 0:
+        pair_ratio = float(n_pairs / n_expected)
+    return _Reciprocity(
+        n_expected=n_expected,
+        pair_ratio=pair_ratio,
+        strength_ratio=_mean(strengths[is_answered]) / _mean(strengths[is_coupled & ~is_answered]),
     )
 
 
@@ -112,7 +146,7 @@ def _synapses(strengths: NDArray[np.float64], n_possible: int) -> dict[str, Any]
     cv = float("nan")
     if strengths.size:
         cv = float(strengths.std()) / mean
-    largest = strengths.max(initial=EMPTY_RANGE)
+    largest = strengths.max(initial=EMPTY_RANGE)  # far below any coupling there is
     counts, edges = np.histogram(strengths, bins=N_BINS, range=(0.0, largest))
     return {
         "probability": strengths.size / max(float(n_possible), 1),

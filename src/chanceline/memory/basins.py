@@ -91,7 +91,7 @@ def retrieval(  # noqa: PLR0913
         noises=np.array(noises, dtype=float),
         overlaps=overlaps.mean(axis=1),
         errors=errors,
-        recalled=(overlaps == 1).mean(axis=1),
+        recalled=(overlaps == 1).mean(axis=1),  # a mean of ±1 is exactly 1 where all are +1
         probes=probes,
     )
 

@@ -64,21 +64,21 @@ def cutting(
     """What a memory still holds after each share of its couplings is cut, as by `cut_couplings`."""
     order = choice_from(how, CutOrder, "cut")
     stored = memory.checked(patterns)
-    bits = []
-    whole_patterns = []
-    overlaps = []
+    shares_of_bits = []
+    shares_of_patterns = []
+    mean_overlaps = []
     for share in shares:
         damaged = cut_couplings(memory, share, how=order, seed=seed)
-        held = damaged.fields(stored) * stored > 0  # (patterns, neurons)
-        bits.append(held.mean())
-        whole_patterns.append(held.all(axis=1).mean())
-        overlaps.append((damaged.recall(stored) * stored).mean())
+        is_held = damaged.fields(stored) * stored > 0  # (patterns, neurons)
+        shares_of_bits.append(is_held.mean())
+        shares_of_patterns.append(is_held.all(axis=1).mean())
+        mean_overlaps.append((damaged.recall(stored) * stored).mean())
     return Cutting(
         how=order,
         shares=np.array(shares, dtype=float),
-        bits=np.array(bits, dtype=float),
-        patterns=np.array(whole_patterns, dtype=float),
-        overlaps=np.array(overlaps, dtype=float),
+        bits=np.array(shares_of_bits, dtype=float),
+        patterns=np.array(shares_of_patterns, dtype=float),
+        overlaps=np.array(mean_overlaps, dtype=float),
     )
 
 
@@ -96,6 +96,7 @@ def cut_couplings(
     couplings = memory.couplings
     generator = np.random.default_rng(seed)
     weights = couplings.data.copy()
+    # Row i of the matrix, the weights of neuron i, stands at indptr[i] … indptr[i + 1] − 1.
     for begin, end in zip(couplings.indptr[:-1], couplings.indptr[1:], strict=True):
         fan_in = end - begin
         if order is CutOrder.RANDOM:
@@ -108,5 +109,5 @@ def cut_couplings(
     indices = couplings.indices.copy()
     row_starts = couplings.indptr.copy()
     remaining = csr_array((weights, indices, row_starts), shape=couplings.shape)
-    remaining.eliminate_zeros()
+    remaining.eliminate_zeros()  # what was cut is no longer a coupling
     return memory.with_couplings(remaining)

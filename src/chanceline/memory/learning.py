@@ -80,10 +80,8 @@ def learn_neuron(neuron: int, patterns: Patterns, rule: LearningRule) -> Learned
     solved = _meets(fitted, rule.kappa)
     impossible = not solved and _is_impossible(problem, rule)
 
-    # Inputs in ascending order, as numbers of neurons: the neuron itself was no column.
     order = np.argsort(fitted.inputs)
-    inputs = fitted.inputs[order]
-    inputs[inputs >= neuron] += 1
+    inputs = _neurons_of_columns(fitted.inputs[order], neuron)
     weights = fitted.weights[order]
     if rule.signs is not None:
         weights = weights * rule.signs[inputs]
@@ -94,6 +92,11 @@ def learn_neuron(neuron: int, patterns: Patterns, rule: LearningRule) -> Learned
         solved=solved,
         impossible=impossible,
     )
+
+
+def _neurons_of_columns(columns: Indices, neuron: int) -> Indices:
+    """Numbers of the neurons behind columns of a problem, which lacks the neuron itself."""
+    return np.where(columns >= neuron, columns + 1, columns)
 
 
 def can_learn(neuron: int, patterns: Patterns, rule: LearningRule) -> bool:
@@ -180,7 +183,11 @@ def _fewest_sufficient(problem: NeuronProblem, order: Indices, kappa: float) -> 
 
 
 def _select_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> StableFit:
-    """Search few inputs that separate; raise κ by more inputs, up to the fan-in, and by swaps."""
+    """Search few inputs that separate; raise κ by more inputs, up to the fan-in, and by swaps.
+
+    Dropping inputs and swapping them may take the `steps` of the budget each: after every drop, and
+    once more at the end.
+    """
     generator = np.random.default_rng(seed)
     steps = rule.budget // SWAP_COST
     fitted = _separate_with_few(problem, rule, seed)
@@ -200,9 +207,9 @@ def _separate_with_few(problem: NeuronProblem, rule: LearningRule, seed: int) ->
     """Few inputs that separate, or the `fan_in` of largest weight where so few are not found."""
     # The rows carry the neuron's bits and the inputs' signs already: every label is +1.
     labels = np.ones(problem.rows.shape[0])
-    signs = None
+    signs = None  # any
     if problem.nonnegative:
-        signs = 1
+        signs = 1  # of every weight
     outcome = search(
         problem.rows,
         labels,
@@ -211,5 +218,6 @@ def _separate_with_few(problem: NeuronProblem, rule: LearningRule, seed: int) ->
         target=rule.fan_in,
         signs=signs,
     )
+    # outcome.weights are those of outcome.support, in its order.
     strongest_first = outcome.support[np.argsort(-np.abs(outcome.weights), kind="stable")]
     return fit_stable_weights(problem, strongest_first[: rule.fan_in])

@@ -19,6 +19,10 @@ from chanceline.memory.learning import LearningRule, can_learn
 from chanceline.memory.network import DEFAULT_SWAP_BUDGET, AssociativeMemory
 from chanceline.memory.patterns import Patterns, random_patterns
 
+# Between these the shift b of `hebbian_capacity` is looked for. It is κ with all inputs, and less
+# with fewer: so κ may be up to 8.
+SHIFTS = (-6.0, 8.0)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LargestLoads(Result):
@@ -66,8 +70,8 @@ class LargestLoads(Result):
             "fan_in": self.fan_in,
             "rho": self.rho,
             "wiring": str(self.wiring),
-            "load_network": self.network,
-            "load_typical": self.typical,
+            "load_network": self.network,  # held by all neurons
+            "load_typical": self.typical,  # held by half of them
             "excitatory": self.excitatory,
             "kind": self.kind,
         }
@@ -87,9 +91,9 @@ def load_curve(  # noqa: PLR0913
 ) -> list[LargestLoads]:
     """The largest load held against fan-in, one result for each fan-in and wiring.
 
-    For every neuron (or the first `neurons`) the number of patterns is found by halving. All
-    fan-ins and wirings see the same patterns for the same seed; `n_jobs` as in joblib, with the
-    same result.
+    For every neuron (or for so many, the first `neurons`) the number of patterns is found by
+    halving. All fan-ins and wirings see the same patterns for the same seed; `n_jobs` as in joblib,
+    with the same result.
     """
     n_measured = n_neurons
     if neurons is not None:
@@ -111,24 +115,24 @@ def load_curve(  # noqa: PLR0913
             )
             rules.append(network.rule)
 
-    # No neuron holds more than twice as many random patterns as it has inputs, up to fluctuations
-    # of order √N.
+    # With all N inputs a neuron holds 2N random patterns on average, with a standard deviation of
+    # √(2N) (Cover). Four of these are less than 6√N; a few more patterns are for very small N.
     n_patterns = 2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6
     patterns = random_patterns(n_neurons, n_patterns=n_patterns, seed=seed)
     jobs = [(neuron, rule) for rule in rules for neuron in range(n_measured)]
-    numbers_held = run_ordered(
+    n_held_of_job = run_ordered(
         _largest_number_held, jobs, common=(patterns,), n_jobs=n_jobs, progress=progress
     )
-    held = np.array(list(numbers_held)).reshape(len(rules), n_measured)
+    n_held = np.array(list(n_held_of_job)).reshape(len(rules), n_measured)
 
     curve = []
-    for rule, held_by_rule in zip(rules, held, strict=True):
+    for rule, n_held_with_rule in zip(rules, n_held, strict=True):
         assert rule.fan_in is not None  # "minimal" was refused above
         loads = LargestLoads(
             n_neurons=n_neurons,
             fan_in=rule.fan_in,
             wiring=rule.wiring,
-            held=held_by_rule,
+            held=n_held_with_rule,
             excitatory=excitatory,
         )
         curve.append(loads)
@@ -149,7 +153,7 @@ def _largest_number_held(job: tuple[int, LearningRule], patterns: Patterns) -> i
     learns some patterns learns fewer of them too (of a search this is nearly so).
     """
     neuron, rule = job
-    n_learned = 0  # no pattern is always learned
+    n_learned = 0  # zero patterns are always learned
     n_refused = len(patterns) + 1  # more than there are
     while n_refused - n_learned > 1:
         n_tried = (n_learned + n_refused) // 2
@@ -163,25 +167,29 @@ def _largest_number_held(job: tuple[int, LearningRule], patterns: Patterns) -> i
 def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
     """The load that the share ρ of inputs of largest Hebbian coupling holds, for N → ∞.
 
-    Given h_j = Σ_μ a_μj/√P the rows are a_μj = h_j/√P and noise that sums to zero over μ. Gordon's
-    comparison of Gaussian processes (exact here, the problem being convex) then gives, with
-    I_n(b) = ∫ Dz (z + b)ⁿ₊ over the patterns,
+    κ is the stability asked of the neuron. The Hebbian coupling h_j = Σ_μ a_μj/√P of an input is a
+    standard Gaussian, and those with |h| > θ are chosen. Given h, the rows are a_μj = h_j/√P and
+    noise that sums to zero over the patterns μ. Gordon's comparison of Gaussian processes (exact
+    here, the problem being convex) turns the largest load into a minimum over one number b, by
+    which the field z of a pattern, standard Gaussian, is shifted before its negative part is cut:
 
         α = min_b ρ [I₂ − I₁² + ⟨h²⟩ I₁²] / (κ I₁ + Φ(b))²,
 
-    where ⟨h²⟩ = 1 + 2θφ(θ)/ρ is the mean over the chosen, |h| > θ. All inputs give Gardner's
-    1/I₂(κ). Inputs are picked so in Kuhlmann et al., "A dilution algorithm for neural networks"
-    (J. Phys. A 25, 1992).
+    where I₁ and I₂ are the means of (z + b)₊ and (z + b)₊², Φ is the normal distribution function,
+    φ its density, and ⟨h²⟩ = 1 + 2θφ(θ)/ρ is the mean over the chosen inputs. With all inputs b = κ
+    and α is Gardner's 1/I₂(κ). Inputs are picked so in Kuhlmann et al., "A dilution algorithm for
+    neural networks" (J. Phys. A 25, 1992).
     """
     sqrt_2pi = np.sqrt(2 * np.pi)
     theta = -ndtri(rho / 2)
     chosen_excess = 2 * theta * np.exp(-(theta**2) / 2) / sqrt_2pi  # ρ (⟨h²⟩ − 1)
 
     def load(b: float) -> float:
+        """What is minimised, for these ρ and κ."""
         I1 = b * ndtr(b) + np.exp(-(b**2) / 2) / sqrt_2pi
         I2 = ndtr(b) + b * I1
         numerator = rho * I2 + chosen_excess * I1**2
         return float(numerator / (kappa * I1 + ndtr(b)) ** 2)
 
-    minimum = minimize_scalar(load, bounds=(-6.0, 8.0), method="bounded", options={"xatol": 1e-9})
+    minimum = minimize_scalar(load, bounds=SHIFTS, method="bounded", options={"xatol": 1e-9})
     return float(minimum.fun)

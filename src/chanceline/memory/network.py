@@ -83,14 +83,15 @@ class AssociativeMemory:
         self.n_neurons = whole_number(n_neurons, "The number of neurons", at_least=2)
         self.fan_in = fan_in
         self.excitatory = excitatory
-        chosen_wiring = choice_from(wiring, Wiring, "wiring")
+        known_wiring = choice_from(wiring, Wiring, "wiring")
         if real_number(kappa, "The stability kappa") < 0:
             raise InputError(f"The stability kappa must be a number from 0 up, but is {kappa}.")
         seed = whole_number(seed, "The seed")
 
         self.signs = draw_neuron_signs(excitatory, self.n_neurons, seed)
         self.rule = LearningRule(
-            wiring=chosen_wiring,
+            wiring=known_wiring,
+            # A count now, whether it was given as a count or a share; None for "minimal".
             fan_in=count_inputs(fan_in, self.n_neurons - 1),
             kappa=float(kappa),
             budget=whole_number(budget, "The budget", at_most=MAX_BUDGET),
@@ -123,8 +124,11 @@ class AssociativeMemory:
         checked = self.checked(patterns, "patterns")
         neurons: list[LearnedNeuron] = []
 
-        def learn(numbers: range, jobs: int | None) -> None:
-            learned = run_ordered(learn_neuron, numbers, common=(checked, self.rule), n_jobs=jobs)
+        def learn(neuron_indices: range, jobs: int | None) -> None:
+            """Append what these neurons learn of the patterns to `neurons`."""
+            learned = run_ordered(
+                learn_neuron, neuron_indices, common=(checked, self.rule), n_jobs=jobs
+            )
             for neuron in learned:
                 neurons.append(neuron)
                 if progress is not None:
@@ -174,7 +178,7 @@ class AssociativeMemory:
 
         states = self.checked(probe, "probe").T  # (neurons, probes)
         for _ in range(steps):
-            states_before = states
+            states_before = states  # an update makes a new array
             if update_order is UpdateOrder.PARALLEL:
                 states = _sign_or_keep(self.couplings @ states, states)
             else:
@@ -186,7 +190,7 @@ class AssociativeMemory:
     def _updated_in_turn(
         self, states: NDArray[np.int8], order: NDArray[np.int64]
     ) -> NDArray[np.int8]:
-        """The states, (neurons, probes), after the neurons were updated one after the other."""
+        """New states, (neurons, probes), after the neurons were updated one after the other."""
         couplings = self.couplings
         states = states.copy()
         for neuron in order:
@@ -201,6 +205,9 @@ class AssociativeMemory:
         fan_in = self.fan_in
         if not isinstance(fan_in, str | int):
             fan_in = float(fan_in)  # JSON knows no NumPy numbers
+        n_patterns = None
+        if self.report is not None:
+            n_patterns = self.report.n_patterns
         settings = {
             "format": FILE_FORMAT,
             "n_neurons": self.n_neurons,
@@ -210,11 +217,10 @@ class AssociativeMemory:
             "kappa": self.rule.kappa,
             "budget": self.rule.budget,
             "excitatory": self.excitatory,
-            "n_patterns": None,
+            "n_patterns": n_patterns,
         }
         arrays = {name: getattr(self.couplings, name) for name in SAVED_COUPLINGS}
         if self.report is not None:
-            settings["n_patterns"] = self.report.n_patterns
             arrays |= {name: getattr(self.report, name) for name in SAVED_REPORT}
 
         content = io.BytesIO()
@@ -234,12 +240,15 @@ class AssociativeMemory:
 
     @classmethod
     def _from_saved(cls, arrays: Mapping[str, NDArray[Any]]) -> AssociativeMemory:
-        """The memory in the arrays of a file: settings, couplings and, if any, its report."""
+        """The memory in the arrays of a file: settings, couplings and, if any, its report.
+
+        Raises anything where the file is not what `save` wrote; `load` makes a refusal of it.
+        """
         settings = json.loads(str(arrays["settings"]))
         if settings.pop("format") != FILE_FORMAT:
             raise ValueError("another format")
         n_patterns = settings.pop("n_patterns")
-        memory = cls(**settings)
+        memory = cls(**settings)  # what is left are the arguments of `__init__`
 
         data, indices, indptr = (arrays[name] for name in SAVED_COUPLINGS)
         shape = (memory.n_neurons, memory.n_neurons)
@@ -299,7 +308,10 @@ class AssociativeMemory:
 
 
 def count_inputs(fan_in: float | str, n_inputs: int) -> int | None:
-    """Number of inputs from a count, a share of `n_inputs`, or "minimal" (None)."""
+    """Number of inputs from a count, a share of `n_inputs`, or "minimal" (None).
+
+    The type tells a count from a share: 1 is one input, 1.0 all of them.
+    """
     if fan_in == "minimal":
         return None
     if isinstance(fan_in, Integral) and 1 <= fan_in <= n_inputs:

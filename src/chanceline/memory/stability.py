@@ -77,14 +77,15 @@ def fit_stable_weights(
     With nonnegative weights the inputs of weight zero are left out of the result.
     """
     columns = problem.rows[:, inputs]
-    constrained = None
+    is_nonnegative = None
     if problem.nonnegative:
-        constrained = np.ones(inputs.size, dtype=np.bool_)
-    margin = largest_margin(columns, start, nonnegative=constrained)
+        is_nonnegative = np.ones(inputs.size, dtype=np.bool_)
+    margin = largest_margin(columns, start, nonnegative=is_nonnegative)
     fitted = _normalised(columns, inputs, weights=margin.weights, multipliers=margin.multipliers)
 
     if not fitted.separates:
         _, hinge_weights = fit_hinge(columns, problem.nonnegative)
+        # κ has no multipliers where it is not positive: zeros stand for none.
         no_multipliers = np.zeros(columns.shape[0])
         fitted = _normalised(columns, inputs, weights=hinge_weights, multipliers=no_multipliers)
 
@@ -128,7 +129,7 @@ def add_inputs(
     """
     offered = fitted.inputs
     while fitted.inputs.size < size and fitted.stability < target:
-        gains = _gains(problem, fitted, known=offered)
+        gains = _gains(problem, fitted, known=offered)  # negative for those offered already
         if gains.max() <= 0:
             break
         offered = np.append(offered, gains.argmax())
@@ -179,27 +180,30 @@ def swap_inputs(
         return fitted
 
     best = fitted
+    current = fitted
     tabu_until = np.zeros(n_inputs, dtype=np.int64)  # the step from which an input may move again
     for step in range(1, steps + 1):
         if best.stability >= target:
             break
 
-        added = _input_to_add(problem, fitted, is_tabu=tabu_until > step, generator=generator)
+        added = _input_to_add(problem, current, is_tabu=tabu_until > step, generator=generator)
         tabu_until[added] = step + TABU_AFTER_ADDING + generator.integers(TABU_SPREAD)
-        fitted = fit_stable_weights(problem, np.append(fitted.inputs, added), fitted.multipliers)
+        one_more = np.append(current.inputs, added)
+        enlarged = fit_stable_weights(problem, one_more, current.multipliers)
 
-        # An input of nonnegative weight may already have left by itself.
-        if fitted.inputs.size > size:
-            position = _position_to_drop(fitted, tabu_until > step, generator)
-            dropped = fitted.inputs[position]
+        if enlarged.inputs.size > size:
+            position = _position_to_drop(enlarged, tabu_until > step, generator)
+            dropped = enlarged.inputs[position]
             tabu_until[dropped] = step + TABU_AFTER_DROPPING + generator.integers(TABU_SPREAD)
-            remaining = np.delete(fitted.inputs, position)
-            fitted = fit_stable_weights(problem, remaining, fitted.multipliers)
+            remaining = np.delete(enlarged.inputs, position)
+            current = fit_stable_weights(problem, remaining, enlarged.multipliers)
+        else:
+            current = enlarged  # an input of nonnegative weight has left by itself
 
-        if fitted.stability > best.stability:
-            best = fitted
-        elif not fitted.separates:
-            fitted = best  # without a separating λ there is no gradient to follow
+        if current.stability > best.stability:
+            best = current
+        elif not current.separates:
+            current = best  # without a separating λ there is no gradient to follow
     return best
 
 

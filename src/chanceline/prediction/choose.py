@@ -33,7 +33,8 @@ from chanceline.prediction.small import score_named_set, score_small_sets
 UNTUNED_PENALTY = 3.0
 # So many samples are enough to choose a candidate.
 MAX_TUNING_SAMPLES = 2000
-# Standard errors that it may cost to have no feature at all, and to have fewer features.
+# How much worse than the best a candidate may be, in standard errors of the difference, to be taken
+# as it has no feature at all, or fewer features.
 EMPTY_MODEL_SE = 1.0
 FEWER_FEATURES_SE = 0.5
 
@@ -49,9 +50,14 @@ def choose_candidates(
     Parameters
     ----------
     samples : the training samples
-    max_features : largest number of features; None: thirty, or many where no small set does as well
+    max_features : largest number of features. If None, small sets have at most thirty, and rules on
+        many features (dense ones) are candidates too.
     seed : of the folds
     max_samples : of more samples so many are drawn
+
+    Returns
+    -------
+    candidates : one that is not dense, or one or more that are all dense, of ascending size
     """
     folds = deal_inner_folds(samples, seed, max_samples)
     if folds.n_folds == 1:
@@ -73,6 +79,7 @@ def choose_candidates(
     chosen = table.choose()
     if not table.is_dense[chosen]:
         return [scored.candidates[chosen]]
+    # A dense rule is the mean of all dense candidates that are nearly as good as the best.
     averaged = table.is_dense & table.competes_with(chosen, FEWER_FEATURES_SE)
     return [scored.candidates[index] for index in np.flatnonzero(averaged)]
 
@@ -158,8 +165,9 @@ class LossTable:
         # 2. A dense rule, if it is the best and the best small set is not nearly as good. That set
         # is looked for on one path alone: the more sets, the sooner one competes by chance.
         best_least_angle = self.best_among(is_small & self.is_least_angle)
-        competes_with_best = self.competes_with(best, FEWER_FEATURES_SE)
-        if not is_small[best] and not competes_with_best[best_least_angle]:
+        small_set_competes = self.competes_with(best, FEWER_FEATURES_SE)[best_least_angle]
+        best_is_dense = not is_small[best]
+        if best_is_dense and not small_set_competes:
             return best
 
         # 3. The smallest of the small sets that are nearly as good as the best of them.

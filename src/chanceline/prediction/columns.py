@@ -42,19 +42,29 @@ def columns_of(
     n_columns : how many columns that table had, where it is known.
     """
     table_names = column_names(table)
-    if table_names is None:
-        # An array.
-        _check_shape(table.shape, support, n_columns)
-        return finite_numbers(table[:, support], names or [f"x{column}" for column in support])
+    if table_names is not None:
+        return _columns_of_frame(table, table_names, support, names, n_columns)
+    _check_shape(table.shape, support, n_columns)
+    names_in_errors = names or [f"x{column}" for column in support]
+    return finite_numbers(table[:, support], names_in_errors)
+
+
+def _columns_of_frame(
+    table: Any,
+    table_names: Sequence[str],
+    support: Ints,
+    names: Sequence[str],
+    n_columns: int | None,
+) -> Floats:
+    """`columns_of` for a DataFrame, whose columns have the names `table_names`."""
     if not set(names).isdisjoint(table_names):
         return _columns_by_name(table, names)
     if len(support) == 0:
-        # A rule without features needs no columns.
+        # A rule without features takes any DataFrame.
         return np.zeros((len(table), 0))
     _check_shape(table.shape, support, n_columns)
-    if not names:
-        names = [table_names[column] for column in support]
-    return finite_numbers(table.to_numpy()[:, support], names)
+    names_in_errors = names or [table_names[column] for column in support]
+    return finite_numbers(table.to_numpy()[:, support], names_in_errors)
 
 
 def _columns_by_name(table: Any, names: Sequence[str]) -> Floats:
@@ -88,7 +98,8 @@ def finite_numbers(columns: Any, names: Sequence[str]) -> Floats:
     try:
         numbers = np.array(columns, dtype=float, order="C")
     except (TypeError, ValueError):
-        # The column that holds no numbers raises an error of its own.
+        # The column that holds no numbers raises an error of its own. Should none do so, the error
+        # of all of them is raised again.
         for name, column in zip(names, np.array(columns, dtype=object).T, strict=True):
             real_numbers(column, name, role="column")
         raise

@@ -59,16 +59,16 @@ class Category:
     def codes(self, values: Values) -> Ints:
         """The index of every value among the levels, (samples,)."""
         code_of_level = {level: code for code, level in enumerate(self.levels)}
-        names = category_names(without_missing(values, self.name)).tolist()
-        unknown_rows = [row for row, name in enumerate(names) if name not in code_of_level]
+        categories = category_names(without_missing(values, self.name)).tolist()
+        unknown_rows = [row for row, name in enumerate(categories) if name not in code_of_level]
         if unknown_rows:
             row = unknown_rows[0]
             levels = listed(self.levels, MAX_LISTED_LEVELS)
             raise InputError(
-                f"covariate {self.name!r} has the category {names[row]!r} in row {row + 1}, "
+                f"covariate {self.name!r} has the category {categories[row]!r} in row {row + 1}, "
                 f"which the training samples did not have; they had {levels}."
             )
-        return np.array([code_of_level[name] for name in names], dtype=np.int64)
+        return np.array([code_of_level[name] for name in categories], dtype=np.int64)
 
     def transform(self, values: Values) -> Floats:
         """An indicator for every level but the first, (samples, levels − 1)."""
@@ -186,7 +186,11 @@ def make_encoder(columns: Mapping[str, Values], *, adjusting: bool = False) -> C
 
 
 def _learn_covariate(name: str, values: Values, *, adjusting: bool) -> Covariate:
-    """How one covariate is encoded; parameters as in `make_encoder`."""
+    """How one covariate is encoded.
+
+    If `adjusting`, it is to explain the labels, by whatever curve: a number with few values becomes
+    a category, another one a quadratic. Otherwise a number enters as it is.
+    """
     values = without_missing(values, name)
     n_different = len(np.unique(values))
     if adjusting and n_different < 2:
@@ -203,15 +207,15 @@ def _learn_covariate(name: str, values: Values, *, adjusting: bool) -> Covariate
 
 def _learn_category(name: str, values: Values) -> Category:
     """A category with the levels that the values have, in order, unless these are too many."""
-    different = np.unique(values)
+    distinct_values = np.unique(values)
     n_samples = len(values)
-    if len(different) > max(MAX_VALUES_OF_CATEGORY, n_samples / MIN_SAMPLES_PER_LEVEL):
+    if len(distinct_values) > max(MAX_VALUES_OF_CATEGORY, n_samples / MIN_SAMPLES_PER_LEVEL):
         raise InputError(
-            f"covariate {name!r} has {len(different)} different values for {n_samples} samples, "
-            "too many for categories; join rare ones, or write numbers."
+            f"covariate {name!r} has {len(distinct_values)} different values for {n_samples} "
+            "samples, too many for categories; join rare ones, or write numbers."
         )
-    # Text that differs by blanks only is one level.
-    levels = dict.fromkeys(category_names(different).tolist())
+    # Text that differs by blanks only is one level: each name once, in order.
+    levels = dict.fromkeys(category_names(distinct_values).tolist())
     return Category(name, tuple(levels))
 
 
@@ -234,7 +238,7 @@ def read_columns(
     if isinstance(values, Mapping) or hasattr(values, "columns"):
         columns = {str(name): np.asarray(values[name]) for name in values}
         if names is not None:
-            # What is missing is for the caller to miss.
+            # Missing names are left to the caller to report.
             columns = {name: columns[name] for name in names if name in columns}
     else:
         columns = _columns_of_array(np.asarray(values), names)
@@ -288,6 +292,7 @@ def real_numbers(values: Values, name: str, role: str = "covariate") -> Floats:
         numbers = values.astype(float)
     except (TypeError, ValueError):
         cells = values.tolist()
+        # NumPy refuses an array for one of its cells, which `float` refuses as well.
         row = next(row for row, cell in enumerate(cells) if not _is_number(cell))
         culprit = f"{shown(cells[row])} in row {row + 1}"
         raise InputError(f"{role} {name!r} must hold numbers, but has {culprit}.") from None

@@ -108,11 +108,13 @@ def expected_error(  # noqa: PLR0913
     seed: int = 0,
     n_jobs: int | None = 1,
 ) -> ExpectedError | None:
-    """Cross-validate `fit_rule`, whose parameters these are; None where too little can be held out.
+    """Cross-validate `fit_rule`; None where too little can be held out.
 
-    That is so if a class has fewer than two units, so that no fold can spare one; and if there are
-    two units in all (small blocks of both classes), because a rule made from one of them could not
-    be tuned.
+    The parameters are those of `fit_rule`, and `n_jobs` as in joblib.
+
+    Too little can be held out if a class has fewer than two units, so that no fold can spare one;
+    and if there are two units in all (small blocks of both classes), because a rule made from one
+    of them could not be tuned.
     """
     samples = make_samples(
         X, y, groups=groups, blocks=blocks, covariates=covariates, encoder=encoder
@@ -124,7 +126,7 @@ def expected_error(  # noqa: PLR0913
     folds = OuterFolds(samples, fold_of_sample, seed)
 
     if samples.X.size <= MIN_SIZE_FOR_PROCESSES:
-        n_jobs = 1
+        n_jobs = 1  # starting processes would take longer than the work
     trained = folds.train_rules(choice, n_jobs)
     covariates_rate = None
     if covariates is not None:
@@ -210,7 +212,7 @@ def summarize_folds(
 
     wrong_probabilities = sigmoid(-samples.y * scores)
     n_independent = independent_samples(wrong_probabilities, samples.unit_of_sample)
-    n_effective = EFFECTIVE_SHARE * n_independent
+    n_effective = EFFECTIVE_SHARE * n_independent  # rules differ from fold to fold
 
     return ExpectedError(
         rate=rate,

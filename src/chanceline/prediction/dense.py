@@ -52,7 +52,10 @@ class DenseDirections(NamedTuple):
 
 
 def score_dense_rules(folds: InnerFolds) -> ScoredCandidates:
-    """Dense rules of all sizes and penalties, and their out-of-fold probabilities."""
+    """Dense rules of all sizes and penalties, and their out-of-fold probabilities.
+
+    The link of a rule is the logistic regression that turns its scores into probabilities.
+    """
     samples = folds.samples
     sizes = dense_sizes(samples.n_features, samples.n_samples)
     scores = out_of_fold_dense_scores(folds, sizes)
@@ -83,19 +86,21 @@ def fit_links(samples: Samples, scores: Floats) -> tuple[Floats, Floats]:
     spreads = np.maximum(scores.std(axis=1, keepdims=True), NEGLIGIBLE)
     # (rules, samples, nuisance + 1)
     designs = np.stack([np.column_stack([samples.nuisance, score]) for score in scores / spreads])
-    links = fit_ridge_logistic(
+    links_by_penalty = fit_ridge_logistic(
         designs=designs,
         labels=samples.y,
         sample_weights=np.ones(scores.shape),
         penalties=np.array([LINK_PENALTY]),
         n_unpenalized=samples.n_nuisance,
-    )[:, 0]
+    )
+    weights = links_by_penalty[:, 0]  # there is one penalty
+    nuisance_weights = weights[:, :-1]
+    score_weights = np.maximum(weights[:, -1:], 0.0)  # a score that points the wrong way is noise
 
-    # A score that points the wrong way is noise.
-    links[:, -1] = np.maximum(links[:, -1], 0.0)
-    probabilities = sigmoid(np.einsum("rc,rsc->rs", links, designs))
-    # From here on the links take scores as they are.
-    links[:, -1:] /= spreads
+    links_of_scaled = np.hstack([nuisance_weights, score_weights])
+    probabilities = sigmoid(np.einsum("rc,rsc->rs", links_of_scaled, designs))
+    # The links returned take scores as they are.
+    links = np.hstack([nuisance_weights, score_weights / spreads])
     return links, probabilities
 
 
@@ -111,18 +116,23 @@ def dense_sizes(n_features: int, n_samples: int) -> list[int]:
 
 
 def out_of_fold_dense_scores(folds: InnerFolds, sizes: Sequence[int]) -> Floats:
-    """Scores by rules that each sample had no part in, (sizes × penalties, samples)."""
+    """Scores by rules that each sample had no part in, (sizes × penalties, samples).
+
+    `sizes` are ascending. The rows are all penalties of the first size, then those of the next.
+    """
     samples = folds.samples
     scores = np.empty((len(sizes) * len(DENSE_PENALTIES), samples.n_samples))
     for fold in range(folds.n_folds):
         directions = dense_directions(folds.residualized[fold], sizes)
         held_out = ~folds.training[fold]
-        # Each support begins with the smaller ones.
+        # Each support begins with the smaller ones, so that the columns of the last serve for all.
         largest_support = directions[-1].support
         columns = scaled_columns(samples.take(held_out), folds.scales[fold], largest_support)
-        scores[:, held_out] = np.vstack(
-            [direction.weights @ columns[:, : len(direction.support)].T for direction in directions]
-        )
+        scores_of_sizes = []
+        for direction in directions:
+            own_columns = columns[:, : len(direction.support)]
+            scores_of_sizes.append(direction.weights @ own_columns.T)  # (penalties, held out)
+        scores[:, held_out] = np.vstack(scores_of_sizes)
     return scores
 
 
@@ -183,7 +193,8 @@ def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[D
     columns, target, lengths = residualized
     products = np.abs(target @ columns)
     order = np.argsort(-products, kind="stable")
-    # The last entry is for the size with which no column is left out.
+    # The products p, largest first, and above 0 as S divides by them. The 0 after them is q for the
+    # size with which no column is left out.
     ranked_products = np.append(np.maximum(products[order], NEGLIGIBLE), 0.0)
     ranked_columns = columns[:, order[: max(sizes)]]
 
@@ -191,11 +202,12 @@ def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[D
     for size in sizes:
         support = order[:size]
         best_left_out = ranked_products[size]
-        shrinkage = np.sqrt(1 - best_left_out / ranked_products[:size])
-        # (penalties, size)
-        ridge_solutions = ridge_weights(ranked_columns[:, :size] * shrinkage, target)
-        unit_length_weights = ridge_solutions * shrinkage
-        weights = unit_length_weights / lengths[support]
+        shrinkage = np.sqrt(1 - best_left_out / ranked_products[:size])  # S
+        shrunken_columns = ranked_columns[:, :size] * shrinkage  # C
+        # Weights of C, then of the columns of length 1, then of the scaled columns before that.
+        weights_of_shrunken = ridge_weights(shrunken_columns, target)  # (penalties, size)
+        weights_of_unit_length = weights_of_shrunken * shrinkage
+        weights = weights_of_unit_length / lengths[support]
         directions.append(DenseDirections(support, weights))
     return directions
 

@@ -59,15 +59,16 @@ def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
     component_of_group = connected_groups(group_of_sample, block_of_sample, in_whole_block)
     component_of_sample = component_of_group[group_of_sample]
 
-    # Where groups connect most of the blocks, less than half of the folds could be filled.
-    n_components_of_blocks = len(np.unique(component_of_sample[in_whole_block]))
-    n_folds_wanted = min(N_OUTER_FOLDS, int(np.count_nonzero(is_whole)))
-    if n_components_of_blocks < n_folds_wanted / 2:
-        return group_of_sample
+    # Without groups there would be a component for each block held out whole.
+    n_whole = int(np.count_nonzero(is_whole))
+    n_components = len(np.unique(component_of_sample[in_whole_block]))
+    too_few_for_folds = n_components < min(N_OUTER_FOLDS, n_whole) / 2
+    no_group_connects_blocks = n_components == n_whole
 
-    # Where no group connects two blocks, blocks are the units; their numbers are kept.
-    if is_whole.all() and n_components_of_blocks == len(is_whole):
-        return block_of_sample
+    if too_few_for_folds:
+        return group_of_sample
+    if is_whole.all() and no_group_connects_blocks:
+        return block_of_sample  # each block is a component; its number is kept
     return component_of_sample
 
 
@@ -141,8 +142,8 @@ def deal_to_folds(
     order = np.lexsort((random_key, unit_block, unit_class))
     ordered_class = unit_class[order]
 
-    # The position of every unit among those of its class.
-    start_of_class = np.searchsorted(ordered_class, ordered_class, side="left")
+    # The position of every unit among those of its class: how far it is from the first of them.
+    start_of_class = np.searchsorted(ordered_class, ordered_class, side="left")  # (units,)
     position = np.arange(n_units) - start_of_class
 
     # Units of both classes go on where the larger class ended.

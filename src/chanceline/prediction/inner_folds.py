@@ -81,7 +81,8 @@ class InnerFolds:
             penalties=penalties,
             n_unpenalized=self.samples.n_nuisance,
         )
-        # Each sample with the design and the weights of the fold that holds it out.
-        own_design = designs[self.fold_of_sample, np.arange(self.samples.n_samples)]
-        own_weights = weights[self.fold_of_sample]
+        # Each sample s has the design and the weights of the fold that holds it out. Its score with
+        # penalty p is the sum over columns c.
+        own_design = designs[self.fold_of_sample, np.arange(self.samples.n_samples)]  # (s, c)
+        own_weights = weights[self.fold_of_sample]  # (s, p, c)
         return sigmoid(np.einsum("spc,sc->ps", own_weights, own_design))

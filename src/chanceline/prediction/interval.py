@@ -57,14 +57,14 @@ def independent_samples(values: Floats, unit_of_sample: Ints) -> float:
 
     sizes = np.bincount(unit_of_sample)
     mean_size = float(np.sum(sizes**2)) / n_samples
-    fully_correlated = n_samples / mean_size
+    n_if_fully_correlated = n_samples / mean_size
     correlation = correlation_within_units(values, unit_of_sample)
 
     t_of_samples = stdtrit(n_samples - 1, UPPER_QUANTILE)
     t_of_units = stdtrit(n_units - 1, UPPER_QUANTILE)
     correction = (t_of_samples / t_of_units) ** 2
-    lowered = correction * n_samples / (1 + (mean_size - 1) * correlation)
-    return max(fully_correlated, float(lowered))
+    n_effective = correction * n_samples / (1 + (mean_size - 1) * correlation)
+    return max(n_if_fully_correlated, float(n_effective))
 
 
 def correlation_within_units(values: Floats, unit_of_sample: Ints) -> float:
@@ -85,12 +85,12 @@ def correlation_within_units(values: Floats, unit_of_sample: Ints) -> float:
 
     squares_within = np.sum((values - unit_means[unit_of_sample]) ** 2)
     squares_between = np.sum(sizes * (unit_means - values.mean()) ** 2)
-    within = squares_within / (n_samples - n_units)
-    between = squares_between / (n_units - 1)
+    mean_square_within = squares_within / (n_samples - n_units)  # w
+    mean_square_between = squares_between / (n_units - 1)
 
-    size_between = (n_samples - np.sum(sizes**2) / n_samples) / (n_units - 1)
-    variance_of_units = max(0.0, (between - within) / size_between)
-    total = variance_of_units + within
+    effective_size = (n_samples - np.sum(sizes**2) / n_samples) / (n_units - 1)  # m₀
+    variance_of_units = max(0.0, (mean_square_between - mean_square_within) / effective_size)  # v
+    total = variance_of_units + mean_square_within
     if total == 0:
         return 1.0
     return float(variance_of_units / total)

@@ -41,7 +41,8 @@ def best_threshold(scores: Floats, labels: Floats) -> Threshold:
     lowest = ranked_scores[0] - END_GAP
     highest = ranked_scores[-1] + END_GAP
 
-    # Gap i lies below sample i; the last one lies above all samples.
+    # Gap i lies below sample i; the last one lies above all samples. So there are samples + 1 gaps,
+    # and as many entries of sweep.errors, the errors of a threshold in each gap.
     gaps = np.diff(ranked_scores, prepend=lowest, append=highest)
     lower_ends = np.append(lowest, ranked_scores)
     is_wide_enough = gaps > RELATIVE_GAP * np.abs(scores).max(initial=1.0)

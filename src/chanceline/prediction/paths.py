@@ -33,12 +33,14 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
     if columns.shape[1] == 0:
         return supports
 
+    n_samples = len(columns)
     products = target @ columns
     joining = int(np.abs(products).argmax())
     common_product = float(np.abs(products[joining]))
     negligible = ROUNDING * common_product
 
-    for _ in range(min(max_columns, len(columns) - 1)):
+    # Centred columns of n samples span no more than n − 1 dimensions.
+    for _ in range(min(max_columns, n_samples - 1)):
         if common_product <= negligible:
             break
         # |products| is now the common product on all of the support.
@@ -71,8 +73,15 @@ def equiangular_rates(columns: Floats, support: Ints, signs: Floats) -> Floats:
 def steps_until_joining(products: Floats, rates: Floats, common_product: float) -> Floats:
     """How far the common product C sinks until each column has it, with either sign: (columns,).
 
-    A column's product p − γr equals C − γ at γ = (C − p)/(1 − r), and −(C − γ) at
-    γ = (C + p)/(1 + r). Where the divisor vanishes the column is a copy and never joins.
+    When C has sunk by γ, a column's product is p − γr. It equals C − γ at γ = (C − p)/(1 − r), and
+    −(C − γ) at γ = (C + p)/(1 + r). Where the divisor vanishes the column is a copy and never
+    joins.
+
+    Parameters
+    ----------
+    products : p, (columns,)
+    rates : r, how fast each product sinks, in units of C's, (columns,)
+    common_product : C
     """
     with_same_sign = np.where(
         rates < 1 - COPY_TOLERANCE,
@@ -93,13 +102,15 @@ def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Int
     At most `MAX_STEPWISE` columns join. The columns are kept as they are; their products with the
     residual, and the squared lengths of what lies outside the span of the chosen ones, are updated.
     """
+    n_samples = len(columns)
     products = target @ columns
     squared_lengths = np.einsum("ij,ij->j", columns, columns)
     negligible = ROUNDING * (target @ target)
     support = np.zeros(0, dtype=np.int64)
     supports = [support]
 
-    for _ in range(min(max_columns, MAX_STEPWISE, len(columns) - 1)):
+    # Centred columns of n samples span no more than n − 1 dimensions.
+    for _ in range(min(max_columns, MAX_STEPWISE, n_samples - 1)):
         # What each column would take off the residual's squared length.
         gains = np.where(
             squared_lengths > COPY_TOLERANCE,
@@ -111,7 +122,8 @@ def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Int
         support = np.append(support, gains.argmax())
         supports.append(support)
 
-        # The direction that the newest column adds to the span.
+        # The direction that the newest column adds to the span. The few chosen columns are made
+        # orthogonal anew each time, which is precise and takes little.
         new_direction = np.linalg.qr(columns[:, support])[0][:, -1]
         along = new_direction @ columns
         products = products - (new_direction @ target) * along

@@ -18,6 +18,8 @@ MAX_NEWTON_STEPS = 40
 MAX_SCORE_CHANGE = 6.0
 # A step that changes every score by less is the last one.
 CONVERGED = 1e-4
+# At least so large a change of scores is divided by; steps that change less are never shortened.
+SMALLEST_DIVISOR = 1e-4
 
 
 def fit_ridge_logistic(
@@ -56,24 +58,41 @@ def fit_ridge_logistic(
 
     for _ in range(MAX_NEWTON_STEPS):
         # The gradient, (fits, penalties, columns).
-        probabilities = sigmoid(weights @ transposed)
+        probabilities = sigmoid(weights @ transposed)  # (fits, penalties, samples)
         gradient = ((probabilities - positive) * sample_weights) @ designs + ridge * weights
 
-        # The Hessian Dᵀ diag(curvature) D + ridge, (fits, penalties, columns, columns).
-        curvature = probabilities * (1 - probabilities) * sample_weights
-        weighted_designs = transposed[:, None, :, :] * curvature[:, :, None, :]
-        hessian = weighted_designs @ designs[:, None, :, :]
+        # The Hessian, (fits, penalties, columns, columns).
+        curvatures = probabilities * (1 - probabilities) * sample_weights
+        hessian = weighted_squares(designs, transposed, curvatures)
         hessian[..., column, column] += ridge
 
         # Newton's step, shortened where a score would move too far. Near the minimum no step is
         # shortened, so that the length of the whole step tells whether it is reached.
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
-        score_change = np.abs(step @ transposed).max(axis=2)
-        damping = np.minimum(1.0, MAX_SCORE_CHANGE / np.maximum(score_change, CONVERGED))
+        score_change = np.abs(step @ transposed).max(axis=2)  # (fits, penalties)
+        damping = np.minimum(1.0, MAX_SCORE_CHANGE / np.maximum(score_change, SMALLEST_DIVISOR))
         weights -= step * damping[..., None]
         if score_change.max(initial=0.0) < CONVERGED:
             break
     return weights
+
+
+def weighted_squares(designs: Floats, transposed: Floats, sample_weights: Floats) -> Floats:
+    """Dᵀ diag(s) D for the design D of every fit and its weights s at every penalty.
+
+    Parameters
+    ----------
+    designs : D, (fits, samples, columns)
+    transposed : Dᵀ, (fits, columns, samples)
+    sample_weights : s, (fits, penalties, samples)
+
+    Returns
+    -------
+    squares : (fits, penalties, columns, columns)
+    """
+    # (fits, penalties, columns, samples)
+    weighted_columns = transposed[:, None, :, :] * sample_weights[:, :, None, :]
+    return weighted_columns @ designs[:, None, :, :]
 
 
 def fit_one_ridge_logistic(

@@ -115,6 +115,7 @@ class PredictionRule(Result):
         if blocks is None:
             blocks = self._blocks_in(table)
         if blocks is None:
+            # Neither given nor in the table.
             return scores + self.bias
         names = names_of(blocks, len(scores), "blocks")
         return scores + self._biases_of(names.tolist())
@@ -228,12 +229,16 @@ def rule_in_original_units(
     support = trained.support[order]
     scale = trained.scale.take(order)
 
-    # Weights and biases by the formula above; there is a bias for each block, (blocks,).
+    # u₀, u and v of the formula above: the constant, the terms of covariates, the columns.
     n_nuisance = samples.n_nuisance
-    weights = trained.weights[n_nuisance:][order] / scale.spreads
-    covariate_weights = trained.weights[1:n_nuisance] / samples.term_spreads
-    constant = trained.weights[0] - samples.term_means @ covariate_weights
-    biases = constant - scale.block_means @ weights
+    scaled_constant = trained.weights[0]
+    scaled_term_weights = trained.weights[1:n_nuisance]
+    scaled_column_weights = trained.weights[n_nuisance:][order]
+
+    weights = scaled_column_weights / scale.spreads
+    covariate_weights = scaled_term_weights / samples.term_spreads
+    constant = scaled_constant - samples.term_means @ covariate_weights
+    biases = constant - scale.block_means @ weights  # b_B, (blocks,)
 
     # Names of blocks and columns, where the user gave any.
     block_biases: dict[str, float] = {}

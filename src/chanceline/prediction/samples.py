@@ -128,13 +128,14 @@ def make_samples(  # noqa: PLR0913
     n_samples = len(labels)
 
     # Covariates as standardized columns, after the constant.
-    columns: dict[str, NDArray[Any]] = {}
+    covariate_columns: dict[str, NDArray[Any]] = {}
     if covariates is not None:
-        columns = read_columns(covariates, n_samples)
+        covariate_columns = read_columns(covariates, n_samples)
     if encoder is None:
-        encoder = make_encoder(columns)
-    terms = encoder.transform(columns, n_samples)
+        encoder = make_encoder(covariate_columns)
+    terms = encoder.transform(covariate_columns, n_samples)
     term_means = terms.mean(axis=0)
+    # A constant term, divided by an infinite spread, is zero and has no part in a rule.
     term_spreads = infinite_where_constant(terms.std(axis=0), terms)
     standardized_terms = (terms - term_means) / term_spreads
 

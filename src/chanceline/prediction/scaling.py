@@ -47,15 +47,17 @@ def fit_scale(samples: Samples, training: Bools) -> ColumnScale:
     samples : all of them: those that are not for training tell the means of unknown blocks.
     training : which samples are for training, (samples,)
     """
-    # (blocks, samples): the samples that each mean is taken over
+    # Whether a sample belongs to a block, and whether it is for training too: (blocks, samples).
     in_block = samples.block_of_sample == np.arange(samples.n_blocks)[:, None]
-    averaged = in_block & training
-    is_known = averaged.any(axis=1, keepdims=True)
-    averaged = np.where(is_known, averaged, in_block)
+    in_block_for_training = in_block & training
+    # The mean of a block is over its training samples; if it has none, over all its samples.
+    is_known = in_block_for_training.any(axis=1, keepdims=True)  # (blocks, 1)
+    averaged = np.where(is_known, in_block_for_training, in_block)
     # A block of which the samples at hand hold nothing has mean 0; nobody asks for it.
     n_averaged = np.maximum(averaged.sum(axis=1, keepdims=True), 1)
     block_means = (averaged / n_averaged) @ samples.X
 
+    # Spreads are those of the training samples around these means.
     centred = samples.X[training] - block_means[samples.block_of_sample[training]]
     spreads = np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(centred))
     return ColumnScale(block_means, infinite_where_constant(spreads, samples.X))
@@ -96,5 +98,6 @@ def residualize(samples: Samples, scale: ColumnScale) -> Residualized:
 
     lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
     has_residual = lengths > MIN_RESIDUAL_SPREAD * np.sqrt(samples.n_samples)
+    # Divided by an infinite length, a column of which nothing but rounding is left becomes zero.
     lengths = np.where(has_residual, lengths, np.inf)
     return Residualized(columns / lengths, target, lengths)

@@ -73,7 +73,7 @@ def scorecard(
     ----------
     X, y : the samples that the rule was made from, (samples, features) and (samples,)
     rule : on features alone, without covariates and blocks
-    largest : number of points
+    largest : the largest number of points, in absolute value
     steps : one for every feature of the rule, such as 10 for "a point for every 10 mg/l"
     """
     values, labels, _ = check_arrays(X, y)
@@ -86,13 +86,15 @@ def scorecard(
     columns = values[:, rule.support]
     step_sizes = check_steps(steps, columns)
 
+    # Points are weights of columns in steps: w_j x_j = (w_j · step_j)(x_j/step_j).
+    weights_of_steps = rule.weights * step_sizes
     search = PointSearch(
         columns=columns / step_sizes,
         labels=labels,
         rule_scores=rule.scores(values),
         max_points=largest,
     )
-    points = search.improve(search.best_rounding(rule.weights * step_sizes))
+    points = search.improve(search.best_rounding(weights_of_steps))
     threshold = best_threshold(search.totals(points), labels).value
 
     # Features without points are left out; errors are counted exactly.

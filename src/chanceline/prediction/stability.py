@@ -100,13 +100,13 @@ def selection_stability(  # noqa: PLR0913
     ----------
     X, y, groups, blocks, covariates, encoder, seed : as in `fit_rule`
     support : columns of the set
-    penalty, family : those of the rule
+    penalty, family : those of the rule; for a dense rule, whose ridge has other units, the penalty
+        is that of rules that are not tuned.
     """
     samples = make_samples(
         X, y, groups=groups, blocks=blocks, covariates=covariates, encoder=encoder
     )
     if family is Family.DENSE:
-        # The ridge of a dense rule has other units.
         penalty = UNTUNED_PENALTY
     return stability_of_support(
         samples,
@@ -147,7 +147,7 @@ def stability_of_support(  # noqa: PLR0913
         columns=scale.transform(screened.X, screened.block_of_sample),
         penalty=penalty,
     )
-    # The same columns by their indices in the screened table.
+    # From here on a feature is an index of the screened table; screened_columns has its column.
     screened_support = np.searchsorted(screened_columns, support)
     errors = int(fit.training_errors(screened_support[None])[0])
     shares = selection_shares(screened, len(support), family, seed)
@@ -157,27 +157,31 @@ def stability_of_support(  # noqa: PLR0913
     for feature in screened_support:
         replacements, replacement_errors = fit.replacements(screened_support, feature)
         surrogates = replacements[replacement_errors <= errors + SURROGATE_ERRORS]
-        column = fit.columns[:, feature]
-        readings.append(
-            FeatureReading(
-                feature=int(screened_columns[feature]),
-                selected=float(shares[feature]),
-                difference=standardized_difference(column, screened.positive),
-                auc=area_under_curve(column, screened.positive),
-                surrogates=tuple(screened_columns[surrogates].tolist()),
-            )
-        )
+        as_good = replacements[replacement_errors <= errors]
 
-        # Sets in which a replacement makes no more errors than the feature.
-        for replacement in replacements[replacement_errors <= errors]:
-            exchanged = np.where(screened_support == feature, replacement, screened_support)
-            alternatives.append(tuple(np.sort(screened_columns[exchanged]).tolist()))
+        values = fit.columns[:, feature]
+        reading = FeatureReading(
+            feature=int(screened_columns[feature]),
+            selected=float(shares[feature]),
+            difference=standardized_difference(values, screened.positive),
+            auc=area_under_curve(values, screened.positive),
+            surrogates=tuple(screened_columns[surrogates].tolist()),
+        )
+        readings.append(reading)
+        column = screened_columns[feature]
+        alternatives += exchanged_sets(support, column, screened_columns[as_good])
 
     # The same set may come about by the exchange of either of two features.
     distinct_alternatives = tuple(dict.fromkeys(alternatives))
     return SelectionStability(
         errors=errors, readings=tuple(readings), alternatives=distinct_alternatives
     )
+
+
+def exchanged_sets(support: Ints, column: int, replacements: Ints) -> list[tuple[int, ...]]:
+    """The set with each of the replacements in the place of one of its columns, ascending."""
+    remaining = support[support != column]
+    return [tuple(np.sort(np.append(remaining, other)).tolist()) for other in replacements]
 
 
 def selection_shares(samples: Samples, n_features: int, family: Family, seed: int) -> Floats:
@@ -194,7 +198,8 @@ def selection_shares(samples: Samples, n_features: int, family: Family, seed: in
         # A single unit has no second half.
         for half in np.unique(half_of_sample):
             in_half = half_of_sample == half
-            residualized = residualize(samples.take(in_half), fit_scale(samples, in_half))
+            scale = fit_scale(samples, training=in_half)
+            residualized = residualize(samples.take(in_half), scale)
             path = follow_path(residualized.columns, residualized.target, n_features)
             n_selected[path[-1]] += 1
             n_halves += 1

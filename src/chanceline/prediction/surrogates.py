@@ -46,14 +46,11 @@ class TrainingFit:
         """
         n_supports = len(supports)
         nuisance = self.samples.nuisance
+        # Both have a table of the samples for each support: (supports, samples, …).
+        nuisance_of_support = np.broadcast_to(nuisance, (n_supports, *nuisance.shape))
+        columns_of_support = self.columns[:, supports].transpose(1, 0, 2)
         # (supports, samples, nuisance + columns)
-        designs = np.concatenate(
-            [
-                np.broadcast_to(nuisance, (n_supports, *nuisance.shape)),
-                self.columns[:, supports].transpose(1, 0, 2),
-            ],
-            axis=2,
-        )
+        designs = np.concatenate([nuisance_of_support, columns_of_support], axis=2)
         # (supports, 1, nuisance + columns)
         weights = fit_ridge_logistic(
             designs=designs,
@@ -62,7 +59,8 @@ class TrainingFit:
             penalties=np.array([self.penalty]),
             n_unpenalized=self.samples.n_nuisance,
         )
-        scores = (weights @ designs.transpose(0, 2, 1))[:, 0]
+        scores_by_penalty = weights @ designs.transpose(0, 2, 1)  # (supports, 1, samples)
+        scores = scores_by_penalty[:, 0]  # there is one penalty
         return np.count_nonzero((scores > 0) != self.samples.positive, axis=1)
 
     def residual_products(self, support: Ints) -> Floats:
@@ -78,6 +76,7 @@ class TrainingFit:
             penalty=self.penalty,
             n_unpenalized=self.samples.n_nuisance,
         )
+        # True probabilities are 1 or 0, while the labels of the fit are ±1.
         residuals = self.samples.positive - sigmoid(design @ weights)
         return np.abs(residuals @ self.columns)
 
@@ -98,14 +97,14 @@ class TrainingFit:
         errors : of the support with each of them, ascending, (replacements,)
         """
         unchanged = support[support != feature]
-        products = self.residual_products(unchanged)
+        products = self.residual_products(unchanged)  # never negative
         # A feature of the support is no replacement.
         products[support] = 0.0
         tried = np.argsort(-products, kind="stable")[:N_TRIED]
         tried = tried[products[tried] > 0]
 
-        supports = np.tile(np.append(unchanged, feature), (len(tried), 1))
-        supports[:, -1] = tried
+        # A row for each column tried: the features that stay, and this one. (tried, support)
+        supports = np.column_stack([np.tile(unchanged, (len(tried), 1)), tried])
         errors = self.training_errors(supports)
         fewest_first = np.argsort(errors, kind="stable")
         return tried[fewest_first], errors[fewest_first]

@@ -125,6 +125,7 @@ def train_selected(
     screened, screened_columns = screen_columns(samples, training, limits=features.screening)
     scale = fit_scale(screened, training)
     training_samples = screened.take(training)
+    # Either one candidate that is not dense, or dense ones alone.
     candidates = choose_candidates(training_samples, features.max_features, seed)
 
     # The rule of the chosen candidates, from all training samples.

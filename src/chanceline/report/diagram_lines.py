@@ -60,6 +60,8 @@ def lobatto_points(low: float, high: float, n_points: int) -> Floats:
 def unequal_nodes() -> UnequalNodes:
     """The nodes for unequal classes: Chebyshev points in variables in which the line is smooth.
 
+    `lobatto_points` go from the largest value of the variable to the smallest.
+
     | nodes | variable | its order |
     |---|---|---|
     | densities | logit ρ | from the largest density to the smallest |
@@ -86,9 +88,11 @@ def unequal_nodes() -> UnequalNodes:
 def unequal_table() -> dict[str, Any]:
     """What the explorer draws for unequal classes and errors.
 
-    "chance", of shape (balances, error shares, densities), is ln of the chance line over that of
-    equal classes without errors; "typical", (balances, error shares), is ln of the typical line
-    over 2ρ. The other entries are the nodes along these axes.
+    The chance line is the load up to which some choice of variables separates random labels, the
+    typical line that up to which a typical choice does. "chance", of shape (balances, error shares,
+    densities), is ln of the chance line over that of equal classes without errors; "typical",
+    (balances, error shares), is ln of the typical line over 2ρ. The other entries are the nodes
+    along these axes.
     """
     nodes = unequal_nodes()
     shape = (len(nodes.balances), len(nodes.error_shares), len(nodes.densities))
@@ -96,8 +100,9 @@ def unequal_table() -> dict[str, Any]:
 
     equal_balance = nodes.balances.index(0.5)
     no_errors = nodes.error_shares.index(0.0)
-    plain_line = table["alpha"][equal_balance, no_errors, :]  # (densities,)
-    chance = np.log(table["alpha"] / plain_line)
+    chance_line = table["alpha"]
+    line_of_equal_classes = chance_line[equal_balance, no_errors, :]  # (densities,)
+    chance = np.log(chance_line / line_of_equal_classes)
 
     # The typical line is proportional to ρ: the first density says all.
     typical = np.log(table["typical"] / (2 * table["rho"]))[:, :, 0]
@@ -125,14 +130,15 @@ def diagram_table() -> dict[str, Any]:
 def interpolated_lines(rhos: Sequence[float]) -> dict[str, list[float]]:
     """Every line at the densities `rhos`, by its name; "rho" has the densities.
 
-    ln(α/2ρ) is a polynomial in logit ρ through its values at the nodes.
+    ln(α/2ρ), α the load of a line, is a polynomial in logit ρ through its values at the nodes.
     """
     table = diagram_table()
     nodes = np.asarray(table["rho"])
     densities = np.asarray(rhos)
     lines = {"rho": densities.tolist()}
     for name in LINES:
-        log_ratios = np.log(np.asarray(table[name]) / (2 * nodes))
+        alphas = np.asarray(table[name])
+        log_ratios = np.log(alphas / (2 * nodes))
         polynomial = BarycentricInterpolator(logit(nodes), log_ratios)
         lines[name] = (2 * densities * np.exp(polynomial(logit(densities)))).tolist()
     return lines

@@ -34,9 +34,9 @@ def explorer_page(start: str = "", source: str = "") -> str:
 
     # By the names that the scripts use.
     script_data = {
-        "table": diagram_table(),
+        "table": diagram_table(),  # the lines for equal classes
         "broken": breaking_ratios,
-        "unequal": unequal_table(),
+        "unequal": unequal_table(),  # the chance line for unequal classes and errors
         "start": {"address": start, "source": source},
     }
     data_script = Markup(f"const DATA = {htmlsafe_json_dumps(script_data)};")

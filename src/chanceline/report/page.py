@@ -134,13 +134,13 @@ def draw_for_page(
 
 
 def _draw_svg(
-    draw: Callable[[Any], None], name: str, size: tuple[float, float], *, for_phone: bool
+    draw: Callable[[Any], None], id_salt: str, size: tuple[float, float], *, for_phone: bool
 ) -> str:
-    """One drawing as the text of an SVG file; `name` makes the ids within it its own."""
+    """One drawing as the text of an SVG file; `id_salt` makes the ids within it its own."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    with figure_style(), rc_context({"axes.grid": False, "svg.hashsalt": name}):
+    with figure_style(), rc_context({"axes.grid": False, "svg.hashsalt": id_salt}):
         chart = Figure(figsize=size, layout="constrained")
         draw(chart.subplots())
         if for_phone:

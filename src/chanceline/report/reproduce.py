@@ -143,6 +143,10 @@ def reproduce_page(folder: Path) -> Page:
     """
     provenance = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     numbers = pd.read_csv(folder / "numbers.csv").astype(object)
+    # Cells may be missing (a number without an error): null in the record, nothing on the page.
+    recorded_numbers = numbers.where(numbers.notna(), None)
+    shown_numbers = numbers.fillna("")
+
     figures = []
     data_digest = hashlib.sha256()
     for name in provenance["figures"]:
@@ -155,13 +159,13 @@ def reproduce_page(folder: Path) -> Page:
         title="The paper's figures, recomputed",
         record={
             "provenance": provenance,
-            "numbers": numbers.where(numbers.notna(), None).to_dict("records"),
+            "numbers": recorded_numbers.to_dict("records"),
         },
         values={
             "mode": provenance["mode"],
             "chanceline_version": provenance["packages"]["chanceline"],
             "figures": figures,
-            "numbers": [number_cells(row) for row in numbers.fillna("").itertuples()],
+            "numbers": [number_cells(row) for row in shown_numbers.itertuples()],
         },
         provenance={
             "mode": provenance["mode"],

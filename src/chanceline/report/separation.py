@@ -82,6 +82,7 @@ def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page
     if data is not None:
         table_name = data.source
         digest = hash_arrays(data.X, data.y)
+        # The data come first in both.
         record = {"source": table_name, "sha256": digest, **record}
         provenance = {"data": table_name, "SHA-256 of the numbers and labels": digest, **provenance}
 
@@ -125,6 +126,7 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
     The entries come in the order of the page's sections; `data` names the samples, if it is given.
     """
     features = result.to_frame()
+    # Whether shuffled labels were compared by the path of errors with 1, 2, … features, the front.
     shuffled_by_front = False
     if result.permutation is not None:
         shuffled_by_front = result.permutation.statistic == StatisticKind.PATH
@@ -172,17 +174,18 @@ def draw_feature_boxes(result: SeparationTest) -> Drawings:
 
 
 def wrong_samples(result: SeparationTest, data: Dataset | None) -> list[list[Any]]:
-    """Cells for every sample on the wrong side of the rule: its name, class and score."""
+    """Cells for every sample on the wrong side of the rule: name, class, distance from the rule."""
     if result.rule is None:
         return []
     names: Sequence[Any] = range(1, result.n_samples + 1)
     if data is not None and data.rows:
         names = data.rows
     rows = []
-    for sample in result.rule.wrong:
-        is_positive = result.labels[sample] > 0
+    for index in result.rule.wrong:
+        is_positive = result.labels[index] > 0
         class_name = result.class_names[int(is_positive)]
-        rows.append((names[sample], class_name, abs(float(result.scores[sample]))))
+        distance = abs(float(result.scores[index]))
+        rows.append((names[index], class_name, distance))
     return cells_to_read(rows)
 
 
@@ -197,29 +200,42 @@ def surrogates_in_cell(names: Sequence[str]) -> str:
 def stage_sentence(result: SeparationTest) -> str:
     """For the methods paragraph: which stage gave the p-value, for which features, and how."""
     p = format_p(result.log10_pvalue)
-    evidence = result.evidence
-    features = f"{plural(len(evidence.features), 'feature')} ({listed(evidence.features)})"
+    if result.stage is Stage.NOTHING:
+        return f"No bound convinced and no labels were shuffled; p ≤ {p} is all that can be said."
     if result.stage is Stage.SHUFFLES:
-        where_evidence_lies = f"the evidence is largest for {features}"
-        if evidence.spread:
-            where_evidence_lies = "the evidence is spread over many features"
-        return (
-            f"The p-value is that of the shuffles, {p} with what the proofs before them may spend; "
-            f"{where_evidence_lies}."
-        )
+        return shuffles_sentence(result, p)
     if result.stage is Stage.ONE_FEATURE:
         return (
             f"The p-value, at most {p}, is a rigorous bound for one feature, "
-            f"{evidence.features[0]}: an exponential bound on the tail of its sum over the "
+            f"{result.evidence.features[0]}: an exponential bound on the tail of its sum over the "
             "positives, by values and by ranks, and a union over all features."
         )
-    if result.stage is Stage.NOTHING:
-        return f"No bound convinced and no labels were shuffled; p ≤ {p} is all that can be said."
+    return bound_sentence(result, p)
 
-    # A bound for a set of features, whose errors were declared or counted.
+
+def features_of_evidence(result: SeparationTest) -> str:
+    """How many features the evidence has, and their names: `2 features (a and b)`."""
+    features = result.evidence.features
+    return f"{plural(len(features), 'feature')} ({listed(features)})"
+
+
+def shuffles_sentence(result: SeparationTest, p: str) -> str:
+    """`stage_sentence` for a p-value from shuffled labels."""
+    where_evidence_lies = f"the evidence is largest for {features_of_evidence(result)}"
+    if result.evidence.spread:
+        where_evidence_lies = "the evidence is spread over many features"
+    return (
+        f"The p-value is that of the shuffles, {p} with what the proofs before them may spend; "
+        f"{where_evidence_lies}."
+    )
+
+
+def bound_sentence(result: SeparationTest, p: str) -> str:
+    """`stage_sentence` for the bound of a set of features, with errors declared or counted."""
+    features = features_of_evidence(result)
     errors = "without error"
-    if evidence.errors:
-        errors = f"with {plural(evidence.errors, 'error')}"
+    if result.evidence.errors:
+        errors = f"with {plural(result.evidence.errors, 'error')}"
     price_of_counting = ""
     if result.stage is Stage.COUNTED_ERRORS:
         price_of_counting = ", errors counted after looking included (a factor 2 each)"
@@ -254,6 +270,7 @@ def unequal_spread_sentences(result: SeparationTest) -> list[str]:
         spread_of_positives = values[result.labels > 0].std()
         smaller = min(spread_of_negatives, spread_of_positives)
         larger = max(spread_of_negatives, spread_of_positives)
+        # Where a class does not vary at all the ratio says nothing.
         if 0 < UNEQUAL_SPREAD_RATIO * smaller < larger:
             wider_class = result.class_names[int(spread_of_positives > spread_of_negatives)]
             sentences.append(f"{name} varies {larger / smaller:.1f} times as much in {wider_class}")

@@ -54,10 +54,11 @@ def write_sweep_report(store: str | Path, path: str | Path) -> Path:
 
 def sweep_page(store_name: str, records: Sequence[Record]) -> Page:
     """The page of the finished tasks of a store."""
-    averages = {}
-    for kind in sorted({record.task.kind for record in records}):
-        averages[kind] = average_trials([record for record in records if record.task.kind == kind])
-    tables = {kind: of_kind.table for kind, of_kind in averages.items()}
+    records_of_kind: dict[str, list[Record]] = {}
+    for record in records:
+        records_of_kind.setdefault(record.task.kind, []).append(record)
+    averages = {kind: average_trials(records_of_kind[kind]) for kind in sorted(records_of_kind)}
+    tables = {kind: kind_averages.table for kind, kind_averages in averages.items()}
     seconds = sum(record.seconds for record in records)
     made_with = sorted({record.made_with for record in records})
     task_ids = "\n".join(record.task.id for record in records)
@@ -76,7 +77,9 @@ def sweep_page(store_name: str, records: Sequence[Record]) -> Page:
             "tasks": len(records),
             "seconds": seconds,
             "tables": tables,
-            "pictures": {kind: draw_averages(of_kind) for kind, of_kind in averages.items()},
+            "pictures": {
+                kind: draw_averages(kind_averages) for kind, kind_averages in averages.items()
+            },
         },
         provenance={
             "store": store_name,
@@ -96,13 +99,15 @@ def average_trials(records: Sequence[Record]) -> Averages:
     # Row i of both frames is record i. They stay apart: a result may be called like a parameter.
     parameters = pd.DataFrame([record.task.parameters for record in records])
     results = pd.DataFrame([record.result for record in records])
-    names = sorted(name for name in parameters.columns if name != "trial")
-    varied = [name for name in names if parameters[name].nunique(dropna=False) > 1]
-    if not varied:
-        varied = names[:1]
+    parameter_names = sorted(name for name in parameters.columns if name != "trial")
+    table_parameters = [
+        name for name in parameter_names if parameters[name].nunique(dropna=False) > 1
+    ]
+    if not table_parameters:
+        table_parameters = parameter_names[:1]
 
     # One row for each point, in ascending order; `rows_of_points` has the numbers of its records.
-    grouped = parameters.groupby(varied, dropna=False, sort=True)
+    grouped = parameters.groupby(table_parameters, dropna=False, sort=True)
     table = grouped.size().rename("trials").reset_index()
     rows_of_points = [group.index for _, group in grouped]
 
@@ -111,7 +116,7 @@ def average_trials(records: Sequence[Record]) -> Averages:
         estimates = [mean_estimate(results.loc[rows, name].dropna()) for rows in rows_of_points]
         table[name] = [estimate.value for estimate in estimates]
         table[error_column(name)] = [estimate.error for estimate in estimates]
-    return Averages(table=table, parameters=varied, results=numeric_results)
+    return Averages(table=table, parameters=table_parameters, results=numeric_results)
 
 
 def draw_averages(averages: Averages) -> dict[str, Drawings]:
@@ -124,15 +129,15 @@ def draw_averages(averages: Averages) -> dict[str, Drawings]:
     if numeric.empty or numeric.nunique().max() < 2:
         return {}
     x_name = str(numeric.nunique().idxmax())
-    line_names = [name for name in averages.parameters if name != x_name]
-    lines = _lines_of(averages.table, line_names)
+    line_parameters = [name for name in averages.parameters if name != x_name]
+    lines = _lines_of(averages.table, line_parameters)
     if len(lines) > MAX_LINES:
         return {}
 
     pictures = {}
-    for result in averages.results:
-        caption = f"{result} against {x_name}, mean and standard error over trials"
-        draw = partial(_draw_result, lines=lines, x_name=x_name, result=result)
+    for y_name in averages.results:
+        caption = f"{y_name} against {x_name}, mean and standard error over trials"
+        draw = partial(_draw_result, lines=lines, x_name=x_name, y_name=y_name)
         pictures[caption] = draw_for_page(draw, caption)
     return pictures
 
@@ -155,17 +160,17 @@ def _lines_of(table: pd.DataFrame, names: list[str]) -> list[Line]:
     return lines
 
 
-def _draw_result(ax: Any, lines: Sequence[Line], x_name: str, result: str) -> None:
-    """Draw a result against a parameter, with error bars."""
+def _draw_result(ax: Any, lines: Sequence[Line], x_name: str, y_name: str) -> None:
+    """Draw the column of a result against that of a parameter, with error bars."""
     for line in lines:
         ax.errorbar(
             line.rows[x_name],
-            line.rows[result],
-            line.rows[error_column(result)],
+            line.rows[y_name],
+            line.rows[error_column(y_name)],
             marker="o",
             label=_without_formulas(line.label) or None,
         )
-    ax.set(xlabel=_without_formulas(x_name), ylabel=_without_formulas(result))
+    ax.set(xlabel=_without_formulas(x_name), ylabel=_without_formulas(y_name))
     if lines[0].label:
         legend_below(ax)
 

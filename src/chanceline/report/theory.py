@@ -84,17 +84,18 @@ def theory_page(result: TheoryResult) -> Page:
     record = result.to_dict()
     diagram = diagram_frame(result.ensemble)
     flat_record = pd.json_normalize(record).to_dict("records")[0]  # nested names joined by dots
+    position = draw_for_page(
+        lambda ax: draw_position(ax, diagram, result.rho, result.alpha), "position", (7.5, 5.2)
+    )
     values: dict[str, Any] = {
         "result": result,
         "numbers": record,
-        "is_solution": isinstance(result, ReplicaSolution),
         "ansatz": ANSATZ[record.get("ansatz", "rs")],
         "rows": [(name, value) for name, value in flat_record.items() if value is not None],
-        "position": draw_for_page(
-            lambda ax: draw_position(ax, diagram, result.rho, result.alpha), "position", (7.5, 5.2)
-        ),
+        "position": position,
     }
     if isinstance(result, ReplicaSolution):
+        values["is_solution"] = True
         title = f"Replica solution at α = {result.alpha:g}, ρ = {result.rho:g}"
         values["regime"] = REGIMES[result.regime]
         curve = entropy_curve(result.rho, result.ensemble)
@@ -102,6 +103,7 @@ def theory_page(result: TheoryResult) -> Page:
             lambda ax: draw_entropy_curve(ax, curve, result.alpha, result.entropy), "entropy"
         )
     else:
+        values["is_solution"] = False
         equation = chance_line_equation(result)
         title = f"The chance line: {equation}"
         values["equation"] = equation
@@ -122,8 +124,8 @@ def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
     the VC load ρ and the Cover–Gardner load 2ρ need none. For other patterns they are solved.
     """
     if ensemble.plain:
-        densities = [k / (N_DENSITIES_SHIPPED + 1) for k in range(1, N_DENSITIES_SHIPPED + 1)]
-        lines = pd.DataFrame(interpolated_lines(densities)).rename(columns={"alpha_rs": "alpha_vs"})
+        lines = pd.DataFrame(interpolated_lines(evenly_spaced(N_DENSITIES_SHIPPED)))
+        lines = lines.rename(columns={"alpha_rs": "alpha_vs"})
         return lines.assign(vc=lines["rho"], cover_gardner=2 * lines["rho"])
     curve = capacity_curve(
         evenly_spaced(N_DENSITIES_SOLVED),
@@ -156,10 +158,11 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
     load every typical choice does, and Σ is the entropy H₂(ρ) of all choices. From there on Σ is
     that of the states of `separating_branch`.
 
-    With errors Σ counts pairs of a choice and a cluster of its weights: in the first states of the
-    branch more than there are choices. They are left out, and the curve is flat up to the first
-    state that counts fewer. There always is one, as signs are free where errors are allowed, and
-    the branch then ends without entropy.
+    With errors allowed, the weights of one choice may fall into several clusters, and the theory
+    counts the choice once for each. So in the first states of the branch Σ is larger than H₂(ρ),
+    which no number of choices can be. These states are left out, and the curve is flat up to the
+    first state with less. There always is one: signs are free where errors are allowed, and then
+    the branch goes on until its entropy is negative.
     """
     entropy_of_all = binary_entropy(rho)
     typical_load = rho * gardner(ensemble).load

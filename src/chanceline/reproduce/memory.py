@@ -26,9 +26,12 @@ from chanceline.theory.capacity import capacity, capacity_curve
 
 SEED = 1
 KEPT_SHARE = 0.25  # of the inputs, where recall and cutting are measured
+# What so many random inputs hold (Cover); above, not all wirings have something to recall.
+LOAD_OF_RANDOM_INPUTS = 2 * KEPT_SHARE
 PROBE_NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 CUT_SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
-CUTTING_LOAD = 0.3  # where all wirings hold their patterns before couplings are cut
+# One of all `recall_loads`, where all wirings hold their patterns before couplings are cut.
+CUTTING_LOAD = 0.3
 MINIMAL_LOAD = 0.4  # where couplings for each bit are counted
 
 
@@ -87,14 +90,14 @@ MEMORY_SIZES = {
 
 def memory_capacity(folder: Folder) -> None:
     """Largest load against fan-in for the three wirings, beside 2ρ, α_VS(ρ) and Hebb's choice."""
-    size = MEMORY_SIZES[Mode(folder.mode)]
+    settings = MEMORY_SIZES[Mode(folder.mode)]
     loads = load_curve(
-        size.n_neurons,
-        size.rhos,
+        settings.n_neurons,
+        settings.rhos,
         seed=SEED,
-        budget=size.budget,
-        neurons=size.n_measured,  # of all n_neurons, the first few
-        n_jobs=size.n_jobs,
+        budget=settings.budget,
+        neurons=settings.n_measured,  # of all n_neurons, the first few
+        n_jobs=settings.n_jobs,
     )
 
     # What is measured, and what theory says at the same densities.
@@ -103,28 +106,29 @@ def memory_capacity(folder: Folder) -> None:
     table["alpha_vs"] = [capacity(rho).alpha for rho in table["rho"]]
     table["hebbian"] = table["rho"].map(hebbian_capacity)
 
-    theory = capacity_curve(np.linspace(0.01, max(size.rhos) + 0.03, 40))
+    # Lines of theory, from near the origin to a little beyond the last point.
+    theory = capacity_curve(np.linspace(0.01, max(settings.rhos) + 0.03, 40))
     folder.draw("memory_capacity", table, lambda ax: draw_largest_loads(ax, loads, theory.points))
 
 
 def memory_stability(folder: Folder) -> None:
     """Recall from noisy probes, and storage after cuts, with a quarter of the inputs."""
-    size = MEMORY_SIZES[Mode(folder.mode)]
+    settings = MEMORY_SIZES[Mode(folder.mode)]
     recalls: dict[tuple[str, float], Retrieval] = {}
     cuts: dict[str, list[Cutting]] = {}
     rows: list[dict[str, Any]] = []
-    for load in size.recall_loads:
-        patterns = random_patterns(size.n_neurons, load, seed=SEED)
+    for load in settings.recall_loads:
+        patterns = random_patterns(settings.n_neurons, load, seed=SEED)
         for wiring in Wiring:
             memory = AssociativeMemory(
-                size.n_neurons, KEPT_SHARE, wiring, seed=SEED, budget=size.budget
+                settings.n_neurons, KEPT_SHARE, wiring, seed=SEED, budget=settings.budget
             )
-            report = memory.store(patterns, n_jobs=size.n_jobs)
+            report = memory.store(patterns, n_jobs=settings.n_jobs)
             shared_columns = _network_columns(wiring, load, report)
 
             recall = retrieval(memory, patterns, PROBE_NOISES, seed=SEED)
             rows += _recall_rows(shared_columns, recall)
-            if load < 2 * KEPT_SHARE:  # above, random inputs hold nothing to recall
+            if load < LOAD_OF_RANDOM_INPUTS:
                 recalls[wiring, load] = recall
 
             if load == CUTTING_LOAD:
@@ -183,13 +187,15 @@ def memory_couplings(folder: Folder) -> None:
 
     Dense couplings need 1/2 at best.
     """
-    size = MEMORY_SIZES[Mode(folder.mode)]
-    patterns = random_patterns(size.n_neurons, MINIMAL_LOAD, seed=SEED)
+    settings = MEMORY_SIZES[Mode(folder.mode)]
+    patterns = random_patterns(settings.n_neurons, MINIMAL_LOAD, seed=SEED)
     for wiring in Wiring:
-        memory = AssociativeMemory(size.n_neurons, "minimal", wiring, seed=SEED, budget=size.budget)
-        report = memory.store(patterns, n_jobs=size.n_jobs)
+        memory = AssociativeMemory(
+            settings.n_neurons, fan_in="minimal", wiring=wiring, seed=SEED, budget=settings.budget
+        )
+        report = memory.store(patterns, n_jobs=settings.n_jobs)
         folder.number(
-            f"couplings for a stored bit at load {MINIMAL_LOAD:g}, {size.n_neurons} neurons, "
+            f"couplings for a stored bit at load {MINIMAL_LOAD:g}, {settings.n_neurons} neurons, "
             f"{wiring} inputs",
             report.couplings_per_bit,
             source="measured on one network; Gardner's dense limit is 0.5",

@@ -42,8 +42,13 @@ from chanceline.theory.solve import solve
 from chanceline.theory.symmetric import branch_table, solve_rs
 
 PANEL_RHO = 0.5  # the density of the paper's panels
+NUMBER_LOAD = 1.2  # at which the entropy is listed
 NUMBER_RHOS = (0.1, 0.25, 0.5, 0.75, 0.9)  # densities whose capacity is listed
 BALANCES = (0.5, 0.3, 0.1, 0.02)  # shares of positives
+NUMBER_BALANCES = (0.3, 0.1)  # of these, those whose capacity is listed
+BALANCE_RHO = 0.1  # at this density
+LOAD_BEFORE_BREAKING = 0.06  # the drawn curve without breaking begins so far below it
+LARGEST_ENTROPY_LOAD = 1.8  # and ends here, above the capacity
 TASKS_BETWEEN_LINES = 200  # of progress
 FIRST_LOG_CHI_STEP = 0.1  # of ln χ along the branch with breaking; later steps adapt
 # The branch with breaking is followed down to this distance above the load where symmetry breaks;
@@ -58,7 +63,7 @@ def panels(folder: Folder) -> None:
     table = branch_table(PANEL_RHO, _resolution(folder, quick=60, fine=200))
     at_capacity = capacity(PANEL_RHO)
     figure = Figure(figsize=(10, 7.4), layout="constrained")
-    axes = figure.subplots(2, 2).flat
+    axes = figure.subplots(2, 2).ravel()
     draw_overlaps(axes[0], table, PANEL_RHO)
     draw_response(axes[1], table, PANEL_RHO)
     draw_entropy(axes[2], table, PANEL_RHO, at_capacity.alpha)
@@ -67,16 +72,16 @@ def panels(folder: Folder) -> None:
         ax.set_title(f"({letter})", loc="left")
     folder.save("panels", figure, table)
 
-    point = solve(1.2, PANEL_RHO)
+    point = solve(NUMBER_LOAD, PANEL_RHO)
     folder.number(
-        "entropy at alpha=1.2, rho=0.5",
+        f"entropy at alpha={NUMBER_LOAD:g}, rho={PANEL_RHO:g}",
         point.entropy,
         error=point.quadrature_error,
         source="RS",
         paper="Fig. (c)",
     )
     folder.number(
-        "load where symmetry between supports breaks at rho=0.5",
+        f"load where symmetry between supports breaks at rho={PANEL_RHO:g}",
         at_capacity.replicon_alpha or float("nan"),
         source="RS",
     )
@@ -114,10 +119,10 @@ def unequal_classes(folder: Folder) -> None:
         curves.append(curve.assign(balance=balance))
     table = pd.concat(curves, ignore_index=True)
     folder.draw("unequal_classes", table, lambda ax: draw_balances(ax, table))
-    for balance in (0.3, 0.1):
-        at_capacity = capacity(0.1, balance=balance)
+    for balance in NUMBER_BALANCES:
+        at_capacity = capacity(BALANCE_RHO, balance=balance)
         folder.number(
-            f"capacity at rho=0.1, balance {balance:g}",
+            f"capacity at rho={BALANCE_RHO:g}, balance {balance:g}",
             at_capacity.alpha,
             error=at_capacity.error,
             source="RS",
@@ -129,7 +134,9 @@ def entropy_with_breaking(folder: Folder) -> None:
     critical_load = replicon_line(PANEL_RHO).state.alpha
     broken = _broken_branch(critical_load)
 
-    loads = np.linspace(critical_load - 0.06, 1.8, _resolution(folder, quick=16, fine=40)).tolist()
+    n_loads = _resolution(folder, quick=16, fine=40)
+    first_load = critical_load - LOAD_BEFORE_BREAKING
+    loads = np.linspace(first_load, LARGEST_ENTROPY_LOAD, n_loads).tolist()
     entropies = [solve_rs(load, PANEL_RHO).entropy for load in loads]
     symmetric = pd.DataFrame({"alpha": loads, "entropy": entropies})
 
@@ -181,7 +188,8 @@ def _broken_branch(critical_load: float) -> pd.DataFrame:
 
 def capacity_with_breaking(folder: Folder) -> None:
     """The capacity diagram with and without breaking, from the shipped table."""
-    table = pd.DataFrame.from_records(capacity_table())
+    rows = capacity_table()
+    table = pd.DataFrame.from_records(rows)
     folder.draw(
         "capacity_breaking",
         table,
@@ -189,7 +197,7 @@ def capacity_with_breaking(folder: Folder) -> None:
         lambda ax: draw_corrections(ax, table),
         size=(12, 5),
     )
-    for row in capacity_table():
+    for row in rows:
         if row.rho not in NUMBER_RHOS:
             continue
         folder.number(
@@ -213,35 +221,36 @@ def finite_size(folder: Folder, sweeps: Mapping[str, Sequence[str]] | None = Non
     inside the folder, and the normal mode draws the run that comes with the package. `sweeps` names
     those of each figure, where not the built-in ones are meant.
     """
-    if folder.mode == Mode.QUICK:
-        store = folder.path / "experiments-quick.sqlite"
-        builtin_sweeps = QUICK_SWEEPS
-    else:
-        store = folder.path / "experiments.sqlite"
-        builtin_sweeps = SWEEPS
+    is_quick = folder.mode == Mode.QUICK
     if sweeps is None:
-        sweeps = builtin_sweeps
-
+        sweeps = QUICK_SWEEPS if is_quick else SWEEPS
     for figure, names in sweeps.items():
-        if folder.mode == Mode.NORMAL:
-            folder.say(
-                f"{figure}: drawn from the run that comes with the package "
-                "(the full mode computes it again)"
-            )
-            points = shipped_points(figure)
-        else:
-            for name in names:
-                _run_sweep(folder, store, name)
-            points = stored_points(figure, store, names)
+        points = _finite_size_points(folder, figure, names)
         picture, table = draw_figure(figure, points)
-        if folder.mode == Mode.QUICK:
+        if is_quick:
             picture.suptitle("from a small run made on the spot: large error bars", fontsize=9)
         # A name of its own: the theory has figures of capacity and entropy too.
         folder.save(f"experiments-{figure}", picture, table)
 
 
+def _finite_size_points(folder: Folder, figure: str, sweeps: Sequence[str]) -> pd.DataFrame:
+    """The points of a figure: as shipped in the normal mode, else from sweeps that are run here."""
+    if folder.mode == Mode.NORMAL:
+        folder.say(
+            f"{figure}: drawn from the run that comes with the package "
+            "(the full mode computes it again)"
+        )
+        return shipped_points(figure)
+    store = folder.path / "experiments.sqlite"
+    if folder.mode == Mode.QUICK:
+        store = folder.path / "experiments-quick.sqlite"
+    for name in sweeps:
+        _run_sweep(folder, store, name)
+    return stored_points(figure, store, sweeps)
+
+
 def _run_sweep(folder: Folder, store: Path, name: str) -> None:
-    """Run what the store does not have yet of a sweep, and tell how far it is."""
+    """Run what the store does not have yet of a sweep, and say (to the user) how far it is."""
     sweep = load_sweep(name)
     with Store(store, write=True) as results:
         n_missing = len({task.id for task in sweep.tasks} - results.finished())
@@ -250,6 +259,7 @@ def _run_sweep(folder: Folder, store: Path, name: str) -> None:
             line += ", a small run made on the spot"
         folder.say(line)
 
+        # Records of the missing tasks alone, as they are finished.
         records = iter_run(sweep.tasks, n_jobs=-1, store=results, batch=sweep.batch)
         for n_done, _ in enumerate(records, 1):
             if n_done % TASKS_BETWEEN_LINES == 0:
