@@ -22,6 +22,7 @@ from chanceline.kernels.compile import (
     counter,
     inner_kernel,
     kernel,
+    leaf_kernel,
 )
 from chanceline.kernels.vectors import add_scaled, dot_first
 
@@ -84,7 +85,7 @@ def largest_gap(conflict: Any, total: NDArray) -> float:
     return gap + gap_rounding(n_columns, longest_squared)
 
 
-@inner_kernel()
+@leaf_kernel()
 def gap_rounding(n_columns: int, longest_squared: float) -> float:
     """A bound of the rounding of |Σ λ_μ a_μ| / Σ λ_μ, where at most columns + 1 rows have λ_μ > 0.
 
@@ -146,7 +147,7 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     return is_positive
 
 
-@inner_kernel()
+@leaf_kernel()
 def rounding_of_products(size: int) -> float:
     """The rounding of a sum of `size` products, relative to the sum of their absolute values.
 
@@ -287,23 +288,22 @@ def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: 
     to `rounding` times the sum of their absolute values. Not quite the distance itself: it lacks
     the factor 1 / (1 − |C B − 1|).
 
-    B is used up: the bounds of |B l − e| overwrite its first column, that of row i after row i has
-    been read.
+    B is used up: its first column, basis[:, 0], becomes the bounds of |B l − e|, each after its row
+    has been read.
     """
-    residual_bounds = basis[:, 0]
     for i in range(size):
-        residual_bounds[i] = bound_residual(basis, inverse, i, size, rounding)
+        basis[i, 0] = bound_residual(basis, inverse, i, size, rounding)
 
     largest_distance = 0.0
     for i in range(size):
         distance = 0.0  # bounds |C (B l − e)|_i
         for m in range(size):
-            distance += abs(inverse[i, m]) * residual_bounds[m]
+            distance += abs(inverse[i, m]) * basis[m, 0]
         largest_distance = max(largest_distance, distance)
     return largest_distance
 
 
-@inner_kernel()
+@leaf_kernel()
 def bound_residual(basis: NDArray, inverse: NDArray, row: int, size: int, rounding: float) -> float:
     """A bound of one entry of |B l − e|, rounding included: B = `basis`, l the last of `inverse`.
 
