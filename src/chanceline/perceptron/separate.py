@@ -74,8 +74,8 @@ def separate(
 def _separate_exactly(problem: Problem, support: NDArray[np.int64], multipliers: Floats) -> Rule:
     """A separating rule found in rational arithmetic; one without weights where there is none.
 
-    The rule gets `multipliers`, (samples,), those of the largest margin in floating point: the exact
-    decision keeps none.
+    The rule gets `multipliers`, (samples,), those of the largest margin in floating point: the
+    exact decision keeps none.
     """
     exact = separating_rule(ExactTable(problem), support)
     if not exact.separable:
