@@ -69,7 +69,7 @@ def small_fronts() -> Iterator[Claim]:
     points = missed = 0
     for seed in range(60):
         X, y = small_problem(KINDS[seed % len(KINDS)], FIRST_SEED + seed)
-        problem = make_problem(X, y, True, contradictions=True)
+        problem = make_problem(X, y, True, allow_contradictions=True)
         for point in chanceline.front(X, y, max_features=4).points[1:]:
             points += 1
             if point.errors > 0:

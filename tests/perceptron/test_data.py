@@ -7,7 +7,7 @@ from scipy import sparse
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.perceptron.validation import check_matrix
+from chanceline.perceptron.validation import check_matrix, read_labels
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(12, 4))
@@ -83,3 +83,10 @@ def test_an_array_that_can_change_is_copied_and_one_that_cannot_is_not():
     assert not np.shares_memory(check_matrix(X.astype(np.float32))[0], X)
     y = [0, 1, 0, 1, 1, 0]
     assert chanceline.search(X, y).to_dict() == chanceline.search(X.copy(), y).to_dict()
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
+def test_a_missing_label_is_named(missing):
+    labels = np.array(["a", missing, "b"], dtype=object)
+    with pytest.raises(InputError, match="missing labels, the first in row 2"):
+        read_labels(labels, (3, 2))

@@ -53,7 +53,7 @@ def test_integers_are_solved_without_remainder():
 def test_decisions_are_those_of_the_simplex_method():
     seen = set()
     for X, y, support, intercept, signs in narrow_tables(150):
-        problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
+        problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
         table = ExactTable(problem)
         decision = table.decide(support)
         assert decision.separable == suffices(X, y, support, intercept, signs)
@@ -82,7 +82,7 @@ def test_decisions_are_those_of_the_simplex_method():
 
 def test_errors_are_searched_exhaustively():
     for seed, (X, y, support, intercept, signs) in enumerate(narrow_tables(40)):
-        problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
+        problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
         for errors in (1, 2):
             answer, _, samples = ExactTable(problem).errors_within(support, errors, 10_000)
             assert answer == suffices(X, y, support, intercept, signs, errors), seed
@@ -94,7 +94,7 @@ def test_errors_are_searched_exhaustively():
 def test_a_conflict_that_is_certain_is_one():
     claimed = 0
     for X, y, support, intercept, signs in narrow_tables(400):
-        problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
+        problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
         if is_refuted(problem, support, margin_on(problem, support)):
             assert not ExactTable(problem).decide(support).separable
             claimed += 1

@@ -21,11 +21,13 @@ def balanced_problem(n, patterns, seed):
     rng = np.random.default_rng(seed)
     half = np.repeat([-1.0, 1.0], patterns // 2)
     X = np.column_stack([rng.permutation(half) for _ in range(n)])
-    return make_problem(X, rng.permutation(half), intercept=True, contradictions=True)
+    return make_problem(X, rng.permutation(half), intercept=True, allow_contradictions=True)
 
 
 def coin_problem(n, patterns, seed):
-    return make_problem(*random_problem(n, seed=seed, n_patterns=patterns), contradictions=True)
+    return make_problem(
+        *random_problem(n, seed=seed, n_patterns=patterns), allow_contradictions=True
+    )
 
 
 def last(steps):
@@ -90,7 +92,7 @@ def test_verdicts_are_those_of_brute_force(inputs, intercept):
     verdicts = set()
     for seed in range(6):
         X, y = random_problem(9, 0.9, 300 + seed, inputs)
-        problem = make_problem(X, y, intercept, contradictions=True)
+        problem = make_problem(X, y, intercept, allow_contradictions=True)
         for size in (1, 2, 3, 4):
             expected = any(
                 certify(X, y, support, intercept).separable

@@ -169,7 +169,7 @@ def test_bad_options(options):
 def test_fewest_errors_on_a_support_are_proven(kind):
     X, y = small_problem(kind, 7)
     for intercept, support in itertools.product([True, False], [(0, 1), (1, 2, 3)]):
-        problem = make_problem(X[:, support], y, intercept, contradictions=True)
+        problem = make_problem(X[:, support], y, intercept, allow_contradictions=True)
         columns = np.column_stack([X[:, list(support)], *([np.ones(len(y))] if intercept else [])])
         zero = int(np.sum(np.all(columns == 0, axis=1)))
         fewest = zero + fewest_by_rays(columns * y[:, None])

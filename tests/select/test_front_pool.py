@@ -100,7 +100,7 @@ def test_one_variable_is_exact_whatever_the_pool(wide):
 def test_errors_of_singles_are_those_of_the_line_search(wide, intercept):
     X, y = wide
     X = np.where(np.arange(200) % 2, np.round(X / np.geomspace(1e-3, 1e3, 200)), X)
-    problem = make_problem(X, y, intercept, contradictions=True, signs=np.arange(200) % 3 - 1)
+    problem = make_problem(X, y, intercept, allow_contradictions=True, signs=np.arange(200) % 3 - 1)
     errors = search_singles(problem, random_state(0)).errors
     assert single_errors(problem, block_entries=40 * 17).tolist() == errors.tolist()
 
@@ -198,7 +198,7 @@ def test_a_pool_grows_only_where_that_may_help():
     assert can_grow(separable, in_vain(20, 40), 0)
     # Two samples that no column tells apart.
     X[1], y[1] = X[0], -y[0]
-    contradicting = make_problem(X, y, contradictions=True)
+    contradicting = make_problem(X, y, allow_contradictions=True)
     assert not all_columns_separate(contradicting)
     assert not all_columns_separate(replace(contradicting, intercept=True))
     assert not can_grow(contradicting, in_vain(20, 40), 0)
@@ -229,7 +229,7 @@ def test_a_pool_without_a_solution_is_enlarged(errors):
 def test_a_table_that_nothing_separates_gets_the_fewest_errors_of_its_pool():
     X, y = random_problem(100, None, 3, "gaussian", n_patterns=40)
     X[1], y[1] = X[0], -y[0]
-    problem = make_problem(X, y, contradictions=True)
+    problem = make_problem(X, y, allow_contradictions=True)
     found = [event for event in run_auto(problem, 200, 0, pool=50) if isinstance(event, Candidate)]
     assert 1 <= min(candidate_rule(problem, event).errors for event in found) < 10
 

@@ -141,7 +141,7 @@ def test_the_star_of_the_front_is_brute_force():
 def test_columns_alone_are_counted_by_brute_force():
     for seed in range(0, 60, 2):
         X, y, intercept, signs = tiny_gap_table(seed)
-        problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
+        problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
         for j, errors in enumerate(single_errors(problem)):
             assert suffices(X, y, [j], intercept, signs, int(errors))
             assert errors == 0 or not suffices(X, y, [j], intercept, signs, int(errors) - 1)
@@ -154,7 +154,7 @@ def test_pairs_are_swept_without_a_loss():
         X, y, intercept, signs = tiny_gap_table(seed)
         if X.shape[1] < 2:
             continue
-        problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
+        problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
         expected = any(
             suffices(X, y, pair, intercept, signs) for pair in combinations(range(X.shape[1]), 2)
         )
@@ -195,7 +195,7 @@ def narrow_pair():
 def test_without_rational_arithmetic_the_gap_is_told(narrow_pair):
     X, y = narrow_pair
     assert chanceline.search(X, y, "exact", intercept=True).support.tolist() == [0, 6]
-    problem = make_problem(X, y, True, contradictions=True)
+    problem = make_problem(X, y, True, allow_contradictions=True)
     *_, exact = all_supports(problem, 1)
     assert (exact.verdict, exact.gap) == (EXHAUSTED, 0.0)
     gaps = {}
@@ -243,7 +243,7 @@ def test_what_floating_point_misses_has_a_margin_within_the_gap():
     missed = 0
     for seed in range(400):
         X, y, intercept, signs = tiny_gap_table(seed)
-        problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
+        problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
         table = ExactTable(problem)
         *_, step = all_supports(problem, 1, max_decisions=0)
         if step.verdict == EXHAUSTED:
@@ -296,7 +296,7 @@ def test_values_that_only_scaling_makes_equal_are_no_signs():
     problem = make_problem(X, [0, 1, 1, 0], True)
     assert np.all(np.abs(problem.columns) == 1.0)
     assert not can_cut(problem, 2)
-    assert can_cut(make_problem(np.sign(X - 0.5), [0, 1, 1, 0], True, contradictions=True), 2)
+    assert can_cut(make_problem(np.sign(X - 0.5), [0, 1, 1, 0], True, allow_contradictions=True), 2)
 
 
 def test_a_pair_that_rounding_refutes_is_settled():

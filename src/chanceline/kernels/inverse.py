@@ -26,7 +26,10 @@ def rank_one(matrix: NDArray, factor: float, vector: NDArray, size: int) -> None
 
 @leaf_kernel(fastmath=REASSOCIATE)
 def rank_four(matrix: NDArray, factors: NDArray, vectors: NDArray, size: int) -> None:
-    """M += Σ_b factors[b] · v_b v_bᵀ over four vectors, the rows of `vectors`."""
+    """M += Σ_b factors[b] · v_b v_bᵀ over four vectors, the rows of `vectors`; M is `matrix`.
+
+    Written out for four, so that every entry of M is read and written once instead of four times.
+    """
     for i in range(size):
         scaled0 = factors[0] * vectors[0, i]
         scaled1 = factors[1] * vectors[1, i]
@@ -63,7 +66,12 @@ def four_products(matrix: NDArray, vectors: NDArray, size: int, out: NDArray) ->
 
 @leaf_kernel()
 def update_by_four(
-    inverse: NDArray, size: int, vectors: NDArray, factors: NDArray, images: NDArray
+    inverse: NDArray,
+    size: int,
+    vectors: NDArray,
+    signs: NDArray,
+    images: NDArray,
+    coefficients: NDArray,
 ) -> bool:
     """Let the inverse of M become that of M + Σ_b t_b v_b v_bᵀ, over four vectors.
 
@@ -75,27 +83,28 @@ def update_by_four(
     ----------
     inverse : M⁻¹ in its leading size × size places.
     vectors : (4, ≥ size) the rows v_b; one of zeros changes nothing.
-    factors : (4,) the t_b; overwritten by −1 / (t + vᵀu).
-    images : (4, ≥ size) overwritten by the u_b.
+    signs : (4,) the t_b = ±1.
+    images : (4, ≥ size) scratch for the u_b.
+    coefficients : (4,) scratch for the −1 / (t_b + v_bᵀu_b), by which the u_b u_bᵀ are added.
 
     Returns
     -------
     False, with the inverse as it was, if the update would be unstable.
     """
+    # u_b = M⁻¹v_b, as if each were the first.
     four_products(inverse, vectors, size, images)
     is_stable = True
     for b in range(FOUR):
-        sign = factors[b]
-        pivot = sign + dot_first(vectors[b], images[b], size)
-        if sign * pivot < UNSTABLE_PIVOT:
+        pivot = signs[b] + dot_first(vectors[b], images[b], size)
+        if signs[b] * pivot < UNSTABLE_PIVOT:
             is_stable = False
-        factors[b] = -1.0 / pivot
-        # The later u have to see the update by this one.
+        coefficients[b] = -1.0 / pivot
+        # For the later vectors M⁻¹ has this update: u = (M⁻¹ + coefficient · u_b u_bᵀ) v.
         for later in range(b + 1, FOUR):
             overlap = dot_first(vectors[later], images[b], size)
-            add_scaled(images[later], factors[b] * overlap, images[b], size)
+            add_scaled(images[later], coefficients[b] * overlap, images[b], size)
     if is_stable:
-        rank_four(inverse, factors, images, size)
+        rank_four(inverse, coefficients, images, size)
     return is_stable
 
 
@@ -128,7 +137,11 @@ def border(inverse: NDArray, size: int, pivot: float, solved: NDArray) -> None:
 
 @leaf_kernel()
 def unborder(inverse: NDArray, size: int, place: int, work: NDArray) -> None:
-    """Let the inverse of a size × size matrix lose the row and column `place`; the last take it."""
+    """Let the inverse of a symmetric size × size matrix lose the row and column `place`.
+
+    The last row and column take that place. With the inverse's last row (rᵀ, d) after that, the
+    leading block B becomes B − r rᵀ / d. `work`, (size − 1,) or more, is scratch for r.
+    """
     last = size - 1
 
     # Exchange the row that goes with the last one, then the columns.
@@ -141,7 +154,7 @@ def unborder(inverse: NDArray, size: int, place: int, work: NDArray) -> None:
         inverse[i, place] = inverse[i, last]
         inverse[i, last] = leaving
 
-    # What remains is the inverse's Schur complement of its last entry.
+    # B − r rᵀ / d: the Schur complement of the last entry d.
     for i in range(last):
         work[i] = inverse[last, i]
     rank_one(inverse, -1.0 / inverse[last, last], work, last)

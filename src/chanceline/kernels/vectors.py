@@ -46,18 +46,16 @@ def combine(vectors: NDArray, chosen: NDArray, factors: NDArray, count: int, out
 
     in_fours = count - count % 4
     for i in range(0, in_fours, 4):
-        first = vectors[chosen[i]]
-        second = vectors[chosen[i + 1]]
-        third = vectors[chosen[i + 2]]
-        fourth = vectors[chosen[i + 3]]
+        row1 = vectors[chosen[i]]
+        row2 = vectors[chosen[i + 1]]
+        row3 = vectors[chosen[i + 2]]
+        row4 = vectors[chosen[i + 3]]
         factor1 = factors[i]
         factor2 = factors[i + 1]
         factor3 = factors[i + 2]
         factor4 = factors[i + 3]
         for j in range(out.size):
-            out[j] += (
-                factor1 * first[j] + factor2 * second[j] + factor3 * third[j] + factor4 * fourth[j]
-            )
+            out[j] += factor1 * row1[j] + factor2 * row2[j] + factor3 * row3[j] + factor4 * row4[j]
 
     for i in range(in_fours, count):
         add_scaled(out, factors[i], vectors[chosen[i]], out.size)

@@ -27,16 +27,16 @@ MAX_FLIPS_PER_COLUMN = 4  # more flips cost more than an inverse computed anew
 
 @leaf_kernel()
 def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[float, int]:
-    """The rank of the last sample that is trimmed, and how many samples of that rank are.
+    """The largest noisy margin of a trimmed sample, and how many samples of that level are trimmed.
 
-    Trimmed samples, the errors that are allowed, have no part in the fit. The rank of a sample is
-    its margin + trim_noise · u, u ~ U(−1, 1). The `max_errors` samples of smallest rank are
-    trimmed: all below the level and, as ranks may be equal, so many at it. `hinge.scratch.ranks` is
-    left with the ranks. Where no sample is trimmed the level is −∞.
+    Trimmed samples, the errors that are allowed, have no part in the fit. They are the `max_errors`
+    samples of smallest noisy margin, margin + trim_noise · u with u ~ U(−1, 1): all below the level
+    and, as some may be equal, so many at it. `hinge.scratch.noisy_margins` is left filled. Where no
+    sample is trimmed the level is −∞, and nothing is filled.
     """
     margins = hinge.state.margins
     random = hinge.state.random
-    ranks = hinge.scratch.ranks
+    noisy_margins = hinge.scratch.noisy_margins
     partly_sorted = hinge.scratch.partly_sorted
 
     level = -np.inf
@@ -45,11 +45,11 @@ def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[floa
         return level, n_at_level
 
     for sample in range(margins.size):
-        ranks[sample] = margins[sample]
+        noisy_margins[sample] = margins[sample]
         if trim_noise > 0.0:
-            ranks[sample] += trim_noise * (2.0 * next_random(random) - 1.0)
-        partly_sorted[sample] = ranks[sample]
-    # The smallest ranks come first, in any order.
+            noisy_margins[sample] += trim_noise * (2.0 * next_random(random) - 1.0)
+        partly_sorted[sample] = noisy_margins[sample]
+    # The smallest come first, in any order.
     smallest_first(partly_sorted, max_errors)
 
     for place in range(max_errors):
@@ -72,20 +72,20 @@ def find_flips(hinge: Any, max_errors: int, trim_noise: float) -> int:
     """
     margins = hinge.state.margins
     active = hinge.state.active
-    ranks = hinge.scratch.ranks
+    noisy_margins = hinge.scratch.noisy_margins
     flipping = hinge.scratch.samples
-    level, n_at_level = trimming_level(hinge, max_errors, trim_noise)
+    level, n_left_at_level = trimming_level(hinge, max_errors, trim_noise)
 
     n_flips = ZERO
     for sample in range(margins.size):
         is_active = margins[sample] < 1.0
         if max_errors > 0:
-            # Trimmed: all below the level, and the first `n_at_level` at it.
-            if ranks[sample] < level:
+            # Trimmed: all below the level, and the first ones at it.
+            if noisy_margins[sample] < level:
                 is_active = False
-            elif ranks[sample] == level and n_at_level > 0:
+            elif noisy_margins[sample] == level and n_left_at_level > 0:
                 is_active = False
-                n_at_level -= 1
+                n_left_at_level -= 1
         was_active = active[sample] > 0.5
         if is_active != was_active:
             active[sample] = 1.0 - active[sample]
@@ -96,7 +96,7 @@ def find_flips(hinge: Any, max_errors: int, trim_noise: float) -> int:
 
 @leaf_kernel()
 def border_column(hinge: Any, place: int) -> None:
-    """Let inverse and target, of the columns before a place of the support, take in the one there.
+    """Let the column at a place of the support enter inverse and target, behind those before it.
 
     The Hessian A_actᵀA_act + (ε + δ)I, over the active samples, gets one more row: the new column's
     products with the columns before it (`cross`), and with itself plus ridge ε and damping δ
@@ -117,7 +117,9 @@ def border_column(hinge: Any, place: int) -> None:
         cross[i] = dot_masked(columns[support[i]], column, active)
     diagonal = dot_masked(column, column, active) + ridge + damping
 
-    # The column may depend on those before it: then rounding alone decides the pivot.
+    # Without rounding the pivot is at least ε + δ, what the column has of its own on the diagonal.
+    # A column that depends on those before it leaves rounding to decide: a pivot below ε, or NaN,
+    # is wrong, and ε the smallest that can be right.
     pivot = next_pivot(inverse, place, cross, diagonal, solved)
     if not pivot > ridge:
         pivot = ridge
@@ -127,12 +129,12 @@ def border_column(hinge: Any, place: int) -> None:
 
 @inner_kernel()
 def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
-    """Compute margins, active samples and the inverse anew from support and weights.
+    """Compute margins, active samples, inverse and target anew from support and weights.
 
     The inverse is that of the Hessian A_actᵀA_act + εI, over the active samples and the columns of
-    the support, ε the ridge. With fewer active samples than columns it is singular but for ε, and
-    updates of the inverse soon lose their digits: in a fit that has done many of Newton's steps
-    (`n_steps`) the Hessian gets a damping δI.
+    the support, ε the ridge; the target is A_actᵀ1. With fewer active samples than columns the
+    Hessian is singular but for ε, and updates of the inverse soon lose their digits: in a fit that
+    has done many of Newton's steps (`n_steps`) the Hessian gets a damping δI.
 
     max_errors : the samples of smallest margin that are trimmed, and so inactive.
     """
@@ -141,16 +143,16 @@ def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
     damping = hinge.state.damping
     size = hinge.state.n_used[0]
 
-    # Margins are A w; the active samples follow them, ranked without noise.
+    # Margins are A w. Then `active` follows them; which samples flip does not matter here.
     combine(hinge.data.columns, support, hinge.state.weights, size, hinge.state.margins)
-    find_flips(hinge, max_errors, 0.0)
+    find_flips(hinge, max_errors, trim_noise=0.0)
 
     damping[0] = 0.0
     n_active = dot_first(active, active, active.size)  # `active` holds zeros and ones
     if n_steps >= DAMPED_FROM and n_active < size:
         damping[0] = DAMPING_PER_SAMPLE * n_active
 
-    # The inverse grows from nothing, column by column.
+    # Inverse and target grow from nothing, column by column.
     hinge.state.flips_since_rebuild[0] = 0
     for place in range(size):
         border_column(hinge, place)
@@ -163,7 +165,7 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
     The inverse is that of the Hessian, Σ rrᵀ over the active samples plus a multiple of the unit
     matrix, where r is a sample's row on the support; the target is Σ r. So a sample that flips
     changes the Hessian by t·rrᵀ and the target by t·r, where t = 1 if it is active now, else −1.
-    Four are taken in at a time.
+    Four are taken in at a time, their r in `flipped_rows`, their t in `flip_signs`.
 
     Returns False where the inverse has to be computed anew instead: flips are many, or an update
     would be unstable. Inverse and target are then out of line with the active samples, and the
@@ -172,37 +174,42 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
     rows = hinge.data.rows
     support = hinge.state.support
     active = hinge.state.active
+    flipping = hinge.scratch.samples
     inverse = hinge.state.inverse
     target = hinge.state.target
     flips_since_rebuild = hinge.state.flips_since_rebuild
     size = hinge.state.n_used[0]
-    flipping = hinge.scratch.samples
     flipped_rows = hinge.scratch.flipped_rows
+    flip_signs = hinge.scratch.flip_signs
     images = hinge.scratch.images
-    factors = hinge.scratch.factors  # t of the four; `update_by_four` overwrites them
+    coefficients = hinge.scratch.coefficients
 
     flips_since_rebuild[0] += n_flips
-    is_in_line = n_flips <= MAX_FLIPS_PER_COLUMN * size and flips_since_rebuild[0] <= REBUILD_AFTER
-    if not is_in_line:
-        n_flips = ZERO  # the loop is passed over
+    are_too_many = n_flips > MAX_FLIPS_PER_COLUMN * size
+    is_worn_out = flips_since_rebuild[0] > REBUILD_AFTER
+    if are_too_many or is_worn_out:
+        return False
 
     for start in range(0, n_flips, FOUR):
-        for of_four in range(FOUR):
-            factors[of_four] = 1.0
-            if start + of_four < n_flips:
-                sample = flipping[start + of_four]
-                factors[of_four] = 2.0 * active[sample] - 1.0  # active is 1 or 0: t = ±1
+        # Gather r and t of the next four.
+        for b in range(FOUR):
+            if start + b < n_flips:
+                sample = flipping[start + b]
+                flip_signs[b] = 2.0 * active[sample] - 1.0  # `active` is 1 or 0
                 for i in range(size):
-                    flipped_rows[of_four, i] = rows[sample, support[i]]
-                add_scaled(target, factors[of_four], flipped_rows[of_four], size)
+                    flipped_rows[b, i] = rows[sample, support[i]]
             else:
                 # Fewer than four are left: a row of zeros changes nothing.
+                flip_signs[b] = 1.0
                 for i in range(size):
-                    flipped_rows[of_four, i] = 0.0
-        if not update_by_four(inverse, size, flipped_rows, factors, images):
-            is_in_line = False
-            break
-    return is_in_line
+                    flipped_rows[b, i] = 0.0
+
+        for b in range(FOUR):
+            add_scaled(target, flip_signs[b], flipped_rows[b], size)
+        is_stable = update_by_four(inverse, size, flipped_rows, flip_signs, images, coefficients)
+        if not is_stable:
+            return False
+    return True
 
 
 @leaf_kernel()
@@ -248,5 +255,5 @@ def drop_column(hinge: Any, place: int) -> None:
     support[place] = support[last]
     weights[place] = weights[last]
     target[place] = target[last]
-    unborder(inverse, size, place, solved)
+    unborder(inverse, size, place, solved)  # here too the last place becomes `place`
     n_used[0] = last

@@ -57,6 +57,7 @@ class Certificate(Result):
         return "exact" if self.exact else "numerical"
 
     def summary(self) -> str:
+        """The verdict, or the errors of weights checked, which say more; and how exact it is."""
         if self.errors:
             verdict = f"{self.errors} errors"
         elif self.separable is None:
@@ -85,22 +86,24 @@ def check_weights(  # noqa: PLR0913
 
     Weights against their `signs` (+1, −1 or 0 for every column of X) are refused.
     """
-    problem = make_problem(X, y, contradictions=True, signs=signs)
+    problem = make_problem(X, y, allow_contradictions=True, signs=signs)
     columns = np.asarray(support, dtype=np.int64)
-    w = np.asarray(weights, dtype=np.float64)
+    checked_weights = np.asarray(weights, dtype=np.float64)
     if problem.signs is not None:
-        refused = columns[w * problem.signs[columns] < 0]
+        refused = columns[checked_weights * problem.signs[columns] < 0]
         if refused.size:
             raise InputError(f"The weight of column {refused[0]} has not the sign given for it.")
 
     entries = problem.X[:, columns]
-    is_right = strictly_right(entries, problem.y, w, bias)
+    is_right = strictly_right(entries, problem.y, checked_weights, bias)
     errors = int(np.count_nonzero(~is_right))
+    # The verdict is exact; the margin, a number to be shown, is rounded.
+    margins = problem.y * (entries @ checked_weights + bias)
     return Certificate(
         separable=errors == 0,
         exact=True,
         resolution=0.0,
-        margin=float((problem.y * (entries @ w + bias)).min()),
+        margin=float(margins.min()),
         errors=errors,
         multipliers=None,
     )
@@ -117,33 +120,61 @@ def certify(
 
     With `signs` (+1, −1 or 0 for every column of X) by weights that have them.
     """
-    problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
+    problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
     columns = np.asarray(support, dtype=np.int64)
     n_patterns = problem.n_samples
     rows = _rows_with_signs(problem, columns)
     scale = np.maximum(np.abs(rows).max(axis=0, initial=0.0), np.finfo(float).tiny)
-    scaled = rows / scale
-    direction, multipliers = _widest_box_margin(scaled, n_patterns)
+    scaled_rows = rows / scale
+    direction, multipliers = _widest_box_margin(scaled_rows, n_patterns)
 
-    # Weights that fail when they are checked exactly prove nothing of others.
-    if direction.size and (scaled[:n_patterns] @ direction).min() > 0.0:
-        slopes, bias = problem.split(direction / scale)
-        checked = check_weights(X, y, columns, weights=slopes, bias=bias, signs=signs)
-        if checked.separable:
-            return checked
-
-    if np.all(rows == np.round(rows)) and np.abs(rows).max(initial=0.0) < EXACT_INTEGERS:
-        positive = np.flatnonzero(multipliers > POSITIVE_MULTIPLIER * multipliers.max())
-        integers = _integer_multipliers(rows.astype(np.int64), positive)
-        if integers is not None:
-            return _inseparable(multipliers=integers[:n_patterns], exact=True, resolution=0.0)
-    return _up_to_resolution(rows, multipliers, n_patterns)
+    proof = None
+    has_positive_margin = (scaled_rows[:n_patterns] @ direction).min() > 0.0
+    if has_positive_margin:
+        proof = _proof_by_weights(problem, columns, weights=direction / scale)
+    if proof is None:
+        proof = _proof_in_integers(rows, multipliers, n_patterns)
+    if proof is None:
+        proof = _up_to_resolution(rows, multipliers, n_patterns)
+    return proof
 
 
-def _inseparable(
-    multipliers: Floats | list[int], exact: bool, resolution: float, separable: bool | None = False
+def _proof_by_weights(
+    problem: Problem, columns: NDArray[np.int64], weights: Floats
+) -> Certificate | None:
+    """The certificate of weights, the intercept's last, that separate when checked exactly.
+
+    Weights that fail prove nothing of others: None.
+    """
+    slopes, bias = problem.split(weights)
+    checked = check_weights(
+        problem.X, problem.y, columns, weights=slopes, bias=bias, signs=problem.signs
+    )
+    return checked if checked.separable else None
+
+
+def _proof_in_integers(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate | None:
+    """The certificate of integer multipliers, solved for on the rows with positive `multipliers`.
+
+    None where the rows, (rows, columns), hold other numbers than integers, or no such multipliers
+    are found. Those of the first `n_patterns` rows are kept: the others are rows of signs.
+    """
+    are_integers = np.all(rows == np.round(rows))
+    if not are_integers or np.abs(rows).max(initial=0.0) >= EXACT_INTEGERS:
+        return None
+    positive_rows = np.flatnonzero(multipliers > POSITIVE_MULTIPLIER * multipliers.max())
+    integers = _integer_multipliers(rows.astype(np.int64), positive_rows)
+    if integers is None:
+        return None
+    return _without_weights(
+        separable=False, multipliers=integers[:n_patterns], exact=True, resolution=0.0
+    )
+
+
+def _without_weights(
+    separable: bool | None, multipliers: Floats | list[int], exact: bool, resolution: float
 ) -> Certificate:
-    """A certificate of multipliers, which has no weights."""
+    """A certificate of multipliers alone."""
     return Certificate(
         separable=separable,
         exact=exact,
@@ -157,21 +188,22 @@ def _inseparable(
 def _up_to_resolution(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
     """What rounded multipliers say: every w of length 1 has a margin ≤ |Σ λ_μ a_μ| / Σ λ_μ.
 
-    If that is small, the patterns count as inseparable, else they are undecided.
+    If that is small, the patterns count as inseparable, else they are undecided. `rows` are
+    `n_patterns` patterns a_μ, then rows of signs, which are in the first sum only.
     """
     resolution = float("inf")
-    total = float(multipliers[:n_patterns].sum())
-    if total > 0.0:
-        resolution = float(np.linalg.norm(rows.T @ multipliers)) / total
-    longest = float(np.linalg.norm(rows, axis=1).max(initial=1.0))
+    multiplier_sum = float(multipliers[:n_patterns].sum())
+    if multiplier_sum > 0.0:
+        resolution = float(np.linalg.norm(rows.T @ multipliers)) / multiplier_sum
+    longest = float(np.linalg.norm(rows, axis=1).max(initial=1.0))  # rows shorter than 1 count as 1
     separable = None
     if resolution <= SMALL_RESOLUTION * longest:
         separable = False
-    return _inseparable(
+    return _without_weights(
+        separable=separable,
         multipliers=multipliers[:n_patterns],
         exact=False,
         resolution=resolution,
-        separable=separable,
     )
 
 
@@ -187,10 +219,11 @@ def _rows_with_signs(problem: Problem, columns: NDArray[np.int64]) -> Floats:
 
 
 def _widest_box_margin(rows: Floats, n_patterns: int) -> tuple[Floats, Floats]:
-    """max s with a_μ·w ≥ s (≥ 0 for rows after the patterns) and |w_j| ≤ 1, by a linear program.
+    """max s ≤ 1 with a_μ·w ≥ s (≥ 0 for rows after the patterns) and |w_j| ≤ 1: a linear program.
 
     Returns w (columns,) and λ ≥ 0 (rows,) of its dual. If no w has s > 0, the dual's optimum is a
-    vertex with Σ λ_μ a_μ = 0, so that few patterns carry it.
+    vertex with Σ λ_μ a_μ = 0, so that few patterns carry it. The bound s ≤ 1 is not met then, and
+    leaves Σ λ_μ = 1 over the patterns.
     """
     from scipy.optimize import linprog
 
@@ -213,19 +246,22 @@ def _widest_box_margin(rows: Floats, n_patterns: int) -> tuple[Floats, Floats]:
     return weights, multipliers
 
 
-def _integer_multipliers(rows: NDArray[np.int64], positive: NDArray[np.int64]) -> list[int] | None:
-    """λ ≥ 0 in integers, zero but on the `positive` rows, with Σ λ_μ a_μ = 0; else None.
+def _integer_multipliers(
+    rows: NDArray[np.int64], positive_rows: NDArray[np.int64]
+) -> list[int] | None:
+    """λ ≥ 0 in integers, zero but on `positive_rows`, with Σ λ_μ a_μ = 0; else None.
 
-    The null space of a minimal set of rows is one-dimensional. Where it is larger, the vector with
-    all free multipliers equal to 1 is tried. The result is checked.
+    `rows` is (rows, columns), `positive_rows` indices of some. The null space of a minimal set of
+    rows is one-dimensional. Where it is larger, the vector with all free multipliers equal to 1 is
+    tried. The result is checked.
     """
-    values = _null_vector(rows[positive].T.tolist())
-    if values is None or min(values) < 0:
+    fractions = _null_vector(rows[positive_rows].T.tolist())
+    if fractions is None or min(fractions) < 0:
         return None
-    common = lcm(*(value.denominator for value in values))
+    common_denominator = lcm(*(fraction.denominator for fraction in fractions))
     multipliers = [0] * rows.shape[0]
-    for row, value in zip(positive, values, strict=True):
-        multipliers[int(row)] = int(value * common)
+    for row, fraction in zip(positive_rows, fractions, strict=True):
+        multipliers[int(row)] = int(fraction * common_denominator)
 
     for column in rows.T.tolist():
         if sum(m * a for m, a in zip(multipliers, column, strict=True)) != 0:
@@ -250,12 +286,13 @@ def _null_vector(matrix: list[list[int]]) -> list[Fraction] | None:
         if candidates:
             pivot_row = candidates[0]
             work[rank], work[pivot_row] = work[pivot_row], work[rank]
-            _eliminate(work, rank, column)
+            _eliminate(work, rank, column)  # the pivot becomes 1, all else in its column 0
             pivots.append(column)
 
     free = [column for column in range(n_columns) if column not in pivots]
     if not free:
         return None
+    # A pivot's row says: v at the pivot + Σ (row's entry · 1) over the free columns = 0.
     vector = [Fraction(1)] * n_columns
     for row, column in zip(work[: len(pivots)], pivots, strict=True):
         vector[column] = -sum((row[other] for other in free), Fraction(0))

@@ -22,6 +22,7 @@ from chanceline.kernels.compile import (
     counter,
     inner_kernel,
     kernel,
+    leaf_kernel,
 )
 from chanceline.kernels.vectors import add_scaled, dot_first
 
@@ -80,12 +81,26 @@ def largest_gap(conflict: Any, total: NDArray) -> float:
     if multiplier_sum == 0.0:
         return np.inf
 
-    # Every entry of Σ λ_μ a_μ / Σ λ_μ, a mean of entries no larger than the longest pattern, is
-    # right up to a few roundings of that length; √columns such errors add up to their vector. Twice
-    # the roundings, for their products with each other.
-    n_roundings = 2.0 * (n_columns + LENGTH_ROUNDINGS + ENTRY_ROUNDINGS)
-    rounding = n_roundings * UNIT_ROUNDOFF * np.sqrt(n_columns * longest_squared)
-    return np.sqrt(dot_first(total, total, n_columns)) / multiplier_sum + rounding
+    gap = np.sqrt(dot_first(total, total, n_columns)) / multiplier_sum
+    return gap + gap_rounding(n_columns, longest_squared)
+
+
+@leaf_kernel()
+def gap_rounding(n_columns: int, longest_squared: float) -> float:
+    """A bound of the rounding of |Σ λ_μ a_μ| / Σ λ_μ, where at most columns + 1 rows have λ_μ > 0.
+
+    An entry of the vector Σ λ_μ a_μ / Σ λ_μ is a mean of entries, none larger than the length L of
+    the longest pattern. So each of its roundings is at most UNIT_ROUNDOFF · L, and the errors of
+    all entries make a vector √columns times as long:
+
+        n_roundings · UNIT_ROUNDOFF · √columns · L.
+
+    `longest_squared` is L².
+    """
+    n_additions = n_columns  # of columns + 1 rows
+    # Twice the roundings, for their products with each other.
+    n_roundings = 2.0 * (n_additions + LENGTH_ROUNDINGS + ENTRY_ROUNDINGS)
+    return n_roundings * UNIT_ROUNDOFF * np.sqrt(n_columns * longest_squared)
 
 
 @kernel()
@@ -95,9 +110,8 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     The rows with λ > 0, each with a last place (1 for patterns, 0 for the others), are the columns
     of a matrix B, and B λ = e with e = (0, …, 0, 1). If B is square and not singular, λ is unique.
     An approximate inverse C bounds it: with R = C B − 1 and |R| < 1 in the row sum norm, B is not
-    singular, and λ differs from its approximation l = C e by at most |C (B l − e)| / (1 − |R|).
-    Sums of n products are right up to n + 1 roundings of the sum of their absolute values, and
-    entries of the rows up to `ENTRY_ROUNDINGS`.
+    singular, and λ differs from its approximation l = C e by at most |C (B l − e)| / (1 − |R|). For
+    C (B l − e) = C B (l − λ) = (1 + R) (l − λ), and |(1 + R) v| ≥ (1 − |R|) |v| for every v.
 
     Only λ > 0 is asked for, so a positive factor of the patterns does not matter: they are scaled
     by `shrink` to a length of 1 at most, for numerical stability.
@@ -116,18 +130,16 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     # Inverting has used the matrix up.
     fill_basis(conflict, shrink, basis)
 
-    # Twice the roundings, for their products with each other and for those of the bounds.
-    n_roundings = size + 2.0  # of a sum of `size` products and an entry of e or of the unit matrix
-    n_roundings += ENTRY_ROUNDINGS  # of the rows as they are given
-    n_roundings += 1.0  # of the scaling by `shrink`
-    rounding = 2.0 * n_roundings * UNIT_ROUNDOFF
-    inverse_error = bound_inverse_error(basis, inverse, size, rounding)
+    rounding = rounding_of_products(size)
+    inverse_error = bound_inverse_error(basis, inverse, size, rounding)  # |R|
     if not inverse_error < MAX_INVERSE_ERROR:
         return False
 
-    # The last column of C is the approximation l = C e of λ: each entry must exceed its error.
+    # |C (B l − e)| / (1 − |R|), and a little more for the rounding of the bound itself.
     multiplier_error = bound_solution_error(basis, inverse, size, rounding)
     multiplier_error *= (1.0 + rounding) / (1.0 - inverse_error)
+
+    # The last column of C is the approximation l = C e of λ: each entry must exceed its error.
     last = size - 1
     is_positive = True
     for i in range(size):
@@ -135,13 +147,27 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     return is_positive
 
 
+@leaf_kernel()
+def rounding_of_products(size: int) -> float:
+    """The rounding of a sum of `size` products, relative to the sum of their absolute values.
+
+    The products are of entries of the basis B and of its approximate inverse, and one entry of the
+    unit matrix is taken off their sum.
+    """
+    n_roundings = size + 2.0  # a sum of n terms takes n + 1 roundings, and that entry is a term
+    n_roundings += ENTRY_ROUNDINGS  # of the rows as they are given
+    n_roundings += 1.0  # of the scaling of the rows in B
+    # Twice the roundings, for their products with each other and for those of the bounds.
+    return 2.0 * n_roundings * UNIT_ROUNDOFF
+
+
 @inner_kernel()
 def basis_scaling(conflict: Any) -> float:
-    """1 / (length of the longest pattern with λ > 0), by which patterns are scaled.
+    """1 / (length of the longest pattern with λ > 0), by which `fill_basis` scales the patterns.
 
-    0 means that they make no square matrix of that kind: not columns + 1 rows have λ > 0, or all
-    patterns among them are zero. `conflict` is the `Conflict`; rows from `n_patterns` on are unit
-    vectors e_j.
+    `fill_basis` makes a square matrix of the columns + 1 rows with λ > 0. Where there are fewer or
+    more of them, or all patterns among them are zero, it cannot, and 0 is returned. `conflict` is
+    the `Conflict`; rows from `n_patterns` on are unit vectors e_j.
     """
     n_positive = 0
     longest_squared = 0.0
@@ -162,8 +188,8 @@ def fill_basis(conflict: Any, shrink: float, basis: NDArray) -> None:
     """Fill the columns of `basis` with the rows of the conflict whose multiplier λ is positive.
 
     A pattern is multiplied by `shrink` and gets a 1 in the last place. The other rows, unit vectors
-    e_j of weights that must not be negative, stay as they are and get a 0. There are columns + 1
-    rows with λ > 0, so that `basis` becomes square: (columns + 1, columns + 1) or more.
+    e_j of weights that must not be negative, stay as they are and get a 0. As `basis_scaling` has
+    made sure, there are columns + 1 rows with λ > 0: they fill (columns + 1, columns + 1) places.
     """
     n_columns = conflict.n_columns
     basis_column = 0
@@ -262,21 +288,11 @@ def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: 
     to `rounding` times the sum of their absolute values. Not quite the distance itself: it lacks
     the factor 1 / (1 − |C B − 1|).
 
-    B is used up: bounds of |B l − e| overwrite its first column.
+    B is used up: its first column, basis[:, 0], becomes the bounds of |B l − e|, each after its row
+    has been read.
     """
-    last = size - 1
     for i in range(size):
-        entry = 0.0  # (B l − e)_i
-        absolute = 0.0  # the sum of the absolute values of its terms
-        if i == last:
-            entry = -1.0
-            absolute = 1.0
-        for m in range(size):
-            product = basis[i, m] * inverse[m, last]
-            entry += product
-            absolute += abs(product)
-        # Row i of B is not needed any more.
-        basis[i, 0] = abs(entry) + rounding * absolute
+        basis[i, 0] = bound_residual(basis, inverse, i, size, rounding)
 
     largest_distance = 0.0
     for i in range(size):
@@ -287,18 +303,37 @@ def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: 
     return largest_distance
 
 
+@leaf_kernel()
+def bound_residual(basis: NDArray, inverse: NDArray, row: int, size: int, rounding: float) -> float:
+    """A bound of one entry of |B l − e|, rounding included: B = `basis`, l the last of `inverse`.
+
+    B and the inverse are size × size, e = (0, …, 0, 1), and l is the inverse's last column.
+    """
+    last = size - 1
+    entry = 0.0  # of B l − e
+    absolute = 0.0  # the sum of the absolute values of its terms
+    if row == last:
+        entry = -1.0
+        absolute = 1.0
+    for m in range(size):
+        product = basis[row, m] * inverse[m, last]
+        entry += product
+        absolute += abs(product)
+    return abs(entry) + rounding * absolute
+
+
 class IntegerConflict(NamedTuple):
     """Rows in small integers that seem to be in conflict, few enough that λ is unique.
 
-    whole : (all columns, patterns), small integers in doubles; NaN where a column has none.
-    used : (n_columns or more,), the columns in question.
-    n_columns : how many of `used` count.
+    integer_values : (all columns, patterns), small integers in doubles, or NaN in a whole column.
+    used_columns : (n_columns or more,), the columns in question.
+    n_columns : how many of `used_columns` count.
     patterns : (·,), the patterns with λ > 0.
     unit_places : (·,), places j among the used columns whose e_j has λ > 0.
     """
 
-    whole: NDArray[np.float64]
-    used: NDArray[np.int64]
+    integer_values: NDArray[np.float64]
+    used_columns: NDArray[np.int64]
     n_columns: int
     patterns: NDArray[np.int64]
     unit_places: NDArray[np.int64]
@@ -326,14 +361,14 @@ def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
     """Whether Σ λ_i b_i = 0 has a solution λ > 0 in integers, one that is unique but for a factor.
 
     The b_i are the patterns and unit vectors of the `IntegerConflict`, the columns of `work`.
-    Elimination leaves a pivot p in every column but one, the free column f. If the pivot of column
-    i is in row j, that row says
+    Elimination leaves one and the same `pivot` in every column but one, the free column. A row that
+    has its pivot in column i, and some `entry` in the free column, then says
 
-        p λ_i + work[j, f] λ_f = 0,
+        pivot · λ_i + entry · λ_free = 0,
 
-    so λ_f = p, λ_i = −work[j, f] is the solution. All λ have one sign, and so all can be positive,
-    if every entry work[j, f] has the sign opposite to p. False also where integers become too
-    large.
+    and λ_free = pivot, λ_i = −entry is the solution. All λ have one sign, and so all can be
+    positive, if every such entry has the sign opposite to the pivot. False also where integers
+    become too large.
 
     `work`, (columns, patterns + unit vectors) or more, is scratch in 64-bit integers.
     """
@@ -346,8 +381,8 @@ def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
         return False
 
     pivot = reduction.pivot
-    for j in range(reduction.rank):
-        entry = work[j, reduction.free_column]
+    for row in range(reduction.rank):
+        entry = work[row, reduction.free_column]
         is_opposite = (entry < 0 and pivot > 0) or (entry > 0 and pivot < 0)
         if not is_opposite:
             return False
@@ -360,12 +395,13 @@ def fill_integers(conflict: Any, work: NDArray) -> bool:
 
     First the patterns with λ > 0, on the used columns; then the unit vector e_j of every place j of
     `unit_places`. `work` is (n_columns, patterns + unit vectors) or more. Columns without small
-    integers hold NaN in `conflict.whole`, which fails the comparison.
+    integers hold NaN in `conflict.integer_values`, which fails the comparison.
     """
     n_patterns = conflict.patterns.size
     for j in range(conflict.n_columns):
+        column = conflict.used_columns[j]
         for i in range(n_patterns):
-            value = conflict.whole[conflict.used[j], conflict.patterns[i]]
+            value = conflict.integer_values[column, conflict.patterns[i]]
             if not abs(value) < MAX_INTEGER:
                 return False
             work[j, i] = int(value)
@@ -399,16 +435,16 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
             continue
 
         # The pivot row moves up, behind the rows that have pivots.
-        for i in range(n_columns):
-            moved = work[pivot_row, i]
-            work[pivot_row, i] = work[rank, i]
-            work[rank, i] = moved
+        for place in range(n_columns):
+            moved = work[pivot_row, place]
+            work[pivot_row, place] = work[rank, place]
+            work[rank, place] = moved
         pivot = work[rank, column]
-        for j in range(n_rows):
-            if j != rank:
+        for row in range(n_rows):
+            if row != rank:
                 fits_in_64_bits = eliminate_row(
                     work,
-                    row=j,
+                    row=row,
                     pivot_row=rank,
                     column=column,
                     n_columns=n_columns,
@@ -434,7 +470,10 @@ def first_nonzero(work: NDArray, column: int, start: int, stop: int) -> int:
 def eliminate_row(  # noqa: PLR0913
     work: NDArray, row: int, pivot_row: int, column: int, n_columns: int, last_pivot: int
 ) -> bool:
-    """One row of Bareiss' elimination; False where products could be more than 64 bits hold.
+    """One row of Bareiss' elimination, in place.
+
+    False where products could be more than 64 bits hold: the row is then half eliminated, and
+    `work` of no more use.
 
     The row becomes zero in `column`, where the pivot row has the pivot and it had the factor:
 
@@ -445,11 +484,11 @@ def eliminate_row(  # noqa: PLR0913
     """
     pivot = work[pivot_row, column]
     factor = work[row, column]
-    for i in range(n_columns):
+    for j in range(n_columns):
         # Bounded in floating point, where nothing overflows.
-        own_product = abs(float(pivot) * float(work[row, i]))
-        pivot_product = abs(float(factor) * float(work[pivot_row, i]))
+        own_product = abs(float(pivot) * float(work[row, j]))
+        pivot_product = abs(float(factor) * float(work[pivot_row, j]))
         if own_product + pivot_product > MAX_INTEGER:
             return False
-        work[row, i] = (pivot * work[row, i] - factor * work[pivot_row, i]) // last_pivot
+        work[row, j] = (pivot * work[row, j] - factor * work[pivot_row, j]) // last_pivot
     return True

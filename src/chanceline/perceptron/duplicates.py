@@ -23,9 +23,9 @@ def distinct_columns(X: NDArray[np.float64], intercept: bool) -> NDArray[np.int6
     duplicate can use the first of its kind, and a constant is the intercept over again, so the
     union over supports need only run over these columns. X is (samples, features).
     """
-    first_of: dict[bytes, int] = {}
+    first_with_digest: dict[bytes, int] = {}
     for block in column_blocks(X):
-        columns = np.ascontiguousarray(X[:, block].T) + 0.0
+        columns = np.ascontiguousarray(X[:, block].T) + 0.0  # −0 becomes 0: equal bytes
 
         is_useless = np.all(columns[:, :1] == columns, axis=1)
         if not intercept:
@@ -33,8 +33,8 @@ def distinct_columns(X: NDArray[np.float64], intercept: bool) -> NDArray[np.int6
 
         for j in np.flatnonzero(~is_useless):
             digest = blake2b(columns[j], digest_size=16).digest()
-            first_of.setdefault(digest, block.start + int(j))
-    return np.array(sorted(first_of.values()), dtype=np.int64)
+            first_with_digest.setdefault(digest, block.start + int(j))
+    return np.array(sorted(first_with_digest.values()), dtype=np.int64)
 
 
 def contradicting_rows(X: NDArray[np.float64], y: NDArray[np.float64]) -> list[tuple[int, int]]:
@@ -42,18 +42,23 @@ def contradicting_rows(X: NDArray[np.float64], y: NDArray[np.float64]) -> list[t
 
     One pair (smaller index, larger index) for each set of equal rows, sorted.
     """
-    if len(np.unique(X[:, :FIRST_COLUMNS] + 0.0, axis=0)) == len(X):
+    # Rows that all differ in their first columns are not equal: no need to read the others. Here
+    # and below, adding zero makes −0 and 0 the same bytes.
+    n_distinct_beginnings = len(np.unique(X[:, :FIRST_COLUMNS] + 0.0, axis=0))
+    if n_distinct_beginnings == len(X):
         return []
 
-    # The first sample of each label, for every distinct row.
-    first_of: dict[bytes, dict[bool, int]] = {}
+    # For every distinct row, by its digest: label → the first sample that has it.
+    samples_of_row: dict[bytes, dict[bool, int]] = {}
     for i, row in enumerate(X):
         digest = blake2b((row + 0.0).tobytes()).digest()
-        first_of.setdefault(digest, {}).setdefault(bool(y[i] > 0), i)
+        is_positive = bool(y[i] > 0)
+        samples_of_row.setdefault(digest, {}).setdefault(is_positive, i)
 
     pairs = []
-    for first_of_label in first_of.values():
-        if len(first_of_label) == 2:
+    for first_of_label in samples_of_row.values():
+        has_both_labels = len(first_of_label) == 2
+        if has_both_labels:
             pairs.append((min(first_of_label.values()), max(first_of_label.values())))
     return sorted(pairs)
 

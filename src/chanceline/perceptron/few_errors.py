@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -25,9 +23,10 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
     separates. Then every sample given up is tried again, those nearest to being right first, and
     taken back if all still separate.
     """
-    problem = make_problem(X, y, intercept, contradictions=True)
+    problem = make_problem(X, y, intercept, allow_contradictions=True)
     columns = check_support(support, problem.n_features)
-    if columns.size + problem.n_unpenalized == 0:
+    has_weights = columns.size + problem.n_unpenalized > 0  # of columns, or of the intercept
+    if not has_weights:
         return make_rule(problem.X, problem.y, columns, np.zeros(0), 0.0)
 
     # Give up samples until the rest separates.
@@ -45,6 +44,7 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
     given_up.sort(key=lambda sample: -float(rows[sample] @ weights))
     for sample in given_up:
         trial = np.sort(np.append(right, sample))
+        # Only the verdict counts: `early` ends at any separating weights.
         if largest_margin(rows[trial], early=True).verdict == SEPARABLE:
             right = trial
 
@@ -68,10 +68,13 @@ def rule_on(X: Floats, y: Floats, support: NDArray[np.int64], intercept: bool) -
         return make_rule(X, y, support, np.zeros(0), 0.0)
 
     every_column = np.arange(len(support))
-    # Not settled in floating point: whatever rule comes next is judged exactly all the same.
-    with suppress(ConvergenceError):
-        separating = separate(columns[rows], y[rows], every_column, intercept)
-        if separating.separates:
-            return make_rule(X, y, support, separating.weights, separating.bias)
-    rule = fewest_errors(columns[rows], y[rows], every_column, intercept)
+    try:
+        rule = separate(columns[rows], y[rows], every_column, intercept)
+        separates = rule.separates
+    except ConvergenceError:
+        # Floating point could not decide. A rule of few errors will do: `make_rule` counts its
+        # errors exactly, and finds none if it separates after all.
+        separates = False
+    if not separates:
+        rule = fewest_errors(columns[rows], y[rows], every_column, intercept)
     return make_rule(X, y, support, rule.weights, rule.bias)

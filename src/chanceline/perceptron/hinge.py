@@ -60,8 +60,8 @@ def fit(
     Parameters
     ----------
     hinge : the workspace, whose state is changed.
-    add : a column to take in, or −1.
-    drop : the place in the support of a column to take out, or −1.
+    add : a column of the table to take in, or −1.
+    drop : a place in the support, not a column: the column there is taken out; or −1.
     max_errors : how many samples are trimmed.
     max_newton : Newton's steps at most.
     """
@@ -259,19 +259,19 @@ def damped_step(hinge: Any) -> None:
     for sample in range(margins.size):
         slack[sample] = active[sample] * (1.0 - margins[sample])
     for i in range(size):
-        correlation = dot_first(columns[support[i]], slack, slack.size)
-        descent[i] = correlation - ridge * weights[i]
+        slack_product = dot_first(columns[support[i]], slack, slack.size)  # A_actᵀ(1 − Aw)
+        descent[i] = slack_product - ridge * weights[i]
     for i in range(size):
         weight_step[i] = dot_first(inverse[i], descent, size)
 
 
 @leaf_kernel()
 def step_within_signs(hinge: Any) -> tuple[float, int]:
-    """How far Newton's step may go, at most 1, and whose weight then is zero (−1: no one's).
+    """The share of Newton's step that may be gone, and the place whose weight then is zero.
 
-    The step d is in `scratch.weight_step`. Going t of it takes the weights to w + t·d, and t ends
-    where the first weight that must not be negative becomes zero. The place of that weight in the
-    support comes second.
+    The step d is in `scratch.weight_step`. A share t of it takes the weights w to w + t·d. Weights
+    that must not be negative are ≥ 0 before it, and t ends where the first of them becomes zero. If
+    none does before t = 1, the whole step, the place (in the support) is −1.
     """
     nonnegative = hinge.data.nonnegative
     support = hinge.state.support
@@ -279,13 +279,13 @@ def step_within_signs(hinge: Any) -> tuple[float, int]:
     size = hinge.state.n_used[0]
     weight_step = hinge.scratch.weight_step
 
-    longest = 1.0
+    share = 1.0
     leaving = NONE
     for i in range(size):
-        if nonnegative[support[i]] and weights[i] + longest * weight_step[i] < 0.0:
-            longest = weights[i] / -weight_step[i]  # w_i + t·d_i = 0
+        if nonnegative[support[i]] and weights[i] + share * weight_step[i] < 0.0:
+            share = weights[i] / -weight_step[i]  # w_i + t·d_i = 0
             leaving = i
-    return longest, leaving
+    return share, leaving
 
 
 @leaf_kernel(fastmath=REASSOCIATE)
@@ -318,6 +318,7 @@ def take_off_trimmed(  # noqa: PLR0913
         partly_sorted[sample] = margins[sample] + step * margin_step[sample]
     smallest_first(partly_sorted, max_errors)
     for place in range(max_errors):
+        # As in `squared_hinge`: NaN, which weights that are not finite make, counts as no slack.
         slack = 1.0 - partly_sorted[place]
         if not slack > 0.0:
             slack = 0.0
@@ -331,7 +332,8 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
 
     With weights w, ridge ε and t = `step`, E(w + t·d) is half the squared hinge without the
     `max_errors` samples of smallest margin, + ½ε|w|² + t·εwᵀd + t²·½ε|d|² (`constant`, `linear`,
-    `quadratic`). The loop first evaluates E at t = 0, for comparison.
+    `quadratic`). The first turn of the loop evaluates E at t = 0, for comparison: what evaluates E
+    is copied to where it is called, so there is one such place.
 
     d is in `scratch.weight_step`, the change of the margins that it makes in `scratch.margin_step`.
     """

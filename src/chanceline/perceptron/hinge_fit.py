@@ -26,6 +26,7 @@ def fit_hinge(
         hinge = make_hinge(rows.T, n_columns, nonnegative=np.ones(n_columns, dtype=np.bool_))
         separable = add_greedily(hinge)
     else:
+        # Unpenalized columns belong to every support: all of them are fitted at once.
         hinge = make_hinge(rows.T, n_columns, n_unpenalized=n_columns)
         separable = fit(hinge)
     weights = np.zeros(n_columns)
@@ -45,17 +46,20 @@ def add_greedily(hinge: Hinge) -> bool:
     # A column that left at once is not tried again until another has stayed: rounding could send
     # one to and fro.
     has_left = np.zeros(hinge.state.position.size, dtype=np.bool_)
-    for _ in range(MAX_ADDITIONS_PER_COLUMN * hinge.state.support.size):
+    capacity = hinge.state.support.size
+    for _ in range(MAX_ADDITIONS_PER_COLUMN * capacity):
+        if separable or hinge.size == capacity:
+            break
         scores = np.where(has_left, np.float32(-1.0), screening_scores(hinge))
         best = int(np.argmax(scores))
-        is_full = hinge.size == hinge.state.support.size
-        if separable or is_full or scores[best] <= NO_CORRELATION:
+        if scores[best] <= NO_CORRELATION:
             break
         separable = fit(hinge, add=best)
-        if hinge.state.position[best] < 0:
-            has_left[best] = True
-        else:
+        has_stayed = hinge.state.position[best] >= 0
+        if has_stayed:
             has_left[:] = False
+        else:
+            has_left[best] = True
     return separable
 
 

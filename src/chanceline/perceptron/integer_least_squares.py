@@ -65,7 +65,8 @@ def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]
                 entering = i
                 steepest = slope
         if entering is None:
-            # point − target = −residual
+            # No row has b_i·residual > 0, so b_i·(−residual) ≥ 0: point − target = −residual, whose
+            # places but the last are the weights.
             weights = [-entry for entry in residual[:-1]]
             return NearestPoint(weights=weights, positive=passive.members)
         passive.add(entering)
@@ -96,7 +97,9 @@ class _PassiveRows:
         """
         while self.members:
             gram = [[self._gram(i, j) for j in self.members] for i in self.members]
-            target = [self.unit * self.rows[i][-1] for i in self.members]
+            # The target (0, …, 0, unit) meets nothing but the last place of a row.
+            last_entries = [self.rows[i][-1] for i in self.members]
+            target = [self.unit * last_entry for last_entry in last_entries]
             solution = solve_integers(gram, target)
             if solution.dependent is not None:
                 # Only a start can have such a row: one that enters is independent of the members.
@@ -176,8 +179,8 @@ def solve_integers(matrix: list[Integers], target: Integers) -> IntegerSolution:
     # Backwards; the last pivot is the determinant, the common denominator of the solution.
     numerators = [0] * size
     for i in range(size - 1, -1, -1):
-        remainder = last_pivot * work[i][size]
+        rest = last_pivot * work[i][size]
         for j in range(i + 1, size):
-            remainder -= work[i][j] * numerators[j]
-        numerators[i] = remainder // work[i][i]
+            rest -= work[i][j] * numerators[j]
+        numerators[i] = rest // work[i][i]  # exact: by Cramer's rule the numerators are integers
     return IntegerSolution(numerators=numerators, denominator=last_pivot)

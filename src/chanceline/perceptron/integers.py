@@ -23,13 +23,14 @@ def small_integers(
     """
     X = np.asarray(problem.X[:, support], dtype=float)
     integers = np.full(X.T.shape, np.nan)
+    is_filled = np.zeros(len(integers), dtype=np.bool_)
     for factor in FACTORS:
         scaled = X * factor
         is_integer = (scaled == np.round(scaled)).all(axis=0)
         is_small = (np.abs(scaled) < MAX_SMALL_INTEGER).all(axis=0)
-        is_still_empty = np.isnan(integers[:, 0])
-        can_fill = is_integer & is_small & is_still_empty
+        can_fill = is_integer & is_small & ~is_filled
         integers[can_fill] = scaled.T[can_fill]
+        is_filled |= can_fill
 
     if problem.intercept:
         _simplify_two_values(X, integers)

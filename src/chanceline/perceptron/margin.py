@@ -128,7 +128,7 @@ def largest_margin(
     ----------
     rows : (patterns, columns).
     start : (patterns,), multipliers λ ≥ 0 to start from.
-    early : any separating w will do.
+    early : stop at the first w that separates, not at the largest margin.
     nonnegative : (columns,), the weights that must not be negative. For these Σ λ_μ a_μj ≤ 0 proves
         as much as Σ λ_μ a_μj = 0.
     """
@@ -138,7 +138,8 @@ def largest_margin(
     else:
         multipliers = start.copy()
 
-    # A nonnegative weight is one more row; its multiplier makes up for a negative sum.
+    # A nonnegative weight w_j is one more row e_j. A start with Σ λ_μ a_μj < 0 gives it the
+    # multiplier −Σ λ_μ a_μj, with which the sum over all rows is zero in place j.
     if nonnegative is not None:
         sums = (multipliers @ rows)[nonnegative]
         multipliers = np.append(multipliers, np.maximum(-sums, 0.0))
@@ -158,6 +159,8 @@ def largest_margin(
 
 def make_passive_set(n_rows: int, n_columns: int) -> PassiveSet:
     """Allocate a passive set for up to so many rows and columns."""
+    # Patterns have one more coordinate than columns, so columns + 1 rows can be independent; one
+    # place more is for the row that asks to enter.
     capacity = min(n_rows, n_columns + 1) + 1
     return PassiveSet(
         size=np.zeros(1, dtype=np.int64),
@@ -202,8 +205,9 @@ def hard_margin(  # noqa: PLR0913
         rows=rows,
         n_patterns=n_patterns,
         n_columns=n_columns,
+        # A squared length, as |w|² and the term unit · (1 − Σ λ_μ)² beside it are.
         unit=longest_squared(rows, n_columns),
-        # Rows with one more coordinate √unit: no more than columns + 1 are independent.
+        # Patterns have one more coordinate √unit: no more than columns + 1 rows are independent.
         max_members=min(n_rows, n_columns + 1),
     )
 
@@ -244,7 +248,7 @@ def queue_start(multipliers: NDArray, passive: Any) -> int:
     `multipliers` (rows,) are the λ to start from. The rows wait in the first places of
     `passive.members`, with their λ in `passive.values`, until `take_in` makes them members.
     """
-    members = passive.members
+    waiting = passive.members  # no row is a member yet
     values = passive.values
     is_member = passive.is_member
     n_waiting = ZERO
@@ -252,7 +256,7 @@ def queue_start(multipliers: NDArray, passive: Any) -> int:
     for row in range(multipliers.size):
         is_member[row] = 0
         if multipliers[row] > 0.0:
-            members[n_waiting] = row
+            waiting[n_waiting] = row
             values[n_waiting] = multipliers[row]
             n_waiting += 1
     return n_waiting
@@ -360,10 +364,11 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
     the members. That is never ahead of the place it waits in, so that nothing in the queue is
     overwritten before it is read.
 
-    A row that depends on the members, or for which there is no room, is left out. The inverse of
-    the members' Gram matrix is bordered by every row that enters: `cross` and `diagonal` are the
-    new row's products with the members and with itself, and the pivot is the squared length of its
-    part that is independent of the members.
+    A row that depends on the members, or for which there is no room, is left out, even one that was
+    a member before the inverse was computed anew. The inverse of the members' Gram matrix is
+    bordered by every row that enters: `cross` and `diagonal` are the new row's products with the
+    members and with itself, and the pivot is the squared length of its part that is independent of
+    the members.
     """
     rows = table.rows
     n_patterns = table.n_patterns
@@ -371,6 +376,7 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
     unit = table.unit
     size = passive.size
     members = passive.members
+    queue = passive.members  # the same array: the queue is behind the members
     values = passive.values
     is_member = passive.is_member
     inverse = passive.inverse
@@ -378,14 +384,14 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
     solved = passive.solved
 
     for place in range(size[0], n_queued):
-        row = members[place]
+        row = queue[place]
         n_members = size[0]
 
         for i in range(n_members):
             cross[i] = gram_product(rows, members[i], row, n_patterns, n_columns, unit)
         diagonal = gram_product(rows, row, row, n_patterns, n_columns, unit)
         pivot = next_pivot(inverse, n_members, cross, diagonal, solved)
-        is_member[row] = 0
+        is_member[row] = 0  # unless it enters
         if n_members < table.max_members and pivot >= DEPENDENT * diagonal:
             border(inverse, n_members, pivot, solved)
             is_member[row] = 1
@@ -414,7 +420,7 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
 
     Walk from λ (`passive.values`) towards the solution without that constraint (`passive.goal`). If
     a λ becomes zero on the way, stop there, let its row leave, and walk on towards the solution on
-    the others.
+    the others. A row whose goal is zero up to rounding leaves as well, at the goal.
 
     n_patterns : rows from this index on are e_j of nonnegative weights.
     unit : squared length of the longest row.
@@ -431,15 +437,18 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
         n_members = size[0]
         solve_unconstrained(inverse, members, n_members, n_patterns, unit, goal)
 
-        # The longest step that keeps every λ ≥ 0, and the row that limits it.
+        # The longest step, at most 1 (to the goal), that keeps every λ ≥ 0; the row that limits it
+        # leaves. The first whose goal is zero up to rounding does even if it limits nothing: its λ
+        # becomes zero at the goal or just behind it, at a step of 1 or more.
         step = 1.0
         leaving = NONE
         for i in range(n_members):
             if goal[i] <= ZERO_MULTIPLIER:
-                length = values[i] / max(values[i] - goal[i], TINY)
-                if length < step or leaving < 0:
+                # λ + step · (goal − λ) = 0; λ − goal is not positive only where both are nearly 0.
+                step_to_zero = values[i] / max(values[i] - goal[i], TINY)
+                if step_to_zero < step or leaving < 0:
                     leaving = i
-                    step = min(step, length)
+                    step = min(step, step_to_zero)
 
         for i in range(n_members):
             values[i] += step * (goal[i] - values[i])
@@ -487,8 +496,9 @@ def solve_unconstrained(  # noqa: PLR0913
 def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
     """Fill the weights with Σ λ_μ a_μ over the passive set; return Σ λ_μ over its patterns.
 
-    λ_μ is in `passive.values`. Rows e_j of nonnegative weights, from `table.n_patterns` on, are in
-    the first sum only.
+    `table` is the `PatternRows`, `passive` the `PassiveSet`: `passive.size[0]` rows are members,
+    their λ_μ in `passive.values`. Rows e_j of nonnegative weights, from `table.n_patterns` on, are
+    in the first sum only.
     """
     rows = table.rows
     n_columns = table.n_columns
@@ -514,27 +524,32 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
 
     A weight w_j that is negative by no more than rounding, as those of members are, is set to zero
     at the end. So it does not count among the `lowest`; one that is clearly negative does.
+
+    table : the `PatternRows`, e_j from row `n_patterns` on.
+    passive : the `PassiveSet`.
+    weights : (columns,), w.
+    slack : unit · (1 − Σ λ_μ).
     """
     rows = table.rows
     is_member = passive.is_member
+    tolerance = OPTIMAL * table.unit
     lowest = np.inf
     entering = NONE
     entering_margin = np.inf
     drift = 0.0
     for row in range(rows.shape[0]):
         margin = dot_first(rows[row], weights, table.n_columns)
-        if row < table.n_patterns:
+        is_pattern = row < table.n_patterns
+        if is_pattern or margin < -tolerance:
             lowest = min(lowest, margin)
-        else:
-            is_clearly_negative = margin < -OPTIMAL * table.unit
-            if is_clearly_negative:
-                lowest = min(lowest, margin)
-            margin += slack
 
+        compared_margin = margin
+        if not is_pattern:
+            compared_margin += slack
         if is_member[row] > 0:
-            drift = max(drift, abs(margin - slack))
-        elif margin < entering_margin:
-            entering_margin = margin
+            drift = max(drift, abs(compared_margin - slack))
+        elif compared_margin < entering_margin:
+            entering_margin = compared_margin
             entering = row
     return MarginSurvey(
         lowest=lowest, entering=entering, entering_margin=entering_margin, drift=drift

@@ -76,7 +76,8 @@ class Problem:
     def scale(self) -> Floats:
         """(features,), what the centred columns are divided by, with the sign of the weight.
 
-        Their root mean square; infinity for columns that carry nothing.
+        Their root mean square, negative where the weight must not be positive; infinity for columns
+        that carry nothing.
         """
         root_mean_square = np.empty(self.n_features)
         is_constant = np.zeros(self.n_features, dtype=np.bool_)
@@ -92,10 +93,10 @@ class Problem:
             is_useless = is_constant
         else:
             is_useless = root_mean_square == 0.0
-        scale = np.where(is_useless, np.inf, root_mean_square)
-        if self.signs is not None:
-            scale = np.where(self.signs < 0, -scale, scale)
-        return scale
+        unsigned_scale = np.where(is_useless, np.inf, root_mean_square)
+        if self.signs is None:
+            return unsigned_scale
+        return np.where(self.signs < 0, -unsigned_scale, unsigned_scale)
 
     @cached_property
     def columns(self) -> Floats:
@@ -147,7 +148,7 @@ def make_problem(
     X: ArrayLike,
     y: ArrayLike,
     intercept: bool = False,
-    contradictions: bool = False,
+    allow_contradictions: bool = False,
     signs: ArrayLike | None = None,
 ) -> Problem:
     """Check the data and make a problem of them; an error says in one sentence what is wrong.
@@ -157,14 +158,14 @@ def make_problem(
     X : (samples, features).
     y : (samples,), any two values (the larger one becomes +1), or one: a single class is a problem
         like any other.
-    contradictions : whether equal rows with opposite labels are accepted.
+    allow_contradictions : whether equal rows with opposite labels are accepted.
     signs : +1, −1 or 0 (free) for the weight of every feature, or one for all.
     """
     data, _ = check_matrix(X)
     checked_signs = check_signs(signs, data.shape[1])
     labels = check_labels(y, data.shape)
     problem = Problem(X=data, y=labels, intercept=bool(intercept), signs=checked_signs)
-    if contradictions:
+    if allow_contradictions:
         return problem
 
     pairs = contradicting_rows(problem.X, problem.y)

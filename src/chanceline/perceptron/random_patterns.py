@@ -23,19 +23,20 @@ def random_problem(
 
     Parameters
     ----------
+    alpha, n_patterns : α or P; exactly one of them must be given.
     inputs : "binary" (entries ±1), "gaussian" (standard normal) or "sphere" (rows uniform on the
         sphere of radius √n).
     """
     n = whole_number(n, "The number of variables", at_least=1)
-    patterns = _number_of_patterns(n, alpha, n_patterns)
+    n_rows = _number_of_patterns(n, alpha, n_patterns)
     if inputs not in INPUTS:
         raise InputError(f"There are no {inputs!r} inputs; choose one of {', '.join(INPUTS)}.")
 
     generator = np.random.Generator(np.random.PCG64(whole_number(seed, "The seed")))
-    y = _fair_coins(generator, patterns)
+    y = _fair_coins(generator, n_rows)
     if inputs == "binary":
-        return _fair_coins(generator, (patterns, n)), y
-    X = generator.standard_normal((patterns, n))
+        return _fair_coins(generator, (n_rows, n)), y
+    X = generator.standard_normal((n_rows, n))
     if inputs == "sphere":
         X *= np.sqrt(n) / np.linalg.norm(X, axis=1, keepdims=True)
     return X, y
@@ -52,6 +53,7 @@ def _number_of_patterns(n: int, alpha: float | None, n_patterns: int | None) -> 
         patterns = real_number(alpha, "alpha") * n
     else:
         patterns = whole_number(n_patterns, "The number of patterns")
+    # α·n need not be whole: it is rounded, from above 0.5 to at least one.
     if not 0.5 < patterns <= MAX_ENTRIES / n:
         raise InputError(
             f"There must be at least one pattern and at most {MAX_ENTRIES:,} numbers in all, "

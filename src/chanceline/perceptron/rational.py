@@ -74,13 +74,14 @@ class _RaisedColumns(NamedTuple):
     """The columns of a support in integers of about one size: none drowns in sums of squares.
 
     columns : of the support.
-    raised : the values of each are multiplied by 2^raised, so that
-        2^raised · values = sign · 2^(shift + raised) · y (x − centre) is of size about 2^bits.
+    raised_by : the values of each are multiplied by 2^raised_by, so that
+        2^raised_by · values = sign · 2^(shift + raised_by) · y (x − centre) is of size about
+        2^bits.
     bits : the largest of the columns' own; the intercept's column is y · 2^bits.
     """
 
     columns: list[_ScaledColumn]
-    raised: list[int]
+    raised_by: list[int]
     bits: int
 
 
@@ -140,10 +141,11 @@ class ExactTable:
         if not samples:
             return Decision(separable=True, slopes=(Fraction(0),) * len(support))
 
-        # A pattern has one more place with `unit` in it; a row of a sign has zero there.
-        table = self._raised_columns(support)
-        unit = self._unit(table)
-        rows = [[*row, unit] for row in self._pattern_rows(table, samples)]
+        # The rows (a_μ, unit) of the samples; then, for weights that must not be negative, rows of
+        # signs, with zero in the place of `unit`.
+        raised_columns = self._raised_columns(support)
+        unit = self._unit(raised_columns)
+        rows = [[*row, unit] for row in self._pattern_rows(raised_columns, samples)]
         rows += self._sign_rows(support, unit)
 
         # From λ of the samples to λ of the rows; those that are zero are left out.
@@ -158,36 +160,37 @@ class ExactTable:
         if point.weights is None:
             conflict = [samples[row] for row in point.positive if row < len(samples)]
             return Decision(separable=False, conflict=tuple(conflict))
-        return self._in_units_of_X(point.weights, table)
+        return self._in_units_of_X(point.weights, raised_columns)
 
     def _raised_columns(self, support: list[int]) -> _RaisedColumns:
         """The columns of a support, and by how many bits each is raised to the size of all."""
         columns = [self._column(j) for j in support]
         bits = max([column.bits for column in columns], default=1)
-        raised = [bits - column.bits for column in columns]
-        return _RaisedColumns(columns=columns, raised=raised, bits=bits)
+        raised_by = [bits - column.bits for column in columns]
+        return _RaisedColumns(columns=columns, raised_by=raised_by, bits=bits)
 
-    def _unit(self, table: _RaisedColumns) -> int:
+    def _unit(self, raised_columns: _RaisedColumns) -> int:
         """A number about as large as the length of the rows: √columns entries of about 2^bits.
 
         It weighs the two terms of the least squares, so that neither drowns the other.
         """
-        n_columns = len(table.columns) + self.problem.n_unpenalized
-        return (isqrt(max(n_columns, 1)) + 1) * 2**table.bits
+        n_columns = len(raised_columns.columns) + self.problem.n_unpenalized
+        return (isqrt(max(n_columns, 1)) + 1) * 2**raised_columns.bits
 
-    def _pattern_rows(self, table: _RaisedColumns, samples: list[int]) -> list[Integers]:
+    def _pattern_rows(self, raised_columns: _RaisedColumns, samples: list[int]) -> list[Integers]:
         """The rows y_μ x_μ of these samples in integers, the intercept last.
 
-        Each column is raised, multiplied by 2^raised, so that the entries of all columns are of
+        Each column is raised, multiplied by 2^raised_by, so that the entries of all columns are of
         size about 2^bits; the intercept's entry is y_μ · 2^bits.
         """
+        columns = raised_columns.columns
         rows = []
         for sample in samples:
             row = []
-            for column, raised in zip(table.columns, table.raised, strict=True):
-                row.append(column.values[sample] << raised)  # times 2^raised
+            for column, raised_by in zip(columns, raised_columns.raised_by, strict=True):
+                row.append(column.values[sample] << raised_by)  # times 2^raised_by
             if self.problem.intercept:
-                row.append(self._labels[sample] << table.bits)
+                row.append(self._labels[sample] << raised_columns.bits)
             rows.append(row)
         return rows
 
@@ -204,24 +207,31 @@ class ExactTable:
                 rows.append(row)
         return rows
 
-    def _in_units_of_X(self, weights: Integers, table: _RaisedColumns) -> Decision:
+    def _in_units_of_X(self, weights: Integers, raised_columns: _RaisedColumns) -> Decision:
         """The weights v that separate `_pattern_rows` as slopes and bias in the units of X.
 
-        An entry of a row is sign_j · 2^(shift_j + raised_j) · y (x_j − centre_j), and y · 2^bits
-        for the intercept. So v·row = y (Σ_j slope_j x_j + bias) with
+        A row has the entries factor_j · y (x_j − centre_j), integers, where
 
-            slope_j = v_j · sign_j · 2^(shift_j + raised_j)
+            factor_j = sign_j · 2^(shift_j + raised_by_j):
+
+        2^shift_j makes integers of column j, 2^raised_by_j brings them to the size 2^bits of all
+        columns, and sign_j is −1 where the weight must not be positive. The intercept's entry is
+        brought to that size as well, y · 2^bits. So v·row = y (Σ_j slope_j x_j + bias) with
+
+            slope_j = v_j · factor_j
             bias    = v_intercept · 2^bits − Σ_j slope_j · centre_j.
         """
-        columns = table.columns
-        slopes = []
+        columns = raised_columns.columns
         column_weights = weights[: len(columns)]
-        for column, raised, weight in zip(columns, table.raised, column_weights, strict=True):
-            slopes.append(Fraction(weight * column.sign) * 2 ** (column.shift + raised))
+        slopes = []
+        for column, raised_by, weight in zip(
+            columns, raised_columns.raised_by, column_weights, strict=True
+        ):
+            slopes.append(Fraction(weight * column.sign) * 2 ** (column.shift + raised_by))
 
         bias = Fraction(0)
         if self.problem.intercept:
-            bias = Fraction(weights[-1]) * 2**table.bits
+            bias = Fraction(weights[-1]) * 2**raised_columns.bits
             for slope, column in zip(slopes, columns, strict=True):
                 bias -= slope * column.centre
         return Decision(separable=True, slopes=tuple(slopes), bias=bias)
@@ -233,7 +243,9 @@ class ExactTable:
 
         At least one of the samples of a conflict is an error, so a search that takes each in turn
         for an error is exhaustive. It goes depth first: `branches` is a stack of sets of samples
-        that are still to be decided on. After `max_decisions` the answer is None.
+        that are still to be decided on. A branch has some `certain` samples, which it takes for
+        right, as other branches take them for errors: no set of errors is tried twice. After
+        `max_decisions` the answer is None.
         """
         decisions_limit = self.decisions + max_decisions
         every_sample = list(range(self.problem.n_samples))
@@ -256,11 +268,7 @@ class ExactTable:
         rows = self.problem.rows(columns, np.array(samples, dtype=np.int64))
         if rows.shape[1] == 0:
             return {}
-        nonnegative = self.problem.nonnegative_on(columns)
-        if nonnegative.any():
-            margin = largest_margin(rows, nonnegative=nonnegative)
-        else:
-            margin = largest_margin(rows)
+        margin = largest_margin(rows, nonnegative=self.problem.nonnegative_on(columns))
         return dict(zip(samples, margin.multipliers.tolist(), strict=True))
 
     @cached_property
@@ -287,20 +295,19 @@ class ExactTable:
 
         # Denominators of doubles are powers of two, so the largest is a multiple of all.
         entries = [Fraction(float(value)) for value in self.problem.X[:, j]]
-        common = max(entry.denominator for entry in [centre, *entries])
-        shifted_centre = int(centre * common)
+        common_denominator = max(entry.denominator for entry in [centre, *entries])
+        shifted_centre = int(centre * common_denominator)
         values = []
         for entry, label in zip(entries, self._labels, strict=True):
-            shifted_entry = entry.numerator * (common // entry.denominator)
+            shifted_entry = entry.numerator * (common_denominator // entry.denominator)
             values.append(sign * label * (shifted_entry - shifted_centre))
 
-        shift = common.bit_length() - 1  # common = 2^shift
+        shift = common_denominator.bit_length() - 1  # the denominator is 2^shift
         exponent = 0  # of a column that carries nothing, whose scale is infinite
         if np.isfinite(scale):
             exponent = frexp(scale)[1]
-        return _ScaledColumn(
-            values=values, centre=centre, sign=sign, shift=shift, bits=max(exponent + shift, 1)
-        )
+        bits = max(exponent + shift, 1)  # integers other than 0 have at least one
+        return _ScaledColumn(values=values, centre=centre, sign=sign, shift=shift, bits=bits)
 
 
 def _split_branch(branch: _ErrorBranch, conflict: Sequence[int]) -> list[_ErrorBranch]:

@@ -73,22 +73,21 @@ def rule_in_doubles(
     entries = problem.X[np.ix_(rows, columns)]
     labels = problem.y[rows]
     for attempt in range(MAX_ROUNDINGS):
-        factor = inverse_length * (1 + attempt * LENGTH_STEP)
+        factor = inverse_length * (1 + attempt * LENGTH_STEP)  # weights of length about 1
         weights = np.array([float(slope * factor) for slope in slopes])
-        bias = float(decision.bias * factor)
-        if not strictly_right(entries, labels, weights, bias).all():
-            # Another bias may do; else the next length is tried.
-            if not problem.intercept:
-                continue
-            middle = _bias_between(entries, labels, weights)
-            if middle is None:
-                continue
-            bias = middle
+        rounded_bias = float(decision.bias * factor)
+        if strictly_right(entries, labels, weights, rounded_bias).all():
+            bias: float | None = rounded_bias
+        elif problem.intercept:
+            bias = _bias_between(entries, labels, weights)
+        else:
+            bias = None
 
-        # Rules are counted exactly, as they are applied: no sample in question may be wrong.
-        rule = make_rule(problem.X, problem.y, columns, weights, bias)
-        if not np.isin(rule.wrong, rows).any():
-            return rule
+        # Errors are counted exactly, as the rule is applied: no sample in question may be wrong.
+        if bias is not None:
+            rule = make_rule(problem.X, problem.y, columns, weights, bias)
+            if not np.isin(rule.wrong, rows).any():
+                return rule
     return None
 
 
@@ -124,13 +123,13 @@ def _bias_between(entries: Floats, labels: Floats, weights: Floats) -> float | N
     if not lower_limits or not upper_limits:
         return None
 
-    lowest = max(lower_limits)
-    highest = min(upper_limits)
-    if lowest >= highest:
+    lower = max(lower_limits)
+    upper = min(upper_limits)
+    if lower >= upper:
         return None
 
     # The limits are fractions: rounding may take their middle beyond one of them.
-    middle = float((lowest + highest) / 2)
-    if lowest < Fraction(middle) < highest:
+    middle = float((lower + upper) / 2)
+    if lower < Fraction(middle) < upper:
         return middle
     return None

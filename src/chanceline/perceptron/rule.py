@@ -59,32 +59,39 @@ class Rule(Result):
 def make_rule(
     X: Floats, y: Floats, support: NDArray[np.int64], weights: Floats, bias: float
 ) -> Rule:
-    """The rule of these weights in the units of X, its errors counted exactly."""
-    columns = X[:, support]
-    is_right = strictly_right(columns, y, weights, bias)
+    """The rule of these weights in the units of X, its errors counted exactly.
+
+    Its margin is rounded: one that is zero but for rounding may have another sign than `wrong`
+    says.
+    """
+    entries = X[:, support]
+    is_right = strictly_right(entries, y, weights, bias)
     return Rule(
         support=support,
         weights=weights,
         bias=float(bias),
         wrong=np.flatnonzero(~is_right),
-        margin=float((y * (columns @ weights + bias)).min()),
+        margin=float((y * (entries @ weights + bias)).min()),
     )
 
 
-def strictly_right(columns: Floats, y: Floats, weights: Floats, bias: float) -> NDArray[np.bool_]:
+def strictly_right(entries: Floats, y: Floats, weights: Floats, bias: float) -> NDArray[np.bool_]:
     """Whether y_μ(x_μ·w + b) > 0, decided exactly; shape (samples,).
 
-    Where rounding could matter, in rational arithmetic. columns is (samples, columns).
+    Where rounding could matter, in rational arithmetic. `entries` are the x_μ, (samples, columns),
+    `weights` and `bias` are w and b.
     """
-    margins = y * (columns @ weights + bias)
+    margins = y * (entries @ weights + bias)
     is_right = margins > 0
 
-    # The rounding of a dot product of n terms is below n·eps/(1 − n·eps) times the sum of their
-    # absolute values.
-    absolute = np.abs(columns) @ np.abs(weights) + abs(bias)
-    rounding = 4 * (columns.shape[1] + 2) * np.finfo(float).eps * absolute
+    # The rounding of a sum of n products is below n·eps/(1 − n·eps) times the sum of their absolute
+    # values. The bias is one more term, and one more is to spare; four times that covers the
+    # denominator, and the rounding of the bound itself, with room to spare.
+    n_terms = entries.shape[1] + 2
+    absolute = np.abs(entries) @ np.abs(weights) + abs(bias)
+    rounding = 4 * n_terms * np.finfo(float).eps * absolute
     for i in np.flatnonzero(np.abs(margins) <= rounding):
-        field = exact_product(columns[i].tolist(), weights.tolist()) + Fraction(bias)
+        field = exact_product(entries[i].tolist(), weights.tolist()) + Fraction(bias)
         is_right[i] = field * int(y[i]) > 0
     return is_right
 

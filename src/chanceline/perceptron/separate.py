@@ -17,7 +17,13 @@ from chanceline.perceptron.conflicts import (
     conflict_is_exact,
 )
 from chanceline.perceptron.integers import integer_columns
-from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, Margin, largest_margin
+from chanceline.perceptron.margin import (
+    INSEPARABLE,
+    SEPARABLE,
+    UNDECIDED,
+    Margin,
+    largest_margin,
+)
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.perceptron.rational import ExactTable, is_affordable
 from chanceline.perceptron.rounded_rule import separating_rule
@@ -38,47 +44,48 @@ def separate(
     leave the support. What rounding could decide is decided in rational arithmetic. Only on more
     than 24 columns or 20,000 numbers a margin below 1e-8 of the longest row counts as none.
     """
-    problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
+    problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
     columns = check_support(support, problem.n_features)
     if columns.size + problem.n_unpenalized == 0:
         return _rule_without_weights(problem, columns, multipliers=np.eye(problem.n_samples)[0])
 
     margin = margin_on(problem, columns)
     multipliers = margin.multipliers / margin.multipliers.sum()
-    inseparable = _rule_without_weights(problem, columns, multipliers)
+    rule = _rule_without_weights(problem, columns, multipliers)
     if margin.verdict == SEPARABLE:
         slopes, constant = problem.split(margin.weights)
-        rule = scaled_rule(problem, columns, slopes, constant)
-        rule = replace(rule, multipliers=multipliers)
+        rule = replace(scaled_rule(problem, columns, slopes, constant), multipliers=multipliers)
         if rule.separates:
             return rule
 
     # Without a rule that separates, or a proof that none does, floating point leaves a doubt.
     if is_affordable(columns.size + problem.n_unpenalized, problem.n_samples):
         if is_refuted(problem, columns, margin):
-            return inseparable
-        return _separate_exactly(problem, columns, inseparable)
-    if margin.verdict == INSEPARABLE:
-        return inseparable
-    if margin.verdict == SEPARABLE:
-        return rule
-    raise ConvergenceError(
-        "Whether these columns separate could not be decided in floating point; "
-        "remove nearly equal columns."
-    )
+            return rule
+        return _separate_exactly(problem, columns, multipliers)
+    if margin.verdict == UNDECIDED:
+        raise ConvergenceError(
+            "Whether these columns separate could not be decided in floating point; "
+            "remove nearly equal columns."
+        )
+    return rule
 
 
-def _separate_exactly(problem: Problem, support: NDArray[np.int64], inseparable: Rule) -> Rule:
-    """A separating rule found in rational arithmetic, or `inseparable` where there is none."""
+def _separate_exactly(problem: Problem, support: NDArray[np.int64], multipliers: Floats) -> Rule:
+    """A separating rule found in rational arithmetic; one without weights where there is none.
+
+    The rule gets `multipliers`, (samples,), those of the largest margin in floating point: the
+    exact decision keeps none.
+    """
     exact = separating_rule(ExactTable(problem), support)
     if not exact.separable:
-        return inseparable
+        return _rule_without_weights(problem, support, multipliers)
     if exact.rule is None:
         raise ConvergenceError(
             "These columns separate by so narrow a gap that no weights in double precision "
             "were found; round their values."
         )
-    return replace(exact.rule, multipliers=inseparable.multipliers)
+    return replace(exact.rule, multipliers=multipliers)
 
 
 def _rule_without_weights(
@@ -114,7 +121,8 @@ def margin_on(
 def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> bool:
     """Whether the multipliers of a margin on these columns prove that nothing separates.
 
-    By bounds on rounding, or in integers.
+    By bounds on rounding, or in integers. To the multipliers λ_μ of the samples belong those of the
+    rows e_j, one for each weight that must not be negative (`sign_multipliers`).
     """
     if margin.verdict != INSEPARABLE:
         return False
@@ -156,7 +164,12 @@ def _is_refuted_with_rounding(
 ) -> bool:
     """Whether the multipliers prove the conflict with all rounding in the account.
 
-    Arguments as for `_sign_multipliers`, which makes the last.
+    Parameters
+    ----------
+    rows : (samples, columns), the a_μ.
+    nonnegative : (columns,), whether a weight must not be negative: one more row e_j.
+    multipliers : (samples,), the λ_μ, of sum 1.
+    sign_multipliers : one for each nonnegative weight, those of the e_j.
     """
     n_patterns, n_columns = rows.shape
     conflict = Conflict(
@@ -165,8 +178,10 @@ def _is_refuted_with_rounding(
         n_patterns=n_patterns,
         n_columns=n_columns,
     )
-    scratch = np.zeros((2, n_columns + 1, n_columns + 1))
-    return bool(conflict_is_certain(conflict, basis=scratch[0], inverse=scratch[1]))
+    # Square, for the columns + 1 rows of a minimal conflict.
+    basis = np.zeros((n_columns + 1, n_columns + 1))
+    inverse = np.zeros_like(basis)
+    return bool(conflict_is_certain(conflict, basis, inverse))
 
 
 def _is_refuted_in_integers(
@@ -177,13 +192,17 @@ def _is_refuted_in_integers(
 ) -> bool:
     """Whether samples and signs whose multipliers are not negligible are in conflict, in integers.
 
-    `integers`, (columns, samples), are those of `integer_columns`; NaN refutes nothing. The other
-    arguments are as for `_is_refuted_with_rounding`.
+    Parameters
+    ----------
+    integers : (columns, samples), those of `integer_columns`; NaN refutes nothing.
+    nonnegative : (columns,), whether a weight must not be negative.
+    multipliers : (samples,), of sum 1.
+    sign_multipliers : one for each nonnegative weight; negligible ones are zero already.
     """
     n_columns = len(integers)
     conflict = IntegerConflict(
-        whole=integers,
-        used=np.arange(n_columns),
+        integer_values=integers,
+        used_columns=np.arange(n_columns),
         n_columns=n_columns,
         patterns=np.flatnonzero(multipliers > NEGLIGIBLE_MULTIPLIER),
         unit_places=np.flatnonzero(nonnegative)[sign_multipliers > 0],
@@ -204,11 +223,13 @@ def widest_rule(
     order = np.argsort(support)
     support = support[order].astype(np.int64)
     rule = scaled_rule(problem, support, weights[order], constant)
-    right = np.setdiff1d(np.arange(problem.n_samples), rule.wrong)
-    if support.size == 0 or right.size == 0:
+    right_samples = np.setdiff1d(np.arange(problem.n_samples), rule.wrong)
+    if support.size == 0 or right_samples.size == 0:
         return rule
-    wide_weights, wide_constant = problem.split(margin_on(problem, support, right).weights)
-    wide = scaled_rule(problem, support, wide_weights, wide_constant)
-    if wide.errors <= rule.errors:
-        return wide
+
+    margin = margin_on(problem, support, right_samples)
+    wide_weights, wide_constant = problem.split(margin.weights)
+    wide_rule = scaled_rule(problem, support, wide_weights, wide_constant)
+    if wide_rule.errors <= rule.errors:
+        return wide_rule
     return rule

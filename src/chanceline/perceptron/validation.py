@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from chanceline.errors import InputError, whole_number
 
 MAX_MAGNITUDE = 1e100  # doubles hold the squares of such numbers, and sums of squares
 SINGLE_PRECISION_FROM = 40_000  # columns above which single precision stays: memory counts
+NOT_CONVERTIBLE = (TypeError, ValueError, OverflowError)  # what NumPy raises on text and the like
 MAX_CLASSES_SHOWN = 4
 MAX_SUGGESTIONS = 2  # of features with a name like the one that is not there
 
@@ -78,14 +78,15 @@ def _feature_names(
 
 def _check_magnitudes(X: NDArray[np.float64], names: Sequence[str]) -> None:
     """Refuse columns whose squares, or the squares of whose weights, no double can hold."""
-    largest = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(float)
-    is_too_large = largest > MAX_MAGNITUDE
-    is_too_small = (largest > 0) & (largest < 1 / MAX_MAGNITUDE)
+    largest_magnitude = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(float)
+    is_too_large = largest_magnitude > MAX_MAGNITUDE
+    is_too_small = (largest_magnitude > 0) & (largest_magnitude < 1 / MAX_MAGNITUDE)
     refused = np.flatnonzero(is_too_large | is_too_small)
     if refused.size:
         column = refused[0]
         raise InputError(
-            f"the largest value of column {names[column]!r} of X is {largest[column]:.3g}, "
+            f"the largest value of column {names[column]!r} of X is "
+            f"{largest_magnitude[column]:.3g}, "
             "too far from 1 to compute with; multiply that column by a constant."
         )
 
@@ -106,20 +107,27 @@ def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
     """
     if np.ma.is_masked(X):
         raise InputError("X must be a plain matrix: fill masked values.")
-    with suppress(TypeError, ValueError, OverflowError):
-        raw: NDArray[Any] = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-        dtype = np.dtype(np.float64)
-        if raw.dtype == np.float32 and raw.ndim > 0 and raw.shape[-1] > SINGLE_PRECISION_FROM:
-            dtype = raw.dtype
-        if raw.dtype == dtype and raw.flags.c_contiguous and not raw.flags.writeable:
-            return raw
-        # Complex numbers, time spans and dates would be converted without a word.
-        if raw.dtype.kind not in "cmM":
-            return np.array(raw, dtype=dtype, order="C")
-    raise InputError(
+    refusal = InputError(
         "X must be a matrix of numbers only, real ones; "
         "turn text columns into indicators or leave them out."
     )
+    try:
+        raw: NDArray[Any] = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    except NOT_CONVERTIBLE:
+        raise refusal from None
+    # Complex numbers, time spans and dates would be converted without a word.
+    if raw.dtype.kind in "cmM":
+        raise refusal
+
+    dtype = np.dtype(np.float64)
+    if raw.dtype == np.float32 and raw.ndim > 0 and raw.shape[-1] > SINGLE_PRECISION_FROM:
+        dtype = raw.dtype
+    if raw.dtype == dtype and raw.flags.c_contiguous and not raw.flags.writeable:
+        return raw
+    try:
+        return np.array(raw, dtype=dtype, order="C")
+    except NOT_CONVERTIBLE:
+        raise refusal from None
 
 
 def check_labels(y: ArrayLike, shape: tuple[int, ...], min_classes: int = 1) -> NDArray[np.float64]:
@@ -129,6 +137,7 @@ def check_labels(y: ArrayLike, shape: tuple[int, ...], min_classes: int = 1) -> 
     """
     labels = read_labels(y, shape)
     classes: NDArray[Any] = np.unique(labels)
+    # One class is refused only where two are asked for, so the message may ask for two.
     if not min_classes <= len(classes) <= 2:
         shown = ", ".join(str(value) for value in classes[:MAX_CLASSES_SHOWN])
         if len(classes) > MAX_CLASSES_SHOWN:
@@ -157,10 +166,19 @@ def read_labels(y: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
         )
 
     for row, label in enumerate(labels.tolist(), start=1):
-        is_nan = label != label
-        if label is None or is_nan:
+        if _is_missing(label):
             raise InputError(f"y has missing labels, the first in row {row}; remove those rows.")
     return labels
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, or what pandas writes for a missing value."""
+    if label is None:
+        return True
+    is_unequal_to_itself = label != label  # True for NaN and for pandas' NaT
+    if not isinstance(is_unequal_to_itself, (bool, np.bool_)):
+        return True  # comparing pandas' NA gives NA
+    return bool(is_unequal_to_itself)
 
 
 def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArray[np.int64]:
@@ -202,8 +220,8 @@ def check_signs(signs: ArrayLike | None, n_features: int) -> NDArray[np.int64] |
     if signs is None:
         return None
     values: NDArray[Any] = np.asarray(signs)
-    has_shape = values.shape in {(), (n_features,)}
-    if not has_shape or not np.isin(values, (-1, 0, 1)).all():
+    has_right_shape = values.shape in {(), (n_features,)}
+    if not has_right_shape or not np.isin(values, (-1, 0, 1)).all():
         raise InputError(
             "The signs must be +1, −1 or 0 (free), "
             f"one for each of the {n_features} columns of X or one for all."

@@ -16,6 +16,7 @@ from chanceline.kernels.random import random_state
 
 HINGE_RIDGE = 1e-6  # small against the Hessian of a few active samples, large against rounding
 REBUILD_AFTER = 2000  # flips after which the inverse is computed anew, against drift
+NEEDS_REBUILD = REBUILD_AFTER + 1  # as a number of flips: the inverse counts as worn out
 
 
 class HingeData(NamedTuple):
@@ -87,8 +88,8 @@ class HingeScratch(NamedTuple):
     ----------
     weight_step : (capacity,) Newton's step of the weights.
     margin_step : (P,) the change of the margins that it makes.
-    ranks : (P,) by which samples are trimmed.
-    partly_sorted : (P,) a copy of ranks or margins, to find the smallest of.
+    noisy_margins : (P,) the margins, some noise added, by which samples are trimmed.
+    partly_sorted : (P,) a copy of margins, noisy or not, to find the smallest of.
     samples : (P,) indices of the samples that flip, or that are active.
     slack : (P,) 1 − a_μ·w of active samples.
     gradient : (n,) a_jᵀ(1 − Aw) of every column j, over active samples.
@@ -96,12 +97,13 @@ class HingeScratch(NamedTuple):
     solved : (capacity,) the inverse times such products.
     flipped_rows : (4, capacity) the rows of four samples that flip, on the support.
     images : (4, capacity) the inverse times these rows.
-    factors : (4,) of the four updates of the inverse.
+    flip_signs : (4,) 1 for a sample that has become active, −1 for one that is so no more.
+    coefficients : (4,) of the four updates of the inverse.
     """
 
     weight_step: NDArray[np.float64]
     margin_step: NDArray[np.float64]
-    ranks: NDArray[np.float64]
+    noisy_margins: NDArray[np.float64]
     partly_sorted: NDArray[np.float64]
     samples: NDArray[np.int64]
     slack: NDArray[np.float64]
@@ -110,7 +112,8 @@ class HingeScratch(NamedTuple):
     solved: NDArray[np.float64]
     flipped_rows: NDArray[np.float64]
     images: NDArray[np.float64]
-    factors: NDArray[np.float64]
+    flip_signs: NDArray[np.float64]
+    coefficients: NDArray[np.float64]
 
 
 class Hinge(NamedTuple):
@@ -193,7 +196,7 @@ def make_hinge(  # noqa: PLR0913
     scratch = HingeScratch(
         weight_step=np.zeros(capacity),
         margin_step=np.zeros(n_samples),
-        ranks=np.zeros(n_samples),
+        noisy_margins=np.zeros(n_samples),
         partly_sorted=np.zeros(n_samples),
         samples=np.zeros(n_samples, dtype=np.int64),
         slack=np.zeros(n_samples),
@@ -202,7 +205,8 @@ def make_hinge(  # noqa: PLR0913
         solved=np.zeros(capacity),
         flipped_rows=np.zeros((FOUR, capacity)),
         images=np.zeros((FOUR, capacity)),
-        factors=np.zeros(FOUR),
+        flip_signs=np.zeros(FOUR),
+        coefficients=np.zeros(FOUR),
     )
     hinge = Hinge(data=data, state=state, scratch=scratch)
     set_support(hinge, np.arange(n_columns - n_unpenalized, n_columns))
@@ -229,7 +233,8 @@ def set_support(
     """Go to another support, the unpenalized columns first, and to these weights.
 
     `support` are columns of the table, (size,), `weights` their weights, (size,), or one number for
-    all. Margins, active samples and the inverse are computed by the next fit.
+    all. Margins, active samples and the inverse are computed by the next fit. `n_used[0]` and
+    `flips_since_rebuild[0]` are single numbers, in arrays so that kernels can change them.
     """
     size = len(support)
     state = hinge.state
@@ -238,5 +243,4 @@ def set_support(
     state.weights[:size] = weights
     state.position.fill(-1)  # not in the support
     state.position[support] = np.arange(size)
-    # As if the inverse had worn out: the next fit computes it anew.
-    state.flips_since_rebuild[0] = REBUILD_AFTER + 1
+    state.flips_since_rebuild[0] = NEEDS_REBUILD

@@ -168,7 +168,7 @@ def iter_search(  # noqa: PLR0913
     if errors:
         options["errors"] = errors
     _check_options(method, run, options)
-    problem = make_problem(X, y, intercept, contradictions=errors > 0, signs=signs)
+    problem = make_problem(X, y, intercept, allow_contradictions=errors > 0, signs=signs)
 
     # Follow the method until it ends, or the target is reached.
     record = _SearchRecord(

@@ -61,7 +61,7 @@ def count(
     A walk visits all supports that can separate, and tallies those that do. It pauses after some
     nodes, and asks where floating point leaves a doubt; rational arithmetic answers.
     """
-    problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
+    problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
     if not 0 <= size <= problem.n_features:
         raise InputError(
             f"The size of a support must lie between 0 and {problem.n_features}, but is {size}."

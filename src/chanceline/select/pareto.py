@@ -56,7 +56,7 @@ def front(  # noqa: PLR0913
     if budget is not None:
         budget = whole_number(budget, "The budget, a number of swaps,")
     seed = whole_number(seed, "The seed")
-    problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
+    problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
     max_variables = min(max_features, problem.n_features)
     errors_of_singles = single_errors(problem)
 

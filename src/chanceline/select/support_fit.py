@@ -387,8 +387,8 @@ def is_integer_conflict(fit: Any) -> bool:
         return False
 
     conflict = IntegerConflict(
-        whole=fit.data.integer_columns,
-        used=used,
+        integer_values=fit.data.integer_columns,
+        used_columns=used,
         n_columns=n_used,
         patterns=members[:n_patterns],
         unit_places=members[n_patterns:n_members],
