@@ -164,8 +164,8 @@ def sample_messages(
     margin_width = math.sqrt(margin_variance)
     response = inverse_mills(margin_mean / margin_width) / margin_width
 
-    slopes = response + margin_mean / margin_variance
-    curvature = max(float(response @ slopes) / n_columns, 0.0)
+    total = float(response @ (response + margin_mean / margin_variance))
+    curvature = max(total / n_columns, 0.0)
     field = curvature * mean + columns @ response.astype(np.float32) / sqrt_N
     return SampleMessages(field=field, curvature=curvature, response=response)
 
@@ -174,7 +174,7 @@ def probabilities_not_zero(evidence: Floats, n_variables: int, count: int) -> Fl
     """The probability, (n,), of every weight not to be zero, from the evidence for that, (n,).
 
     The prior is such that `count` of the first `n_variables` weights are expected not to be zero;
-    the others, those of unpenalized columns, never are.
+    the others, those of unpenalized columns, have probability 1.
     """
     probability = np.ones(evidence.size)
     of_variables = evidence[:n_variables]

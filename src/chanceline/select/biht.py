@@ -382,9 +382,7 @@ def greedy_biht(
             )
         else:
             # A free place that ended at zero was not fixed, so there is more than one now.
-            state = plain_loop(
-                columns, start_of_loop(weights), n_nonzero, is_fixed, max_iterations
-            )
+            state = plain_loop(columns, start_of_loop(weights), n_nonzero, is_fixed, max_iterations)
             weights = state.weights
             iterations += state.iterations
 

@@ -49,8 +49,8 @@ MAX_FRONT_VARIABLES = 12  # of a rule of few errors, where a search for none or 
 
 # The default budget, in multiplications, and what a swap takes.
 FRONT_WORK = 2e10
-MANY_COLUMNS = 2000  # with as many or more
-EXTRA_WORK_SHARE = 2  # the budget is larger by this share of FRONT_WORK: three times that
+MANY_COLUMNS = 2000
+EXTRA_WORK = 2  # times FRONT_WORK, that so many columns or more add to the budget
 FRONT_SWAP_OVERHEAD = 60_000
 FRONT_FIT_WORK = 40  # for every sample and column of the support: fits and line searches
 SUPPORT_OVERHEAD = 4  # columns of the support that the work for each sample amounts to besides
@@ -105,7 +105,7 @@ def default_front_swaps(problem: Problem, max_variables: int) -> int:
     work_per_swap = FRONT_SWAP_OVERHEAD + gradient_work + fit_work
 
     # Among thousands of columns there are more good sets, and they are harder to find.
-    work = FRONT_WORK * (1 + EXTRA_WORK_SHARE * min(1.0, n_columns / MANY_COLUMNS))
+    work = FRONT_WORK * (1 + EXTRA_WORK * min(1.0, n_columns / MANY_COLUMNS))
     sizes_factor = math.sqrt(max(max_variables, 1) / REFERENCE_VARIABLES)
     affordable = int(work / work_per_swap * sizes_factor)
 
@@ -333,16 +333,17 @@ class FrontSearch:
     def _go_to_start(self, k: int, visit: Visit) -> None:
         """Load the support of k variables where a visit begins.
 
-        What the visit asks for may not exist. Then it begins at the best rule of k variables, if
-        that is better than those of fewer, and else like a visit from below.
+        Where no rule of k variables is better than those of k − 1, visits begin from below, but for
+        those that go on where the last one ended. Where there was no last one, or there is no rule
+        of k + 1 to begin from, it is the best rule of k variables.
         """
         start = visit.start
         last_variables = self.last_variables.get((k, visit.trim_share))
-        is_worth_while = self._has_rule(k) and self.best.errors[k] < self.best.errors[k - 1]
-        # The order matters: without a rule that is worth while, `ABOVE` begins from below too.
+        is_worthwhile = self._has_rule(k) and self.best.errors[k] < self.best.errors[k - 1]
+        # The order matters: without a worthwhile rule, ABOVE and BEST begin from below too.
         if start is VisitStart.LAST_END and last_variables is not None:
             self._set_variables(last_variables)
-        elif start is VisitStart.BELOW or not is_worth_while:
+        elif start is VisitStart.BELOW or not is_worthwhile:
             self._add_best_variable(k - 1)
         elif start is VisitStart.ABOVE and self._has_rule(k + 1):
             self._drop_best_variable(k + 1)

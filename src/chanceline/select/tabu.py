@@ -256,14 +256,14 @@ def swap_down(
     n_columns, n_samples = hinge.data.columns.shape
     hinge.state.random[:] = random_state(seed)
     n_swaps = 0
-    swaps_to_end = budget  # the number of swaps at which budget or patience ends
+    last_swap = budget  # the number of swaps at which budget or patience ends
     size = hinge.size  # columns of the support to reach, the intercept among them
     separates = True
     while True:
         # As long as it separates, drop the cheapest variable.
         while separates:
             yield candidate_of(hinge, spent + n_swaps)
-            swaps_to_end = min(budget, n_swaps + int(patience * budget))
+            last_swap = min(budget, n_swaps + int(patience * budget))
             if hinge.n_selected <= 1:
                 return
             # Nonnegative columns that left the support by themselves are dropped for good.
@@ -272,11 +272,11 @@ def swap_down(
 
         # As long as it does not, swap; a chunk at a time, so that the search can be interrupted.
         while not separates:
-            if n_swaps >= swaps_to_end:
+            if n_swaps >= last_swap:
                 return
             work = swap_work(n_columns, n_samples, float(hinge.size))
             chunk = int(max(1.0, WORK_PER_CHUNK / work))
-            max_swaps = min(chunk, swaps_to_end - n_swaps)
+            max_swaps = min(chunk, last_swap - n_swaps)
             result = swap_until_separated(hinge, size=size, max_swaps=max_swaps)
             n_swaps += result.n_swaps
             separates = result.separates

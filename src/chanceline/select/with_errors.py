@@ -100,7 +100,7 @@ def search_with_errors(
         yield proof
         return
 
-    # Many variables, then fewer and fewer. A proof comes after the first candidate, if there is one.
+    # Many variables, then fewer and fewer. The proof comes after the first candidate, if any.
     suffices = search.grow()
     n_added = search.hinge.n_selected
     if suffices:
