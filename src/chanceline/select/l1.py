@@ -50,9 +50,10 @@ def l1_weights(
     constraints = np.hstack([rows, -rows, unpenalized_rows, -unpenalized_rows])
     objective = np.concatenate([costs, costs, np.zeros(2 * n_unpenalized)])
 
-    # A weight that must not be negative has no negative part: its upper bound is 0.
-    upper = np.full(objective.size, np.inf)
-    upper[n_columns : 2 * n_columns][problem.nonnegative[columns]] = 0.0
+    # A weight that must not be negative has no negative part: the upper bound of w⁻ is 0.
+    unbounded = np.full(n_columns, np.inf)
+    upper_of_negative = np.where(problem.nonnegative[columns], 0.0, np.inf)
+    upper = np.concatenate([unbounded, upper_of_negative, np.full(2 * n_unpenalized, np.inf)])
     result = linprog(
         objective,
         A_ub=-constraints,
