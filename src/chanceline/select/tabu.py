@@ -90,11 +90,12 @@ def most_attractive(hinge: Any) -> int:
     for column in range(position.size):
         if position[column] < 0 and tabu_until[column] <= now:
             noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
-            has_wrong_sign = nonnegative[column] and gradient[column] <= 0.0
             attraction = abs(gradient[column]) * noise
-            if attraction > largest and not has_wrong_sign:
-                best = column
-                largest = attraction
+            if attraction > largest:
+                has_wrong_sign = nonnegative[column] and gradient[column] <= 0.0
+                if not has_wrong_sign:
+                    best = column
+                    largest = attraction
     return best
 
 
