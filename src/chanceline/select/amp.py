@@ -61,6 +61,23 @@ class Beliefs(NamedTuple):
     evidence: Floats
 
 
+class SampleMessages(NamedTuple):
+    """What all samples together say of the n weights.
+
+    That is a Gaussian of every weight w_i, exp(field_i w_i − ½ curvature w_i²).
+
+    Attributes
+    ----------
+    field : (n,).
+    curvature : the same for all weights.
+    response : (samples,) how much each sample pushes its margin up; the next step needs it.
+    """
+
+    field: Floats
+    curvature: float
+    response: Floats
+
+
 class Slab(NamedTuple):
     """The weights if they are not zero: their first two moments, and the evidence for that."""
 
@@ -108,72 +125,102 @@ def slab_moments(field: Floats, width: float, nonnegative: NDArray[np.bool_]) ->
     evidence = 0.5 * width * field**2
     mean = width * field
     second_moment = width + mean**2
-    if nonnegative.any():
-        z = math.sqrt(width) * field
-        lift = math.sqrt(width) * inverse_mills(z)
-        evidence = np.where(nonnegative, evidence + log_ndtr(z), evidence)
-        second_moment = np.where(nonnegative, second_moment + mean * lift, second_moment)
-        mean = np.where(nonnegative, mean + lift, mean)
-    return Slab(mean=mean, second_moment=second_moment, evidence=evidence)
+    if not nonnegative.any():
+        return Slab(mean=mean, second_moment=second_moment, evidence=evidence)
+
+    z = math.sqrt(width) * field
+    lift = math.sqrt(width) * inverse_mills(z)
+    return Slab(
+        mean=np.where(nonnegative, mean + lift, mean),
+        second_moment=np.where(nonnegative, second_moment + mean * lift, second_moment),
+        evidence=np.where(nonnegative, evidence + log_ndtr(z), evidence),
+    )
+
+
+def sample_messages(
+    columns: NDArray[np.float32], mean: Floats, variance: Floats, response: Floats
+) -> SampleMessages:
+    """What the samples say of N weights that are believed to have this mean and variance, (N,).
+
+    `columns` is the table A, (N, samples), every column of mean square 1; products with it are in
+    single precision. Every sample wants its margin, wᵀA/√N, to be positive. By the beliefs that
+    margin is Gaussian, with
+
+    - the variance V = Σ_i v_i / N, the same for all samples;
+    - the mean ω = mᵀA/√N − V·response, where m and v are mean and variance of the weights, and
+      `response`, (samples,), is that of the step before (Onsager's correction).
+
+    The new response is the slope of ln P(margin > 0) in ω: φ/Φ(ω/√V)/√V, with the density φ and
+    distribution Φ of a Gaussian. The messages to the weights follow from it:
+
+    - curvature = Σ_samples response·(response + ω/V) / N;
+    - field = curvature·m + A·response/√N.
+    """
+    n_columns = columns.shape[0]
+    sqrt_N = math.sqrt(n_columns)
+
+    margin_variance = max(variance.sum() / n_columns, SMALLEST_VARIANCE)
+    margin_mean = mean.astype(np.float32) @ columns / sqrt_N - margin_variance * response
+    margin_width = math.sqrt(margin_variance)
+    response = inverse_mills(margin_mean / margin_width) / margin_width
+
+    total = float(response @ (response + margin_mean / margin_variance))
+    curvature = max(total / n_columns, 0.0)
+    field = curvature * mean + columns @ response.astype(np.float32) / sqrt_N
+    return SampleMessages(field=field, curvature=curvature, response=response)
+
+
+def probabilities_not_zero(evidence: Floats, n_variables: int, count: int) -> Floats:
+    """The probability, (n,), of every weight not to be zero, from the evidence for that, (n,).
+
+    The prior is such that `count` of the first `n_variables` weights are expected not to be zero;
+    the others, those of unpenalized columns, have probability 1.
+    """
+    probability = np.ones(evidence.size)
+    of_variables = evidence[:n_variables]
+    probability[:n_variables] = expit(log_odds_for(of_variables, count) + of_variables)
+    return probability
 
 
 def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> Iterator[Beliefs]:
     """Message-passing steps for K = `count`; the beliefs after every step.
 
-    Ends if the evidence runs away. Products with the table A, (N, samples), are in single
-    precision. N weights have means m_i (`mean`), variances v_i (`variance`) and probabilities π_i
-    not to be zero (`probability`); an unpenalized column (they are the last) has π = 1. A step is
-
-    - every sample's margin, Gaussian: mean ω = mᵀA/√N − V·response, with the response of the step
-      before (Onsager's correction), and variance V = Σ_i v_i / N. Every column has mean square 1,
-      so V is the same for all samples;
-    - its response to being positive, φ/Φ(ω/√V)/√V;
-    - what all samples say of a weight, a Gaussian: its curvature Σ response·(response + ω/V) / N
-      (`precision`, the same for all weights), and its field, precision·m_i plus the responses times
-      column i/√N (`message`);
-    - reinforcement: both also get their former values, times `memory`;
-    - new π_i, m_i and v_i under the prior: zero, or Gaussian of variance 1.
+    In a step the samples send messages (`sample_messages`): a field and a curvature, of which each
+    weight keeps those of former steps too, times `memory` (reinforcement). Its prior is zero, or
+    Gaussian of variance 1: with the messages it is zero, or Gaussian with the moments of `Slab`.
+    The new mean and variance are damped. The steps end if the evidence runs away.
 
     Parameters
     ----------
-    hinge : for its table; neither its state nor its scratch is used.
+    hinge : for its table of N columns; neither its state nor its scratch is used.
     count : the number K of variables that the prior expects.
     mean : (N,) the means of the weights to start from.
     reinforcement : beliefs harden as 1 − reinforcement^t after t steps.
     """
     columns = hinge.data.columns_float32
-    nonnegative = hinge.data.nonnegative
     n_columns, n_samples = columns.shape
     n_variables = n_columns - hinge.data.n_unpenalized
-    sqrt_N = math.sqrt(n_columns)
 
-    probability = np.ones(n_columns)
     variance = np.full(n_columns, count / n_columns)
-    field = np.zeros(n_columns)
     response = np.zeros(n_samples)
+    field = np.zeros(n_columns)
     curvature = 0.0
     for step in itertools.count(1):
+        messages = sample_messages(columns, mean, variance, response)
+        response = messages.response
+
+        # Reinforcement.
         memory = 1.0 - reinforcement**step
-
-        # Samples: the mean ω and variance V of each margin, and the response of its step channel.
-        V = max(variance.sum() / n_columns, SMALLEST_VARIANCE)
-        omega = mean.astype(np.float32) @ columns / sqrt_N - V * response
-        response = inverse_mills(omega / math.sqrt(V)) / math.sqrt(V)
-
-        # Weights: field and curvature of their Gaussians, with what reinforcement remembers.
-        precision = max(float(response @ (response + omega / V)) / n_columns, 0.0)
-        curvature = precision + memory * curvature
+        field = messages.field + memory * field
+        curvature = messages.curvature + memory * curvature
         width = 1.0 / (1.0 + curvature)  # the variance of a weight that is not zero
-        message = columns @ response.astype(np.float32) / sqrt_N
-        field = precision * mean + message + memory * field
         largest_evidence = (0.5 * width * field**2).max()
-        if not largest_evidence < RUNAWAY_EVIDENCE:
+        if not largest_evidence < RUNAWAY_EVIDENCE:  # so that NaN ends it too
             return
 
-        # Which weights are not zero, so that K of them are expected; then the damped moments.
-        slab = slab_moments(field, width, nonnegative)
-        evidence = slab.evidence[:n_variables]
-        probability[:n_variables] = expit(log_odds_for(evidence, count) + evidence)
+        # The moments of a weight: those of the slab, times the probability not to be zero.
+        slab = slab_moments(field, width, hinge.data.nonnegative)
+        probability = probabilities_not_zero(slab.evidence, n_variables, count)
         new_mean = probability * slab.mean
         new_variance = probability * slab.second_moment - new_mean**2
         variance = MESSAGE_DAMPING * variance + (1.0 - MESSAGE_DAMPING) * new_variance
@@ -242,25 +289,42 @@ def pass_down(
     while failures < tries and n_variables > 1:
         # Message passing for fewer variables than are known to suffice.
         goal = min(n_variables - 1, int(shrink * n_variables))
-        separates = False
+        separates = False  # at the last look; there is none if the evidence runs away at once
         for n_steps, separates in pass_messages(hinge, goal, pace):
             if separates:
                 spent += n_steps
                 break
             yield spent + n_steps
 
-        # A failure: the next goal is half as far below.
-        if not separates:
+        if separates:
+            for candidate in thin_out(hinge, spent):
+                n_variables = candidate.support.size
+                yield candidate
+        else:
+            # The next goal is half as far below. A failure counts as all its steps.
             spent += pace.max_steps
             failures += 1
             shrink = 1.0 - 0.5 * (1.0 - shrink)
             yield spent
 
-        # A success: drop variables as long as the others separate.
-        while separates:
-            n_variables = hinge.n_selected
-            yield candidate_of(hinge, spent)
-            separates = n_variables > 1 and drop_cheapest(hinge)
+
+def thin_out(hinge: Hinge, spent: int) -> Iterator[Candidate]:
+    """Drop the cheapest variable again and again, as long as the others separate.
+
+    Yields a candidate for the present support of the workspace, which separates, and for every
+    smaller one. `spent` are the iterations that they cost.
+    """
+    separates = True
+    while separates:
+        yield candidate_of(hinge, spent)
+        separates = hinge.n_selected > 1 and drop_cheapest(hinge)
+
+
+def iterations_of(event: Candidate | int) -> int:
+    """The iterations spent at an event: a candidate says it, other events are that number."""
+    if isinstance(event, Candidate):
+        return event.iterations
+    return event
 
 
 def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
@@ -279,9 +343,5 @@ def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candida
         max_steps = budget
     for event in pass_down(hinge, n_added, seed, tries=UNLIMITED_TRIES, spent=n_added):
         yield event
-        if isinstance(event, Candidate):
-            spent = event.iterations
-        else:
-            spent = event
-        if spent >= max_steps:
+        if iterations_of(event) >= max_steps:
             return

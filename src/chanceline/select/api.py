@@ -52,7 +52,7 @@ WITHOUT_SIGNS = ("greedy-biht", "biht")  # methods of the paper, whose weights h
 
 def find_method(name: str) -> Method:
     """The method of that name: one of `METHODS`, or "module:function" that can be imported."""
-    entry = METHODS.get(name, name)
+    entry = METHODS.get(name, name)  # a function, or the text "module:function"
     if callable(entry):
         return entry
 
@@ -163,16 +163,16 @@ def iter_search(  # noqa: PLR0913
     if target is not None:
         target = whole_number(target, "The target, a number of variables,")
     seed = whole_number(seed, "The seed")
-    errors = whole_number(errors, "The number of errors allowed")
-    _check_abilities(method, errors=errors, has_signs=signs is not None)
-    if errors:
-        options["errors"] = errors
+    max_errors = whole_number(errors, "The number of errors allowed")
+    _check_abilities(method, max_errors=max_errors, has_signs=signs is not None)
+    if max_errors > 0:
+        options["errors"] = max_errors  # methods that allow none do not know this option
     _check_options(method, run, options)
-    problem = make_problem(X, y, intercept, allow_contradictions=errors > 0, signs=signs)
+    problem = make_problem(X, y, intercept, allow_contradictions=max_errors > 0, signs=signs)
 
     # Follow the method until it ends, or the target is reached.
     record = _SearchRecord(
-        problem, method=method, seed=seed, max_errors=errors, names=column_names(X)
+        problem, method=method, seed=seed, max_errors=max_errors, names=column_names(X)
     )
     for event in run(problem, budget, seed, **options):
         has_changed = record.take(event)
@@ -183,14 +183,14 @@ def iter_search(  # noqa: PLR0913
             yield best
         if progress is not None:
             progress(_iterations_at(event, best), best)
-        if target is not None and best.errors <= errors and best.n_selected <= target:
+        if target is not None and best.errors <= max_errors and best.n_selected <= target:
             break
     yield record.final()
 
 
-def _check_abilities(method: str, *, errors: int, has_signs: bool) -> None:
-    """Refuse errors (that a rule may make) and prescribed signs where the method has neither."""
-    if errors and method not in FORGIVING:
+def _check_abilities(method: str, *, max_errors: int, has_signs: bool) -> None:
+    """Refuse errors that a rule may make, and prescribed signs, where the method knows neither."""
+    if max_errors > 0 and method not in FORGIVING:
         raise InputError(
             f"The method {method!r} allows no errors; choose one of {', '.join(FORGIVING)}."
         )
@@ -305,7 +305,12 @@ class _SearchRecord:
         if self.names is not None:
             features = tuple(self.names[j] for j in rule.support)
         outcome = SearchOutcome(
-            **vars(rule),
+            support=rule.support,
+            weights=rule.weights,
+            bias=rule.bias,
+            wrong=rule.wrong,
+            margin=rule.margin,
+            multipliers=rule.multipliers,
             iterations=iterations,
             history=[*earlier, (iterations, rule.n_selected)],
             seed=self.seed,
@@ -351,7 +356,7 @@ def _max_margin_rule(problem: Problem, candidate: Candidate) -> Rule:
     support = candidate.support.astype(np.int64)
     n_weights = support.size + problem.n_unpenalized
     if n_weights == 0:
-        return candidate_rule(problem, candidate)
+        return candidate_rule(problem, candidate)  # without weights there is only one rule
 
     rule = candidate_rule(
         problem, max_margin_candidate(problem, support, iterations=candidate.iterations)

@@ -77,14 +77,15 @@ def run_auto(
 
     In a large table a `pool` of so many columns stands for all, and one twice as large if nothing
     in it suffices. By default it is used where it is less than half of a table of more than six
-    million entries, and has several columns for every variable that noise could need.
+    million entries, and has several columns for every variable that a rule would need if the labels
+    were noise.
     """
     settings = AutoSettings(budget=budget, seed=seed, max_errors=errors)
     min_entries = MIN_POOLED_ENTRIES
     if is_tall(problem):
         min_entries = MIN_POOLED_ENTRIES_IF_TALL
     width = pool_width(problem, pool, variables_needed(problem), min_entries)
-    if width is None:
+    if width is None:  # no pool
         yield from search_all(problem, settings)
         return
     ranking = rank_columns(problem, problem.n_samples, single_errors(problem))
@@ -118,14 +119,15 @@ def search_pools(
     may_grow = can_grow(problem, ranking, settings.max_errors)
     while width < problem.n_features:
         pool = ranking.pool(width)
-        suffices = False
+        has_candidate = False
         events = search_all(pooled_problem(problem, pool), settings, gives_up=may_grow)
         for event in events_of_pool(events, pool):
-            suffices = suffices or isinstance(event, Candidate)
+            has_candidate = has_candidate or isinstance(event, Candidate)
             yield event
-        if suffices or not may_grow:
+        # A search that gives up has a candidate only if that suffices.
+        if has_candidate or not may_grow:
             return
-        width = 2 * pool.size
+        width = 2 * pool.size  # the pool is wider than asked for where the greedy path is longer
     yield from search_all(problem, settings)
 
 
@@ -145,10 +147,10 @@ def can_grow(problem: Problem, ranking: Ranking, max_errors: int) -> bool:
 
 
 def all_columns_separate(problem: Problem) -> bool:
-    """Whether all columns together separate, without a copy of the table.
+    """Whether all columns together separate, with weights of any sign; True if it is undecided.
 
-    By the products of the samples with each other: with the Gram matrix G = V D Vᵀ the rows of V √D
-    have the same lengths and angles as the samples, in P columns.
+    Without a copy of the table, by the products of the P samples with each other. Their Gram matrix
+    is V D Vᵀ, and the rows of V √D have the same lengths and angles as the samples, in P columns.
     """
     n_samples = problem.n_samples
     gram = np.zeros((n_samples, n_samples))
@@ -163,7 +165,8 @@ def all_columns_separate(problem: Problem) -> bool:
     # D and V; rounding may leave an eigenvalue below zero.
     eigenvalues, eigenvectors = np.linalg.eigh(gram)
     rotated_rows = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
-    return largest_margin(rotated_rows, early=True).verdict != INSEPARABLE
+    margin = largest_margin(rotated_rows, early=True)  # early: any w that separates
+    return margin.verdict != INSEPARABLE
 
 
 def search_all(
@@ -202,8 +205,10 @@ def search_separating(
         return
     yield start.candidate
 
-    # One and two variables exhaustively, if that takes no longer than the swaps.
+    # `best` hands all events on, and keeps the last candidate and proof among them.
     best = _BestSoFar(start.candidate)
+
+    # One and two variables exhaustively, if that takes no longer than the swaps.
     max_pairs = affordable_pairs(problem, best.size(), settings.budget)
     yield from best.watch(sweep_small_supports(problem, start.candidate, max_pairs))
     if best.is_minimal():
@@ -215,7 +220,7 @@ def search_separating(
     if best.size() >= MESSAGE_PASSING_FROM:
         messages = pass_messages(start.hinge, best.size(), settings.seed, spent=start.n_added)
         yield from best.watch(messages)
-        hinge, _ = start_from(problem, best.candidate)
+        hinge, _separates = start_from(problem, best.candidate)
     for event in best.watch(swap_from(problem, hinge, best.candidate, settings)):
         yield event
         if best.is_minimal():
@@ -230,7 +235,8 @@ class SeparatingStart(NamedTuple):
     candidate : the rule on it.
     hinge : the workspace, with the same support.
     separates : whether it does; else nothing does.
-    n_added : variables that the greedy search has added, its iterations.
+    n_added : variables that the greedy search has added: the iterations spent, whichever search
+        the candidate is from.
     """
 
     candidate: Candidate
@@ -245,14 +251,14 @@ def find_start(problem: Problem) -> SeparatingStart:
     Where nothing separates, the support that the greedy search ended with.
     """
     hinge, separates = fit_greedily(problem)
-    n_added = hinge.n_selected
+    n_added = hinge.n_selected  # the work spent, also where the linear program's support is taken
     candidate = candidate_of(hinge, n_added)
     if not separates:
         relaxed = l1_candidate(problem)
         if relaxed is not None:
             separates = True
             candidate = relaxed
-            hinge, _ = start_from(problem, relaxed)
+            hinge, _separates = start_from(problem, relaxed)
     return SeparatingStart(candidate=candidate, hinge=hinge, separates=separates, n_added=n_added)
 
 

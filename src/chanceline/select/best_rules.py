@@ -25,7 +25,7 @@ from chanceline.select.tabu import (
 )
 
 NO_NEWTON_STEPS = 0  # as `max_newton`: the change of the support is all, without a fit
-NO_DESCENT = -1  # as `max_gap`: no rule descends on its errors
+NO_DESCENT = -1  # as `descent_gap`: no rule descends on its errors
 
 
 class BestRules(NamedTuple):
@@ -49,8 +49,8 @@ class BestRules(NamedTuple):
     trial_margins: NDArray[np.float64]
     line: LineScratch
 
-    def take(self, other: BestRules, where: NDArray[np.bool_]) -> None:
-        """Take over another's rules at the sizes that a mask of shape (M + 1,) says."""
+    def take_where(self, where: NDArray[np.bool_], other: BestRules) -> None:
+        """Take over another's rules at the sizes `where` this mask, (M + 1,), is true."""
         self.errors[where] = other.errors[where]
         self.supports[where] = other.supports[where]
         self.weights[where] = other.weights[where]
@@ -101,11 +101,10 @@ def store(best: Any, n_unpenalized: int, support: NDArray, weights: NDArray, siz
 
 
 @leaf_kernel()
-def note(hinge: Any, best: Any) -> int:
+def note_rule(hinge: Any, best: Any) -> int:
     """Count the errors of the workspace's present rule, and store it if it is the best of its size.
 
-    `hinge` is a fitted `Hinge`; `best`, the `BestRules` so far, is changed. A first column of −1
-    says that there is no rule of this size yet. Returns the errors.
+    `hinge` is a fitted `Hinge`; `best`, the `BestRules` so far, is changed. Returns the errors.
     """
     n_unpenalized = hinge.data.n_unpenalized
     support = hinge.state.support
@@ -119,15 +118,17 @@ def note(hinge: Any, best: Any) -> int:
     errors = count_errors(margins)
     # Rules without variables are not noted, and for too large ones there is no room.
     has_place = 1 <= n_variables < fewest.size
-    if has_place and (errors < fewest[n_variables] or supports[n_variables, 0] < 0):
-        fewest[n_variables] = errors
-        store(best, n_unpenalized, support=support, weights=weights, size=size)
+    if has_place:
+        is_first_of_size = supports[n_variables, 0] < 0  # a first column of −1: no rule yet
+        if is_first_of_size or errors < fewest[n_variables]:
+            fewest[n_variables] = errors
+            store(best, n_unpenalized, support=support, weights=weights, size=size)
     return errors
 
 
 @leaf_kernel()
-def is_near_best(hinge: Any, best: Any, errors: int, max_gap: int) -> bool:
-    """Whether the present rule makes at most `max_gap` errors more than the best of its size.
+def is_near_best(hinge: Any, best: Any, errors: int, descent_gap: int) -> bool:
+    """Whether the present rule makes at most `descent_gap` errors more than the best of its size.
 
     `errors` are those of the present rule of the workspace `hinge`; `best` are the `BestRules` so
     far. Never for a rule without errors, which has nothing to gain.
@@ -135,7 +136,7 @@ def is_near_best(hinge: Any, best: Any, errors: int, max_gap: int) -> bool:
     n_variables = hinge.state.n_used[0] - hinge.data.n_unpenalized
     fewest = best.errors
     has_place = 1 <= n_variables < fewest.size
-    return has_place and errors > 0 and errors <= fewest[n_variables] + max_gap
+    return has_place and errors > 0 and errors <= fewest[n_variables] + descent_gap
 
 
 @inner_kernel()
@@ -143,8 +144,10 @@ def descend_and_note(hinge: Any, best: Any) -> int:
     """Descend on the errors from the present rule, on a copy; the errors that are left.
 
     What is found replaces the best rule of its size even if that has as many errors: what starts
-    from the best rule next then begins elsewhere on the plateau. `hinge` is a fitted `Hinge`, whose
-    rule stays; `best`, the `BestRules` so far, is changed.
+    from the best rule next then begins elsewhere on the plateau.
+
+    `hinge` is a fitted `Hinge`, whose rule stays; `best`, the `BestRules` so far, is changed. The
+    size of the rule must have a place there, which `is_near_best` tests.
     """
     n_unpenalized = hinge.data.n_unpenalized
     support = hinge.state.support
@@ -170,24 +173,24 @@ def descend_and_note(hinge: Any, best: Any) -> int:
 
 @kernel()
 def refit_and_note(  # noqa: PLR0913
-    hinge: Any, best: Any, add: int, drop: int, max_errors: int, max_newton: int, max_gap: int
+    hinge: Any, best: Any, add: int, drop: int, n_trimmed: int, max_newton: int, descent_gap: int
 ) -> int:
     """Change the support, fit it and note the rule; its errors.
 
     The compiled part of `try_change`, with the same arguments: the column to `add` and the place to
-    `drop` (−1: none), samples that the fit trims, Newton's steps, and by how many errors more than
-    the best of its size a rule may have and still descend on them.
+    `drop` (−1: none), how many samples the fit trims, Newton's steps at most, and how many errors
+    more than the best of its size a rule may make and still descend on them.
     """
     refit(
         hinge,
         add=add,
         drop=drop,
-        max_errors=max_errors,
+        max_errors=n_trimmed,
         trim_noise=0.0,
         max_newton=max_newton,
     )
-    errors = note(hinge, best)
-    if is_near_best(hinge, best, errors=errors, max_gap=max_gap):
+    errors = note_rule(hinge, best)
+    if is_near_best(hinge, best, errors=errors, descent_gap=descent_gap):
         errors = descend_and_note(hinge, best)
     return errors
 
@@ -198,9 +201,9 @@ def try_change(  # noqa: PLR0913
     *,
     add: int = -1,
     drop: int = -1,
-    max_errors: int = 0,
+    n_trimmed: int = 0,
     max_newton: int = int(SWAP_FIT_STEPS),
-    max_gap: int = 0,
+    descent_gap: int = 0,
 ) -> int:
     """Change the support, fit it, and note the rule if it is the best of its size.
 
@@ -210,10 +213,10 @@ def try_change(  # noqa: PLR0913
     best : the best rules so far, changed.
     add : a column to take in, or −1.
     drop : the place in the support of a column to take out, or −1.
-    max_errors : how many samples the fit trims.
+    n_trimmed : how many samples, those of smallest margin, the fit leaves out as lost.
     max_newton : Newton's steps of the fit at most.
-    max_gap : a rule with at most so many errors more than the best of its size descends on the
-        errors (−1: none does).
+    descent_gap : a rule with at most so many errors more than the best of its size descends on its
+        errors (NO_DESCENT: none does).
 
     Returns
     -------
@@ -224,9 +227,9 @@ def try_change(  # noqa: PLR0913
         best,
         add=add,
         drop=drop,
-        max_errors=max_errors,
+        n_trimmed=n_trimmed,
         max_newton=max_newton,
-        max_gap=max_gap,
+        descent_gap=descent_gap,
     )
     return int(errors)
 
@@ -238,29 +241,43 @@ def swap_and_note(  # noqa: PLR0913
     size: int,
     max_swaps: int,
     target_errors: int,
-    max_errors: int,
+    n_trimmed_at_first: int,
     trim_share: float,
     trim_noise: float,
-    max_gap: int,
+    descent_gap: int,
 ) -> int:
-    """Swap, and note the rule after each change; the swaps done.
+    """Swap columns at a fixed size, and note the rule after each change; the swaps done.
 
-    The compiled part of `swap_for_errors`, whose arguments it takes. A swap has two halves: an
-    addition and, as the support is then too large, a removal. `n_used` (columns in use, which
-    refits change) and `iteration` (swaps begun) are arrays of one number.
+    The compiled part of `swap_for_errors`. A swap has two halves: an addition and, as the support
+    is then too large, a removal; each with a fit that trims samples (leaves them out, as lost).
+
+    Parameters
+    ----------
+    hinge : a fitted `Hinge`. Its `n_used` (columns in use, which refits change) and `iteration`
+        (swaps begun) are arrays of one number, so that kernels can change them.
+    best : the `BestRules` so far, changed.
+    size : columns of the support to keep to, the unpenalized ones among them.
+    max_swaps : it ends after so many, or where no column is left to add.
+    target_errors : it ends when the best rule of this size makes no more.
+    n_trimmed_at_first : samples that are trimmed until the first addition.
+    trim_share : from then on trim_share · (E − 1) are, where the best rule of this size makes E
+        errors: with 1 the fit aims at one error fewer than that.
+    trim_noise : size of the noise in which samples are trimmed after an addition.
+    descent_gap : a rule with at most so many errors more than the best of its size descends on
+        its errors.
     """
     n_used = hinge.state.n_used
     iteration = hinge.state.iteration
     fewest = best.errors
     n_variables = size - hinge.data.n_unpenalized
-    # Samples that fits trim. An addition sets it, and the removal after it aims at the same.
-    n_trimmed = max_errors
+    n_trimmed = n_trimmed_at_first
     for n_halves in range(2 * max_swaps):
         if n_used[0] <= size and fewest[n_variables] <= target_errors:
             return n_halves // 2
 
         if n_used[0] > size:
-            # The second half. As in `refit_and_note`; to call that would be slower by 4 %.
+            # The second half, which trims as many as the addition before it. As in
+            # `refit_and_note`; to call that would be slower by 4 %.
             refit(
                 hinge,
                 add=NONE,
@@ -269,8 +286,8 @@ def swap_and_note(  # noqa: PLR0913
                 trim_noise=0.0,
                 max_newton=SWAP_FIT_STEPS,
             )
-            errors = note(hinge, best)
-            if is_near_best(hinge, best, errors=errors, max_gap=max_gap):
+            errors = note_rule(hinge, best)
+            if is_near_best(hinge, best, errors=errors, descent_gap=descent_gap):
                 descend_and_note(hinge, best)
         else:
             # The first half, a look ahead: few steps, samples trimmed at random, and no descent on
@@ -280,6 +297,7 @@ def swap_and_note(  # noqa: PLR0913
             add = choose_addition(hinge)
             if add == NONE:
                 break
+            # Aim below the best rule, which makes an error at least, or the swaps had ended.
             n_trimmed = int(trim_share * (fewest[n_variables] - 1))
             refit(
                 hinge,
@@ -289,7 +307,7 @@ def swap_and_note(  # noqa: PLR0913
                 trim_noise=trim_noise,
                 max_newton=ADDITION_FIT_STEPS,
             )
-            note(hinge, best)
+            note_rule(hinge, best)
     return max_swaps
 
 
@@ -300,10 +318,10 @@ def swap_for_errors(  # noqa: PLR0913
     size: int,
     max_swaps: int,
     target_errors: int = 0,
-    max_errors: int = 0,
+    n_trimmed_at_first: int = 0,
     trim_share: float = 1.0,
     trim_noise: float = 0.0,
-    max_gap: int = 0,
+    descent_gap: int = 0,
 ) -> int:
     """Swap columns at a fixed size until the best rule of that size makes few enough errors.
 
@@ -315,17 +333,17 @@ def swap_for_errors(  # noqa: PLR0913
         left the support, additions fill it up.
     max_swaps : swaps at most.
     target_errors : at which the swaps end.
-    max_errors : samples that fits trim (leave out, as lost) before the first addition.
+    n_trimmed_at_first : samples that fits trim (leave out, as lost) before the first addition.
     trim_share : from then on fits trim trim_share · (E − 1) samples, where the best rule of this
         size makes E errors. With 1 they always aim at a better rule; 0 is the plain squared hinge,
         whose landscape is smoother.
     trim_noise : size of the noise in which samples are trimmed after an addition.
-    max_gap : a rule with at most so many errors more than the best of its size descends on the
+    descent_gap : a rule with at most so many errors more than the best of its size descends on its
         errors.
 
     Returns
     -------
-    The swaps done.
+    The swaps done: `max_swaps` unless the target was reached, even if no column was left to add.
     """
     n_swaps = swap_and_note(
         hinge,
@@ -333,9 +351,9 @@ def swap_for_errors(  # noqa: PLR0913
         size=size,
         max_swaps=max_swaps,
         target_errors=target_errors,
-        max_errors=max_errors,
+        n_trimmed_at_first=n_trimmed_at_first,
         trim_share=trim_share,
         trim_noise=trim_noise,
-        max_gap=max_gap,
+        descent_gap=descent_gap,
     )
     return int(n_swaps)

@@ -39,14 +39,19 @@ MAX_ITERATIONS = 1000  # L, for every K
 ITERATIONS_A_REPORT = 100  # of `biht`, between two chances to interrupt
 
 
-def hard_threshold(values: Floats, count: int, is_fixed: NDArray[np.bool_]) -> Floats:
-    """η_K(v | I_f): `values`, (features,), with all but K = `count` entries set to zero.
+def in_units_of_tau(weights: Floats, n_samples: int) -> Floats:
+    """w/τ, with the step size τ = STEP_TIMES_SAMPLES / P for P = `n_samples`."""
+    return weights * n_samples / STEP_TIMES_SAMPLES
 
-    The entries kept are the fixed ones and the largest of the others; of equals the first.
+
+def hard_threshold(values: Floats, n_nonzero: int, is_fixed: NDArray[np.bool_]) -> Floats:
+    """η_K(v | I_f): `values` v, (features,), with all but K = `n_nonzero` entries set to zero.
+
+    The entries kept are the fixed ones, I_f, and the largest of the others; of equals the first.
     """
     sizes = np.abs(np.where(is_fixed, 0.0, values))
     order = np.argsort(-sizes, kind="stable")
-    n_free = count - int(is_fixed.sum())
+    n_free = n_nonzero - int(is_fixed.sum())
     free_places = order[~is_fixed[order]]  # the largest first
 
     is_nonzero = is_fixed.copy()
@@ -80,13 +85,20 @@ def start_of_loop(weights: Floats) -> LoopState:
 
 
 def plain_loop(
-    columns: Floats, state: LoopState, count: int, is_fixed: NDArray[np.bool_], max_iterations: int
+    columns: Floats,
+    state: LoopState,
+    n_nonzero: int,
+    is_fixed: NDArray[np.bool_],
+    max_iterations: int,
 ) -> LoopState:
-    """The inner loop of Algorithm 1 at K = `count`, transcribed line by line.
+    """The inner loop of Algorithm 1 at K = `n_nonzero`, transcribed line by line.
 
-    Every iteration is a gradient step and a threshold to `count` weights, those that are fixed,
-    (features,), among them; until the change is no more than ε or iterations exceed L =
-    `max_iterations`. `columns`, (features, samples), carry the labels; weights are in units of τ.
+    Every iteration is a gradient step and a threshold that leaves K weights, those at the places
+    `is_fixed`, (features,), among them. It ends when the change is at most ε (MIN_CHANGE), or when
+    iterations exceed L = `max_iterations`.
+
+    `columns`, (features, samples), carry the labels. Weights are w/τ, so the change of w itself is
+    τ times theirs.
     """
     n_features, n_samples = columns.shape
     rows = np.ascontiguousarray(columns.T)
@@ -96,7 +108,7 @@ def plain_loop(
     while change > MIN_CHANGE and iterations <= max_iterations:
         iterations += 1
         before = weights
-        weights = hard_threshold(gradient_step(columns, rows, before), count, is_fixed)
+        weights = hard_threshold(gradient_step(columns, rows, before), n_nonzero, is_fixed)
         change = tau * float(np.linalg.norm(weights - before)) / n_features
     return LoopState(weights, iterations, change)
 
@@ -109,31 +121,35 @@ def greedy_biht_plain(
     resets: bool = True,
     max_iterations: int = MAX_ITERATIONS,
 ) -> tuple[Floats, int]:
-    """Algorithm 1, transcribed: w/τ and the last K.
+    """Algorithm 1 of the paper, greedy-BIHT, transcribed: w/τ at the end, and the last K.
 
-    K grows by one until no pattern is wrong; the entries that are not zero then are fixed.
+    K, the number of weights that are not zero, grows by one until no pattern is wrong; at every K
+    the inner loop runs (`plain_loop`), and the places that are not zero then are fixed.
 
     Parameters
     ----------
     columns : (features, samples), with the labels: y·x.
-    start : (features,) weights w to begin with, in the paper's units, not those of τ.
+    start : (features,) weights w to begin with, in the paper's units, not those of the step τ.
     n_unpenalized : so many of the last columns (the intercept) are fixed from the beginning; K
         counts them.
-    resets : whether l and err start anew for every K (the working reading); without it the
-        algorithm is as printed.
+    resets : whether the inner loop's count of iterations (the paper's l) and last change (its err)
+        start anew for every K, the working reading; without it the algorithm is as printed, and
+        the inner loop never runs again after the first K.
+    max_iterations : of the inner loop, the paper's L.
     """
     n_features, n_samples = columns.shape
     rows = np.ascontiguousarray(columns.T)
     is_fixed = np.arange(n_features) >= n_features - n_unpenalized
-    count = 1 + n_unpenalized
-    state = start_of_loop(start * n_samples / STEP_TIMES_SAMPLES)
+    n_nonzero = 1 + n_unpenalized  # K
+    state = start_of_loop(in_units_of_tau(start, n_samples))
     while True:
-        state = plain_loop(columns, state, count, is_fixed, max_iterations)
+        state = plain_loop(columns, state, n_nonzero, is_fixed, max_iterations)
         is_fixed |= state.weights != 0.0
-        if not np.any(rows @ state.weights < 0.0) or count >= n_features:
-            return state.weights, count
-        # One weight more; those that are not zero stay.
-        count += 1
+        has_wrong_pattern = np.any(rows @ state.weights < 0.0)
+        if not has_wrong_pattern or n_nonzero >= n_features:
+            return state.weights, n_nonzero
+
+        n_nonzero += 1
         if resets:
             state = start_of_loop(state.weights)
 
@@ -148,7 +164,7 @@ def compute_margins(columns: NDArray, weights: NDArray, margins: NDArray) -> Non
 
 
 @inner_kernel()
-def update_gradient(  # noqa: PLR0913
+def update_sums(  # noqa: PLR0913
     rows: NDArray,
     gram: NDArray,
     margins: NDArray,
@@ -156,23 +172,19 @@ def update_gradient(  # noqa: PLR0913
     gradient: NDArray,
     velocity: NDArray,
 ) -> None:
-    """Bring `wrong`, and the two sums over wrong patterns, in line with the margins.
+    """Bring `wrong`, and the two sums over wrong patterns, from former margins to the present ones.
 
-    Afterwards, as before for the former margins:
-
-        wrong_μ = ½ (1 − sign m_μ)           1 if wrong, 0 if right, ½ on the threshold
-        gradient = Σ_μ wrong_μ a_μ           c, the step of the weights
-        velocity = A_F A_Fᵀ wrong = A_F c_F  the step of the margins by the fixed places F
-
-    Only patterns where `wrong` differs from before cost anything.
+    Only patterns where `wrong` differs from before cost anything. If wrong_μ rises by δ, the
+    gradient rises by δ a_μ, and the velocity A_F A_Fᵀ wrong by δ times row μ of A_F A_Fᵀ.
 
     Parameters
     ----------
     rows : (samples, features) the a_μ.
-    gram : (samples, samples) A_F A_Fᵀ.
+    gram : (samples, samples) A_F A_Fᵀ, the products of patterns on the fixed places F.
     margins : (samples,) m = A w.
-    wrong, velocity : (samples,) changed.
-    gradient : (features,) changed.
+    wrong : (samples,) ½ (1 − sign m_μ): 1 if wrong, 0 if right, ½ on the threshold; changed.
+    gradient : (features,) c = Σ_μ wrong_μ a_μ, the step of the weights; changed.
+    velocity : (samples,) A_F c_F, the step that F makes in the margins; changed.
     """
     for pattern in range(margins.size):
         wrong_now = 0.5 * (1.0 - np.sign(margins[pattern]))
@@ -202,11 +214,11 @@ def largest_free(weights: NDArray, gradient: NDArray, is_fixed: NDArray) -> int:
 def clear_weight(
     columns: NDArray, weights: NDArray, margins: NDArray, place: int, is_from_start: bool
 ) -> None:
-    """Set w_j at a place to zero, and take w_j a_j off the margins (samples,).
+    """Set w_j at the place j to zero, and take w_j a_j off the margins (samples,).
 
     On ±1 data a weight that has grown from zero is a multiple of ½, and taking it off is exact. One
-    that comes from the Gaussian start (`is_from_start`) would leave its rounding in the margins:
-    they are computed anew.
+    that still has the Gaussian start in it (`is_from_start`) would leave its rounding in the
+    margins: they are computed anew.
     """
     leaving = weights[place]
     weights[place] = 0.0
@@ -228,16 +240,19 @@ def biht_steps(  # noqa: PLR0913
     max_iterations: int,
     min_squared_change: float,
 ) -> int:
-    """The inner loop at one K with a single place that is not fixed; the iterations done.
+    """The inner loop at one K, where all places with a weight but one are fixed; the iterations.
 
-    One iteration is w ← η_K(w + c), with the gradient c = Σ_μ wrong_μ a_μ: the weights of the fixed
-    places F and of the free one, j, go on by c, and those of all others are zero. The margins
-    m = A w go on by A_F c_F + c_j a_j, whose first term is the velocity.
+    One iteration is w ← η_K(w + c), where c, the gradient, is the sum of the wrong patterns a_μ.
+    With a single free place that is
+
+    - sums: c, and the velocity A_F c_F by which the fixed places F move the margins m = A w;
+    - threshold: the free place is the one of largest |w_j + c_j| outside F. If it was another
+      before, that one's weight is set to zero;
+    - step: w_j += c_j on F and on the free place j, and m += A_F c_F + c_j a_j.
 
     Signs swing with period two, so that few patterns have changed since the iteration before the
-    last. So there are two sets of `wrong`, gradient and velocity, for even and for odd iterations.
-    Each keeps what `update_gradient` made of it two iterations ago, and is brought up to date from
-    there; at first nobody is wrong and both sums are zero.
+    last. So even and odd iterations have sums of their own, each brought up to date from two
+    iterations ago; at first no pattern is wrong in them and both sums are zero.
 
     Parameters
     ----------
@@ -245,8 +260,8 @@ def biht_steps(  # noqa: PLR0913
     gram : A_F A_Fᵀ on the fixed places F, (samples, samples).
     weights : (features,) w/τ, changed in place; zero but for F and the free place.
     is_fixed : (features,) F. At least one place is not fixed.
-    free_place : the free place if it has a weight, that of the start; else −1, and the first
-        iteration chooses a place.
+    free_place : the free place if it has a weight, that of the Gaussian start; else −1, and the
+        first iteration chooses a place.
     iterations : done before; even and odd ones go on from there.
     max_iterations : it ends when the iterations exceed this, the paper's L.
     min_squared_change : it ends when |Δw|² is no more than this.
@@ -255,30 +270,31 @@ def biht_steps(  # noqa: PLR0913
     margins = np.zeros(n_samples)
     compute_margins(columns, weights, margins)
 
-    # Row 0 is for even iterations, row 1 for odd ones.
-    wrong_in_phase = np.zeros((2, n_samples))
-    velocity_in_phase = np.zeros((2, n_samples))
-    gradient_in_phase = np.zeros((2, n_features))
+    # Row 0 belongs to even iterations, row 1 to odd ones.
+    wrong_by_parity = np.zeros((2, n_samples))
+    gradient_by_parity = np.zeros((2, n_features))
+    velocity_by_parity = np.zeros((2, n_samples))
 
-    # Whether the weight of the free place has not grown from zero.
+    # Whether the free weight has the Gaussian start in it. Later ones grow from zero, which makes
+    # them exact on ±1 data, and cheap to clear.
     is_from_start = free_place >= 0
     while iterations <= max_iterations:
-        phase = iterations & 1
-        gradient = gradient_in_phase[phase]
-        velocity = velocity_in_phase[phase]
-        update_gradient(rows, gram, margins, wrong_in_phase[phase], gradient, velocity)
+        parity = iterations & 1
+        gradient = gradient_by_parity[parity]
+        velocity = velocity_by_parity[parity]
+        update_sums(rows, gram, margins, wrong_by_parity[parity], gradient, velocity)
 
         # The threshold: another place may be the free one now, and the weight of the former goes.
-        best = largest_free(weights, gradient, is_fixed)
         squared_change = 0.0
-        if best != free_place:
+        best_place = largest_free(weights, gradient, is_fixed)
+        if best_place != free_place:
             if free_place >= 0:
                 squared_change = weights[free_place] ** 2
                 clear_weight(columns, weights, margins, free_place, is_from_start)
-            free_place = best
+            free_place = best_place
             is_from_start = False
 
-        # The gradient step, on the fixed places and the free one, which there is now.
+        # The step, on the fixed places and the free one, which there is now.
         for j in range(n_features):
             if is_fixed[j] or j == free_place:
                 squared_change += gradient[j] ** 2
@@ -296,18 +312,22 @@ class GreedyStep(NamedTuple):
     """Greedy-BIHT at the end of one K: w/τ, (features,); K; and the iterations done in all."""
 
     weights: Floats
-    n_selected: int
+    n_nonzero: int
     iterations: int
 
 
 def greedy_biht(
     columns: Floats, start: Floats, n_unpenalized: int = 0, max_iterations: int = MAX_ITERATIONS
 ) -> Iterator[GreedyStep]:
-    """Algorithm 1 in the working reading, compiled; yields at the end of every K = `count`.
+    """Algorithm 1 in the working reading, compiled; yields at the end of every K.
 
-    At every K one place is free and all others that have a weight are fixed, so that the compiled
-    loop, `biht_steps`, does; in the rare other case the plain one. K grows until no pattern is
-    wrong. Arguments as for `greedy_biht_plain`; weights are in units of τ.
+    K, the number of weights that are not zero, grows until no pattern is wrong. At every K one
+    place is free and all others that have a weight are fixed, so that the compiled loop,
+    `biht_steps`, does; in the rare other case the plain one.
+
+    `columns`, (features, samples), carry the labels; the last `n_unpenalized` (the intercept)
+    always have a weight. `start`, (features,), is in the paper's units, the weights yielded are in
+    those of the step τ. `max_iterations` are those at one K.
     """
     n_features, n_samples = columns.shape
     rows = np.ascontiguousarray(columns.T)
@@ -321,9 +341,9 @@ def greedy_biht(
     gram = columns[unpenalized].T @ columns[unpenalized]
 
     # The first iteration starts from a dense w; the threshold leaves one free place.
-    count = 1 + n_unpenalized
-    weights = start * n_samples / STEP_TIMES_SAMPLES
-    weights = hard_threshold(gradient_step(columns, rows, weights), count, is_fixed)
+    n_nonzero = 1 + n_unpenalized  # K
+    weights = in_units_of_tau(start, n_samples)
+    weights = hard_threshold(gradient_step(columns, rows, weights), n_nonzero, is_fixed)
     iterations = biht_steps(
         columns=columns,
         rows=rows,
@@ -336,17 +356,18 @@ def greedy_biht(
         min_squared_change=min_squared_change,
     )
     while True:
-        yield GreedyStep(weights, count, iterations)
-        if not np.any(rows @ weights < 0.0) or count >= n_features:
+        yield GreedyStep(weights, n_nonzero, iterations)
+        has_wrong_pattern = np.any(rows @ weights < 0.0)
+        if not has_wrong_pattern or n_nonzero >= n_features:
             return
 
         # Fix what is not zero, and go on with one place more.
         newly_fixed = np.flatnonzero((weights != 0.0) & ~is_fixed)
         is_fixed[newly_fixed] = True
         gram += columns[newly_fixed].T @ columns[newly_fixed]
-        count += 1
+        n_nonzero += 1
 
-        n_free = count - np.count_nonzero(is_fixed)
+        n_free = n_nonzero - np.count_nonzero(is_fixed)
         if n_free == 1:
             iterations += biht_steps(
                 columns=columns,
@@ -361,7 +382,7 @@ def greedy_biht(
             )
         else:
             # A free place that ended at zero was not fixed, so there is more than one now.
-            state = plain_loop(columns, start_of_loop(weights), count, is_fixed, max_iterations)
+            state = plain_loop(columns, start_of_loop(weights), n_nonzero, is_fixed, max_iterations)
             weights = state.weights
             iterations += state.iterations
 
@@ -386,7 +407,7 @@ def _candidate(problem: Problem, weights: Floats, iterations: int) -> Candidate:
 def run_greedy_biht(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
     """Method `greedy-biht`: the working reading; it ends by itself, whatever the budget."""
     start = gaussian_start(problem.columns.shape[0], seed)
-    last = GreedyStep(weights=start, n_selected=0, iterations=0)
+    last = GreedyStep(weights=start, n_nonzero=0, iterations=0)
     for step in greedy_biht(problem.columns, start, problem.n_unpenalized):
         last = step
         yield step.iterations
@@ -404,11 +425,13 @@ def run_biht(
     """
     if size is None:
         size = max(1, min(problem.n_features, problem.n_samples // 2))
-    count = whole_number(
+    size = whole_number(
         size, "The size, a number of variables,", at_least=1, at_most=problem.n_features
     )
-    if budget is None:
-        budget = MAX_ITERATIONS
+    n_nonzero = size + problem.n_unpenalized
+    max_iterations = MAX_ITERATIONS
+    if budget is not None:
+        max_iterations = max(budget, 1)  # from w = 0 one iteration is needed to have any weights
 
     columns = problem.columns
     rows = np.ascontiguousarray(columns.T)
@@ -418,9 +441,8 @@ def run_biht(
     best_weights = weights
     fewest_errors = problem.n_samples + 1  # more than any weights make
     iterations = 0
-    for iterations in range(1, max(budget, 1) + 1):
-        stepped = gradient_step(columns, rows, weights)
-        weights = hard_threshold(stepped, count + problem.n_unpenalized, is_fixed)
+    for iterations in range(1, max_iterations + 1):
+        weights = hard_threshold(gradient_step(columns, rows, weights), n_nonzero, is_fixed)
         errors = int(np.count_nonzero(rows @ weights <= 0.0))
         if errors < fewest_errors:
             best_weights = weights

@@ -31,7 +31,7 @@ SMALLEST_NORM = 1e-300  # of the slack: keeps zero from a division
 def pool_width(
     problem: Problem,
     pool: int | None,
-    n_variables: int,
+    max_variables: int,
     min_entries: int = MIN_POOLED_ENTRIES,
 ) -> int | None:
     """How many columns the pool gets, or None if all columns are to be searched.
@@ -39,7 +39,7 @@ def pool_width(
     Parameters
     ----------
     pool : how many columns the user wants; None: there is a pool where `needs_pool` says so.
-    n_variables : that a rule may have; a default pool has several columns for each.
+    max_variables : of a rule; a default pool has several columns for each.
     min_entries : X must have more entries than this for a default pool.
     """
     if pool is not None:
@@ -47,7 +47,7 @@ def pool_width(
         if width < problem.n_features:
             return width
         return None
-    width = default_pool_width(problem, n_variables)
+    width = default_pool_width(problem, max_variables)
     if needs_pool(problem, width, min_entries):
         return width
     return None
@@ -58,10 +58,10 @@ def needs_pool(problem: Problem, width: int, min_entries: int = MIN_POOLED_ENTRI
     return problem.X.size > min_entries and width < problem.n_features // 2
 
 
-def default_pool_width(problem: Problem, n_variables: int) -> int:
+def default_pool_width(problem: Problem, max_variables: int) -> int:
     """Columns of a pool for rules of up to so many variables: several for each of them."""
     affordable = POOL_ENTRIES // problem.n_samples
-    return max(MIN_POOL_WIDTH, affordable, COLUMNS_PER_VARIABLE * n_variables)
+    return max(MIN_POOL_WIDTH, affordable, COLUMNS_PER_VARIABLE * max_variables)
 
 
 class Ranking(NamedTuple):
@@ -145,7 +145,7 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
         products = slack_products(problem, slack)
         slack_norm = max(float(np.linalg.norm(slack)), SMALLEST_NORM)
         np.maximum(scores, products / slack_norm, out=scores)
-        products[chosen] = -1.0  # below all others: each is chosen once
+        products[chosen] = -1.0  # below all others, which are 0 or more: each is chosen once
         best = int(np.argmax(products))
         chosen.append(best)
 
@@ -163,7 +163,8 @@ def _empty_workspace(problem: Problem, max_steps: int) -> Hinge:
     """A workspace with a column of zeros for every step of a path, to be filled one by one.
 
     Column s is for step s. With an intercept there is one more, the last, which is in every
-    support: as scaled columns are y·x, that of the constant 1 is y.
+    support: as scaled columns are y·x, that of the constant 1 is y. No column is nonnegative yet:
+    `set_column` says it of each when it is filled.
     """
     n_columns = max_steps + problem.n_unpenalized
     columns = np.zeros((n_columns, problem.n_samples))
@@ -179,9 +180,10 @@ def _empty_workspace(problem: Problem, max_steps: int) -> Hinge:
 def slack_products(problem: Problem, slack: Floats) -> Floats:
     """|a_jᵀ r| of every scaled column a_j with the slack r, (samples,); shape (features,).
 
-    0 where a prescribed sign forbids the weight that the product asks for. As
-    a_j = y·(x_j − centre_j)/scale_j, the product is (Σ y r x_j − centre_j Σ y r)/scale_j, which
-    needs no scaled copy of X.
+    As a_j = y·(x_j − centre_j)/scale_j, the product is (Σ y r x_j − centre_j Σ y r)/scale_j, which
+    needs no scaled copy of X. A negative product asks for a negative weight: where that is
+    forbidden it is 0. (Columns that must have a negative weight are nonnegative too: a negative
+    scale_j has turned them round.)
     """
     labelled_slack = problem.y * slack
     products = labelled_slack.astype(problem.X.dtype) @ problem.X

@@ -42,14 +42,15 @@ ADDITIONS_TRIED = 60  # on the best rule of one variable fewer
 SWAPS_PER_VISIT = 100  # at one size before the next has its turn
 MAX_WALKS = 3  # from the same beginning; the last begins at the best rules of all before
 MIN_SWAPS_PER_WALK = 6000  # about one visit of every kind to ten sizes
-MAX_GAP = 2  # errors above the best of its size up to which a rule descends on the errors
+DESCENT_GAP = 2  # errors above the best of its size up to which a rule descends on the errors
 # After a fit to a smoother loss the descent is worth while within a fifth of the fewest errors.
 SMOOTH_GAP_DIVISOR = 5
 MAX_FRONT_VARIABLES = 12  # of a rule of few errors, where a search for none or fewer has failed
 
 # The default budget, in multiplications, and what a swap takes.
 FRONT_WORK = 2e10
-MANY_COLUMNS = 2000  # with as many the budget is three times that
+MANY_COLUMNS = 2000
+EXTRA_WORK = 2  # times FRONT_WORK, that so many columns or more add to the budget
 FRONT_SWAP_OVERHEAD = 60_000
 FRONT_FIT_WORK = 40  # for every sample and column of the support: fits and line searches
 SUPPORT_OVERHEAD = 4  # columns of the support that the work for each sample amounts to besides
@@ -104,9 +105,9 @@ def default_front_swaps(problem: Problem, max_variables: int) -> int:
     work_per_swap = FRONT_SWAP_OVERHEAD + gradient_work + fit_work
 
     # Among thousands of columns there are more good sets, and they are harder to find.
-    work = FRONT_WORK * (1 + 2 * min(1.0, n_columns / MANY_COLUMNS))
-    more_sizes = math.sqrt(max(max_variables, 1) / REFERENCE_VARIABLES)
-    affordable = int(work / work_per_swap * more_sizes)
+    work = FRONT_WORK * (1 + EXTRA_WORK * min(1.0, n_columns / MANY_COLUMNS))
+    sizes_factor = math.sqrt(max(max_variables, 1) / REFERENCE_VARIABLES)
+    affordable = int(work / work_per_swap * sizes_factor)
 
     n_supports = sum(math.comb(problem.n_features, k) for k in range(1, max_variables + 1))
     return max(MIN_DEFAULT_SWAPS, min(affordable, SWAPS_PER_SUPPORT * n_supports))
@@ -127,10 +128,10 @@ def search_fewest_errors(
     for n_swaps in search.run(budget):
         yield spent + n_swaps
 
-    # (sizes,) the errors of the best rule of 0, 1, … variables, and the first that suffices.
+    # The fewest errors with 0, 1, … variables, and the first number of variables that suffices.
     errors = search.best.errors[: search.max_variables + 1]
-    is_good_enough = errors <= max(max_errors, int(errors.min()))
-    n_variables = int(np.argmax(is_good_enough))
+    attainable_errors = max(max_errors, int(errors.min()))
+    n_variables = int(np.flatnonzero(errors <= attainable_errors)[0])
     yield search.best.candidate(n_variables, problem.n_unpenalized, spent + search.n_swaps)
 
 
@@ -145,7 +146,7 @@ class FrontSearch:
     best : the best rules so far, with one size more than wanted: a swap adds before it drops.
     last_variables : (number of variables k, `trim_share`) → the variables, (k,), with which the
         last visit to this size with this share ended.
-    n_swaps : granted to visits so far; a visit that ends early counts in full.
+    n_swaps : granted to visits so far; a visit whose swaps end early counts in full.
     """
 
     def __init__(self, problem: Problem, max_variables: int, seed: int) -> None:
@@ -159,6 +160,7 @@ class FrontSearch:
             seed=seed,
         )
         self.best = make_best_rules(max_variables + 1, problem.n_unpenalized, problem.n_samples)
+        # Keys are (number of variables k, trim_share of the visit).
         self.last_variables: dict[tuple[int, float], NDArray[np.int64]] = {}
         self.n_swaps = 0
 
@@ -190,11 +192,13 @@ class FrontSearch:
             start = beginning
             if walk == n_walks:
                 start = best_of_all
-            # Where no errors are left there is nothing to find again.
-            self.best.take(start, best_of_all.errors > 0)
+            # Masks over the sizes: where no errors are left there is nothing to find again.
+            has_errors_left = best_of_all.errors > 0
+            self.best.take_where(has_errors_left, start)
             self.last_variables.clear()
             yield from self._walk(walk * budget // n_walks)
-            best_of_all.take(self.best, self.best.errors < best_of_all.errors)
+            has_improved = self.best.errors < best_of_all.errors
+            best_of_all.take_where(has_improved, self.best)
 
     def points(self, problem: Problem, pool: NDArray[np.int64] | None) -> list[FrontPoint]:
         """The points of the front, k = 0, 1, … variables, up to the first without errors.
@@ -204,16 +208,16 @@ class FrontSearch:
         `self.best.errors`, has a tolerance. Where k variables are no better than fewer, the rule is
         that of fewer.
         """
-        points: list[FrontPoint] = []
-        best_rule: Rule | None = None
-        for k in range(self.max_variables + 1):
-            if best_rule is None or self.best.errors[k] < best_rule.errors:
-                rule = self._rule(k, problem, pool)
-                if best_rule is None or rule.errors < best_rule.errors:
-                    best_rule = rule
-            points.append(FrontPoint(k=k, errors=best_rule.errors, rule=best_rule))
+        best_rule = self._rule(0, problem, pool)
+        points = [FrontPoint(k=0, errors=best_rule.errors, rule=best_rule)]
+        for k in range(1, self.max_variables + 1):
             if best_rule.errors == 0:
                 break
+            if self.best.errors[k] < best_rule.errors:
+                rule = self._rule(k, problem, pool)
+                if rule.errors < best_rule.errors:  # by the exact count too
+                    best_rule = rule
+            points.append(FrontPoint(k=k, errors=best_rule.errors, rule=best_rule))
         return points
 
     def _rule(self, k: int, problem: Problem, pool: NDArray[np.int64] | None) -> Rule:
@@ -281,7 +285,8 @@ class FrontSearch:
                     max_visit_swaps = min(SWAPS_PER_VISIT, max_swaps - self.n_swaps)
                     self._swap_at_size(k, visit, max_visit_swaps)
                     yield self.n_swaps
-            # Nothing to win, or the budget is spent.
+            # No visit took swaps: the budget is spent, no size has anything to win, or none has a
+            # support to start from.
             if self.n_swaps == swaps_before:
                 return
 
@@ -289,37 +294,37 @@ class FrontSearch:
         """Swap at k variables, as this kind of visit says, and note the best rules on the way.
 
         The visit begins at the support that `_go_to_start` loads. The variables that it ends with
-        are kept for the next visit of the same kind. It counts as `max_swaps`, even if it ends
-        early.
+        are kept for the next visit of the same kind. Its swaps count as `max_swaps`, even if they
+        end early. A visit without a support to start from makes no swaps, and none are counted.
         """
         hinge = self.hinge
         # Nothing is tabu at the beginning of a visit.
         hinge.state.tabu_until[:] = 0
         hinge.state.iteration[0] = 0
 
-        # By how many errors more than the best of its size a rule may have and still descend on
-        # them. A smoother loss is farther from the errors, so more is let through.
-        max_gap = MAX_GAP
+        # A rule descends on its errors if it makes at most `descent_gap` more than the best of its
+        # size. A smoother loss is farther from the errors, so that more rules deserve it.
+        descent_gap = DESCENT_GAP
         if visit.trim_share < 1.0:
-            max_gap += int(self.best.errors[k]) // SMOOTH_GAP_DIVISOR
+            descent_gap += int(self.best.errors[k]) // SMOOTH_GAP_DIVISOR
 
-        # No k variables: no column could be added to fewer. Where signs are prescribed, variables
-        # may have left the support, and the swaps fill it up again.
+        # The start has fewer than k variables where no column could be added, and nothing can be
+        # swapped; or where columns left for their prescribed sign, and swaps fill it up again.
         self._go_to_start(k, visit)
         if hinge.n_selected != k and self.problem.signs is None:
             return
 
         # A first fit at the start itself, then the swaps.
-        max_errors = self._errors_to_trim(k, visit.trim_share)
-        try_change(hinge, self.best, max_errors=max_errors, max_gap=max_gap)
+        n_trimmed = self._errors_to_trim(k, visit.trim_share)
+        try_change(hinge, self.best, n_trimmed=n_trimmed, descent_gap=descent_gap)
         swap_for_errors(
             hinge,
             self.best,
             size=k + self.problem.n_unpenalized,
             max_swaps=max_swaps,
-            max_errors=max_errors,
+            n_trimmed_at_first=n_trimmed,
             trim_share=visit.trim_share,
-            max_gap=max_gap,
+            descent_gap=descent_gap,
         )
         variables = hinge.support[self.problem.n_unpenalized :].copy()
         self.last_variables[k, visit.trim_share] = variables
@@ -328,21 +333,26 @@ class FrontSearch:
     def _go_to_start(self, k: int, visit: Visit) -> None:
         """Load the support of k variables where a visit begins.
 
-        Where there is no rule of k variables that is better than those of fewer, it begins with
-        that of k − 1. A first column of −1 in `best.supports` says that there is no rule yet.
+        Where no rule of k variables is better than those of k − 1, visits begin from below, but for
+        those that go on where the last one ended. Where there was no last one, or there is no rule
+        of k + 1 to begin from, it is the best rule of k variables.
         """
-        best = self.best
         start = visit.start
-        has_better_rule = best.errors[k] < best.errors[k - 1] and best.supports[k, 0] >= 0
         last_variables = self.last_variables.get((k, visit.trim_share))
+        is_worthwhile = self._has_rule(k) and self.best.errors[k] < self.best.errors[k - 1]
+        # The order matters: without a worthwhile rule, ABOVE and BEST begin from below too.
         if start is VisitStart.LAST_END and last_variables is not None:
             self._set_variables(last_variables)
-        elif start is VisitStart.BELOW or not has_better_rule:
+        elif start is VisitStart.BELOW or not is_worthwhile:
             self._add_best_variable(k - 1)
-        elif start is VisitStart.ABOVE and best.supports[k + 1, 0] >= 0:
+        elif start is VisitStart.ABOVE and self._has_rule(k + 1):
             self._drop_best_variable(k + 1)
         else:
             self._load_best(k)
+
+    def _has_rule(self, k: int) -> bool:
+        """Whether a rule of k variables is known: else the first column of its support is −1."""
+        return bool(self.best.supports[k, 0] >= 0)
 
     def _set_variables(self, variables: NDArray[np.int64], weights: Floats | float = 0.0) -> None:
         """Load the support of these variables, (k,), and of the intercept, if there is one.
@@ -356,9 +366,9 @@ class FrontSearch:
     def _load_best(self, k: int) -> None:
         """Load the best rule of k variables, or of fewer where signs left none of k.
 
-        A first column of −1 says that there is no rule; that without variables always exists.
+        That without variables always exists.
         """
-        while self.best.supports[k, 0] < 0:
+        while not self._has_rule(k):
             k -= 1
         size = k + self.problem.n_unpenalized
         set_support(self.hinge, self.best.supports[k, :size], self.best.weights[k, :size])
@@ -377,8 +387,19 @@ class FrontSearch:
             self.best,
             add=add,
             drop=drop,
-            max_errors=self._errors_to_trim(k, trim_share),
-            max_gap=MAX_GAP,
+            n_trimmed=self._errors_to_trim(k, trim_share),
+            descent_gap=DESCENT_GAP,
+        )
+
+    def _change_without_fit(self, add: int = -1, drop: int = -1) -> None:
+        """Take a column in, or out by its place in the support; weights are not fitted again."""
+        try_change(
+            self.hinge,
+            self.best,
+            add=add,
+            drop=drop,
+            max_newton=NO_NEWTON_STEPS,
+            descent_gap=NO_DESCENT,
         )
 
     def _drop_best_variable(self, k: int) -> None:
@@ -390,31 +411,25 @@ class FrontSearch:
         first_place = self.problem.n_unpenalized
         errors = []
         for place in range(first_place, first_place + k):
-            self._load_best(k)
+            self._load_best(k)  # the trial before has changed the support
             errors.append(self._fit(k - 1, drop=place))
 
         self._load_best(k)
-        best_place = first_place + int(np.argmin(errors))
-        try_change(
-            self.hinge,
-            self.best,
-            drop=best_place,
-            max_newton=NO_NEWTON_STEPS,
-            max_gap=NO_DESCENT,
-        )
+        self._change_without_fit(drop=first_place + int(np.argmin(errors)))
 
     def _add_best_variable(self, k: int) -> None:
-        """From the best rule of k variables to k + 1.
+        """From the best rule of k variables to k + 1: the one comes with which errors are fewest.
 
-        The most promising columns are tried, each with a fit, and that of fewest errors comes in,
-        without a fit, which the visit makes. If no column can, the best rule of k variables stays
-        loaded. A promising column may be one of this rule's (see `_promising_additions`): it cannot
-        come in again. The trials may improve the best rule, so each looks at its present support.
+        The most promising columns are tried, each with a fit. The support that wins is loaded
+        without a fit, which the visit makes. If no column can come in, the best rule of k variables
+        stays loaded.
         """
         columns = self._promising_additions(k)
         # More errors than there can be, where a column is not tried.
         errors = np.full(columns.size, self.problem.n_samples + 1)
         for i, column in enumerate(columns):
+            # The trial before has changed the support, and may have improved the best rule. Where
+            # that has the column already, it cannot come in again.
             self._load_best(k)
             if not self._is_in_support(column):
                 errors[i] = self._fit(k + 1, add=int(column))
@@ -424,13 +439,7 @@ class FrontSearch:
             return
         best_column = int(columns[errors.argmin()])
         if not self._is_in_support(best_column):
-            try_change(
-                self.hinge,
-                self.best,
-                add=best_column,
-                max_newton=NO_NEWTON_STEPS,
-                max_gap=NO_DESCENT,
-            )
+            self._change_without_fit(add=best_column)
 
     def _promising_additions(self, k: int) -> NDArray[np.int64]:
         """The columns of largest screening score after a fit of the best rule of k variables.

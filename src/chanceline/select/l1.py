@@ -18,8 +18,8 @@ from chanceline.select.outcome import NO_CANDIDATE, Candidate
 from chanceline.select.starts import candidate_of, start_from
 
 REWEIGHTED_ROUNDS = 8  # at most; the support as a rule stops shrinking earlier
-ZERO_WEIGHT = 1e-9  # relative to the largest: the simplex ends at zeros up to rounding
-TINY_WEIGHT = 1e-300  # where all weights are zero none is above a share of this
+RELATIVE_ZERO = 1e-9  # times the largest weight: the simplex ends at zeros up to rounding
+SMALLEST_SCALE = 1e-300  # instead of the largest weight where all are zero: none is above this
 COST_OFFSET = 1e-3  # δ in the costs 1/(|w_j| + δ), the largest |w_j| being 1
 
 
@@ -50,10 +50,10 @@ def l1_weights(
     constraints = np.hstack([rows, -rows, unpenalized_rows, -unpenalized_rows])
     objective = np.concatenate([costs, costs, np.zeros(2 * n_unpenalized)])
 
-    # A weight that must not be negative has no negative part.
-    upper = np.full(objective.size, np.inf)
-    upper_of_negative_parts = upper[n_columns : 2 * n_columns]  # a view
-    upper_of_negative_parts[problem.nonnegative[columns]] = 0.0
+    # A weight that must not be negative has no negative part: the upper bound of w⁻ is 0.
+    unbounded = np.full(n_columns, np.inf)
+    upper_of_negative = np.where(problem.nonnegative[columns], 0.0, np.inf)
+    upper = np.concatenate([unbounded, upper_of_negative, np.full(2 * n_unpenalized, np.inf)])
     result = linprog(
         objective,
         A_ub=-constraints,
@@ -61,6 +61,8 @@ def l1_weights(
         bounds=[(0.0, bound) for bound in upper],
         method="highs",
     )
+    # Costs are bounded from below, so without a solution no weights meet the constraints. (If the
+    # solver gives up for another reason there are no weights to go on with either.)
     if result.x is None:
         return None
 
@@ -80,8 +82,8 @@ def candidate_of_nonzero(
     `weights` are those of the k columns, followed by that of the intercept if there is one.
     """
     slopes = weights[: columns.size]
-    largest = max(TINY_WEIGHT, float(np.abs(slopes).max(initial=0.0)))
-    is_used = np.abs(slopes) > ZERO_WEIGHT * largest
+    largest = max(SMALLEST_SCALE, float(np.abs(slopes).max(initial=0.0)))
+    is_used = np.abs(slopes) > RELATIVE_ZERO * largest
     constant = 0.0
     if problem.intercept:
         constant = float(weights[-1])
@@ -116,7 +118,8 @@ def drop_any(hinge: Hinge) -> bool:
     inverse_diagonal = np.diag(hinge.state.inverse)[n_unpenalized : hinge.size]
     costs = weights[n_unpenalized:] ** 2 / inverse_diagonal
     for place in n_unpenalized + np.argsort(costs, kind="stable"):
-        if fit(hinge, drop=int(place), max_newton=SWAP_FIT_STEPS):
+        rest_separates = fit(hinge, drop=int(place), max_newton=SWAP_FIT_STEPS)
+        if rest_separates:
             return True
         set_support(hinge, support, weights)  # back, for the next one
     return False
@@ -156,7 +159,8 @@ def run_reweighted_l1(
         return
     yield best
 
-    for n_rounds in range(2, rounds + 1):
+    # The first round was that of equal costs.
+    for round_number in range(2, rounds + 1):
         if best.support.size == 0:
             break
         # Columns that an earlier round left out stay out: their cost would be the largest.
@@ -165,9 +169,9 @@ def run_reweighted_l1(
         weights = l1_weights(problem, costs, best.support)
         if weights is None:
             break
-        current = candidate_of_nonzero(problem, best.support, weights, iterations=n_rounds)
+        current = candidate_of_nonzero(problem, best.support, weights, iterations=round_number)
         if current.support.size >= best.support.size:
             break
         best = current
         yield best
-    yield from eliminate(problem, best, rounds)
+    yield from eliminate(problem, best, iterations=rounds)

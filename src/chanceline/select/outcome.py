@@ -168,18 +168,18 @@ class SearchOutcome(Rule):
 
         A lower bound above the number of variables says that all of them together do not suffice.
         """
-        gap = ""
+        gap_text = ""
         if self.proven_gap > 0.0:
             # A gap that is rounded down would claim more than is proven.
             rounded_up = Context(prec=2, rounding=ROUND_CEILING).create_decimal(self.proven_gap)
-            gap = f" up to a gap of {float(rounded_up):.2g}"
+            gap_text = f" up to a gap of {float(rounded_up):.2g}"
 
         if self.minimum_proven:
-            return f", the proven minimum{gap}"
+            return f", the proven minimum{gap_text}"
         if self.lower_bound > self.n_features and self.max_errors == 0:
-            return f"; nothing separates all (proven{gap})"
+            return f"; nothing separates all (proven{gap_text})"
         if self.lower_bound > 1:
-            return f"; at least {self.lower_bound} are needed (proven{gap})"
+            return f"; at least {self.lower_bound} are needed (proven{gap_text})"
         return ""
 
     def to_dict(self) -> dict[str, Any]:

@@ -60,12 +60,13 @@ def front(  # noqa: PLR0913
     max_variables = min(max_features, problem.n_features)
     errors_of_singles = single_errors(problem)
 
-    # In a very wide table a pool of columns is searched.
+    # In a very wide table a pool of columns is searched. Swaps add a variable before they drop one.
     searched_problem = problem
     searched_columns = None
-    width = pool_width(problem, pool, max_variables + 1)
+    largest_support = max_variables + 1
+    width = pool_width(problem, pool, largest_support)
     if width is not None:
-        ranking = rank_columns(problem, max_variables + 1, errors_of_singles)
+        ranking = rank_columns(problem, largest_support, errors_of_singles)
         searched_columns = ranking.pool(width)
         searched_problem = pooled_problem(problem, searched_columns)
 

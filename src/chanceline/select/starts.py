@@ -27,7 +27,7 @@ def as_candidate(
     effort until it was found.
     """
     constant = 0.0
-    if n_unpenalized:
+    if n_unpenalized == 1:
         constant = float(weights[0])
     variables = columns[n_unpenalized:]
     order = np.argsort(variables)
@@ -70,8 +70,9 @@ def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
     # Newton's first step could make nonnegative columns leave that the rule needs. Then the
     # candidate's weights, if it has any, are taken as they are: without a step the fit only
     # computes their margins.
+    max_newton = FULL_FIT_STEPS
     if problem.nonnegative.any() and start.weights.any():
-        fit(hinge, max_newton=0)
-        return hinge, bool(hinge.state.margins.min() > 0.0)
-    separates = fit(hinge, max_newton=FULL_FIT_STEPS)
-    return hinge, separates or bool(hinge.state.margins.min() > 0.0)
+        max_newton = 0
+    # What `fit` returns is stricter: margins must be larger than rounding could make them.
+    fit(hinge, max_newton=max_newton)
+    return hinge, bool(hinge.state.margins.min() > 0.0)

@@ -27,7 +27,6 @@ from chanceline.select.starts import candidate_of
 ADDITION_FIT_STEPS = counter(2)
 TABU_AFTER_ADDITION = 2  # swaps at least that a column which came must stay
 WORK_PER_CHUNK = 5e8  # multiplications between two looks at the keyboard
-NEVER_CHOSEN = -10.0  # in place of a |gradient|: less than `largest` begins with, −1, in any noise
 
 # The default budget: multiplications for a square table of L × L entries, as a power of L. From
 # L = 256 on the power is smaller, so that large tables do not take minutes.
@@ -47,10 +46,12 @@ FLIP_WORK = 0.3
 
 @leaf_kernel()
 def find_gradient(hinge: Any) -> None:
-    """Write the gradient of the squared hinge, for every column j, into `scratch.gradient`.
+    """Write the slope of the squared hinge, for every column j, into `scratch.gradient`.
 
     It is Σ_μ a_μj (1 − m_μ) over the active samples μ, those whose margin m_μ = a_μ·w is below 1
-    and that are not trimmed. `hinge` is a fitted workspace (`Hinge`).
+    and that are not trimmed: the gradient with a minus sign, positive where a positive weight would
+    lower the loss. `hinge` is a fitted workspace (`Hinge`); its `active` is 1.0 or 0.0, as other
+    kernels multiply with it.
     """
     margins = hinge.state.margins
     active = hinge.state.active
@@ -70,14 +71,12 @@ def find_gradient(hinge: Any) -> None:
 
 
 @leaf_kernel()
-def choose_addition(hinge: Any) -> int:
-    """The column of largest |gradient|, which is tabu from now on; NONE if there is no column.
+def most_attractive(hinge: Any) -> int:
+    """The column of largest |gradient| that may come into the support; NONE if there is none.
 
-    Only columns outside the support that are not tabu count, and of the nonnegative ones those
-    whose weight would become positive. Each |gradient| is multiplied by 1 + 0.2u, u ~ U(−1, 1).
-
-    `hinge` is the workspace; `find_gradient` has written its gradient. Tabu until swap t means that
-    a column may not come or go before the number of the swap, `iteration[0]`, is t.
+    Only columns outside the support that are not tabu may come, and of the nonnegative ones those
+    whose weight would become positive. Each |gradient| is multiplied by 1 + SWAP_NOISE·u, with a
+    random u in ±1. (Columns of the wrong sign draw a number too.)
     """
     nonnegative = hinge.data.nonnegative
     position = hinge.state.position
@@ -88,22 +87,37 @@ def choose_addition(hinge: Any) -> int:
 
     best = NONE
     largest = -1.0
-    for attempt in range(2):
-        for column in range(position.size):
-            if attempt > 0:
-                # Everything else was tabu, as there are few columns: forget the tabus.
-                tabu_until[column] = 0
-            if position[column] < 0 and tabu_until[column] <= now:
-                attraction = abs(gradient[column])
-                if nonnegative[column] and gradient[column] <= 0.0:
-                    attraction = NEVER_CHOSEN
-                attraction *= 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
-                if attraction > largest:
+    for column in range(position.size):
+        if position[column] < 0 and tabu_until[column] <= now:
+            noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
+            attraction = abs(gradient[column]) * noise
+            if attraction > largest:
+                has_wrong_sign = nonnegative[column] and gradient[column] <= 0.0
+                if not has_wrong_sign:
                     best = column
                     largest = attraction
-        if best != NONE:
-            tabu_until[best] = now + tabu_wait(TABU_AFTER_ADDITION, random)
-            break
+    return best
+
+
+@leaf_kernel()
+def choose_addition(hinge: Any) -> int:
+    """The column to add, that of largest |gradient|; it is tabu from now on. NONE: there is none.
+
+    `hinge` is the workspace; `find_gradient` has written its gradient. Tabu until swap t means that
+    a column may not come or go before the number of the swap, `iteration[0]`, is t. Where few
+    columns are left, all may be tabu: then the tabus are forgotten.
+    """
+    tabu_until = hinge.state.tabu_until
+    random = hinge.state.random
+    now = hinge.state.iteration[0]
+
+    best = most_attractive(hinge)
+    if best == NONE:
+        for column in range(tabu_until.size):
+            tabu_until[column] = 0
+        best = most_attractive(hinge)
+    if best != NONE:
+        tabu_until[best] = now + tabu_wait(TABU_AFTER_ADDITION, random)
     return best
 
 
@@ -113,10 +127,11 @@ def choose_removal(hinge: Any) -> int:
 
     To drop the variable at place i raises the loss by w_i² / 2[H⁻¹]_ii, with its weight w_i and the
     inverse Hessian H⁻¹ (`inverse`); the factor ½ does not matter. Each cost is multiplied by
-    1 + 0.2u, u ~ U(−1, 1). Only variables that are not tabu count; where all are, it is the last
-    that came. The unpenalized columns have the first places and always stay.
+    1 + SWAP_NOISE·u, with a random u in ±1. Only variables that are not tabu count. Where all are,
+    the last that came goes, and its column keeps the tabu that it has.
 
-    `hinge` is a fitted workspace, of whose places the first `n_used[0]` are in use.
+    `hinge` is a fitted workspace, of whose places the first `n_used[0]` are in use. The unpenalized
+    columns have the first of them and always stay.
     """
     support = hinge.state.support
     weights = hinge.state.weights
@@ -127,18 +142,18 @@ def choose_removal(hinge: Any) -> int:
     n_unpenalized = hinge.data.n_unpenalized
     size = hinge.state.n_used[0]
 
-    removal = size - 1  # the last that came
-    least = np.inf
-    for i in range(n_unpenalized, size):
-        if tabu_until[support[i]] <= now:
+    cheapest_place = size - 1  # the last that came, if all are tabu
+    least_cost = np.inf
+    for place in range(n_unpenalized, size):
+        if tabu_until[support[place]] <= now:
             noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
-            cost = weights[i] ** 2 / inverse[i, i] * noise
-            if cost < least:
-                removal = i
-                least = cost
-    if least < np.inf:
-        tabu_until[support[removal]] = now + tabu_wait(TABU_AFTER_REMOVAL, random)
-    return removal
+            cost = weights[place] ** 2 / inverse[place, place] * noise
+            if cost < least_cost:
+                cheapest_place = place
+                least_cost = cost
+    if least_cost < np.inf:
+        tabu_until[support[cheapest_place]] = now + tabu_wait(TABU_AFTER_REMOVAL, random)
+    return cheapest_place
 
 
 class SwapResult(NamedTuple):
@@ -161,7 +176,8 @@ def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
     hinge : a fitted `Hinge`. Its `n_used` (columns in use, which refits change) and `iteration`
         (swaps begun) are arrays of one number, so that kernels can change them.
     size : columns of the support to reach.
-    max_swaps : it ends after so many, or where no column is left to add.
+    max_swaps : it ends after so many. Where no column is left to add it ends too, and all swaps
+        count as done: more of them would be in vain.
     """
     n_used = hinge.state.n_used
     iteration = hinge.state.iteration
@@ -241,30 +257,32 @@ def swap_down(
     n_columns, n_samples = hinge.data.columns.shape
     hinge.state.random[:] = random_state(seed)
     n_swaps = 0
-    deadline = budget  # the number of swaps at which patience ends
+    last_swap = budget  # the number of swaps at which budget or patience ends
     size = hinge.size  # columns of the support to reach, the intercept among them
     separates = True
     while True:
         # As long as it separates, drop the cheapest variable.
         while separates:
             yield candidate_of(hinge, spent + n_swaps)
-            deadline = min(budget, n_swaps + int(patience * budget))
+            last_swap = min(budget, n_swaps + int(patience * budget))
             if hinge.n_selected <= 1:
                 return
             # Nonnegative columns that left the support by themselves are dropped for good.
             size = min(size, hinge.size) - 1
             separates = drop_cheapest(hinge)
-        if n_swaps >= deadline:
-            return
 
-        # Some swaps at a time, so that the search can be interrupted.
-        work = swap_work(n_columns, n_samples, float(hinge.size))
-        chunk = int(max(1.0, WORK_PER_CHUNK / work))
-        result = swap_until_separated(hinge, size=size, max_swaps=min(chunk, deadline - n_swaps))
-        n_swaps += result.n_swaps
-        separates = result.separates
-        if not separates:
-            yield spent + n_swaps
+        # As long as it does not, swap; a chunk at a time, so that the search can be interrupted.
+        while not separates:
+            if n_swaps >= last_swap:
+                return
+            work = swap_work(n_columns, n_samples, float(hinge.size))
+            chunk = int(max(1.0, WORK_PER_CHUNK / work))
+            max_swaps = min(chunk, last_swap - n_swaps)
+            result = swap_until_separated(hinge, size=size, max_swaps=max_swaps)
+            n_swaps += result.n_swaps
+            separates = result.separates
+            if not separates:
+                yield spent + n_swaps
 
 
 def run_tabu(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:

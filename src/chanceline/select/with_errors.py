@@ -78,37 +78,41 @@ def search_with_errors(
         yield Candidate(no_variable, np.zeros(0), majority.constant, iterations=0)
         return
 
-    # One variable, exactly. Where doubles have no rule that is as good, at least one is needed.
+    # One variable, in exact arithmetic.
     search = _ErrorSearch(problem, max_errors, seed)
     errors_of_singles = single_errors(problem)
     best_single = int(np.argmin(errors_of_singles))
-    n_needed = 2
     if errors_of_singles[best_single] <= max_errors:
-        n_needed = 1
+        # One suffices. Yet it may be that no rule in floating-point numbers is as good: then the
+        # search goes on, and all that is proven is that none is too few.
+        proof = LowerBound(1, nodes=problem.n_features)
         candidate = search.single_candidate(best_single)
         if candidate is not None:
             yield candidate
-            yield LowerBound(1, nodes=problem.n_features)
+            yield proof
             return
+    else:
+        proof = LowerBound(2, nodes=problem.n_features)
 
     # Two variables, promising pairs only.
-    proof = LowerBound(n_needed, nodes=problem.n_features)
     if search.try_pairs():
         yield search.candidate(iterations=0)
         yield proof
         return
 
-    # Many variables, then fewer and fewer.
-    is_good_enough = search.grow()
+    # Many variables, then fewer and fewer. The proof comes after the first candidate, if any.
+    suffices = search.grow()
     n_added = search.hinge.n_selected
-    if is_good_enough:
+    if suffices:
         yield search.candidate(iterations=n_added)
-    yield proof
-    if is_good_enough:
+        yield proof
         if budget is None:
             budget = default_swaps_with_errors(problem, n_added)
         yield from search.shrink(budget)
-    elif not gives_up:
+        return
+
+    yield proof
+    if not gives_up:
         yield from search_fewest_errors(problem, budget, seed, spent=n_added, max_errors=max_errors)
 
 
@@ -147,14 +151,16 @@ class _ErrorSearch:
             nonnegative=problem.nonnegative,
             seed=seed,
         )
+        # The size more is for the rule in the middle of a swap.
         self.best = rules_with_few_errors(problem, max_variables + 1, max_errors)
+        # The line searches draw from the workspace's random numbers, as all of this search does.
         self.singles = search_singles(problem, self.hinge.state.random)
 
     def single_candidate(self, column: int) -> Candidate | None:
-        """A rule on one column that makes few enough errors; None if doubles have none.
+        """A rule on one column that makes few enough errors; None if no floating-point rule does.
 
-        The line search on scaled columns has a tolerance. Where that misses the rule, it is found
-        by sorting the values of X, which has none.
+        The line search on scaled columns has a tolerance. Where its rule is not good enough, that
+        of `best_single_rule` is tried, which sorts the values of X and needs no tolerance.
         """
         candidate = Candidate(
             support=np.array([column]),
@@ -162,11 +168,13 @@ class _ErrorSearch:
             constant=float(self.singles.constants[column]),
             iterations=0,
         )
-        if candidate_rule(self.problem, candidate).errors > self.max_errors:
-            candidate = candidate._replace(rule=best_single_rule(self.problem, column))
-        if candidate_rule(self.problem, candidate).errors > self.max_errors:
-            return None
-        return candidate
+        if candidate_rule(self.problem, candidate).errors <= self.max_errors:
+            return candidate
+
+        exact_rule = best_single_rule(self.problem, column)
+        if exact_rule is not None and exact_rule.errors <= self.max_errors:
+            return candidate._replace(rule=exact_rule)
+        return None
 
     def try_pairs(self) -> bool:
         """Try promising pairs until one makes few enough errors; whether one does."""
@@ -179,7 +187,7 @@ class _ErrorSearch:
     def grow(self) -> bool:
         """Add columns until few enough errors are left; False if all that fit do not suffice.
 
-        Each is the column of largest screening score; those that cannot enter have −1.
+        Each is the column of largest screening score.
         """
         hinge = self.hinge
         self._fit_variables(np.zeros(0, dtype=np.int64))
@@ -187,9 +195,10 @@ class _ErrorSearch:
         # Columns of a given sign may leave again, so that additions may be more than there is room.
         for _ in range(2 * capacity):
             scores = screening_scores(hinge)
-            if hinge.size == capacity or scores.max() < 0:
+            can_any_enter = scores.max() >= 0  # the score of columns that cannot is −1
+            if hinge.size == capacity or not can_any_enter:
                 return False
-            try_change(hinge, self.best, add=int(scores.argmax()), max_errors=self.max_errors)
+            try_change(hinge, self.best, add=int(scores.argmax()), n_trimmed=self.max_errors)
             if self._is_good_enough():
                 return True
         return False
@@ -210,54 +219,53 @@ class _ErrorSearch:
         # The size to reach: columns of the support, the intercept included. The support itself may
         # be smaller where variables left it for their sign.
         size = hinge.size
-        is_good_enough = True
         while True:
-            if is_good_enough:
-                # One variable fewer. Rules on one are refuted or were found: two are the end.
+            # Errors are few enough: drop variables as long as they stay so.
+            is_good_enough = True
+            while is_good_enough:
                 if hinge.n_selected <= FEW_VARIABLES:
                     n_left = min(n_left, budget // FEW_VARIABLES_DIVISOR)
                 if hinge.n_selected <= 2:
-                    return
+                    return  # rules on one variable were refuted, or found
                 size = min(size, hinge.size) - 1
                 self._drop_cheapest()
                 is_good_enough = self._is_good_enough()
                 if is_good_enough:
                     yield self.candidate(n_added + budget - n_left)
-                continue
 
-            # Too many errors: swap at this size.
-            if n_left <= 0:
-                return
-            n_left -= self._swap(
-                size, max_swaps=min(SWAPS_PER_CHUNK, n_left), n_done=budget - n_left
-            )
-            is_good_enough = hinge.size <= size and self._is_good_enough()
-            iterations = n_added + budget - n_left
-            if is_good_enough:
-                yield self.candidate(iterations)
-            else:
-                yield iterations
+            # Too many errors: swap at this size until they are few enough.
+            while not is_good_enough:
+                if n_left <= 0:
+                    return
+                max_swaps = min(SWAPS_PER_CHUNK, n_left)
+                n_left -= self._swap(size, max_swaps, n_done=budget - n_left)
+                is_good_enough = hinge.size <= size and self._is_good_enough()
+                iterations = n_added + budget - n_left
+                if is_good_enough:
+                    yield self.candidate(iterations)
+                else:
+                    yield iterations
 
     def _drop_cheapest(self) -> None:
         """Drop the cheapest variable of the present support, fit the others and note the rule."""
         place = cheapest_place(self.hinge)
-        try_change(self.hinge, self.best, drop=place, max_errors=self.max_errors)
+        try_change(self.hinge, self.best, drop=place, n_trimmed=self.max_errors)
 
     def candidate(self, iterations: int) -> Candidate:
         """The best rule of as many variables as the present support has."""
         return self.best.candidate(self.hinge.n_selected, self.problem.n_unpenalized, iterations)
 
     def _swap(self, size: int, max_swaps: int, n_done: int) -> int:
-        """Swap at a size, the intercept included; the swaps done. `n_done` were done before.
+        """Swap columns at a size, the intercept included, until errors are few enough.
 
-        In every second phase, which these count, samples are trimmed with noise.
+        Returns the swaps done, at most `max_swaps`. `n_done` were done before: they tell the phase,
+        and in every second phase samples are trimmed with noise.
         """
         phase = n_done // SWAPS_PER_PHASE
         trim_noise = 0.0
         if phase % 2 == 1:
             trim_noise = TRIM_NOISE
-        # The rule that the last swaps ended with may descend once more.
-        try_change(self.hinge, self.best, max_newton=NO_NEWTON_STEPS)
+        self._descend_once_more()
         return swap_for_errors(
             self.hinge,
             self.best,
@@ -267,12 +275,20 @@ class _ErrorSearch:
             trim_noise=trim_noise,
         )
 
+    def _descend_once_more(self) -> None:
+        """Let the present rule descend on its errors if it is as good as the best of its size.
+
+        It is neither changed nor fitted again. The descent has random numbers in it, so another
+        one may find more.
+        """
+        try_change(self.hinge, self.best, max_newton=NO_NEWTON_STEPS)
+
     def _fit_variables(self, variables: NDArray[np.int64]) -> None:
         """Load these columns, and the intercept if there is one; fit them and note the rule."""
         n_features = self.problem.n_features
         intercept = np.arange(n_features, n_features + self.problem.n_unpenalized)
         set_support(self.hinge, np.append(intercept, variables))
-        try_change(self.hinge, self.best, max_errors=self.max_errors)
+        try_change(self.hinge, self.best, n_trimmed=self.max_errors)
 
     def _is_good_enough(self) -> bool:
         """Whether a rule of the present size has been found that makes few enough errors."""
