@@ -25,11 +25,13 @@ def set_status(variables: Any, j: int, status: int) -> None:
 
     `variables` holds the status of each, and the open ones once more as a set of bits.
     """
+    bit = bit_of(j)
+    w = word_of(j)
     variables.status[j] = status
     if status == OPEN:
-        variables.open_words[word_of(j)] |= bit_of(j)
+        variables.open_words[w] |= bit
     else:
-        variables.open_words[word_of(j)] &= ~bit_of(j)
+        variables.open_words[w] &= ~bit
 
 
 @inlined_kernel()
@@ -46,10 +48,9 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
     included : the variable chosen at the level above; −1 at level 0, which has none above.
     size : the variables of a support, and so the number of levels.
     """
-    # Supports of one variable are walked without cuts, so with cuts the last level has one above.
-    has_cuts = unmet.cuts.shape[2] > 0
-    is_last_level = level == size - 1
-    if has_cuts and is_last_level:
+    # The last level, if there are cuts. Supports of one variable are walked without cuts, so there
+    # is a level above.
+    if level == size - 1 and unmet.cuts.shape[2] > 0:
         return open_in_all_cuts(
             cuts=unmet.cuts[level - 1],
             n_cuts=unmet.n_unmet[level - 1],
@@ -95,12 +96,12 @@ def open_in_all_cuts(
     shared_words : (words,), filled with the open variables in all these cuts.
     """
     bit = bit_of(j)
-    words_with_j = cuts[word_of(j)]  # (cuts,), the word that may have the bit of j
+    word_with_j = word_of(j)
     n_shared = 0
     for w in range(open_words.size):
         shared = open_words[w]
         for i in range(n_cuts):
-            is_unmet = (words_with_j[i] & bit) == EMPTY_WORD
+            is_unmet = (cuts[word_with_j, i] & bit) == EMPTY_WORD
             if is_unmet:
                 shared &= cuts[w, i]
                 if shared == EMPTY_WORD:
