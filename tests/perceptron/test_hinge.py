@@ -276,7 +276,13 @@ def test_pairs_and_singles_by_another_route():
             expected = bool(certify(X, y, np.array([i, j]), intercept).separable)
             # Where rounding could decide a pair is left over, and settled exactly.
             pair = next_pair(
-                values[[i, j]], is_whole[[i, j]], first, second, start=0, after=0, stop=1
+                values[[i, j]],
+                is_whole[[i, j]],
+                first,
+                second,
+                first_row=0,
+                after_column=0,
+                stop_row=1,
             )
             may = pair == (0, 1)
             assert may == expected if is_whole.all() else may >= expected

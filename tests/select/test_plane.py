@@ -48,7 +48,7 @@ def test_the_sweep_is_the_enumeration(kind, intercept):
             split.errors
             == split.lower_bound
             == enumerated(X, y, intercept)
-            == np.count_nonzero(~split.right)
+            == np.count_nonzero(~split.is_correct)
         )
 
 

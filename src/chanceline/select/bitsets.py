@@ -13,6 +13,12 @@ WORD_BITS = 64
 EMPTY_WORD = np.uint64(0)
 ONE_BIT = np.uint64(1)
 
+# Masks to count bits with.
+EVERY_OTHER_BIT = np.uint64(0x5555555555555555)
+EVERY_OTHER_PAIR = np.uint64(0x3333333333333333)
+EVERY_OTHER_FOUR = np.uint64(0x0F0F0F0F0F0F0F0F)
+ONE_PER_OCTET = np.uint64(0x0101010101010101)
+
 
 def pack(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Sets (sets, variables) as bits: (words, sets).
@@ -42,19 +48,35 @@ def unpack(words: NDArray[np.uint64], n_variables: int) -> NDArray[np.bool_]:
 
 
 @leaf_kernel()
-def bits_set(word: Any) -> Any:
-    """The number of bits set in a word.
+def word_of(j: int) -> int:
+    """The word that holds the bit of variable j: j // 64."""
+    return j >> 6
 
-    The well-known sums in place. The mask 0x55… has every other bit, 0x33… every other pair of
-    bits, 0x0F… every other four.
-    """
+
+@leaf_kernel()
+def bit_of(j: int) -> Any:
+    """A word with nothing but the bit of variable j: bit j mod 64."""
+    return ONE_BIT << np.uint64(j & 63)
+
+
+@leaf_kernel()
+def bits_set(word: Any) -> Any:
+    """The number of bits set in a word, by the well-known sums in place."""
     # Every pair of bits becomes the number of its bits: for bits b₁ b₀ it is (2 b₁ + b₀) − b₁.
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word -= (word >> np.uint64(1)) & EVERY_OTHER_BIT
 
     # Neighbouring pairs are added, then neighbouring fours: the sum of every octet.
-    lower_pairs = word & np.uint64(0x3333333333333333)
-    word = lower_pairs + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    lower_pairs = word & EVERY_OTHER_PAIR
+    upper_pairs = (word >> np.uint64(2)) & EVERY_OTHER_PAIR
+    word = lower_pairs + upper_pairs
+    word = (word + (word >> np.uint64(4))) & EVERY_OTHER_FOUR
 
     # The product has the sum of all eight octets in its highest octet.
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    return np.int64((word * ONE_PER_OCTET) >> np.uint64(56))
+
+
+@leaf_kernel()
+def lowest_place(word: Any) -> int:
+    """The place of the lowest bit set in a word that is not empty: as many bits are below it."""
+    lowest_bit = word & (~word + ONE_BIT)
+    return bits_set(lowest_bit - ONE_BIT)

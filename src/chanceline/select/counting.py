@@ -79,26 +79,28 @@ def count(
 
     walk = make_walk(problem, size, counting=True)
     table = ExactTable(problem)
-    verdict = PAUSED
-    while verdict != EXHAUSTED:
-        verdict = walk_on(walk, NODES_A_CHUNK)
-        if verdict == ASKED:
+    event = PAUSED
+    while event != EXHAUSTED:
+        event = walk_on(walk, NODES_A_CHUNK)
+        if event == ASKED:
             answer_question(walk, table, RATIONAL_DECISIONS)
 
-    # The tally of the walk; supports that neither arithmetic could decide leave no count.
-    state = walk.fit.state
-    nodes = int(state.tally[NODES])
-    undecided = int(state.tally[UNDECIDED_SUPPORTS])
+    # Supports that neither arithmetic could decide leave no count.
+    tally = walk.path.tally
+    nodes = int(tally[NODES])
+    undecided = int(tally[UNDECIDED_SUPPORTS])
     if undecided:
         raise ConvergenceError(
             f"{undecided} of {nodes} supports could not be decided in floating point; "
             "rescale the columns of X or remove nearly equal ones."
         )
+    # The largest margin of a support that floating point alone may have refuted; 0 without one.
+    gap = float(walk.fit.state.gap[0])
     return SupportCount(
-        count=int(state.tally[COUNTED_SUPPORTS]),
+        count=int(tally[COUNTED_SUPPORTS]),
         size=size,
         n_features=problem.n_features,
         n_samples=problem.n_samples,
         nodes=nodes,
-        gap=float(state.gap[0]),
+        gap=gap,
     )

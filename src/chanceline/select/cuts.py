@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import inlined_kernel, kernel
+from chanceline.kernels.compile import inlined_kernel, kernel, leaf_kernel
 from chanceline.perceptron.integers import small_integers
 from chanceline.perceptron.problem import Problem
 from chanceline.select.bitsets import EMPTY_WORD, WORD_BITS, bits_set, pack, pack_set, unpack
@@ -88,7 +88,8 @@ def can_cut(problem: Problem, size: int, limits: CutLimits = DEFAULT_LIMITS) -> 
         return False
     if not np.all(np.abs(problem.columns) == 1.0):
         return False
-    # Scaled columns are rounded: values of X that differ by less would look equal.
+    # Scaled columns are rounded: values of X that differ by less would look equal. A variable
+    # without small integers has NaN here, which is not ≤ 1.
     return bool(np.all(np.abs(small_integers(problem)) <= 1.0))
 
 
@@ -133,10 +134,9 @@ def smallest_cuts(
     if sixes and math.comb(n_patterns, 6) <= MAX_SIXES:
         orders.append(6)
 
-    # How many cuts have a size of at most 0, 1, …, for each order; then the largest size such that
-    # there are at most `max_cuts` of all orders together.
-    counts = [count_cuts(patterns, order) for order in orders]
-    max_size = int(np.searchsorted(np.sum(counts, axis=0), max_cuts, side="right")) - 1
+    # For each order: entry s is the number of its cuts that have at most s bits.
+    n_cuts_up_to = [count_cuts(patterns, order) for order in orders]
+    max_size = _largest_size_within(np.sum(n_cuts_up_to, axis=0), max_cuts)
 
     # No cut is smaller than the padding.
     n_padding = WORD_BITS * n_words - n_features - problem.n_unpenalized
@@ -145,12 +145,21 @@ def smallest_cuts(
 
     # Write the cuts, reduce them to the variables, and sort them by size.
     parts = []
-    for order, count in zip(orders, counts, strict=True):
-        part = np.zeros((n_words, int(count[max_size])), dtype=np.uint64)
+    for order, n_up_to in zip(orders, n_cuts_up_to, strict=True):
+        part = np.zeros((n_words, int(n_up_to[max_size])), dtype=np.uint64)
         list_cuts(patterns, order, max_size, part)
         parts.append(part)
     cuts = unpack(np.concatenate(parts, axis=1), n_features)
     return cuts[np.argsort(cuts.sum(axis=1), kind="stable")]
+
+
+def _largest_size_within(n_cuts_up_to: NDArray[np.int64], max_cuts: int) -> int:
+    """The largest size up to which there are at most `max_cuts` cuts; −1 if there is none.
+
+    n_cuts_up_to : the number of cuts of at most 0, 1, … bits, so it never falls.
+    """
+    n_sizes_within = int(np.searchsorted(n_cuts_up_to, max_cuts, side="right"))
+    return n_sizes_within - 1  # sizes begin at 0
 
 
 def count_cuts(patterns: CutPatterns, order: int) -> NDArray[np.int64]:
@@ -162,13 +171,13 @@ def count_cuts(patterns: CutPatterns, order: int) -> NDArray[np.int64]:
 def list_cuts(
     patterns: CutPatterns, order: int, max_size: int, cuts: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    """Count the cuts of `order` patterns by size, and write those up to `max_size` into `cuts`.
+    """Write the cuts of `order` patterns up to `max_size` into `cuts`, and count all by size.
 
     Returns how many have the size 0, 1, …, the number of their bits. `cuts`, (words, cuts), must
     have room for all that are written.
     """
     n_words = len(patterns.negative)
-    sizes = np.zeros(WORD_BITS * n_words + 1, dtype=np.int64)
+    n_of_size = np.zeros(WORD_BITS * n_words + 1, dtype=np.int64)
     scratch = CutScratch(
         chosen=np.full(order, -1),
         ones=np.zeros((order, n_words), dtype=np.uint64),
@@ -176,24 +185,33 @@ def list_cuts(
         fours=np.zeros((order, n_words), dtype=np.uint64),
         cut=np.zeros(n_words, dtype=np.uint64),
     )
-    write_cuts(patterns, max_size=max_size, cuts=cuts, sizes=sizes, scratch=scratch)
-    return sizes
+    write_cuts(patterns, max_size=max_size, cuts=cuts, n_of_size=n_of_size, scratch=scratch)
+    return n_of_size
 
 
 @kernel()
-def write_cuts(patterns: Any, max_size: int, cuts: NDArray, sizes: NDArray, scratch: Any) -> None:
-    """Go through all choices of chosen.size patterns; count their cuts, and write the small ones.
+def write_cuts(
+    patterns: Any, max_size: int, cuts: NDArray, n_of_size: NDArray, scratch: Any
+) -> None:
+    """Go through all choices of `order` patterns; count their cuts, and write the small ones.
 
-    Patterns are chosen in falling order, one at each of the levels 1 … order − 1: chosen[1] >
-    chosen[2] > …. The last one is chosen by an inner loop over all that are smaller. Level 0, where
-    none is chosen, ends the walk; it has only the digits (zeros) that level 1 adds a pattern to.
+    Nested loops, one for each level 1 … order − 1, and an innermost one for the last pattern. For
+    order 4:
+
+        for chosen[1] in 0, 1, …, n_patterns − 1:
+            for chosen[2] in 0, 1, …, chosen[1] − 1:
+                for chosen[3] in 0, 1, …, chosen[2] − 1:
+                    for last in 0, 1, …, chosen[3] − 1: the cut of these four
+
+    The depth depends on the order, so that `level` says which of the loops is at work. Place 0 of
+    `chosen` is not used; level 0 ends the walk.
 
     Parameters
     ----------
     patterns : the `CutPatterns`.
     max_size : cuts of at most so many bits are written.
     cuts : (words, cuts), filled with these.
-    sizes : filled with the number of cuts of 0, 1, … bits.
+    n_of_size : filled with the number of cuts of 0, 1, … bits.
     scratch : a `CutScratch` for `order` patterns, as many as `scratch.chosen` has places.
     """
     chosen = scratch.chosen
@@ -202,29 +220,40 @@ def write_cuts(patterns: Any, max_size: int, cuts: NDArray, sizes: NDArray, scra
     level = 1
     chosen[level] = -1  # before the first pattern
     while level > 0:
-        # The next pattern of this level, or back to the level above.
+        # The next pattern of this loop.
         end = patterns.negative.shape[1]
         if level > 1:
             end = chosen[level - 1]
         chosen[level] += 1
         if chosen[level] == end:
-            level -= 1
+            level -= 1  # this loop is through: go on with the one around it
             continue
 
         add_pattern(patterns.negative, chosen[level], level, scratch)
         if level < order - 1:
-            level += 1
+            level += 1  # begin the next inner loop
             chosen[level] = -1
             continue
 
         for last in range(chosen[level]):
-            size = fill_cut(patterns, last, level, order // 2, scratch)
+            size = fill_cut(patterns, last, level, half=order // 2, scratch=scratch)
             if size >= 0:
-                sizes[size] += 1
+                n_of_size[size] += 1
                 if size <= max_size:
                     for w in range(scratch.cut.size):
                         cuts[w, n_written] = scratch.cut[w]
                     n_written += 1
+
+
+@leaf_kernel()
+def add_bit(one: Any, two: Any, four: Any, bit: Any) -> tuple[Any, Any, Any]:
+    """Add 0 or 1 to a number with the binary digits `four`, `two`, `one`: its new one, two, four.
+
+    Each argument is a word with a digit of 64 such numbers, to which the 64 bits are added at once.
+    Numbers of eight or more do not occur.
+    """
+    carry = one & bit
+    return one ^ bit, two ^ carry, four | (two & carry)
 
 
 @inlined_kernel()
@@ -232,27 +261,35 @@ def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> No
     """Count the negative entries of one more pattern: the digits of this level from those above.
 
     For every variable, a bit of word w, the number of patterns with a negative entry is kept as
-    three binary digits, in `ones`, `twos` and `fours`. Adding a pattern is binary addition of its
-    sign, for 64 variables at a time. Numbers of eight or more do not occur.
+    three binary digits, in `ones`, `twos` and `fours`; `negative` (words, patterns) has a 1 where
+    the entry is negative.
     """
+    ones = scratch.ones
+    twos = scratch.twos
+    fours = scratch.fours
     for w in range(negative.shape[0]):
-        sign = negative[w, pattern]
-        carry = scratch.ones[level - 1, w] & sign
-        scratch.ones[level, w] = scratch.ones[level - 1, w] ^ sign
-        scratch.twos[level, w] = scratch.twos[level - 1, w] ^ carry
-        scratch.fours[level, w] = scratch.fours[level - 1, w] | (scratch.twos[level - 1, w] & carry)
+        one, two, four = add_bit(
+            ones[level - 1, w], twos[level - 1, w], fours[level - 1, w], negative[w, pattern]
+        )
+        ones[level, w] = one
+        twos[level, w] = two
+        fours[level, w] = four
 
 
 @inlined_kernel()
 def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> int:
     """Fill `scratch.cut` with the cut of the patterns chosen and a last one; return its size.
 
-    −1 if every support meets the cut. A variable cancels, and is not in the cut, if `half` of the
-    patterns are negative. Nor is it in the cut if more are and its weight must not be negative.
+    −1 if every support meets the cut, since it has a column that belongs to all of them.
 
-    How many patterns are negative is known, for every variable, as binary digits: those of the
-    patterns chosen are in `scratch` at `level`, and one, two, four are those with the last pattern.
-    A word holds the digits of 64 variables. `half` is 1, 2 or 3, so it has no digit four.
+    A variable cancels, and is not in the cut, if `half` of the patterns are negative. Nor is it in
+    the cut if more are and its weight must not be negative.
+
+    How many patterns are negative is known, for every variable, as binary digits: `scratch` has
+    those of the patterns chosen, at `level`; one, two and four are those with the last pattern. A
+    word has the digits of 64 variables.
+
+    half : 1, 2 or 3, half the number of patterns.
     """
     # The digits of `half`, the same for all 64 variables.
     half_ones = EMPTY_WORD
@@ -265,19 +302,30 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
     size = 0
     met = EMPTY_WORD
     for w in range(scratch.cut.size):
-        sign = patterns.negative[w, last]
-        carry = scratch.ones[level, w] & sign
-        one = scratch.ones[level, w] ^ sign
-        two = scratch.twos[level, w] ^ carry
-        four = scratch.fours[level, w] | (scratch.twos[level, w] & carry)
-
-        # Some digit differs from that of `half`; the number is larger than `half`.
-        is_not_half = (one ^ half_ones) | (two ^ half_twos) | four
-        is_more = four | (two & ~half_twos) | (one & two & ~half_ones)
-        word = is_not_half & ~(patterns.nonnegative[w] & is_more)
+        one, two, four = add_bit(
+            scratch.ones[level, w],
+            scratch.twos[level, w],
+            scratch.fours[level, w],
+            patterns.negative[w, last],
+        )
+        differs_from_half = (one ^ half_ones) | (two ^ half_twos) | four
+        is_more = is_above_half(one, two, four, half_ones, half_twos)
+        word = differs_from_half & ~(patterns.nonnegative[w] & is_more)
         scratch.cut[w] = word
         met |= word & patterns.always[w]
         size += bits_set(word)
     if met != EMPTY_WORD:
         return -1
     return size
+
+
+@leaf_kernel()
+def is_above_half(one: Any, two: Any, four: Any, half_ones: Any, half_twos: Any) -> Any:
+    """Which of 64 numbers, of binary digits four, two, one, are larger than half = 1, 2 or 3.
+
+    half   its digits   larger are       that is
+    1      01           2, 3, 4, …       four or two
+    2      10           3, 4, …          four, or two and one
+    3      11           4, …             four
+    """
+    return four | (two & ~half_twos) | (two & one & ~half_ones)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from chanceline.perceptron.problem import Problem
 from chanceline.select.auto import run_auto
@@ -30,8 +30,9 @@ def run_exact(
     ----------
     budget : None for as many nodes as EXACT_NODES.
     seed : of the search.
-    errors : patterns that may be wrong.
-    decisions : in rational arithmetic, at one size; after so many the bound holds up to a gap.
+    errors : the most patterns that may be wrong.
+    decisions : the most in rational arithmetic, at one size; after them the bound holds up to a
+        gap.
 
     Yields
     ------
@@ -86,11 +87,12 @@ def prove(  # noqa: PLR0913
     """
     refuted = lower - 1  # the largest size known not to suffice
     nodes = 0
-    iterations = 0  # of the search before the proof
-    smallest = problem.n_features + 1  # the smallest size known to suffice; this one: none is
     if best is not None:
-        iterations = best.iterations
-        smallest = best.support.size
+        iterations = best.iterations  # of the search before the proof
+        smallest = best.support.size  # the smallest size known to suffice
+    else:
+        iterations = 0
+        smallest = problem.n_features + 1  # none is known to, not even all variables
 
     while refuted < smallest - 1:
         size = _next_size(refuted, smallest)
@@ -98,32 +100,51 @@ def prove(  # noqa: PLR0913
             # Whether all variables together separate is soon decided, and if not, nothing does.
             size = problem.n_features
 
-        # Walk over all supports of this size; `step` ends as the last one before a verdict or the
-        # end of the budget.
-        step: Step
-        for step in all_supports(
+        step = yield from _walk_over_size(
             problem,
             size,
             max_errors,
-            chunk=min(NODES_A_CHUNK, budget - nodes),
+            budget=budget - nodes,
             max_decisions=max_decisions,
-        ):
-            yield iterations + nodes + step.nodes
-            if nodes + step.nodes >= budget:
-                break
+            spent=iterations + nodes,
+        )
         nodes += step.nodes
 
         if step.verdict == FOUND:
             smallest = size
             # The candidate is that of largest margin. Where this one is not right in floating
             # point, the walk gives another rule.
-            candidate = max_margin_candidate(problem, step.support, iterations + nodes, step.right)
+            candidate = max_margin_candidate(
+                problem, step.support, iterations + nodes, step.correct_samples
+            )
             yield candidate._replace(rule=step.rule)
         elif step.verdict == EXHAUSTED and step.undecided == 0:
             refuted = size
             yield LowerBound(smallest=size + 1, nodes=nodes, gap=step.gap)
         else:
             return  # the budget is used up, or rounding leaves supports undecided
+
+
+def _walk_over_size(  # noqa: PLR0913
+    problem: Problem, size: int, max_errors: int, *, budget: int, max_decisions: int, spent: int
+) -> Generator[int, None, Step]:
+    """Walk over all supports of a size, until a verdict or for about `budget` nodes.
+
+    Yields `spent`, the iterations before, plus the nodes of this walk, after each of its steps.
+    Returns the last step.
+    """
+    step: Step
+    for step in all_supports(
+        problem,
+        size,
+        max_errors,
+        chunk=min(NODES_A_CHUNK, budget),
+        max_decisions=max_decisions,
+    ):
+        yield spent + step.nodes
+        if step.nodes >= budget:
+            break
+    return step  # there is at least one
 
 
 def _next_size(refuted: int, smallest: int) -> int:

@@ -26,11 +26,11 @@ MAX_PLANE_WORK = 2e7  # samples² × pairs, two or three seconds
 def prove_singles(
     problem: Problem, points: Sequence[FrontPoint], errors_of_singles: NDArray[np.int64]
 ) -> list[FrontPoint]:
-    """The points, exact for none and for one variable of the whole table.
+    """The points, those of no and of one variable exact and marked as proven where they are.
 
     Parameters
     ----------
-    points : of k = 0, 1, … variables.
+    points : in place k that of at most k variables.
     errors_of_singles : (features,) the fewest errors of a rule on each column by itself, exactly,
         from `single_errors`.
     """
@@ -38,7 +38,7 @@ def prove_singles(
     best_column = int(np.argmin(errors_of_singles))
     fewest = min(int(errors_of_singles[best_column]), points[0].errors)
 
-    # Where the search missed the best rule, it is found exactly; doubles may have none.
+    # Where the search missed the best rule, it is found exactly; there may be none in doubles.
     improved = list(points)
     if len(points) > 1 and points[1].errors > fewest:
         rule = best_single_rule(problem, best_column)
@@ -58,7 +58,9 @@ def prove_pairs(
     """The points, exact for two variables as far as that is affordable.
 
     With `all_pairs` every pair is looked at, if these are few enough; then the point of two
-    variables is proven. Otherwise only the pair that the search has found is.
+    variables is proven. Otherwise only the pair that the search has found is looked at.
+
+    points : in place k that of at most k variables.
     """
     # No point of two variables: fewer make no errors, or no more were asked for.
     if len(points) <= 2:

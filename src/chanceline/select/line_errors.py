@@ -18,7 +18,7 @@ from chanceline.kernels.vectors import add_scaled, combine
 
 NARROWEST_INTERVAL = 1e-9  # relative to its place: rounding could close a narrower one
 NEAR_ZERO = 1e-3  # steps below this count as near 0, where no width is relative to the place
-CONSTANT_MARGIN = 1e-12  # a margin that changes less, relative to the one that changes most
+MIN_RELATIVE_SLOPE = 1e-12  # of a margin, to the steepest one: with less it counts as constant
 MARGIN_ROUNDING = 1e-11  # margins below this, relative to the largest, count as errors
 IDLE_ROUNDS = counter(2)  # of the descent on errors before it gives up
 
@@ -85,22 +85,22 @@ def find_breakpoints(margins: NDArray, direction: NDArray, line: Any) -> tuple[i
     breakpoints = line.breakpoints
     is_rising = line.is_rising
 
-    largest = 0.0
+    steepest = 0.0
     for sample in range(direction.size):
-        if abs(direction[sample]) > largest:
-            largest = abs(direction[sample])
+        if abs(direction[sample]) > steepest:
+            steepest = abs(direction[sample])
 
     n_breaks = ZERO
     errors = ZERO
     for sample in range(margins.size):
         slope = direction[sample]
-        if abs(slope) > CONSTANT_MARGIN * largest:
+        if abs(slope) > MIN_RELATIVE_SLOPE * steepest:
             breakpoints[n_breaks] = -margins[sample] / slope
             is_rising[n_breaks] = slope > 0.0
             n_breaks += 1
             if slope > 0.0:
                 errors += 1
-        elif not margins[sample] > 0.0:
+        elif not margins[sample] > 0.0:  # so that NaN is an error too
             errors += 1
     return n_breaks, errors
 
@@ -150,12 +150,22 @@ def step_after(
     return 0.5 * (start + end), is_wide
 
 
+@leaf_kernel()
+def step_before(first_breakpoint: float, least_step: float) -> float:
+    """A step well before the first breakpoint; if that is below `least_step`, between the two."""
+    step = first_breakpoint - (1.0 + abs(first_breakpoint))
+    if step < least_step:
+        step = 0.5 * (least_step + first_breakpoint)
+    return step
+
+
 @kernel()
 def fewest_on_line(
     margins: NDArray, direction: NDArray, least_step: float, line: Any, random: NDArray
 ) -> LineMinimum:
     """The fewest errors of margins + t·direction over all steps t > `least_step`.
 
+    Errors change at the breakpoints only, so every interval between two of them is looked at once.
     Among intervals of equally many errors one is drawn by lot. The step is the middle of the
     interval, or lies well beyond the outermost breakpoint.
 
@@ -173,19 +183,18 @@ def fewest_on_line(
         return LineMinimum(errors, max(least_step, 0.0))
     sort_breakpoints(line, n_breaks)
 
-    # Before the first breakpoint. Where no step there is allowed, more errors than there can be.
-    first = breakpoints[0]
+    # Before the first breakpoint.
     fewest = errors
-    if first <= least_step:
-        fewest = margins.size + 1
-    best_step = first - (1.0 + abs(first))
-    if best_step < least_step:
-        best_step = 0.5 * (least_step + first)
+    best_step = step_before(breakpoints[0], least_step)
+    is_allowed = not breakpoints[0] <= least_step
+    if not is_allowed:
+        fewest = margins.size + 1  # more than there can be
 
     # After each breakpoint: one error less where a margin has risen above zero, else one more.
-    # The n-th of equally good intervals takes the place of the one so far with probability 1/n;
-    # so all are equally probable in the end.
-    n_equal = 1
+    # Intervals are counted from the first with the fewest errors so far, worse ones too. The n-th,
+    # if it is as good, takes the place of the one chosen with probability 1/n; so earlier ones are
+    # somewhat more probable than later ones.
+    n_since_fewest = 1
     for i in range(n_breaks):
         if is_rising[i]:
             errors -= 1
@@ -195,11 +204,12 @@ def fewest_on_line(
         if not is_wide:
             continue
 
-        n_equal += 1
+        n_since_fewest += 1
         if errors < fewest:
-            n_equal = 1
-        if errors < fewest or (errors == fewest and next_random(random) * n_equal < 1.0):
             fewest = errors
+            best_step = step
+            n_since_fewest = 1
+        elif errors == fewest and next_random(random) * n_since_fewest < 1.0:
             best_step = step
     return LineMinimum(fewest, best_step)
 
@@ -241,7 +251,7 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
             if nonnegative[support[place]]:
                 least_step = -weights[place]
             minimum = fewest_on_line(margins, column, least_step, line, random)
-            if minimum.errors <= errors:
+            if minimum.errors <= errors:  # equal: a step on the plateau
                 errors = minimum.errors
                 weights[place] += minimum.step
                 add_scaled(margins, minimum.step, column, margins.size)
@@ -249,7 +259,8 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
         # Margins anew from the weights: rounding adds up.
         combine(columns, support, weights, size, margins)
         errors = count_errors(margins)
-        n_idle += 1
         if errors < errors_before:
             n_idle = 0
+        else:
+            n_idle += 1
     return errors

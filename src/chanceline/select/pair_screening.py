@@ -16,28 +16,28 @@ NEARLY_EQUAL = 1e-6  # 1 − g² below this: one variable twice
 def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
     """Up to `count` pairs of columns of large gain, (pairs, 2), the best first.
 
-    Every variable comes with its best partner; there are none where pairs are too many to look at.
+    Every variable i comes with the best of its partners j > i, so no pair comes twice. There are
+    none where pairs are too many to look at.
 
-    Two variables that are weak alone may be strong together. With unit columns, c_j their products
-    with the labels and g_ij with each other, the pair (i, j) lowers the residual sum of squares by
-    (c_i² + c_j² − 2 g_ij c_i c_j) / (1 − g_ij²), its gain. Single precision will do for a ranking.
-
-    Variables i are taken in blocks, and their partners j from the block's beginning on: earlier
-    ones have had the pair already.
+    Two variables that are weak alone may be strong together. With unit columns, `product` c_j of
+    each with the labels and `overlap` g_ij with each other, the pair (i, j) lowers the residual sum
+    of squares by (c_i² + c_j² − 2 g_ij c_i c_j) / (1 − g_ij²), its gain. Single precision will do
+    for a ranking.
     """
     n_features = problem.n_features
     if n_features < 2 or n_features * (n_features - 1) // 2 > MAX_PAIRS:
         return np.zeros((0, 2), dtype=np.int64)
 
     unit, target = _unit_columns(problem)
-    products = (unit @ target).astype(np.float32)  # c
+    product = (unit @ target).astype(np.float32)  # c, (features,)
     unit_single = unit.astype(np.float32)
     best_gain = np.zeros(n_features, dtype=np.float32)
     best_partner = np.zeros(n_features, dtype=np.int64)
+    # Variables i a block at a time, with partners j from the block's beginning on.
     for start in range(0, n_features, BLOCK_COLUMNS):
         block = slice(start, start + BLOCK_COLUMNS)
-        c_i = products[block, None]
-        c_j = products[start:]
+        c_i = product[block, None]
+        c_j = product[start:]
         overlap = unit_single[block] @ unit_single[start:].T  # g, (block, columns from start on)
 
         # Every pair once, j > i, and no variable with one that is nearly the same.

@@ -79,6 +79,9 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
     such an edge nothing is cut: the cone has at least all directions that meet the constraints.
     """
     start_u, start_v, stop_u, stop_v, _ = cone
+    if x == 0.0 and y == 0.0:
+        return Cone(start_u, start_v, stop_u, stop_v, True)  # no direction has 0 > 0
+
     at_start = x * start_u + y * start_v
     at_stop = x * stop_u + y * stop_v
     doubt_at_start = 0.0
@@ -88,25 +91,27 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
         doubt_at_stop = SIGN_DOUBT * (abs(x * stop_u) + abs(y * stop_v)) + UNDERFLOW
     start_is_outside = at_start < -doubt_at_start
     stop_is_outside = at_stop < -doubt_at_stop
+    start_is_inside = at_start > doubt_at_start
+    stop_is_inside = at_stop > doubt_at_stop
 
     is_empty = False
     if start_is_outside and stop_is_outside:
         is_empty = True
-    elif at_start <= doubt_at_start and at_stop <= doubt_at_stop:
-        # None is inside, and one or both are on it.
-        if is_exact:
-            both_are_on_it = at_start == 0.0 and at_stop == 0.0
-            normal_points_inside = y * start_u - x * start_v > 0.0  # cross product, start × normal
-            is_empty = not (both_are_on_it and normal_points_inside)
-    else:
-        # One is inside.
+    elif start_is_inside or stop_is_inside:
+        # The edges of the constraint's half-plane: its normal (x, y) turned by a quarter clockwise
+        # is the start, counter-clockwise the stop.
         if start_is_outside:
             start_u = y
             start_v = -x
         if stop_is_outside:
             stop_u = -y
             stop_v = x
-    return Cone(start_u, start_v, stop_u, stop_v, is_empty or (x == 0.0 and y == 0.0))
+    elif is_exact:
+        # One or both are on it, and none is inside.
+        both_are_on_it = at_start == 0.0 and at_stop == 0.0
+        normal_points_inside = y * start_u - x * start_v > 0.0  # cross product, start × normal
+        is_empty = not (both_are_on_it and normal_points_inside)
+    return Cone(start_u, start_v, stop_u, stop_v, is_empty)
 
 
 @inner_kernel(error_model="numpy")
@@ -125,42 +130,42 @@ def has_directions(cone: Any) -> bool:
 def next_pair(  # noqa: PLR0913
     values: NDArray,
     is_whole: NDArray,
-    first: NDArray,
-    second: NDArray,
-    start: int,
-    after: int,
-    stop: int,
+    sample: NDArray,
+    minus_sample: NDArray,
+    first_row: int,
+    after_column: int,
+    stop_row: int,
 ) -> tuple[int, int]:
     """The next pair (i, j), i < j, that may meet all constraints, or (−1, −1) if none does.
 
     Weights (u, v) of variables i and j meet constraint c if x·u + y·v > 0, where x and y are the
-    values of i and j at sample first[c], less those at second[c] unless that is −1. Each constraint
+    values of i and j at sample[c], less those at minus_sample[c] unless that is −1. Each constraint
     cuts the cone of the directions (u, v) that are left.
 
-    Pairs are looked at row by row, from (start, after + 1) on, as long as i < stop. The arrays are
-    used here and not handed on: to count their references for every pair would take as long as the
-    arithmetic.
+    Pairs are looked at row by row, from (first_row, after_column + 1) on, as long as i < stop_row.
+    The arrays are used here and not handed on: to count their references for every pair would take
+    as long as the arithmetic.
 
     Parameters
     ----------
-    values, is_whole, first, second : those of `Constraints`.
-    start, stop : the first row i, and the one before which to end.
-    after : in the first row partners j begin after this one.
+    values, is_whole, sample, minus_sample : those of `Constraints`.
+    first_row, stop_row : the first variable i, and the one before which to end.
+    after_column : in the first row partners j begin after this one.
     """
-    for i in range(start, stop):
+    for i in range(first_row, stop_row):
         first_partner = i + 1
-        if i == start:
-            first_partner = after + 1
+        if i == first_row:
+            first_partner = after_column + 1
         for j in range(first_partner, values.shape[0]):
             # Small integers have exact products.
             is_exact = is_whole[i] and is_whole[j]
             cone = EVERYTHING
-            for c in range(first.size):
-                x = values[i, first[c]]
-                y = values[j, first[c]]
-                if second[c] >= 0:
-                    x -= values[i, second[c]]
-                    y -= values[j, second[c]]
+            for c in range(sample.size):
+                x = values[i, sample[c]]
+                y = values[j, sample[c]]
+                if minus_sample[c] >= 0:
+                    x -= values[i, minus_sample[c]]
+                    y -= values[j, minus_sample[c]]
                 if c == 0:
                     cone = half_plane(x, y)
                 else:
@@ -174,19 +179,19 @@ def next_pair(  # noqa: PLR0913
 
 
 class Constraints(NamedTuple):
-    """What two variables must meet to separate: value[first] − value[second] > 0, for all.
+    """What weights must meet to separate: w·(values at `sample` − those at `minus_sample`) > 0.
 
     Attributes
     ----------
     values : (features, samples).
     is_whole : (features,) the variables whose values are small integers.
-    first, second : (constraints,) samples; where `second` is −1, value[first] > 0.
+    sample, minus_sample : (constraints,) samples; where `minus_sample` is −1, nothing is taken off.
     """
 
     values: Floats
     is_whole: NDArray[np.bool_]
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
+    sample: NDArray[np.int64]
+    minus_sample: NDArray[np.int64]
 
 
 def pair_constraints(problem: Problem) -> Constraints:
@@ -199,7 +204,7 @@ def pair_constraints(problem: Problem) -> Constraints:
     The values are those of X itself, times the labels where there is no intercept:
     `problem.columns` are rounded.
     """
-    # (features, samples): small integers where a variable has such values, NaN where it has not.
+    # (features, samples): small integers where a variable has such values; else its row is all NaN.
     values = small_integers(problem)
     is_whole = ~np.isnan(values[:, 0])
     values[~is_whole] = problem.X.T[~is_whole]
@@ -208,8 +213,8 @@ def pair_constraints(problem: Problem) -> Constraints:
     generator = np.random.Generator(np.random.PCG64(0))
     if not problem.intercept:
         samples = generator.permutation(problem.n_samples)
-        no_second = np.full(samples.size, -1)
-        return Constraints(values * problem.y, is_whole, first=samples, second=no_second)
+        nothing = np.full(samples.size, -1)
+        return Constraints(values * problem.y, is_whole, sample=samples, minus_sample=nothing)
 
     # Number c stands for positive c // (negatives) with negative c % (negatives).
     positive = np.flatnonzero(problem.y > 0)
@@ -222,8 +227,8 @@ def pair_constraints(problem: Problem) -> Constraints:
     return Constraints(
         values,
         is_whole,
-        first=positive[chosen // negative.size],
-        second=negative[chosen % negative.size],
+        sample=positive[chosen // negative.size],
+        minus_sample=negative[chosen % negative.size],
     )
 
 
@@ -253,10 +258,11 @@ def sweep_pairs(
     constraints = pair_constraints(problem)
     table = ExactTable(problem)
     all_refuted = True
-    for start in range(0, problem.n_features, ROWS_A_STEP):
-        stop = min(start + ROWS_A_STEP, problem.n_features)
-        # (i, j) is a pair that the constraints do not refute; i = −1: no more in these rows.
-        i, j = next_pair(*constraints, start=start, after=start, stop=stop)
+    for row in range(0, problem.n_features, ROWS_A_STEP):
+        stop_row = min(row + ROWS_A_STEP, problem.n_features)
+        # (i, j) is a pair that the constraints do not refute; i = −1: no more in these rows. Pairs
+        # have j > i, so the first row begins after its diagonal.
+        i, j = next_pair(*constraints, first_row=row, after_column=row, stop_row=stop_row)
         while i >= 0:
             pair = np.array([i, j])
             verdict, rule = settle_pair(table, pair, max_decisions)
@@ -264,7 +270,7 @@ def sweep_pairs(
                 yield SeparatingPair(support=pair, rule=rule)
                 return
             all_refuted = all_refuted and verdict == INSEPARABLE
-            i, j = next_pair(*constraints, start=i, after=j, stop=stop)
+            i, j = next_pair(*constraints, first_row=i, after_column=j, stop_row=stop_row)
         yield PairSweep.GOES_ON
     if all_refuted:
         yield PairSweep.NONE_SEPARATES
@@ -291,12 +297,14 @@ def settle_pair(table: ExactTable, pair: NDArray[np.int64], max_decisions: int) 
         rule = scaled_rule(problem, pair, weights, constant)
         if rule.separates:
             return SettledPair(SEPARABLE, rule)
+        # A rule with errors decides nothing: its margins are as small as rounding.
     if is_refuted(problem, pair, margin):
         return SettledPair(INSEPARABLE, None)
 
-    # Rounding could decide: in rational arithmetic.
-    n_weights = 2 + problem.n_unpenalized
-    if table.decisions >= max_decisions or not is_affordable(n_weights, problem.n_samples):
+    # Rounding could decide: in rational arithmetic, if that is allowed and affordable.
+    if table.decisions >= max_decisions:
+        return SettledPair(UNDECIDED, None)
+    if not is_affordable(pair.size + problem.n_unpenalized, problem.n_samples):
         return SettledPair(UNDECIDED, None)
     exact = separating_rule(table, pair)
     if exact.separable:

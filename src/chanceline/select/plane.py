@@ -25,6 +25,7 @@ from chanceline.perceptron.separate import margin_on
 ANGLE_DOUBT = 1e-14  # differences and their arctan2 are right to a few 1e-16
 ANGLES_AT_ONCE = 1_000_000  # entries of a table of angles
 MAX_COMPARED = 20_000  # sets of nearly equal angles that are compared exactly
+LEFT_IS_POSITIVE, RIGHT_IS_POSITIVE = 0, 1  # which side of a line is called positive
 MORE_THAN_ANY = np.iinfo(np.int64).max  # errors where a line is not to be looked at
 
 
@@ -34,13 +35,13 @@ class Split(NamedTuple):
     Attributes
     ----------
     errors : of this split.
-    right : (samples,) those that it has right.
+    is_correct : (samples,) those that it has right.
     lower_bound : no line makes fewer errors than this; as many as `errors`, but where angles could
         not be told apart.
     """
 
     errors: int
-    right: NDArray[np.bool_]
+    is_correct: NDArray[np.bool_]
     lower_bound: int
 
 
@@ -58,17 +59,16 @@ def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
     y : (samples,) labels ±1. A point on the line is an error.
     intercept : without one all lines go through the origin.
     """
-    if not intercept:
-        # y w·x > 0: as many y·x as possible on one side of a line through the origin.
-        points = points * y[:, None]
-        y = np.ones(len(y))
-    places = _group_by_place(points, y)
-
-    # Where the search begins: the best split without a line.
+    # What is split, and where the search begins: the best split without a line.
     if intercept:
+        places = _group_by_place(points, is_positive=y > 0)
         pivots = places.points
         best = _majority_split(places)
     else:
+        # y w·x > 0: as many y·x as possible on one side of a line through the origin. So the points
+        # carry the labels, and all count as positive.
+        labelled_points = points * y[:, None]
+        places = _group_by_place(labelled_points, is_positive=np.ones(len(y), dtype=bool))
         pivots = np.zeros((1, 2))
         best = _PlaceSplit(errors=len(y), is_positive=np.zeros(len(places.points), dtype=bool))
 
@@ -87,11 +87,14 @@ def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
         # Splits that may lie between angles of this turn which cannot be told apart.
         hidden.lower_fewest(turn, pivot_chunk, best.errors)
 
-    # A sample at the origin is on every line without an intercept: an error.
-    right = best.is_positive[places.place_of_sample] == (y > 0)
-    if not intercept:
-        right &= np.any(points != 0, axis=1)
-    return Split(errors=best.errors, right=right, lower_bound=min(hidden.fewest, best.errors))
+    called_positive = best.is_positive[places.place_of_sample]
+    if intercept:
+        is_correct = called_positive == (y > 0)
+    else:
+        # A sample at the origin is on every line: an error.
+        is_correct = called_positive & np.any(labelled_points != 0, axis=1)
+    lower_bound = min(hidden.fewest, best.errors)
+    return Split(errors=best.errors, is_correct=is_correct, lower_bound=lower_bound)
 
 
 class _Places(NamedTuple):
@@ -110,15 +113,15 @@ class _Places(NamedTuple):
     place_of_sample: NDArray[np.int64]
 
 
-def _group_by_place(points: Floats, y: Floats) -> _Places:
+def _group_by_place(points: Floats, is_positive: NDArray[np.bool_]) -> _Places:
     """Count the samples of each class at every different point.
 
-    `points` are (samples, 2), the labels `y` (samples,), ±1.
+    `points` are (samples, 2), `is_positive` (samples,).
     """
     # Adding zero makes −0 and 0 equal.
     places, place_of_sample = np.unique(points + 0.0, axis=0, return_inverse=True)
-    place_of_sample = place_of_sample.ravel()
-    n_positive = np.bincount(place_of_sample, weights=y > 0).astype(np.int64)
+    place_of_sample = place_of_sample.ravel()  # NumPy 2.0 gives it a second axis
+    n_positive = np.bincount(place_of_sample, weights=is_positive).astype(np.int64)
     n_samples = np.bincount(place_of_sample).astype(np.int64)
     return _Places(
         points=places,
@@ -165,7 +168,7 @@ class _Position(NamedTuple):
 
     Attributes
     ----------
-    orientation : 0 where left of the line is positive, 1 where right of it is.
+    orientation : LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE.
     pivot : row of the line's pivot.
     step : how many places the line has met before.
     """
@@ -189,8 +192,8 @@ class _Turn(NamedTuple):
     order : (pivots, places) the places as met; each changes sides then. The pivot comes last.
     angles : (pivots, places) as met: of the line, ascending; ∞ for the pivot.
     change : (pivots, places) as met: of the errors, where left is positive.
-    errors : (2, pivots, places) as met, before the place changes sides: where left is positive, and
-        where right is.
+    errors : (2, pivots, places) as met, before the place changes sides; the first index is
+        LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE.
     is_tied : (pivots, places) as met: whether the angle cannot be told from the one before. The
         first of a row never is.
     """
@@ -223,15 +226,14 @@ class _Turn(NamedTuple):
         already_met = self.order[pivot, : position.step]
         is_left[already_met] = ~is_left[already_met]
 
-        right_is_positive = position.orientation == 1
-        if right_is_positive:
+        if position.orientation == RIGHT_IS_POSITIVE:
             is_positive_side = ~is_left
         else:
             is_positive_side = is_left
 
         # The line can pass the pivot itself on the side that is better.
-        majority = places.n_positive >= places.n_negative
-        return np.where(self.is_pivot[pivot], majority, is_positive_side)
+        majority_is_positive = places.n_positive >= places.n_negative
+        return np.where(self.is_pivot[pivot], majority_is_positive, is_positive_side)
 
     def ties_below(self, fewest: int) -> Iterator[_Tie]:
         """Sets of tied angles within which some order could make fewer errors than `fewest`.
@@ -239,21 +241,26 @@ class _Turn(NamedTuple):
         Nobody knows the order in which the line meets the places of such a set. At best it meets
         all those first that lower the errors.
 
-        All rows (pivots) are looked at as one, flattened. No set reaches from one row into the
-        next, since the first angle of a row is not tied.
+        `errors`, `change` and `is_tied` have a row for each pivot and a column for each step. The
+        rows are flattened here, one after the other. No set reaches from one row into the next,
+        since the first angle of a row is not tied.
         """
         if not self.is_tied.any():
             return
         n_places = self.is_tied.shape[1]
-        # Every set begins at an angle that is not tied to the one before; flat indices.
+        # Every set begins at an angle that is not tied to the one before; flat indices, (sets,).
         starts = np.flatnonzero(~self.is_tied)
         sizes = np.diff(np.append(starts, self.is_tied.size))
 
-        # Where right is positive instead of left, errors change by as much the other way.
-        for errors, change in ((self.errors[0], self.change), (self.errors[1], -self.change)):
-            # The errors before each set, and at best within it.
+        errors_by_orientation = (
+            (self.errors[LEFT_IS_POSITIVE], self.change),
+            (self.errors[RIGHT_IS_POSITIVE], -self.change),  # as much the other way
+        )
+        for errors, change in errors_by_orientation:
+            errors_before_set = errors.ravel()[starts]
+            # Σ of the negative changes of each set: from its start up to that of the next.
             largest_fall = np.add.reduceat(np.minimum(change, 0).ravel(), starts)
-            fewest_within = errors.ravel()[starts] + largest_fall
+            fewest_within = errors_before_set + largest_fall
             for i in np.flatnonzero((sizes > 1) & (fewest_within < fewest)):
                 # From the flat index back to the row and the step at which the set begins.
                 pivot, step = divmod(int(starts[i]), n_places)
@@ -273,31 +280,33 @@ class _Turn(NamedTuple):
 def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
     """Turn the lines through some pivots, (pivots, 2), and count the errors on the way.
 
-    The angle of a line goes from −ANGLE_DOUBT to π − ANGLE_DOUBT, so that rounding does not put
-    one of the frequent angles 0 and π at the other end. Arrays "by place" and "as met" are those of
-    `_Turn`.
+    A line turns counter-clockwise by half a circle and meets every place once, with its one end or
+    the other. For example with the pivot at the origin: the line begins along the x axis. The place
+    (1, 1), of direction π/4, begins on the left; the line meets it at π/4, and then it is on the
+    right. The place (1, −1), of direction −π/4, begins on the right; the line's back end meets it
+    at −π/4 + π = 3π/4, and then it is on the left.
+
+    The angle goes from −ANGLE_DOUBT to π − ANGLE_DOUBT, so that rounding does not put one of the
+    frequent angles 0 and π at the other end. Arrays "by place" and "as met" are those of `_Turn`.
     """
-    # By place: the coordinates (x, z) of each, seen from the pivots, and on which side the line
-    # begins.
+    # By place: the coordinates (x, z) of each, seen from the pivots.
     x = places.points[:, 0] - pivots[:, None, 0]
     z = places.points[:, 1] - pivots[:, None, 1]
     is_pivot = (x == 0) & (z == 0)
     direction = np.arctan2(z, x)
-    starts_left = (direction >= -ANGLE_DOUBT) & (direction < np.pi - ANGLE_DOUBT)
-    side = np.where(starts_left, 1, -1)
-    side[is_pivot] = 0
+    side = _side_at_start(direction, is_pivot)
 
-    # As met: a line through the pivot has the place's direction, or the opposite one.
+    # As met: by the angle of the line, counted from −ANGLE_DOUBT.
     angle_by_place = np.where(is_pivot, np.inf, (direction + ANGLE_DOUBT) % np.pi)
     order = np.argsort(angle_by_place, axis=1, kind="stable")
     angles = np.take_along_axis(angle_by_place, order, axis=1)
     is_tied = np.zeros(angles.shape, dtype=bool)
     is_tied[:, 1:] = angles[:, 1:] <= angles[:, :-1] + ANGLE_DOUBT
 
-    # Left is positive: a place that goes from left (+1) to right makes its positives errors.
-    change = (
-        np.take_along_axis(side, order, axis=1) * (places.n_positive - places.n_negative)[order]
-    )
+    # Left is positive: a place that goes from left (side +1) to right makes its positives errors
+    # and its negatives right; one from right (−1) to left the other way round.
+    excess_of_positives = places.n_positive - places.n_negative
+    change = np.take_along_axis(side, order, axis=1) * excess_of_positives[order]
     return _Turn(
         is_pivot=is_pivot,
         side=side,
@@ -309,13 +318,25 @@ def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
     )
 
 
+def _side_at_start(direction: Floats, is_pivot: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Places left of a line of angle −ANGLE_DOUBT: +1; right of it: −1; the pivot: 0.
+
+    `direction` is the angle at which the pivot sees a place, from −π to π.
+    """
+    is_left = (direction >= -ANGLE_DOUBT) & (direction < np.pi - ANGLE_DOUBT)
+    side = np.where(is_left, 1, -1)
+    side[is_pivot] = 0
+    return side
+
+
 def _errors_on_the_way(
     places: _Places, side: NDArray[np.int64], change: NDArray[np.int64], intercept: bool
 ) -> NDArray[np.int64]:
     """Errors of lines before each place that they meet, (2, pivots, places).
 
-    First where left of the line is positive, then where right of it is. `side` and `change`,
-    (pivots, places), are those of `_Turn`.
+    The first index is LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE. `side` and `change`, (pivots, places),
+    are those of `_Turn`. Without an intercept the points must carry the labels, so that all samples
+    are positive.
     """
     n_positive = places.n_positive
     n_negative = places.n_negative
@@ -324,17 +345,17 @@ def _errors_on_the_way(
     # Left is positive: at the beginning negatives on the left and positives on the right are wrong.
     wrong_by_place = np.where(side > 0, n_negative, 0) + np.where(side < 0, n_positive, 0)
     wrong_at_start = wrong_by_place.sum(axis=1, keepdims=True)
-    # Changes by the places met before this one.
-    change_before = np.cumsum(change, axis=1) - change
+    change_before = np.cumsum(change, axis=1) - change  # by the places met before this one
     left_positive = wrong_at_start + change_before
 
-    # Right is positive: all others that were right are wrong.
+    # Right is positive: every sample off the pivot is wrong where it was correct, and the other way
+    # round.
     n_others = np.where(is_pivot, 0, n_positive + n_negative).sum(axis=1, keepdims=True)
     right_positive = n_others - left_positive
 
     # At the pivot one class is wrong, the smaller one if the line passes on the better side.
     # Without an intercept the pivot is the origin, which every line goes through: all samples
-    # there are wrong. They count as positives, since points carry the labels then.
+    # there, which are positive, are wrong.
     if intercept:
         wrong_at_place = np.minimum(n_positive, n_negative)
     else:
@@ -409,18 +430,18 @@ def best_rule_on_pairs(problem: Problem, pairs: Iterable[ArrayLike]) -> PairsSea
     A split of the samples by a line is made a rule only if it has fewer errors than the best rule.
     In doubles the rule may make more errors than the split.
     """
-    best: Rule | None = None
+    best_rule: Rule | None = None
     lower_bound = problem.n_samples
     table = ExactTable(problem)
     for pair in pairs:
         support = np.asarray(pair)
         split = best_split(problem.X[:, support], problem.y, problem.intercept)
         lower_bound = min(lower_bound, split.lower_bound)
-        if best is None or split.errors < best.errors:
+        if best_rule is None or split.errors < best_rule.errors:
             rule = _rule_of_split(table, support, split)
-            if best is None or rule.errors < best.errors:
-                best = rule
-    return PairsSearched(best, lower_bound)
+            if best_rule is None or rule.errors < best_rule.errors:
+                best_rule = rule
+    return PairsSearched(best_rule, lower_bound)
 
 
 def _rule_of_split(table: ExactTable, support: NDArray[np.int64], split: Split) -> Rule:
@@ -431,13 +452,13 @@ def _rule_of_split(table: ExactTable, support: NDArray[np.int64], split: Split) 
     prescribed. `support` has the two columns that were split.
     """
     problem = table.problem
-    samples = np.flatnonzero(split.right)
+    samples = np.flatnonzero(split.is_correct)
     margin = margin_on(problem, support, samples)
     weights, constant = problem.split(margin.weights)
     rule = scaled_rule(problem, support, weights, constant)
     if rule.errors <= split.errors or problem.signs is not None:
         return rule
-    if is_affordable(2 + problem.n_unpenalized, problem.n_samples):
+    if is_affordable(support.size + problem.n_unpenalized, problem.n_samples):
         exact_rule = separating_rule(table, support, samples).rule
         if exact_rule is not None:
             return exact_rule

@@ -88,9 +88,12 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
     """Find the best rule on every single scaled column by line searches.
 
     With an intercept the rule is ±1 + t·x, of weight t: a search along the scaled column y·x from
-    the margins ±y. Without one it is t·x, from margins of zero. Intervals that rounding could close
-    do not count, so that `single_errors` may have fewer errors. Among equally good intervals one is
-    drawn by lot (state `random`).
+    the margins ±y. Without one it is t·x, from margins of zero.
+
+    A search leaves out thresholds between values so close that rounding could make them equal.
+    `single_errors`, which is exact, may know a rule with fewer errors there.
+
+    random : (1,), state of the random numbers, which draw among equally good intervals.
     """
     n_features = problem.n_features
     columns = problem.columns
@@ -187,6 +190,8 @@ def _samples_right(values: Floats, y: Floats, *, intercept: bool, sign: int) -> 
     best_samples = np.zeros(0, dtype=np.int64)
     for side, gap in _sides_of_thresholds(values, intercept):
         for direction in directions:
+            # `side`, (samples,), is ±1 above or below the threshold. A weight of this sign calls it
+            # the class direction · side, which is right if it has the sign of y.
             samples = np.flatnonzero(direction * side * y > 0)
             quality = (samples.size, gap)
             if quality > best_quality:

@@ -41,8 +41,8 @@ def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> I
             iterations=best.iterations,
             rule=best_single_rule(problem, single),
         )
-        # Without a candidate it separates in rational arithmetic, but by no rule in doubles:
-        # nothing is known to be needed.
+        # Without a candidate the variable separates in rational arithmetic, but by no rule in
+        # doubles. Then more variables may or may not be needed: there is no bound to yield.
         if candidate is not None:
             yield candidate
             yield LowerBound(1, nodes=n_features)
@@ -68,7 +68,7 @@ def _sweep_all_pairs(problem: Problem, iterations: int, nodes: int) -> Iterator[
             return
         if event is PairSweep.NONE_SEPARATES:
             yield LowerBound(3, nodes=nodes)
-        yield iterations
+        yield iterations  # also if the sweep just goes on
 
 
 def exact_candidate(

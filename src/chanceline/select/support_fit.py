@@ -43,6 +43,7 @@ from chanceline.perceptron.problem import Problem
 NODES = 0  # levels entered and supports fitted
 UNDECIDED_SUPPORTS = 1
 COUNTED_SUPPORTS = 2
+N_TALLIES = 3
 
 # Of a margin, besides those of its sum: of an entry (a column of X less its centre, divided by its
 # scale), of its product with the weight, and of the bound itself.
@@ -69,7 +70,7 @@ class FitState(NamedTuple):
     used : (columns,), the columns of the support in the first n_used[0] places.
     n_used : (1,).
     alive : (patterns,), those that are not given up as errors.
-    certain : (patterns,), those that must not be given up.
+    must_be_right : (patterns,), those that must not be given up.
     weights : (columns,), of the used columns.
     trusts_rounding : (1,), 1 where a conflict counts that floating point alone has found.
     gap : (1,), the largest margin that such conflicts leave possible.
@@ -79,7 +80,7 @@ class FitState(NamedTuple):
     used: NDArray[np.int64]
     n_used: NDArray[np.int64]
     alive: NDArray[np.bool_]
-    certain: NDArray[np.bool_]
+    must_be_right: NDArray[np.bool_]
     weights: NDArray[np.float64]
     trusts_rounding: NDArray[np.int64]
     gap: NDArray[np.float64]
@@ -89,16 +90,18 @@ class FitState(NamedTuple):
 class FitScratch(NamedTuple):
     """Arrays to work in.
 
-    rest : (patterns,), the patterns that are fitted at the moment.
+    in_rest : (patterns,), whether a pattern is in the rest: those that are fitted at the moment.
     conflicts : (max_errors + 1, patterns), the conflict found with so many errors left.
     further_multipliers : (patterns,), those of conflicts after the first.
-    rows : (patterns + columns, columns), the rest, then e_j of the nonnegative weights.
+    rows : (patterns + columns, columns), the rest, then e_i of the nonnegative weights.
     row_multipliers : (patterns + columns,), of these rows.
-    members : (patterns + columns,), the rows whose multiplier is not negligible.
-    passive, basis, inverse, integers : of the hard margin and of the proofs.
+    members : (patterns + columns,), the rows whose multiplier is not negligible: patterns, and
+        from place `patterns` on places of weights that must not be negative.
+    passive : of the hard margin.
+    basis, inverse, integers : of the proofs.
     """
 
-    rest: NDArray[np.bool_]
+    in_rest: NDArray[np.bool_]
     conflicts: NDArray[np.bool_]
     further_multipliers: NDArray[np.float64]
     rows: NDArray[np.float64]
@@ -121,6 +124,8 @@ class SupportFit(NamedTuple):
 def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: int) -> SupportFit:
     """Allocate fits on the problem's columns in this order, with up to so many errors.
 
+    What each array is for is said at `FitData`, `FitState` and `FitScratch`.
+
     columns : indices of columns of the problem, those that belong to every support last.
     """
     n_columns = columns.size
@@ -135,20 +140,21 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
         used=np.arange(n_columns),
         n_used=np.zeros(1, dtype=np.int64),
         alive=np.ones(n_patterns, dtype=np.bool_),
-        certain=np.zeros(n_patterns, dtype=np.bool_),
+        must_be_right=np.zeros(n_patterns, dtype=np.bool_),
         weights=np.zeros(n_columns),
         trusts_rounding=np.zeros(1, dtype=np.int64),
         gap=np.zeros(1),
-        tally=np.zeros(3, dtype=np.int64),
+        tally=np.zeros(N_TALLIES, dtype=np.int64),
     )
     scratch = FitScratch(
-        rest=np.zeros(n_patterns, dtype=np.bool_),
+        in_rest=np.zeros(n_patterns, dtype=np.bool_),
         conflicts=np.zeros((max_errors + 1, n_patterns), dtype=np.bool_),
         further_multipliers=np.zeros(n_patterns),
         rows=np.zeros((n_rows, n_columns)),
         row_multipliers=np.zeros(n_rows),
         members=np.zeros(n_rows, dtype=np.int64),
         passive=make_passive_set(n_rows, n_columns),
+        # A conflict has a pattern more than columns at most, and their sum is one equation more.
         basis=np.zeros((n_columns + 1, n_columns + 1)),
         inverse=np.zeros((n_columns + 1, n_columns + 1)),
         integers=np.zeros((n_columns + 1, n_columns + 2), dtype=np.int64),
@@ -162,7 +168,7 @@ def errors_suffice(  # noqa: C901
 ) -> int:
     """Whether the used columns separate the alive patterns but for at most `max_errors` of them.
 
-    SEPARABLE, INSEPARABLE or UNDECIDED. Certain patterns are not given up. Afterwards `alive` is
+    SEPARABLE, INSEPARABLE or UNDECIDED. Afterwards `alive` is
     the set that separates, if there is one, else as it was.
 
     A conflict is a set of patterns, those with a positive multiplier, that cannot all be right: at
@@ -171,20 +177,20 @@ def errors_suffice(  # noqa: C901
     function calls itself).
 
     fit : the `SupportFit`; its `state` says which columns are used, and which patterns are alive
-        (not given up) or certain (not to be given up).
+        (not given up) or `must_be_right` (not to be given up).
     multipliers : (patterns,), a start; overwritten, for max_errors = 0 by those of the fit.
     early : whether any separating weights will do.
     """
     alive = fit.state.alive
-    certain = fit.state.certain
-    rest = fit.scratch.rest
+    must_be_right = fit.state.must_be_right
+    in_rest = fit.scratch.in_rest
     further_multipliers = fit.scratch.further_multipliers
     conflict = fit.scratch.conflicts[max_errors]  # each depth of the recursion has its own
-    n_patterns = rest.size
+    n_patterns = in_rest.size
 
     fit.state.tally[NODES] += 1
     for pattern in range(n_patterns):
-        rest[pattern] = alive[pattern]
+        in_rest[pattern] = alive[pattern]
         further_multipliers[pattern] = 0.0
 
     # Disjoint conflicts: the patterns of each leave the rest before the next fit.
@@ -199,8 +205,8 @@ def errors_suffice(  # noqa: C901
         if n_conflicts == 0:
             if verdict != INSEPARABLE:
                 return verdict
-            mark_conflict(multipliers, certain, conflict)
-        leave_rest(rest, rest_multipliers)
+            mark_conflict(multipliers, must_be_right, conflict)
+        leave_rest(in_rest, rest_multipliers)
         n_conflicts += 1
     if verdict == INSEPARABLE:
         return INSEPARABLE  # one conflict more than errors
@@ -216,45 +222,45 @@ def errors_suffice(  # noqa: C901
             if verdict_without == UNDECIDED:
                 verdict = UNDECIDED
             alive[pattern] = True
-            # From here on this pattern is right: all sets of errors with it have been seen.
-            certain[pattern] = True
+            # All sets of errors with this pattern have been seen: from here on it is right.
+            must_be_right[pattern] = True
 
-    # For the caller they are as uncertain as before.
+    # For the caller they may be wrong, as before.
     for pattern in range(n_patterns):
         if conflict[pattern]:
-            certain[pattern] = False
+            must_be_right[pattern] = False
     return verdict
 
 
 @inlined_kernel()
-def mark_conflict(multipliers: NDArray, certain: NDArray, conflict: NDArray) -> None:
+def mark_conflict(multipliers: NDArray, must_be_right: NDArray, conflict: NDArray) -> None:
     """Fill `conflict` with the patterns of positive multiplier that may be given up."""
     for pattern in range(conflict.size):
-        conflict[pattern] = multipliers[pattern] > 0.0 and not certain[pattern]
+        conflict[pattern] = multipliers[pattern] > 0.0 and not must_be_right[pattern]
 
 
 @inner_kernel()
-def leave_rest(rest: NDArray, multipliers: NDArray) -> None:
-    """Take the patterns with a positive multiplier out of `rest`."""
-    for pattern in range(rest.size):
+def leave_rest(in_rest: NDArray, multipliers: NDArray) -> None:
+    """Take the patterns with a positive multiplier out of the rest, those of flag `in_rest`."""
+    for pattern in range(in_rest.size):
         if multipliers[pattern] > 0.0:
-            rest[pattern] = False
+            in_rest[pattern] = False
 
 
 @inlined_kernel()
 def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
-    """The hard margin of the used columns on the patterns of `rest`: a verdict that is proven.
+    """The hard margin of the used columns on the patterns of the rest: a verdict that is proven.
 
     The hard margin says in floating point whether some weights separate. If not, its multipliers
     are proven to be a conflict, first with a bound of all rounding errors, then in integers.
     Without a proof the verdict is UNDECIDED, unless rounding is to be trusted.
 
-    fit : the `SupportFit`, with `rest` (patterns,) in its scratch; the weights are left in its
-        state.
+    fit : the `SupportFit`, whose scratch has the rest as flags `in_rest`; the weights are left in
+        its state.
     multipliers : (patterns,), the start, and filled with those found; zero off the rest.
     early : whether any separating weights will do.
     """
-    rest = fit.scratch.rest
+    in_rest = fit.scratch.in_rest
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
     n_used = fit.state.n_used[0]
@@ -281,13 +287,14 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
         basis = fit.scratch.basis
         is_proven = conflict_is_certain(conflict, basis, fit.scratch.inverse)
         if not is_proven and not is_integer_conflict(fit):
-            verdict = trust_conflict(fit.state, conflict, basis[0])
+            column_sums = basis[0]  # scratch, which the proof needs no more
+            verdict = trust_conflict(fit.state, conflict, column_sums)  # or UNDECIDED
 
     # From the rows back to the patterns, which have the same order.
     place = 0
     for pattern in range(multipliers.size):
         multipliers[pattern] = 0.0
-        if rest[pattern]:
+        if in_rest[pattern]:
             multipliers[pattern] = row_multipliers[place]
             place += 1
     return verdict
@@ -295,7 +302,7 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
 
 @inlined_kernel()
 def fill_patterns(fit: Any, start: NDArray) -> int:
-    """Fill `rows` with the patterns of `rest` on the used columns, and `row_multipliers`.
+    """Fill `rows` with the patterns of the rest on the used columns, and `row_multipliers`.
 
     `start` (patterns,) are the multipliers of all patterns to start from. Returns how many patterns
     are in the rest.
@@ -303,12 +310,12 @@ def fill_patterns(fit: Any, start: NDArray) -> int:
     columns = fit.data.columns
     used = fit.state.used
     n_used = fit.state.n_used[0]
-    rest = fit.scratch.rest
+    in_rest = fit.scratch.in_rest
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
     n_patterns = ZERO
-    for pattern in range(rest.size):
-        if rest[pattern]:
+    for pattern in range(in_rest.size):
+        if in_rest[pattern]:
             row_multipliers[n_patterns] = start[pattern]
             for i in range(n_used):
                 rows[n_patterns, i] = columns[used[i], pattern]
@@ -318,10 +325,10 @@ def fill_patterns(fit: Any, start: NDArray) -> int:
 
 @inlined_kernel()
 def fill_sign_rows(fit: Any, n_patterns: int) -> int:
-    """Add a row e_j below the patterns for every weight that must not be negative.
+    """Add a row e_i below the patterns for every weight that must not be negative.
 
-    e_j, with a 1 in the place of the weight among the used columns and zeros elsewhere, asks
-    w_j ≥ 0. Its multiplier starts at zero. Returns the number of rows with these.
+    i is the place of the weight among the used columns, and e_i, with a 1 in place i and zeros
+    elsewhere, asks w_i ≥ 0. Its multiplier starts at zero. Returns the number of rows with these.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
@@ -356,42 +363,46 @@ def trust_conflict(state: Any, conflict: Any, total: NDArray) -> int:
 def is_integer_conflict(fit: Any) -> bool:
     """Whether the rows whose multipliers are not negligible are in conflict, in small integers.
 
-    The multipliers, of sum 1, are in `row_multipliers`: of the rest, then of the unit vectors e_j
-    of nonnegative weights. Small ones may be zero but for rounding. The rows that remain are listed
-    in `members`: first patterns, then places j among the used columns. If they are no more than the
-    used columns and one, their multipliers can be unique, and are computed in integers.
+    The multipliers, of sum 1, are in `row_multipliers`: those of the patterns in the rest, then
+    those of the unit rows e_i, each of a weight i that must not be negative. Small ones may be zero
+    but for rounding. If the rows that remain are no more than the used columns and one, their
+    multipliers can be unique, and are computed in integers.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
     n_used = fit.state.n_used[0]
-    rest = fit.scratch.rest
+    in_rest = fit.scratch.in_rest
     row_multipliers = fit.scratch.row_multipliers
-    members = fit.scratch.members
+    # Two lists of what remains: patterns, and places i among the used columns.
+    patterns = fit.scratch.members[: in_rest.size]
+    unit_places = fit.scratch.members[in_rest.size :]
 
-    place = 0  # in `row_multipliers`
+    row = 0
     n_patterns = 0
-    for pattern in range(rest.size):
-        if rest[pattern]:
-            if row_multipliers[place] > NEGLIGIBLE_MULTIPLIER:
-                members[n_patterns] = pattern
+    for pattern in range(in_rest.size):
+        if in_rest[pattern]:
+            if row_multipliers[row] > NEGLIGIBLE_MULTIPLIER:
+                patterns[n_patterns] = pattern
                 n_patterns += 1
-            place += 1
-    n_members = n_patterns
+            row += 1
+
+    # The unit rows come after those of the patterns.
+    n_units = 0
     for i in range(n_used):
         if nonnegative[used[i]]:
-            if row_multipliers[place] > NEGLIGIBLE_MULTIPLIER:
-                members[n_members] = i
-                n_members += 1
-            place += 1
-    if n_members > n_used + 1:
+            if row_multipliers[row] > NEGLIGIBLE_MULTIPLIER:
+                unit_places[n_units] = i
+                n_units += 1
+            row += 1
+    if n_patterns + n_units > n_used + 1:
         return False
 
     conflict = IntegerConflict(
         integer_values=fit.data.integer_columns,
         used_columns=used,
         n_columns=n_used,
-        patterns=members[:n_patterns],
-        unit_places=members[n_patterns:n_members],
+        patterns=patterns[:n_patterns],
+        unit_places=unit_places[:n_units],
     )
     return conflict_is_exact(conflict, fit.scratch.integers)
 
@@ -400,13 +411,15 @@ def is_integer_conflict(fit: Any) -> bool:
 def weights_are_certain(fit: Any) -> bool:
     """Whether the weights of the used columns have every pattern right, rounding included.
 
-    A margin, a sum of products, is right up to so many roundings of the sum of their absolute
-    values: one for each term and MARGIN_ROUNDINGS; twice as many, to be on the safe side.
+    A margin is a sum of products. In floating point it is off by at most `n_roundings` relative
+    errors of the sum of their absolute values: one for each term, and MARGIN_ROUNDINGS.
     """
     columns = fit.data.columns
     used = fit.state.used
     n_used = fit.state.n_used[0]
     weights = fit.state.weights
+    n_roundings = n_used + MARGIN_ROUNDINGS
+    relative_bound = 2.0 * n_roundings * UNIT_ROUNDOFF  # twice, to be on the safe side
     for pattern in range(columns.shape[1]):
         margin = 0.0
         absolute = 0.0
@@ -414,6 +427,7 @@ def weights_are_certain(fit: Any) -> bool:
             product = columns[used[i], pattern] * weights[i]
             margin += product
             absolute += abs(product)
-        if not margin > 2.0 * (n_used + MARGIN_ROUNDINGS) * UNIT_ROUNDOFF * absolute:
+        # "Not above" rather than "below": zero and NaN are not certain either.
+        if not margin > relative_bound * absolute:
             return False
     return True

@@ -16,7 +16,7 @@ from chanceline.perceptron.rule import Rule
 from chanceline.select.cuts import DEFAULT_LIMITS, CutLimits
 from chanceline.select.outcome import candidate_rule, max_margin_candidate
 from chanceline.select.support_fit import NODES, UNDECIDED_SUPPORTS
-from chanceline.select.walk import ASKED, FOUND, PAUSED, walk_on
+from chanceline.select.walk import ASKED, EXHAUSTED, FOUND, PAUSED, walk_on
 from chanceline.select.walk_state import GROWING, INCLUDED, OPEN, Walk, make_walk
 
 NODES_A_CHUNK = 2_000  # between two steps; some milliseconds
@@ -29,7 +29,7 @@ class Step(NamedTuple):
     verdict : EXHAUSTED, PAUSED or FOUND.
     nodes : its cost so far.
     undecided : the supports that could not be decided.
-    support, right : the support found, and the samples it has right.
+    support, correct_samples : the support found, and the samples it has right.
     rule : the rule on it, where the largest margin in floating point is not one.
     gap : what is refuted has no larger margin than this (weights of length 1, columns scaled); 0
         where nothing was left to floating point.
@@ -39,7 +39,7 @@ class Step(NamedTuple):
     nodes: int
     undecided: int
     support: NDArray[np.int64]
-    right: NDArray[np.int64]
+    correct_samples: NDArray[np.int64]
     rule: Rule | None = None
     gap: float = 0.0
 
@@ -48,12 +48,12 @@ class SupportDecision(NamedTuple):
     """Whether a support suffices, in rational arithmetic.
 
     verdict : SEPARABLE, INSEPARABLE or UNDECIDED.
-    right : where it does, the samples that are right.
-    rule : where it does, the rule, if its weights are doubles.
+    correct_samples : where it does, the samples that are right.
+    rule : where it does, the rule, if one with weights in doubles is known.
     """
 
     verdict: int
-    right: NDArray[np.int64]
+    correct_samples: NDArray[np.int64]
     rule: Rule | None = None
 
 
@@ -73,7 +73,8 @@ def all_supports(  # noqa: PLR0913
 
     The walk is depth first and stops for three reasons besides its end: after `chunk` nodes
     (PAUSED), with a question that rounding leaves open (ASKED), and with a support that suffices
-    in floating point (FOUND). The latter is confirmed first; if it is not, the walk goes on.
+    in floating point (FOUND). The latter is confirmed first; if it is not, the walk goes on. All
+    but the end and a support confirmed are PAUSED to the caller.
 
     limits : where cuts of few patterns are used, and how many.
     """
@@ -81,30 +82,31 @@ def all_supports(  # noqa: PLR0913
     table = ExactTable(problem)
     tally = walk.path.tally
     n_without_rule = 0  # supports that suffice, but by no rule in doubles that was found
-    verdict = PAUSED
-    while verdict == PAUSED:
-        verdict = walk_on(walk, chunk)
+    is_finished = False
+    while not is_finished:
+        event = walk_on(walk, chunk)
         # Where the walk stands: variables in the order of X, samples that are no errors.
         support = np.sort(walk.order[walk.path.variables.status == INCLUDED])
-        right = np.flatnonzero(walk.fit.state.alive)
+        correct_samples = np.flatnonzero(walk.fit.state.alive)
         rule = None
-        if verdict == ASKED:
+        is_confirmed = False
+        if event == ASKED:
             answer_question(walk, table, max_decisions)
-            verdict = PAUSED
-        elif verdict == FOUND:
-            confirmed = confirm_support(table, support, right, max_errors, max_decisions)
-            right = confirmed.right
+        elif event == FOUND:
+            confirmed = confirm_support(table, support, correct_samples, max_errors, max_decisions)
+            correct_samples = confirmed.correct_samples
             rule = confirmed.rule
-            if confirmed.verdict != SEPARABLE:
-                verdict = PAUSED
+            is_confirmed = confirmed.verdict == SEPARABLE
             if confirmed.verdict == UNDECIDED:
                 n_without_rule += 1
+
+        is_finished = event == EXHAUSTED or is_confirmed
         yield Step(
-            verdict=verdict,
+            verdict=event if is_finished else PAUSED,
             nodes=int(tally[NODES]),
             undecided=int(tally[UNDECIDED_SUPPORTS]) + n_without_rule,
             support=support,
-            right=right,
+            correct_samples=correct_samples,
             rule=rule,
             gap=float(walk.fit.state.gap[0]),
         )
@@ -113,28 +115,33 @@ def all_supports(  # noqa: PLR0913
 def confirm_support(
     table: ExactTable,
     support: NDArray[np.int64],
-    right: NDArray[np.int64],
+    correct_samples: NDArray[np.int64],
     max_errors: int,
     max_decisions: int,
 ) -> SupportDecision:
     """Whether a support that suffices in floating point, with these samples right, really does.
 
-    The rule of largest margin is tried first, with its errors counted exactly. If they are few
-    enough, the verdict is SEPARABLE with `rule` None: the caller can find that rule again. Else
-    rational arithmetic decides, and SEPARABLE comes with its rule. UNDECIDED if some weights
-    suffice, but none in doubles are known.
+    The rule of largest margin is tried first, with its errors counted exactly; else rational
+    arithmetic decides.
+
+        verdict        rule
+        SEPARABLE      None: that of largest margin suffices, and the caller can find it again
+        SEPARABLE      that of rational arithmetic
+        UNDECIDED      None: some weights suffice, but none in doubles are known; or too many
+                       decisions
+        INSEPARABLE    None
 
     table : the problem in rational arithmetic.
     support : columns of X.
-    right : the samples that the floating-point fit has right.
+    correct_samples : those that the floating-point fit has right.
     max_errors : samples that may be wrong.
     max_decisions : how many decisions rational arithmetic may take.
     """
     problem = table.problem
-    candidate = max_margin_candidate(problem, support, iterations=0, samples=right)
+    candidate = max_margin_candidate(problem, support, iterations=0, samples=correct_samples)
     max_margin_rule = candidate_rule(problem, candidate)
     if max_margin_rule.errors <= max_errors:
-        return SupportDecision(SEPARABLE, right=right)
+        return SupportDecision(SEPARABLE, correct_samples)
 
     # Margins as small as rounding errors.
     exact = decide_support(table, support, max_errors, max_decisions)
@@ -163,6 +170,7 @@ def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
     is_in_question = status == INCLUDED
     if asks_for_cut:
         is_in_question |= status == OPEN
+    # From variables of the walk, in its own order, to columns of X.
     support = np.sort(walk.order[is_in_question])
 
     is_small = is_affordable(support.size + walk.n_unpenalized, table.problem.n_samples)
@@ -200,13 +208,13 @@ def decide_support(
     problem = table.problem
     no_samples = np.zeros(0, dtype=np.int64)
     if not is_affordable(support.size + problem.n_unpenalized, problem.n_samples):
-        return SupportDecision(UNDECIDED, right=no_samples)
+        return SupportDecision(UNDECIDED, no_samples)
 
     answer = table.errors_within(support, max_errors, max_decisions)
-    if answer.within is None:
-        return SupportDecision(UNDECIDED, right=no_samples)
+    if answer.within is None:  # neither: the decisions were used up
+        return SupportDecision(UNDECIDED, no_samples)
     if not answer.within:
-        return SupportDecision(INSEPARABLE, right=no_samples)
-    right = np.array(answer.right_samples, dtype=np.int64)
-    rule = rule_in_doubles(problem, support, answer.decision, right)
-    return SupportDecision(SEPARABLE, right=right, rule=rule)
+        return SupportDecision(INSEPARABLE, no_samples)
+    correct_samples = np.array(answer.right_samples, dtype=np.int64)
+    rule = rule_in_doubles(problem, support, answer.decision, correct_samples)
+    return SupportDecision(SEPARABLE, correct_samples, rule)

@@ -30,7 +30,8 @@ def sweep_thresholds(scores: Floats, labels: Floats) -> ThresholdSweep:
     """Sort scores, (…, samples), and count the errors of every threshold.
 
     A sample is called positive if its score is above the threshold. The labels are ±1 and have the
-    same shape, or that of one row for all.
+    same shape, or that of one row for all. Errors are counted between equal scores too, where no
+    threshold lies: the caller has to leave these out.
     """
     order = np.argsort(scores, axis=-1)
     sorted_scores = np.take_along_axis(scores, order, axis=-1)

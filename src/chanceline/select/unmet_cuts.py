@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.kernels.compile import NONE, inlined_kernel, leaf_kernel
-from chanceline.select.bitsets import EMPTY_WORD, ONE_BIT, bits_set
+from chanceline.select.bitsets import (
+    EMPTY_WORD,
+    ONE_BIT,
+    WORD_BITS,
+    bit_of,
+    bits_set,
+    lowest_place,
+    word_of,
+)
 from chanceline.select.walk_state import EXCLUDED, OPEN
 
 
@@ -16,11 +23,10 @@ from chanceline.select.walk_state import EXCLUDED, OPEN
 def set_status(variables: Any, j: int, status: int) -> None:
     """Variable j is now OPEN, INCLUDED or EXCLUDED.
 
-    `variables` holds the status of each, and the open ones once more as a set of bits, where j is
-    bit j mod 64 of word j // 64.
+    `variables` holds the status of each, and the open ones once more as a set of bits.
     """
-    bit = ONE_BIT << np.uint64(j & 63)
-    w = j >> 6
+    bit = bit_of(j)
+    w = word_of(j)
     variables.status[j] = status
     if status == OPEN:
         variables.open_words[w] |= bit
@@ -33,15 +39,17 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
     """The number of open variables of the smallest cut unmet at this level; they are in `smallest`.
 
     A cut is a set of variables of which a support must contain one; it is met if a variable of it
-    is included. Without cuts `unmet.smallest` becomes all open variables, and the number is that of
-    all variables. At the last level, size − 1, the variable must meet all unmet cuts, so those that
-    do are the cut.
+    is included. At the last level, size − 1, a single variable must meet all unmet cuts, so those
+    that do are the cut. Without cuts `unmet.smallest` becomes all open variables, and the number is
+    that of all variables.
 
     unmet : the `UnmetCuts`, of which those of this level are filled in here.
     variables : the `Variables`, with the open ones as bits.
     included : the variable chosen at the level above; −1 at level 0, which has none above.
     size : the variables of a support, and so the number of levels.
     """
+    # The last level, if there are cuts. Supports of one variable are walked without cuts, so there
+    # is a level above.
     if level == size - 1 and unmet.cuts.shape[2] > 0:
         return open_in_all_cuts(
             cuts=unmet.cuts[level - 1],
@@ -59,20 +67,21 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
 def keep_unmet(unmet: Any, j: int, level: int) -> None:
     """Copy the cuts of the level above that variable j, included there, does not meet.
 
-    Cuts are bits, of shape (words, cuts) at each level: those that have the bit of j are left out.
+    Cuts are bits, of shape (words, cuts) at each level: those that have the bit of j are left out,
+    and the others move up. They are copied word by word; the number kept is the same each time.
     """
-    # Variable j is bit j mod 64 of word j // 64, here of all cuts.
-    bit = ONE_BIT << np.uint64(j & 63)
-    word_of_j = unmet.cuts[level - 1, j >> 6]
+    bit = bit_of(j)
+    words_with_j = unmet.cuts[level - 1, word_of(j)]  # (cuts,), the word that may have the bit of j
     n_kept = 0
     for w in range(unmet.cuts.shape[1]):
         above = unmet.cuts[level - 1, w]
         here = unmet.cuts[level, w]
-        n_kept = 0  # the same for every word
+        n_kept = 0
         for i in range(unmet.n_unmet[level - 1]):
-            # Written in any case, and overwritten by the next one if met: no branch.
+            # A cut that is met is written too, but the next one overwrites it: faster than an `if`.
             here[n_kept] = above[i]
-            n_kept += (word_of_j[i] & bit) == EMPTY_WORD
+            is_unmet = (words_with_j[i] & bit) == EMPTY_WORD
+            n_kept += is_unmet
     unmet.n_unmet[level] = n_kept
 
 
@@ -86,13 +95,13 @@ def open_in_all_cuts(
     open_words : (words,), the open variables as bits.
     shared_words : (words,), filled with the open variables in all these cuts.
     """
-    # Variable j is bit j mod 64 of word j // 64.
-    bit = ONE_BIT << np.uint64(j & 63)
+    bit = bit_of(j)
+    word_with_j = word_of(j)
     n_shared = 0
     for w in range(open_words.size):
         shared = open_words[w]
         for i in range(n_cuts):
-            is_unmet = (cuts[j >> 6, i] & bit) == EMPTY_WORD
+            is_unmet = (cuts[word_with_j, i] & bit) == EMPTY_WORD
             if is_unmet:
                 shared &= cuts[w, i]
                 if shared == EMPTY_WORD:
@@ -118,6 +127,7 @@ def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: i
     smallest_size = n_features
     smallest_cut = NONE
     for i in range(unmet.n_unmet[level]):
+        # Word 0 outside the loop, for speed: often it is the only one.
         size = bits_set(cuts[0, i] & first_open)
         for w in range(1, n_words):
             size += bits_set(cuts[w, i] & open_words[w])
@@ -144,11 +154,9 @@ def exclude_set(variables: Any, words: NDArray, members: NDArray) -> int:
     for w in range(words.size):
         word = words[w]
         while word != EMPTY_WORD:
-            # Take the lowest bit of the word; the number of places below it is its place.
-            lowest_bit = word & (~word + ONE_BIT)
-            j = 64 * w + bits_set(lowest_bit - ONE_BIT)
+            j = WORD_BITS * w + lowest_place(word)
             members[n_members] = j
             set_status(variables, j, EXCLUDED)
-            word &= word - ONE_BIT  # without that bit
+            word &= word - ONE_BIT  # without its lowest bit
             n_members += 1
     return n_members

@@ -14,7 +14,7 @@ alone.
      enter_level, if the branch needs no fit)                           │
        │ the cut of the level grows, or a branch is complete            │
        ▼                                                                │
-    fit_variables ── rounding leaves a doubt ──► ASKED                  │
+    verdict_or_question ── rounding leaves a doubt ──► ASKED            │
        │ a cut grows              │ a branch                            │
        ▼                          ├── it suffices ──► FOUND             │
     grow_cut                      ▼                                     │
@@ -35,7 +35,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import NONE, ZERO, inlined_kernel, inner_kernel, kernel
+from chanceline.kernels.compile import (
+    NONE,
+    ZERO,
+    inlined_kernel,
+    inner_kernel,
+    kernel,
+    leaf_kernel,
+)
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED
 from chanceline.select.support_fit import (
     COUNTED_SUPPORTS,
@@ -75,9 +82,8 @@ def walk_on(walk: Any, max_nodes: int) -> int:
     is one.
 
     From fit to fit: `advance` to the next branch that needs one, fit it, go on with the verdict.
-    Where rounding leaves the verdict open the walk returns ASKED and waits: `question.is_asked[0]`
-    stays 1, and the next call finds the answer in `question.answer[0]`. Without an answer
-    (NO_ANSWER) it fits once more. Single numbers are arrays of one place, so that kernels can
+    Where rounding leaves the verdict open the walk returns ASKED, and waits there for the next
+    call. Single numbers, such as `levels.current[0]`, are arrays of one place, so that kernels can
     change them.
     """
     path = walk.path
@@ -90,32 +96,53 @@ def walk_on(walk: Any, max_nodes: int) -> int:
         enter_level(path, ZERO)
 
     while True:
-        # After a question the walk is where the fit is.
-        if question.is_asked[0] == 0:
+        # After a question the walk already is where the fit is.
+        was_asked = question.is_asked[0] == 1
+        if not was_asked:
             event = advance(path, node_limit)
             if event != WALKING:
                 return event
 
-        # A fit is needed, unless there is an answer.
         level = path.levels.current[0]
         is_growing = path.levels.method[level] == GROWING
-        verdict = question.answer[0]
-        if verdict == NO_ANSWER:
-            verdict = fit_variables(path, fit, cut_fits, is_growing, question.is_asked[0])
-        if verdict == UNDECIDED and question.is_asked[0] == 0:
-            question.is_asked[0] = 1
+        verdict = verdict_or_question(path, fit, cut_fits, question, is_growing)
+        is_asked = question.is_asked[0] == 1
+        if is_asked:
             return ASKED
 
-        # There is a verdict, by the fit or by the answer. A second doubt, after the answer, is
-        # accepted.
-        question.is_asked[0] = 0
-        question.answer[0] = NO_ANSWER
         if is_growing:
             grow_cut(path, cut_fits, level, verdict)
         elif verdict == SEPARABLE and not path.counting:
             return FOUND
         else:
             leave_choice(path, level, verdict)
+
+
+@inlined_kernel()
+def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_growing: bool) -> int:
+    """The verdict at the current level; if it is to be asked for, `question.is_asked[0]` becomes 1.
+
+        nothing was asked yet           fit; a doubt is to be asked for
+        it was asked, and answered      the answer is the verdict
+        it was asked, without answer    fit once more; a doubt is accepted
+
+    path, fit, cut_fits, question : the parts of the `Walk`.
+    is_growing : whether it is on a growing cut, rather than on the included variables alone.
+    """
+    was_asked = question.is_asked[0] == 1
+    answer = question.answer[0]
+    question.is_asked[0] = 0
+    question.answer[0] = NO_ANSWER
+    if was_asked and answer != NO_ANSWER:
+        return answer
+
+    if is_growing:
+        verdict = fit_with_open(path, fit, cut_fits, was_asked)
+    else:
+        verdict = fit_included(path, fit, cut_fits.of_support)
+    if verdict == UNDECIDED and not was_asked:
+        question.is_asked[0] = 1
+    return verdict
 
 
 @inner_kernel()
@@ -125,9 +152,8 @@ def advance(path: Any, node_limit: int) -> int:
     Or until there is no further support, EXHAUSTED, or the nodes reach the limit, PAUSED. A branch
     is fitted at the last level, and at every level when supports are counted.
 
-    At each level one variable of a cut is included, its branch. The variables of the cut whose
-    branches are still to come wait in the first `n_waiting` places of `branches`, excluded.
-    `chosen` is the one included now, −1 before the first. `current[0]` is the level, −1 at the end.
+    `current[0]` is the level, −1 at the end. At each level one variable of a cut is included, its
+    branch.
     """
     # Aliased once: a named tuple that is taken apart in the loop costs time for each of its arrays.
     size = path.size
@@ -147,24 +173,41 @@ def advance(path: Any, node_limit: int) -> int:
         if method[level] == GROWING:
             return WALKING
 
-        # The branch chosen last is open again, and the next that waits is included.
-        if chosen[level] >= 0:
-            set_status(variables, chosen[level], OPEN)
-        if n_waiting[level] == 0:
+        # The next branch of this level, or back to the level above.
+        has_branch = include_next_branch(variables, branches, n_waiting, chosen, level)
+        if not has_branch:
             current[0] = level - 1
             continue
-        n_waiting[level] -= 1
-        chosen[level] = branches[level, n_waiting[level]]
-        set_status(variables, chosen[level], INCLUDED)
         if path.counting or level == size - 1:
             return WALKING
 
+        # On to the next level. Where an unmet cut has no open variable, no support of this branch
+        # suffices, and the walk stays at this one.
         count_node(tally, level + 1, size)
         n_branches = smallest_open_cut(unmet, variables, chosen[level], level + 1, size)
-        # Without an open variable a cut stays unmet: no support of this branch suffices.
         if n_branches > 0:
             begin_level(path, level + 1, n_branches)
     return EXHAUSTED
+
+
+@leaf_kernel()
+def include_next_branch(
+    variables: Any, branches: NDArray, n_waiting: NDArray, chosen: NDArray, level: int
+) -> bool:
+    """Include the next variable of the level's cut in place of the last; whether there is one.
+
+    The last one, `chosen[level]` (−1 before the first), is open again. The variables whose turn
+    is still to come are the first n_waiting[level] of `branches[level]`; they stay excluded. The
+    last of them is next.
+    """
+    if chosen[level] >= 0:
+        set_status(variables, chosen[level], OPEN)
+    if n_waiting[level] == 0:
+        return False
+    n_waiting[level] -= 1
+    chosen[level] = branches[level, n_waiting[level]]
+    set_status(variables, chosen[level], INCLUDED)
+    return True
 
 
 @inner_kernel()
@@ -220,8 +263,10 @@ def begin_level(path: Any, level: int, n_branches: int) -> None:
     levels.n_waiting[level] = 0
     levels.max_branches[level] = n_branches
 
-    # The fits of a growing cut are numbered, one for each variable excluded. What is included or
-    # open here is what the level above had in the fit with as many excluded as wait there now.
+    # Row r of `CutFits` is the fit of all variables but r that growing cuts have excluded. Say the
+    # level above has grown the cut a, b, c, from its first row 0: row 1 is without a, row 2 without
+    # a and b. While it includes c, two wait, a and b. So what is included or open here is what row
+    # 2 has fitted, and this level begins there.
     if level > 0:
         levels.first_fit[level] = levels.first_fit[level - 1]
         if levels.method[level - 1] == BY_MARGIN:
@@ -251,42 +296,55 @@ def take_smallest_cut(path: Any, level: int) -> None:
 
 
 @inlined_kernel()
-def fit_variables(path: Any, fit: Any, cut_fits: Any, is_growing: bool, is_asked: int) -> int:
-    """Whether the included variables suffice, for a growing cut together with the open ones.
+def fit_with_open(path: Any, fit: Any, cut_fits: Any, was_asked: bool) -> int:
+    """Whether the included and the open variables suffice, for the cut that grows at this level.
 
-    Weights and multipliers of a growing cut are kept, in the row of `cut_fits` that belongs to the
-    variables excluded so far. Other fits may stop at any separating weights; to be counted, these
-    must be certain.
+    Weights and multipliers are kept in `cut_fits`, in the row that belongs to the variables
+    excluded so far.
 
-    path : where the walk is; the fit is that of its current level.
+    path : where the walk is.
     fit : the `SupportFit` that does it.
-    is_growing : whether it is for a growing cut.
-    is_asked : 1 if the same fit was made before and left a doubt.
+    was_asked : whether the same fit was made before and left a doubt.
     """
-    level = path.levels.current[0]
-    n_waiting = path.levels.n_waiting[level]
-    multipliers = cut_fits.of_support
-    also = INCLUDED  # no others
-    row = path.levels.first_fit[level] + n_waiting
-    if is_growing:
-        # Before anything is excluded, what is included or open is as in a fit of the level above.
-        is_first_fit = level > 0 and n_waiting == 0 and is_asked == 0
-        if is_first_fit and path.levels.method[level - 1] == BY_MARGIN:
-            return SEPARABLE  # as it was there
-        multipliers = cut_fits.multipliers[row]
-        also = OPEN
-    else:
-        clear(multipliers)
+    levels = path.levels
+    level = levels.current[0]
+    n_excluded = levels.n_waiting[level]  # by this cut
+    row = levels.first_fit[level] + n_excluded
 
-    n_used = use_variables(fit.state, path.variables.status, also)
+    # Before this cut excludes anything, its row is a fit of the level above, which sufficed there:
+    # else the cut there would have been complete.
+    is_first_fit = level > 0 and n_excluded == 0 and not was_asked
+    if is_first_fit and levels.method[level - 1] == BY_MARGIN:
+        return SEPARABLE
+
+    n_used = use_variables(fit.state, path.variables.status, with_open=True)
     if n_used == 0:
         return SEPARABLE
     verdict = errors_suffice(
-        fit=fit, max_errors=path.max_errors, multipliers=multipliers, early=not is_growing
+        fit=fit, max_errors=path.max_errors, multipliers=cut_fits.multipliers[row], early=False
     )
-    if is_growing:
-        keep_weights(fit.state.used, n_used, fit.state.weights, cut_fits.weights[row])
-    elif path.counting and verdict == SEPARABLE and not weights_are_certain(fit):
+    keep_weights(fit.state.used, n_used, fit.state.weights, cut_fits.weights[row])
+    return verdict
+
+
+@inlined_kernel()
+def fit_included(path: Any, fit: Any, multipliers: NDArray) -> int:
+    """Whether the included variables suffice, by any weights.
+
+    If supports are counted the weights must be certain, else the verdict is UNDECIDED.
+
+    path : where the walk is.
+    fit : the `SupportFit` that does it.
+    multipliers : (patterns,), scratch.
+    """
+    clear(multipliers)
+    n_used = use_variables(fit.state, path.variables.status, with_open=False)
+    if n_used == 0:
+        return SEPARABLE
+    verdict = errors_suffice(
+        fit=fit, max_errors=path.max_errors, multipliers=multipliers, early=True
+    )
+    if path.counting and verdict == SEPARABLE and not weights_are_certain(fit):
         return UNDECIDED
     return verdict
 
@@ -308,8 +366,8 @@ def keep_weights(used: NDArray, n_used: int, weights: NDArray, kept: NDArray) ->
 
 
 @inner_kernel()
-def use_variables(state: Any, status: NDArray, also: int) -> int:
-    """Fit the included variables next, and those of status `also`; return the number of columns.
+def use_variables(state: Any, status: NDArray, with_open: bool) -> int:
+    """Fit the included variables next, and `with_open` the open ones; return the number of columns.
 
     They are listed in `state.used`, with the unpenalized columns, which come after the variables
     and belong to every support. No pattern is given up: all are alive, and none must be right.
@@ -319,62 +377,69 @@ def use_variables(state: Any, status: NDArray, also: int) -> int:
     """
     used = state.used
     alive = state.alive
-    certain = state.certain
+    must_be_right = state.must_be_right
     n_used = ZERO
     for j in range(used.size):
         is_unpenalized = j >= status.size
-        if is_unpenalized or status[j] == INCLUDED or status[j] == also:
+        if is_unpenalized or status[j] == INCLUDED or (with_open and status[j] == OPEN):
             used[n_used] = j
             n_used += 1
     state.n_used[0] = n_used
     for pattern in range(alive.size):
         alive[pattern] = True
-        certain[pattern] = False
+        must_be_right[pattern] = False
     return n_used
 
 
 @inner_kernel()
 def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
-    """After a fit of what is included or open: exclude the heaviest open variable if it suffices.
+    """Go on with the cut of this level after a fit of what is included or open.
 
-    The variables excluded so far, in the first `n_waiting` places of `levels.branches[level]`, are
-    a cut as soon as the others do not suffice. That is the verdict INSEPARABLE: the cut is
-    complete. If the cut would not be smaller than the smallest one of few patterns
-    (`levels.max_branches`), or in doubt, it is given up and that one is taken.
+    `verdict` says whether that suffices without the variables excluded so far, which are the first
+    `n_waiting` of `levels.branches[level]`. If not, they are a cut: it is complete. If so, the
+    heaviest open variable is excluded too. If that is in doubt, or the cut would not be smaller
+    than the smallest one of few patterns (`levels.max_branches`), that one is taken.
     """
     levels = path.levels
-    status = path.variables.status
-    weights = cut_fits.weights
+    variables = path.variables
+    multipliers = cut_fits.multipliers
     n_waiting = levels.n_waiting[level]
     if verdict == INSEPARABLE:
         levels.method[level] = BY_MARGIN
         return
 
-    # The open variable of largest |weight| in the fit just made, which is in this row.
+    # The fit just made is in this row of `cut_fits`.
     row = levels.first_fit[level] + n_waiting
-    heaviest = NONE
-    largest = -1.0  # below all absolute weights
-    for j in range(status.size):
-        weight = abs(weights[row, j])
-        if status[j] == OPEN and weight > largest:
-            heaviest = j
-            largest = weight
-
+    heaviest = heaviest_open(variables.status, cut_fits.weights[row])
     can_grow = heaviest >= 0 and n_waiting + 1 < levels.max_branches[level]
     if verdict == SEPARABLE and can_grow:
         levels.branches[level, n_waiting] = heaviest
         levels.n_waiting[level] = n_waiting + 1
-        set_status(path.variables, heaviest, EXCLUDED)
+        set_status(variables, heaviest, EXCLUDED)
         # The next fit starts from these multipliers.
-        multipliers = cut_fits.multipliers
         for pattern in range(multipliers.shape[1]):
             multipliers[row + 1, pattern] = multipliers[row, pattern]
-        return
+    else:
+        # What this cut has excluded is open again.
+        for place in range(n_waiting):
+            set_status(variables, levels.branches[level, place], OPEN)
+        take_smallest_cut(path, level)
 
-    # Give the cut up: what it has excluded is open again.
-    for place in range(n_waiting):
-        set_status(path.variables, levels.branches[level, place], OPEN)
-    take_smallest_cut(path, level)
+
+@leaf_kernel()
+def heaviest_open(status: NDArray, weights: NDArray) -> int:
+    """The open variable of largest |weight|, the first of several; −1 if none is open.
+
+    `status` and `weights` are (features,).
+    """
+    heaviest = NONE
+    largest = -1.0  # below all absolute weights
+    for j in range(status.size):
+        weight = abs(weights[j])
+        if status[j] == OPEN and weight > largest:
+            heaviest = j
+            largest = weight
+    return heaviest
 
 
 @inlined_kernel()

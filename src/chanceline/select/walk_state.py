@@ -75,7 +75,9 @@ class Levels(NamedTuple):
 
 
 class CutFits(NamedTuple):
-    """Fits of the variables that are included or open, one per variable excluded by the margin.
+    """Fits of the variables that are included or open.
+
+    Row r is the fit without the r variables that growing cuts have excluded: 0 … features.
 
     weights : (features + 1, features).
     multipliers : (features + 1, patterns).
@@ -142,15 +144,16 @@ def make_walk(
 ) -> Walk:
     """A walk over the supports of `size` variables that make at most `max_errors` errors.
 
-    Where cuts of few patterns help, the walk takes the variables in the order that suits them.
+    Where cuts of few patterns help (of two and four patterns, on large supports also of six), the
+    walk takes the variables in the order that suits them.
 
     counting : count all supports that suffice, rather than stop at the first.
     limits : where cuts of few patterns are used, and how many.
     """
     n_features = problem.n_features
     if max_errors == 0 and can_cut(problem, size, limits):
-        sixes = size >= limits.sixes_from
-        order, cuts = arranged_cuts(problem, sixes, limits.max_cuts)
+        with_six_patterns = size >= limits.sixes_from
+        order, cuts = arranged_cuts(problem, with_six_patterns, limits.max_cuts)
     else:
         order = np.arange(n_features)
         n_words = -(-n_features // WORD_BITS)  # rounded up
@@ -175,13 +178,19 @@ def make_walk(
         n_unpenalized=problem.n_unpenalized,
         order=order,
         path=path,
-        cut_fits=CutFits(
-            weights=np.zeros((n_features + 1, n_features)),
-            multipliers=np.zeros((n_features + 1, problem.n_samples)),
-            of_support=np.zeros(problem.n_samples),
-        ),
+        cut_fits=_cut_fits(n_features, problem.n_samples),
         question=Question(is_asked=np.zeros(1, dtype=np.int64), answer=np.full(1, NO_ANSWER)),
         fit=fit,
+    )
+
+
+def _cut_fits(n_features: int, n_samples: int) -> CutFits:
+    """Room for a fit with 0, 1, … or all variables excluded, and for that of a support."""
+    n_rows = n_features + 1
+    return CutFits(
+        weights=np.zeros((n_rows, n_features)),
+        multipliers=np.zeros((n_rows, n_samples)),
+        of_support=np.zeros(n_samples),
     )
 
 
@@ -198,9 +207,12 @@ def _unmet_cuts(cuts: NDArray[np.uint64], n_levels: int) -> UnmetCuts:
 
 
 def _levels(n_levels: int, n_features: int) -> Levels:
-    """The levels before the walk begins: no current level, no variable chosen (both −1)."""
+    """The levels before the walk begins: no current level, no variable chosen (both −1).
+
+    The other numbers, said at `Levels`, are filled in when the walk enters a level.
+    """
     return Levels(
-        current=np.full(1, -1),
+        current=np.full(1, -1),  # an array of one place: kernels change it
         method=np.zeros(n_levels, dtype=np.int64),
         branches=np.zeros((n_levels, n_features), dtype=np.int64),
         n_waiting=np.zeros(n_levels, dtype=np.int64),
