@@ -221,7 +221,13 @@ def test_capacity_at_random_points_of_the_whole_range():
 
 
 @pytest.mark.parametrize(
-    "ensemble", [Ensemble(error_rate=0.1), Ensemble(0.2, 0.0, 0.08), Ensemble(0.3, 0.5, 0.05)]
+    "ensemble",
+    [
+        Ensemble(error_rate=0.1),
+        Ensemble(0.2, 0.0, 0.08),
+        Ensemble(0.3, 0.5, 0.05),
+        Ensemble(0.0105, 0.0, 0.0102),  # nearly as many errors as the smaller class has patterns
+    ],
 )
 def test_towards_all_variables_errors_are_those_of_clusters_of_weights(ensemble):
     """Σ counts pairs of a support and a cluster of weights: at ρ = 1 its zero is the one-step capacity."""

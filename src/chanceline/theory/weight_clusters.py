@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from chanceline.theory.continuation import follow
 from chanceline.theory.ensemble import Ensemble
@@ -32,6 +32,8 @@ from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 _START_ERROR_RATE = 0.1
 _START = np.array([-3.6, 1.23, -0.754])
 _THRESHOLD_INDEX = 2  # where b stands in the point, if it is free
+# χ of solutions is of the order of a squared margin, or below 1 without one.
+_LARGEST_RESPONSE = 1e3
 # First step from the start to the ensemble wanted, as a share of the way.
 _STEP_OF_SHARE = 0.25
 
@@ -47,12 +49,19 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     """
 
     def on_the_way(share: float) -> Ensemble:
-        """Balance and margin go there linearly, the error rate geometrically."""
-        rate = _START_ERROR_RATE ** (1 - share) * ensemble.error_rate**share
+        """Margin linearly, the share of the smaller class geometrically.
+
+        Towards as many errors as the smaller class has patterns the load diverges, so the errors
+        move as a part of that class, linearly in their log-odds.
+        """
+        balance = 0.5 ** (1 - share) * ensemble.balance**share
+        start_odds = logit(_START_ERROR_RATE / 0.5)
+        end_odds = logit(ensemble.error_rate / ensemble.balance)
+        part_of_class = expit((1 - share) * start_odds + share * end_odds)
         return Ensemble(
-            balance=0.5 + (ensemble.balance - 0.5) * share,
+            balance=balance,
             margin=ensemble.margin * share,
-            error_rate=rate,
+            error_rate=float(balance * part_of_class),
         )
 
     def solve_at(share: float, start: Array) -> Solved[Counted]:
@@ -92,6 +101,9 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     """
     order = _decode(point, ensemble)
     chi = order.chi
+    # For χ → ∞ all terms of Σ vanish, whatever the load: a solution without meaning.
+    if chi > _LARGEST_RESPONSE * (1 + ensemble.margin**2):
+        raise OutsideDomain("χ diverges")
     chi_plus_s2 = chi + order.s2
 
     # Arrays among the means hold the value first, then its derivatives, which are not needed.
@@ -127,6 +139,9 @@ def _decode(point: Array, ensemble: Ensemble) -> PatternOrder:
     """The order parameters at (ln χ, logit q₀, b if it is free, ln v*), the weights of length 1."""
     check_logarithms(point)
     log_chi = point[0]
+    # For χ → ∞ all terms of Σ vanish, whatever the load: a solution of no meaning.
+    if np.exp(log_chi) > _LARGEST_RESPONSE * (1 + ensemble.margin**2):
+        raise OutsideDomain("χ diverges")
     logit_q0 = point[1]
     log_ceiling = point[-1]
     threshold = 0.0
