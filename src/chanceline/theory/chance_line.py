@@ -33,6 +33,7 @@ from chanceline.theory.newton import EPS, Solved
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import RSState
+from chanceline.theory.rs_point import LOG_CHI
 
 # The density is sought between these values of logit ρ: 1e-13 and 1 − 1e-6.
 _LOWEST_LOGIT = -30.0
@@ -64,7 +65,7 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
     """The capacity of a branch: its load where the entropy Σ of separating choices vanishes.
 
     1. Find the point Σ = 0 with the usual quadrature, by the first of several ways that succeeds.
-    2. Solve again at the same χ (first coordinate, as ln χ) with half the quadrature step. Σ is not
+    2. Solve again at the same χ with half the quadrature step. Σ is not
        quite 0 there: the slope ∂Σ/∂α tells the load where it is.
     3. The two loads differ by the error of the quadrature; the rounding of Σ adds to it.
 
@@ -79,7 +80,7 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
     if start is not None:
         ways.insert(0, lambda branch: branch.at_zero_entropy(start))
     coarse = first_success(lambda way: way(branch), ways)
-    log_chi = float(coarse.unknowns[0])
+    log_chi = float(coarse.unknowns[LOG_CHI])
     fine = branch.at_chi(log_chi, start=coarse.unknowns, step=QUADRATURE_STEP / 2)
 
     alpha = _load_of_zero(fine.state)

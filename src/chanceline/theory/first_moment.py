@@ -190,11 +190,11 @@ def _zero_of_larger_load(line: _Line, ensemble: Ensemble, first: Solved[Counted]
     the rarer class up; it is sought from the best threshold with all variables, and may not exist.
     Points are (ln x, b, y): x = χ/ρ is the response, y the price of an error.
     """
-    log_x = first.unknowns[0]
-    log_x_and_b = np.array([log_x, gardner(ensemble).threshold])
-    y = _price_of_rate(log_x_and_b, ensemble.error_rate, ensemble)
+    log_x, _, _ = first.unknowns
+    without_errors = np.array([log_x, gardner(ensemble).threshold])
+    y = _price_of_rate(without_errors, ensemble.error_rate, ensemble)
     try:
-        second = _stationary(line, ensemble, start=np.append(log_x_and_b, y))
+        second = _stationary(line, ensemble, start=np.append(without_errors, y))
     except ConvergenceError:
         return first.state  # there is no second one
     return max(first.state, second.state, key=lambda state: state.alpha / state.rho)
@@ -217,6 +217,26 @@ def _start_without_errors(rho: float, faultless: Ensemble) -> Array:
     return point
 
 
+class _Unknowns(NamedTuple):
+    """A point decoded: all that the exponent is stationary in."""
+
+    x: float  # χ/ρ, the response of the weights
+    threshold: float  # b of the rule, 0 where it is not free
+    y: float  # price of an error, which weighs e^{−y}; infinite where none is allowed
+
+
+def _decode(point: Array, ensemble: Ensemble) -> _Unknowns:
+    """The unknowns at a point (ln x, b if the threshold is free, y if errors are allowed)."""
+    log_x, *others = point.tolist()
+    threshold = 0.0
+    if ensemble.free_threshold:
+        threshold = others.pop(0)
+    y = np.inf
+    if ensemble.error_rate:
+        y = others.pop(0)
+    return _Unknowns(x=float(np.exp(log_x)), threshold=threshold, y=y)
+
+
 class _Classes(NamedTuple):
     """The classes c of the patterns; every array is (classes,)."""
 
@@ -225,16 +245,15 @@ class _Classes(NamedTuple):
     side: PatternSide  # ln A_c and the moments of the violation
 
 
-def _classes_at(point: Array, ensemble: Ensemble) -> _Classes:
-    """The classes at the point (ln x, b if the threshold is free, …).
+def _classes_at(unknowns: _Unknowns, ensemble: Ensemble) -> _Classes:
+    """The classes at a response x and a threshold b.
 
-    Fields of class c are centred at τ_c = margin + σ_c b, have the variance s² = 1 (no overlap
-    between supports) and the response χ = x, in units of the density.
+    In units of |w| = √ρ the violation in class c, of sign σ_c, has the mean τ_c = margin + σ_c b
+    and, as supports do not overlap, the variance s² = 1; its response is χ = x.
     """
     shares, signs = np.array(ensemble.classes).T
-    threshold = point[1] if ensemble.free_threshold else 0.0
-    centres = ensemble.margin + signs * threshold
-    side = pattern_side(centres, s2=1.0, chi=float(np.exp(point[0])))
+    means = ensemble.margin + signs * unknowns.threshold
+    side = pattern_side(means, s2=1.0, chi=unknowns.x)
     return _Classes(shares, signs, side)
 
 
@@ -242,13 +261,15 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
     """The price y of an error at which the error rate, Σ_c f_c e^{−y}/(A_c + e^{−y}), is `rate`.
 
     Class c has the share f_c; a pattern of it has the weight A_c if it is right (`side.log_a` is
-    ln A_c), and e^{−y} if it is an error. `point` is (ln x, b if the threshold is free). The
-    ensemble's own error rate does not matter here.
+    ln A_c), and e^{−y} if it is an error. `point` is one without errors: the response ln x and, if
+    it is free, the threshold b.
     """
-    shares, _, side = _classes_at(point, ensemble)
+    faultless = replace(ensemble, error_rate=0.0)
+    shares, _, side = _classes_at(_decode(point, faultless), ensemble)
 
     def excess(y: float) -> float:
-        return float(shares @ expit(-y - side.log_a)) - rate
+        p_wrong = expit(-y - side.log_a)  # e^{−y}/(A_c + e^{−y}), (classes,)
+        return float(shares @ p_wrong) - rate
 
     # At the upper end e^{−y} is negligible beside the smallest A_c too, and no pattern is wrong.
     upper_end = _LARGEST_Y - float(np.min(side.log_a))
@@ -283,47 +304,49 @@ def _never_vanishes(ensemble: Ensemble) -> bool:
 def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Counted:
     """The equations at (ln x, b if the threshold is free, y if errors are allowed).
 
-    x = χ/ρ is the response of the weights, b the threshold of the rule and y the price of an error.
-    Class c has the share f_c and the sign σ_c. A pattern of it weighs W_c = A_c + e^{−y}: A_c if it
-    is right, with the moments R₁ and R₂ of its violation (`side.log_a`, `side.mean`,
-    `side.second`), and e^{−y} if it is an error. With the load α, the density ρ and the error rate
-    ε the exponent of the expected number of pairs (support, set of errors) is
+    x is the response of the weights, b the threshold of the rule and y the price of an error. Class
+    c has the share f_c and the sign σ_c. A pattern of it weighs W_c = A_c + e^{−y}: A_c if it is
+    right, with the moments R₁ and R₂ of its violation, and e^{−y} if it is an error. With the load
+    α, the density ρ and the error rate ε the exponent of the number of (support, set of errors) is
 
         H₂(ρ) + ρ ln γ(x) + α{Σ_c f_c ln W_c + yε},
 
-    where γ is the weight of a chosen variable. It is stationary in x, b and y:
+    where γ is the weight of a chosen variable. It should vanish, and be stationary in x, b and y:
 
-        x:  α/ρ = −2x² ∂ ln γ/∂x / Σ_c f_c (A_c/W_c) R₂,  as 2x² ∂ ln W_c/∂x = (A_c/W_c) R₂,
+        x:  ρ ∂ ln γ/∂x + α Σ_c f_c ∂ ln W_c/∂x = 0,  where ∂ ln W_c/∂x = (A_c/W_c) R₂/2x²,
         b:  Σ_c σ_c f_c (A_c/W_c) R₁ = 0,
         y:  Σ_c f_c e^{−y}/W_c = ε.
 
-    The first gives α/ρ, and the line, which holds ρ or α, turns it into both. The residual has the
-    exponent over H₂(ρ), then, for a free threshold, the second, then, with errors, the relative
-    error of the third.
+    The first gives α/ρ = −2x² ∂ ln γ/∂x / Σ_c f_c (A_c/W_c) R₂, and the line, which holds ρ or α,
+    turns this into both. The residual has the others.
     """
-    x = float(np.exp(point[0]))
-    error_rate = ensemble.error_rate
-    y = float(point[-1]) if error_rate else np.inf  # without errors they weigh e^{−y} = 0
-    shares, signs, side = _classes_at(point, ensemble)
-    log_weight = np.logaddexp(side.log_a, -y)  # ln W_c, (classes,)
+    unknowns = _decode(point, ensemble)
+    y = unknowns.y
+    shares, signs, side = _classes_at(unknowns, ensemble)
+    mean_violation = side.mean  # R₁, (classes,)
+    mean_square_violation = side.second  # R₂
+    log_weight = np.logaddexp(side.log_a, -y)  # ln W_c
     p_right = np.exp(side.log_a - log_weight)  # A_c/W_c, the probability of no error
 
-    variable = _chosen_variable(x, ensemble.signed)
-    alpha_over_rho = variable.scaled_slope / float(shares @ (p_right * side.second))
+    # Load and density, by the equation of x.
+    variable = _chosen_variable(unknowns.x, ensemble.signed)
+    alpha_over_rho = variable.scaled_slope / float(shares @ (p_right * mean_square_violation))
     rho, alpha = line.rho_and_alpha(alpha_over_rho)
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
 
+    # The exponent, relative to that of all choices; then the equations of b and y, if there are.
     exponent_per_pattern = float(shares @ log_weight)
-    if error_rate:
-        exponent_per_pattern += y * error_rate
+    if ensemble.error_rate:
+        exponent_per_pattern += y * ensemble.error_rate
     exponent = binary_entropy(rho) + rho * variable.log_gamma + alpha * exponent_per_pattern
     residual = [exponent / binary_entropy(rho)]
     if ensemble.free_threshold:
-        residual.append(float((shares * signs) @ (p_right * side.mean)))
-    if error_rate:
+        violation_by_sign = float((shares * signs) @ (p_right * mean_violation))
+        residual.append(violation_by_sign)
+    if ensemble.error_rate:
         wrong = float(shares @ np.exp(-y - log_weight))
-        residual.append(wrong / error_rate - 1)
+        residual.append(wrong / ensemble.error_rate - 1)
     return Counted(alpha=alpha, rho=rho, residual=np.array(residual))
 
 

@@ -88,7 +88,12 @@ def _field_rule(offset: float, order: PatternOrder, step: float) -> GaussianRule
     """The rule for ∫Dz that resolves the edge of A at μ = 0 and, with errors, where they begin.
 
     A(μ) is the weight of a pattern whose violation v has the mean μ = √q₀ z + `offset` and the
-    variance s² = ρ − q₀. Around μ = 0, where v changes its sign, it changes over a distance s.
+    variance s² = ρ − q₀. ln A, which is averaged, changes
+
+    - around μ = 0, where v changes its sign, over a distance s;
+    - if violations above `order.ceiling` are errors, where these begin to outweigh corrections. For
+      complex μ beside this place A has zeros, the singularities of ln A: it changes over their
+      distance from the real axis, or over s if that is less.
     """
     if order.q0 == 0:
         return rule_for(1.0, step)  # μ is the same for all z
@@ -102,7 +107,7 @@ def _field_rule(offset: float, order: PatternOrder, step: float) -> GaussianRule
 
     errors_begin = _where_errors_begin(order)
     errors_centre = (errors_begin.mu - offset) / mu_per_z
-    errors_width = min(s, errors_begin.distance_of_zeros) / mu_per_z
+    errors_width = min(s, errors_begin.distance_of_zeros) / mu_per_z  # zeros of A
     return focused_rule(
         centres=(edge_centre, errors_centre), sizes=(edge_width, errors_width), step=step
     )

@@ -210,22 +210,16 @@ def _moments(law: _UnitLaw) -> _Moments:
     a = np.where(mostly_around_t, t, 0.0)
     t_from_a = t - a
     top_from_a = law.top - a
-    zero_1 = -a  # zero_k = (0 − a)^k
-    zero_2 = a**2
-    zero_3 = -(a**3)
-    zero_4 = a**4
+    zero_powers = {1: -a, 2: a**2, 3: -(a**3), 4: a**4}  # (0 − a)^k
 
-    # D_k, the parts of the density.
-    d_1 = t_from_a * tight + (n_0 - n_top)
-    d_2 = t_from_a * d_1 + tight + zero_1 * n_0 - top_from_a * n_top
-    d_3 = t_from_a * d_2 + 2 * d_1 + zero_2 * n_0 - top_from_a**2 * n_top
-    d_4 = t_from_a * d_3 + 3 * d_2 + zero_3 * n_0 - top_from_a**3 * n_top
+    # D₀ … D₄, the parts of the density.
+    D = [tight, t_from_a * tight + (n_0 - n_top)]
+    for k in (2, 3, 4):
+        inner_terms = t_from_a * D[k - 1] + (k - 1) * D[k - 2]
+        D.append(inner_terms + zero_powers[k - 1] * n_0 - top_from_a ** (k - 1) * n_top)
 
     # m_k, the moments about a, with the parts of the mass at 0.
-    m_1 = d_1 + zero_1 * loose
-    m_2 = d_2 + zero_2 * loose
-    m_3 = d_3 + zero_3 * loose
-    m_4 = d_4 + zero_4 * loose
+    m_1, m_2, m_3, m_4 = (D[k] + zero_powers[k] * loose for k in (1, 2, 3, 4))
 
     # The mean is D₁ at a = 0; the central moments follow from those about a.
     return _Moments(

@@ -21,7 +21,7 @@ from chanceline.theory.newton import EPS, Newton, Solved
 from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array, gaussian_rule
 from chanceline.theory.rs_equations import RSState, equations
-from chanceline.theory.rs_point import encode_point
+from chanceline.theory.rs_point import LOG_CHI, encode_point
 
 # The first point has χ = this times ρ, where the branch is still that of leading order in 1/χ.
 _FIRST_CHI_OVER_RHO = 100
@@ -92,7 +92,7 @@ class Branch(ChiBranch[RSState]):
         scale = binary_entropy(self.rho)  # H₂(ρ)
         # Σ is a small difference of terms that grow as ρ/χ; their rounding limits the tolerance.
         # The χ of the start will do, as the solution is near.
-        log_chi = start[0]
+        log_chi = start[LOG_CHI]
         rounding = _ROUNDINGS_OF_ENTROPY * EPS * self.rho * np.exp(-log_chi) / scale
 
         def residual(state: RSState) -> Array:

@@ -356,7 +356,8 @@ def _load_below_gardner(
 
         2∫Dz p₊ − ρ = 1 − ρ + ∫Dz D(z),    D(z) = p₊(−z) − [1 − p₊(z)],
 
-    where D is small. It is even, too: D(0) counts once, D(z) at each z > 0 twice.
+    where D is small: p₊ rises from 0 to 1, so that far out both terms are 0 or both are 1. D is
+    even: exchanging z and −z gives the same. So D(0) counts once, D(z) at each z > 0 twice.
     """
     if not ensemble.plain or rho <= 0.5:
         return gardner(ensemble).load - alpha
@@ -364,9 +365,10 @@ def _load_below_gardner(
     rule = only_class.rule  # without offset: its nodes are z = 0 and pairs ±z
     middle = rule.nodes.size // 2
     assert rule.nodes[middle] == 0  # so that reversed arrays are those at −z
-    tight = only_class.side.tight  # p₊, (nodes,)
-    not_tight = only_class.side.loose  # 1 − p₊
+    tight = only_class.side.tight  # p₊(z), (nodes,)
     tight_at_minus_z = tight[::-1]
-    terms = rule.weights * (tight_at_minus_z - not_tight)  # of ∫Dz D(z)
-    numerator = 1 - rho + terms[middle] + 2 * terms[middle + 1 :].sum()
+    D_terms = rule.weights * (tight_at_minus_z - only_class.side.loose)  # `loose` is 1 − p₊
+    D_at_zero = D_terms[middle]
+    D_beyond_zero = D_terms[middle + 1 :].sum()
+    numerator = 1 - rho + D_at_zero + 2 * D_beyond_zero
     return float(numerator / rule.mean(tight))

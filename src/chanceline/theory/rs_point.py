@@ -18,13 +18,14 @@ from chanceline.theory.pattern_averages import PatternMeans, PatternOrder
 from chanceline.theory.quadrature import Array
 from chanceline.theory.support_averages import SupportMeans
 
-# Where a point holds its coordinates; the last one is ln t*, if errors are allowed.
+# Where a point holds its coordinates.
 LOG_CHI = 0
 LOGIT_Q0 = 1  # of q₀/ρ
 K_INDEX = 2
 LOG_V_OVER_D = 3
 LOG_F0_OVER_E = 4
 THRESHOLD = 5  # if it is free
+LOG_CEILING = -1  # ln t*, the last one, if errors are allowed
 
 
 class Coordinates(NamedTuple):
@@ -91,8 +92,9 @@ def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
     ceiling = Dual(np.inf, zero)
     log_ceiling_differential = zero
     if ensemble.error_rate:
-        log_ceiling_differential = unit[-1]  # ln t* is the last coordinate
-        v_star = float(np.sqrt(rho) * np.exp(values[-1]))
+        # ln v* = ln t* + ½ ln ρ has the differential of ln t*.
+        log_ceiling_differential = unit[LOG_CEILING]
+        v_star = float(np.sqrt(rho) * np.exp(values[LOG_CEILING]))
         ceiling = Dual(v_star, v_star * log_ceiling_differential)
 
     return Coordinates(

@@ -87,15 +87,19 @@ def pattern_recursion(  # noqa: PLR0913
 def _pattern_grids(  # noqa: PLR0913
     p: Array, x: Array, s2: float, chi: float, *, reach: float, fineness: float
 ) -> list[Grid]:
-    """Grids of the field u up to ±`reach`, one for each level 0 … k; see `pattern_recursion`.
+    """Grids of the field u of a pattern up to ±`reach`, one for each level 0 … k of breaking.
 
-    Below the top the Gaussians of the levels set the step. At the top A^{x_k}, without breaking A
-    itself, is averaged over the last Gaussian, whose variance is p_k − p_{k−1}. Two things set the
-    step there:
+    `p` are the variances p₀ … p_k of u by level, `x` the break points x₁ … x_k. A(u) is the weight
+    of a pattern: s² (`s2`) is the variance of its violation around u, and a violation v costs
+    v²/2χ. On the top level A^x with x = x_k (1 without breaking) is averaged over the last
+    Gaussian, of variance V = p_k − p_{k−1}. Two things set the step there:
 
-    - near u = 0, the edge of A, it must be a fraction of s = √`s2`;
-    - far on the violated side A^x falls as e^{−x u²/2(s² + χ)}. The product with the Gaussian is a
-      narrower one, of variance (p_k − p_{k−1})·narrowing², and the coarse step must resolve it.
+    - near u = 0, the edge of A, it must be a fraction of s;
+    - far on the violated side A^x falls as e^{−x u²/2c}, c = s² + χ. Times the Gaussian e^{−u²/2V}
+      this is e^{−u²/2V'} with 1/V' = 1/V + x/c: a Gaussian narrower by √(V'/V) = √(c/(c + xV)),
+      which the coarse step must resolve.
+
+    On the levels below the Gaussians alone set the step.
     """
     gaussian_step_of_level = gaussian_steps(p) / fineness
     lower_grids = [uniform_grid(reach, step) for step in gaussian_step_of_level[:-1]]
@@ -103,9 +107,9 @@ def _pattern_grids(  # noqa: PLR0913
     top_exponent = 1.0
     if len(x):
         top_exponent = x[-1]
-    last_variance = np.diff(p, prepend=0.0)[-1]  # p_k − p_{k−1}, or p₀ without breaking
-    s2_plus_chi = s2 + chi
-    narrowing = np.sqrt(s2_plus_chi / (s2_plus_chi + top_exponent * last_variance))
+    last_variance = np.diff(p, prepend=0.0)[-1]  # V; p₀ without breaking
+    decay_variance = s2 + chi  # c
+    narrowing = np.sqrt(decay_variance / (decay_variance + top_exponent * last_variance))
     s = np.sqrt(s2)
     top_grid = focused_grid(
         reach,
@@ -163,11 +167,15 @@ def support_recursion(  # noqa: PLR0913
 def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: float) -> list[Grid]:
     """Grids of the field u, one for each level 0 … k, fine where a variable becomes a chosen one.
 
-    On level i it switches from rejected to chosen where u²/2d_i = `switch`; `scales` are d₀ … d_k,
-    `G` the variances G₀ … G_k of the field and `x` the break points. The function f_i of the level
-    is analytic up to a complex u where the argument of its logarithm vanishes: the fine step is a
-    fraction of the distance of that zero from the real axis, up to its distance from 0. Far away
-    the Gaussians set the step.
+    `G` are the variances G₀ … G_k of the field, `x` the break points x₁ … x_k, `scales` d₀ … d_k.
+    With y = x_{i+1}, 1 at the top, the function to resolve on level i is about
+
+        f_i(u) ≈ (1/y) ln(1 + e^{y(u²/2d_i − switch)}):
+
+    the variable is rejected for small |u|, and chosen where u²/2d_i > `switch`. The trapezoidal
+    rule of step h errs by about e^{−2πa/h} if a is the distance from the real axis to the nearest
+    singularity. Here that is the zero of 1 + e^{…} at a complex u: the fine step is a fraction of
+    its imaginary part, out to its distance from 0. Far away the Gaussians set the step.
     """
     reach = FIELD_REACH * np.sqrt(_tilted_variance(G, scales))
     # Where the switch is negative every variable is likely to be chosen: the grids are those of 0.
@@ -178,10 +186,10 @@ def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: f
     grids = []
     for level in range(len(G)):
         complex_zero = _zero_of_switch(scales[level], switch_of_grids, next_breaks[level])
-        zero_distance = complex_zero.imag  # from the real axis
+        distance_from_real_axis = complex_zero.imag
         grid = focused_grid(
             reach,
-            fine=zero_distance / _POINTS_PER_ZERO_DISTANCE / fineness,
+            fine=distance_from_real_axis / _POINTS_PER_ZERO_DISTANCE / fineness,
             coarse=coarse_steps[level],
             focus=abs(complex_zero),
         )

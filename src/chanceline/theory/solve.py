@@ -172,8 +172,10 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
 def _unbroken(alpha: float, rho: float, ensemble: Ensemble) -> OneStepSolution:
     """The replica-symmetric solution in the form of a one-step one, without groups of supports.
 
-    Both overlaps, within a group and between groups, are then those of any two supports; so are
-    both replicons.
+    In one-step solutions p₁ and p₀ are overlaps of the weights of two supports, within a group and
+    between groups, and G₁ and G₀ their conjugates. Without groups any two supports have the overlap
+    q₀, with the conjugate F₀, and the same replicon. x, the probability that two supports belong to
+    different groups, has no meaning: None.
     """
     symmetric = solve_rs(alpha, rho, ensemble)
     # Both kinds of solution have the fields of `ReplicaSolution`: the point (α, ρ), entropy, order

@@ -15,6 +15,7 @@ from scipy.special import logit
 from chanceline.errors import InputError
 from chanceline.theory.bounds import bounds_at
 from chanceline.theory.closed_forms import binary_entropy, l0_gardner, typical_overlap
+from chanceline.theory.continuation import last_two_points
 from chanceline.theory.ensemble import PLAIN, Ensemble, check_alpha, check_rho
 from chanceline.theory.newton import Solved
 from chanceline.theory.quadrature import QUADRATURE_STEP
@@ -121,10 +122,10 @@ def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
     The branch is followed until its load exceeds α: α lies between its last two points.
     """
     branch = Branch(rho, ensemble)
-    *_, before, after = branch.from_entrance(
+    points = branch.from_entrance(
         until=lambda state: branch.excess_load(state, alpha) >= 0, below=alpha
     )
-    return _at_load(branch, alpha, (before, after))
+    return _at_load(branch, alpha, last_two_points(points))
 
 
 def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
@@ -132,27 +133,28 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
 
     Only the part of the branch is meant where the entropy Σ lies below H₂(ρ), that of all choices:
     above, Σ counts more than choices. With many errors the branch begins above and folds before it
-    falls below (`_past_fold`). It is followed until it is below and its load reaches α.
+    falls below; then its part above is replaced by the one point where Σ = H₂(ρ).
     """
     branch = Branch(rho, ensemble)
     entropy_of_all = binary_entropy(rho)  # H₂(ρ)
-    points = list(
-        branch.from_entrance(
-            until=lambda state: state.entropy < entropy_of_all and state.alpha >= alpha
-        )
-    )
+
+    def has_arrived(state: RSState) -> bool:
+        return state.entropy < entropy_of_all and state.alpha >= alpha
+
+    points = list(branch.from_entrance(until=has_arrived))
     has_fold = any(point.state.entropy >= entropy_of_all for point in points)
     if has_fold:
         points = _past_fold(branch, points, entropy_of_all)
 
-    # The usual case: only the last point has reached α.
+    # `points` now is the part below H₂(ρ), and all of it but the last point, which ended the way,
+    # and perhaps the first has loads below α. If the first has, α is between the last two.
     first_load = points[0].state.alpha
     if first_load < alpha:
         before, after = points[-2:]
         assert before.state.alpha < alpha <= after.state.alpha
         return _at_load(branch, alpha, (before, after))
 
-    # Without a fold the branch has more points before the first, up to χ = ∞ at α_CG.
+    # Else the way began beyond α. Without a fold the branch goes back to χ = ∞ at α_CG.
     if not has_fold and alpha > bounds_at(rho, ensemble).cover_gardner:
         return _above_cover_gardner(alpha, rho, ensemble)
     raise InputError(
@@ -165,9 +167,9 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
 def _past_fold(
     branch: Branch, points: list[Solved[RSState]], entropy_of_all: float
 ) -> list[Solved[RSState]]:
-    """The points with Σ below that of all choices, H₂(ρ), led by the point where it falls to it.
+    """The point where the entropy Σ falls to that of all choices, H₂(ρ), and all points after it.
 
-    With errors the entropy Σ counts pairs of a support (a choice of variables) and a cluster of
+    With errors Σ counts pairs of a support (a choice of variables) and a cluster of
     weights. If many are allowed, a typical support has several clusters: then the branch begins
     with Σ above H₂(ρ), and runs back to smaller loads before it folds.
 

@@ -31,7 +31,11 @@ from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 # ln χ, logit q₀ and ln v* of `cluster_equations`. All others are followed from there.
 _START_ERROR_RATE = 0.1
 _START = np.array([-3.6, 1.23, -0.754])
-_THRESHOLD_INDEX = 2  # where b stands in the point, if it is free
+# Where a point holds its coordinates.
+_LOG_CHI = 0
+_LOGIT_Q0 = 1
+_THRESHOLD = 2  # b, if it is free
+_LOG_CEILING = -1  # ln v*
 # χ of solutions is of the order of a squared margin, or below 1 without one.
 _LARGEST_RESPONSE = 1e3
 # First step from the start to the ensemble wanted, as a share of the way.
@@ -75,7 +79,7 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     first = solve_at(0.0, _START)
     if ensemble.free_threshold:
         # The classes are equal at share 0, and the best threshold is 0; from there on it moves.
-        with_threshold = np.insert(first.unknowns, _THRESHOLD_INDEX, 0.0)
+        with_threshold = np.insert(first.unknowns, _THRESHOLD, 0.0)
         first = replace(first, unknowns=with_threshold)
     *_, at_ensemble = follow(solve_at, first, begin=0.0, step=_STEP_OF_SHARE, until=1.0)
     return at_ensemble
@@ -138,15 +142,12 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
 def _decode(point: Array, ensemble: Ensemble) -> PatternOrder:
     """The order parameters at (ln χ, logit q₀, b if it is free, ln v*), the weights of length 1."""
     check_logarithms(point)
-    log_chi = point[0]
-    # For χ → ∞ all terms of Σ vanish, whatever the load: a solution of no meaning.
-    if np.exp(log_chi) > _LARGEST_RESPONSE * (1 + ensemble.margin**2):
-        raise OutsideDomain("χ diverges")
-    logit_q0 = point[1]
-    log_ceiling = point[-1]
+    log_chi = point[_LOG_CHI]
+    logit_q0 = point[_LOGIT_Q0]
+    log_ceiling = point[_LOG_CEILING]
     threshold = 0.0
     if ensemble.free_threshold:
-        threshold = float(point[_THRESHOLD_INDEX])
+        threshold = float(point[_THRESHOLD])
     return PatternOrder(
         rho=1.0,
         q0=expit(logit_q0),

@@ -224,16 +224,17 @@ def _equations(
     split
         (q₂ − q₁)/(ρ − q₂), 0 without groups.
     """
-    check_logarithms(unknowns[:2])
-
     # Decode the order parameters.
-    gap = float(np.exp(unknowns[0]))  # ρ − q_L
-    K = float(unknowns[2])
+    log_gap, logit_q0_over_q1, K = unknowns.tolist()
+    check_logarithms(np.array([log_gap, logit_q0_over_q1]))
+    gap = float(np.exp(log_gap))  # ρ − q_L
     q1 = rho - gap - split * gap
-    levels = [q1 * expit(float(unknowns[1])), q1]
+    q0 = q1 * expit(logit_q0_over_q1)
+    overlaps = [q0, q1]
     if split:
-        levels.append(rho - gap)
-    q = np.array(levels)
+        q2 = rho - gap
+        overlaps.append(q2)
+    q = np.array(overlaps)
     m = breaks[0]
     D = rho / gap  # D_L
 
@@ -249,7 +250,7 @@ def _equations(
     spread = chosen * (q_hat[1] - q_hat[0]) / (D_levels[1] * D_levels[0])
     returned_q1 = weights @ (p * weight_square) + spread
     returned_q0 = weights @ (p**2 * weight_square)
-    residual = np.array([chosen / rho - 1, (returned_q1 - q1) / rho, returned_q0 / q[0] - 1])
+    residual = np.array([chosen / rho - 1, (returned_q1 - q1) / rho, returned_q0 / q0 - 1])
 
     # φ = αm E₀[g₀] + ∫Dz ln(1 + e^{−K}B) + Kρ + (m/2)[Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i], with the
     # break points x_i. The bracket is written with D_L = Q̂ + q̂_L, as Q̂ is lost in q̂_L for m → 0:
