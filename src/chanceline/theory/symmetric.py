@@ -146,8 +146,9 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     if has_fold:
         points = _past_fold(branch, points, entropy_of_all)
 
-    # `points` now is the part below H₂(ρ), and all of it but the last point, which ended the way,
-    # and perhaps the first has loads below α. If the first has, α is between the last two.
+    # `points` are now those below H₂(ρ), perhaps led by the one where Σ falls to it. The first of
+    # them to reach α ended the way. So, unless the first point is beyond α already, the last point
+    # alone has reached it.
     first_load = points[0].state.alpha
     if first_load < alpha:
         before, after = points[-2:]
