@@ -18,7 +18,7 @@ def invoke(*arguments: str, without: tuple[str, ...] = ()) -> tuple[int, TableSe
     """Exit code and what a command with the table's options and one of its own gets."""
     seen: list[tuple[TableSettings, int]] = []
 
-    @options_from_settings(table=TableSettings, without=without)
+    @options_from_settings(table=TableSettings, excluded_fields=without)
     def command(table: TableSettings, seed: int = typer.Option(0, "--seed")) -> None:
         seen.append((table, seed))
 

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from chanceline.chance import log_binomial
 from chanceline.kernels import inverse, selection, vectors
-from chanceline.perceptron.active_set import find_flips, follow_flips
+from chanceline.perceptron.active_set import follow_flips, update_active
 from chanceline.perceptron.hinge import fit
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, largest_margin
 from chanceline.perceptron.problem import make_problem
@@ -146,7 +146,7 @@ def test_the_smallest_margins_are_trimmed(max_errors):
     set_support(hinge, np.array([1, 5, 8]), [0.5, -0.5, 0.5])
     fit(hinge, max_newton=0)
     before = hinge.state.active.copy()
-    flips = from_python(find_flips)(hinge, max_errors, 0.0)
+    flips = from_python(update_active)(hinge, max_errors, 0.0)
     inactive = np.flatnonzero((hinge.state.active < 0.5) & (hinge.state.margins < 1.0))
     assert inactive.size == max_errors
     assert (

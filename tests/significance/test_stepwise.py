@@ -22,7 +22,7 @@ from chanceline.significance.path_columns import (
     make_path_columns,
 )
 from chanceline.significance.plan import shuffles_by_size
-from chanceline.significance.shuffled_paths import ShuffledPaths
+from chanceline.significance.shuffled_paths import ShuffledLosses
 from chanceline.significance.shuffles import (
     BATCH_SIZE,
     ShufflePlan,
@@ -199,7 +199,7 @@ def test_p_values_by_the_definition():
     """Four numbers of features, of which the best counts, and three shares; with fractions, so that nothing is rounded."""
     rng = np.random.default_rng(7)
     losses = np.round(rng.uniform(size=(30, 7)), 1)
-    draws = ShuffledPaths(losses, np.ones((30, 4), dtype=np.int64), 29, None)
+    draws = ShuffledLosses(losses, np.ones((30, 4), dtype=np.int64), 29, None)
     ranks = np.array([[np.sum(losses[:, k] <= losses[b, k]) for k in range(7)] for b in range(30)])
     assert np.array_equal(np.rint(rank_losses(losses)), ranks)
     far = (losses.mean(axis=0) - losses) / losses.std(axis=0)

@@ -64,7 +64,7 @@ class SearchData(NamedTuple):
     classes: tuple[Any, Any]
 
 
-@options_from_settings(table_settings=TableSettings, without=DESIGN_SETTINGS)
+@options_from_settings(table_settings=TableSettings, excluded_fields=DESIGN_SETTINGS)
 def search(
     table_settings: TableSettings,
     data: DataArgument = None,
@@ -249,7 +249,7 @@ def write_rule(path: Path, outcome: SearchOutcome, features: Sequence[str]) -> N
     write_text(path, pd.Series(weights, name="weight").to_csv(index_label="feature"))
 
 
-@options_from_settings(table_settings=TableSettings, without=DESIGN_SETTINGS)
+@options_from_settings(table_settings=TableSettings, excluded_fields=DESIGN_SETTINGS)
 def front(
     table_settings: TableSettings,
     data: DataArgument = None,

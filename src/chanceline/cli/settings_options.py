@@ -35,36 +35,36 @@ Command = Callable[..., None]
 
 
 def options_from_settings(
-    *, without: Collection[str] = (), **settings_classes: type[Any]
+    *, excluded_fields: Collection[str] = (), **settings_classes: type[Any]
 ) -> Callable[[Command], Command]:
     """Decorate a command that takes settings: it gets one option for each of their fields.
 
     As in::
 
-        @options_from_settings(table_settings=TableSettings, without=("blocks",))
+        @options_from_settings(table_settings=TableSettings, excluded_fields=("blocks",))
         def search(table_settings: TableSettings, seed: SeedOption = 0) -> None: ...
 
     Parameters
     ----------
     settings_classes : parameter of the command → the dataclass that it takes.
-    without : fields that are no options of this command; they keep their defaults.
+    excluded_fields : fields that are no options of this command; they keep their defaults.
     """
 
     def decorate(command: Command) -> Command:
-        """The command for Typer: it takes the fields' values, and calls `command` with settings of
-        the `settings_classes`, whose fields `without` are no options.
+        """The command for Typer: it takes the fields' values, makes settings of them, and calls
+        `command` with these. `settings_classes` and `excluded_fields` are those of the decorator.
 
         Of ``search(table_settings: TableSettings, seed: int)`` it makes ``search(*, transpose:
         bool, …, seed: int)``, which calls ``command(table_settings=TableSettings(transpose=…, …),
         seed=…)``.
         """
-        options = command_options(command, settings_classes, without)
+        options = command_options(command, settings_classes, excluded_fields)
 
         @wraps(command)
         def command_with_options(**values: Any) -> None:
             for parameter, settings_class in settings_classes.items():
                 # The options' values leave `values`; the settings made of them come in.
-                values[parameter] = pop_settings(values, settings_class, without)
+                values[parameter] = pop_settings(values, settings_class, excluded_fields)
             command(**values)
 
         # Typer reads the options from signature and annotations; `wraps` copied the command's.
@@ -77,16 +77,16 @@ def options_from_settings(
 
 
 def command_options(
-    command: Command, settings_classes: Mapping[str, type[Any]], without: Collection[str]
+    command: Command, settings_classes: Mapping[str, type[Any]], excluded_fields: Collection[str]
 ) -> list[inspect.Parameter]:
     """The parameters of a command; each that takes settings is replaced by the options of their
-    fields, except the fields `without`.
+    fields.
     """
     options: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
         if name in settings_classes:
             settings_class = settings_classes[name]
-            for field in fields_without(settings_class, without):
+            for field in offered_fields(settings_class, excluded_fields):
                 options.append(make_option(field, settings_class))
         else:
             options.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
@@ -94,18 +94,18 @@ def command_options(
 
 
 def pop_settings(
-    values: dict[str, Any], settings_class: type[Any], without: Collection[str]
+    values: dict[str, Any], settings_class: type[Any], excluded_fields: Collection[str]
 ) -> Any:
     """Take the values of the options out of `values`, and make the settings of them."""
     settings = {}
-    for field in fields_without(settings_class, without):
+    for field in offered_fields(settings_class, excluded_fields):
         settings[field.name] = setting_value(field, values.pop(field.name))
     return settings_class(**settings)
 
 
-def fields_without(settings_class: type[Any], without: Collection[str]) -> list[Field[Any]]:
+def offered_fields(settings_class: type[Any], excluded_fields: Collection[str]) -> list[Field[Any]]:
     """The fields of a class of settings, apart from those named."""
-    return [field for field in fields(settings_class) if field.name not in without]
+    return [field for field in fields(settings_class) if field.name not in excluded_fields]
 
 
 def make_option(field: Field[Any], settings_class: type[Any]) -> inspect.Parameter:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @options_from_settings(
     table_settings=TableSettings,
     test_settings=TestSettings,
-    without=("restarts", "stop_after", "largest", "n_jobs"),
+    excluded_fields=("restarts", "stop_after", "largest", "n_jobs"),
 )
 def run_test(
     table_settings: TableSettings,

@@ -98,22 +98,26 @@ def exact_count(  # noqa: PLR0913
 def separable_share(  # noqa: PLR0913
     seed: int, *, m: int, patterns: int, inputs: str = "binary", draws: int = 20_000, trial: int = 0
 ) -> dict[str, Any]:
-    """How many of `draws` random problems of P patterns in M variables, all of them used, separate.
+    """How many of `draws` random problems of `patterns` in `m` variables, all used, separate.
 
-    M is `m` and P is `patterns`. In general position the probability is Cover's D(P, M)/2^P; ±1
+    In general position the probability is Cover's D(P, M)/2^P for P patterns in M variables; ±1
     inputs of few variables are not, and have less. `trial` is not used here, but it makes another
     task with another seed.
     """
+    # A task's settings have the names of the parameters; here they are numbers of things.
+    n_variables = m
+    n_patterns = patterns
+    n_draws = draws
     if inputs not in list(ShareInputs):
         raise InputError(f"there are no {inputs!r} inputs for shares; choose binary or sphere")
     generator = np.random.default_rng(seed)
-    max_problems_at_once = max(1, ENTRIES_AT_ONCE // (m * patterns))
+    max_problems_at_once = max(1, ENTRIES_AT_ONCE // (n_variables * n_patterns))
     hits = 0
-    for n_done in range(0, draws, max_problems_at_once):
-        n_problems = min(max_problems_at_once, draws - n_done)
+    for n_done in range(0, n_draws, max_problems_at_once):
+        n_problems = min(max_problems_at_once, n_draws - n_done)
         # The signs of all entries are equally likely, so labels would change nothing. Nor do the
         # lengths of patterns: Gaussian ones separate as those on the sphere do.
-        problems = generator.standard_normal((n_problems, m, patterns))
+        problems = generator.standard_normal((n_problems, n_variables, n_patterns))
         if inputs == ShareInputs.BINARY:
             problems = np.sign(problems)
         hits += _count_separable(problems)

@@ -110,26 +110,26 @@ def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) ->
     return f"{figure} drawn from {source}: {n_problems} problems at {len(points)} points"
 
 
-def draw_figure(figure: str, points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_figure(figure_name: str, points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """The figure of a sweep, and the table that goes beside it.
 
-    `figure` is the name of one of `ScalingFigure`; `points` has a row for each size and load.
+    `figure_name` is one of `ScalingFigure`; `points` has a row for each size and load.
     """
-    name = known_figure(figure)
-    if name is ScalingFigure.ENTROPY:
+    kind = known_figure(figure_name)
+    if kind is ScalingFigure.ENTROPY:
         return _entropy_figure(points)
-    if name is ScalingFigure.CAPACITY:
+    if kind is ScalingFigure.CAPACITY:
         return _capacity_figure(points)
 
     title = "greedy-BIHT, the paper's algorithm"
     limits = None
-    if name is ScalingFigure.BEST:
+    if kind is ScalingFigure.BEST:
         title = "the best search"
         limits = capacity_limits(points)
     curve = capacity_curve(evenly_spaced(99)).to_frame()
-    picture = Figure(figsize=(7.4, 5.6), layout="constrained")
-    draw_smallest(picture.subplots(), points, curve, title, limits)
-    return picture, points
+    figure = Figure(figsize=(7.4, 5.6), layout="constrained")
+    draw_smallest(figure.subplots(), points, curve, title, limits)
+    return figure, points
 
 
 def _entropy_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:

@@ -62,13 +62,14 @@ def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[floa
 
 
 @leaf_kernel()
-def find_flips(hinge: Any, max_errors: int, trim_noise: float) -> int:
+def update_active(hinge: Any, max_errors: int, trim_noise: float) -> int:
     """Bring the active samples in line with the margins; return how many flipped.
 
     A sample is active if its margin is below 1 and it is not among the `max_errors` that are
-    trimmed; `trim_noise` is that of `trimming_level`. Those that flip, from active to inactive or
-    back, are listed at the head of `hinge.scratch.samples`. The inverse of the Hessian still has to
-    follow. `hinge.state.active` holds 1.0 or 0.0 for every sample.
+    trimmed, those of smallest margin; random numbers of up to ± `trim_noise` are added to the
+    margins for that. Samples that flip, from active to inactive or back, are listed at the head of
+    `hinge.scratch.samples`. The inverse of the Hessian still has to follow.
+    `hinge.state.active` holds 1.0 or 0.0 for every sample.
     """
     margins = hinge.state.margins
     active = hinge.state.active
@@ -143,10 +144,11 @@ def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
     damping = hinge.state.damping
     size = hinge.state.n_used[0]
 
-    # Margins are A w. Then `active` follows them; which samples flip does not matter here.
+    # Margins are A w, and `active` follows them. How many samples flip does not matter here.
     combine(hinge.data.columns, support, hinge.state.weights, size, hinge.state.margins)
-    find_flips(hinge, max_errors, trim_noise=0.0)
+    update_active(hinge, max_errors, trim_noise=0.0)
 
+    # δ, which `border_column` adds to the diagonal of the Hessian.
     damping[0] = 0.0
     n_active = dot_first(active, active, active.size)  # `active` holds zeros and ones
     if n_steps >= DAMPED_FROM and n_active < size:

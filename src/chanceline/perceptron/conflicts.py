@@ -141,10 +141,11 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
 
     # The last column of C is the approximation l = C e of λ: each entry must exceed its error.
     last = size - 1
-    is_positive = True
     for i in range(size):
-        is_positive = is_positive and inverse[i, last] > multiplier_error
-    return is_positive
+        is_positive = inverse[i, last] > multiplier_error
+        if not is_positive:
+            return False
+    return True
 
 
 @leaf_kernel()
@@ -286,19 +287,18 @@ def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: 
     B = `basis` and C = `inverse` are used in their leading size × size places; e = (0, …, 0, 1),
     and l = C e, the last column of C, approximates the solution. A sum of products is computed up
     to `rounding` times the sum of their absolute values. Not quite the distance itself: it lacks
-    the factor 1 / (1 − |C B − 1|).
-
-    B is used up: its first column, basis[:, 0], becomes the bounds of |B l − e|, each after its row
-    has been read.
+    the factor 1 / (1 − |C B − 1|). B is used up.
     """
+    # The bounds of |B l − e|, in B's first column: entry i is written when row i has been read.
+    residual_bounds = basis[:, 0]
     for i in range(size):
-        basis[i, 0] = bound_residual(basis, inverse, i, size, rounding)
+        residual_bounds[i] = bound_residual(basis, inverse, i, size, rounding)
 
     largest_distance = 0.0
     for i in range(size):
         distance = 0.0  # bounds |C (B l − e)|_i
         for m in range(size):
-            distance += abs(inverse[i, m]) * basis[m, 0]
+            distance += abs(inverse[i, m]) * residual_bounds[m]
         largest_distance = max(largest_distance, distance)
     return largest_distance
 

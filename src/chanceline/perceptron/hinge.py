@@ -29,9 +29,9 @@ from chanceline.kernels.vectors import add_scaled, combine, dot_first
 from chanceline.perceptron.active_set import (
     append_column,
     drop_column,
-    find_flips,
     follow_flips,
     rebuild,
+    update_active,
 )
 from chanceline.perceptron.workspace import REBUILD_AFTER, Hinge
 
@@ -146,7 +146,7 @@ def minimize(  # noqa: C901, PLR0912
             noise = trim_noise
         n_flips = ZERO
         if n_steps > 0 or noise > 0.0:
-            n_flips = find_flips(hinge, max_errors, noise)
+            n_flips = update_active(hinge, max_errors, noise)
 
         # Is the fit at rest, or the inverse worn out?
         must_rebuild = False

@@ -106,8 +106,8 @@ class MarginSurvey(NamedTuple):
 
     lowest : the smallest margin of a pattern, or of a weight that is negative.
     entering : the row off the passive set whose margin is smallest, −1 if there is none.
-    entering_margin : its margin; `slack` higher for rows that are no patterns.
-    drift : how far a margin on the passive set is from `slack`, where all of them should be.
+    entering_margin : its margin, raised by `slack` if the row is no pattern.
+    drift : how far a member's margin, raised likewise, is from `slack`, where all should be.
     """
 
     lowest: float
@@ -519,16 +519,17 @@ def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
 def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> MarginSurvey:
     """The margins of all rows: the smallest ones, and whether those of the members are `slack`.
 
-    At the optimum the margin a_μ·w of a pattern is ≥ slack, and = slack for members. The margin w_j
-    of a row e_j is ≥ 0, and = 0 for members: plus slack it can be compared with those of patterns.
+    Half the derivative of |w|² + unit · (1 − Σ λ_μ)² by a pattern's λ_μ is a_μ·w − slack, where
+    slack = unit · (1 − Σ λ_μ). So at the optimum the margin a_μ·w of a pattern is ≥ slack, and
+    = slack for members, whose λ_μ is positive. The margin w_j of a row e_j, which is not in Σ λ_μ,
+    is ≥ 0, and = 0 for members: raised by slack it has the same bound as those of patterns.
 
     A weight w_j that is negative by no more than rounding, as those of members are, is set to zero
     at the end. So it does not count among the `lowest`; one that is clearly negative does.
 
     table : the `PatternRows`, e_j from row `n_patterns` on.
     passive : the `PassiveSet`.
-    weights : (columns,), w.
-    slack : unit · (1 − Σ λ_μ).
+    weights : (columns,), w = Σ λ_μ a_μ.
     """
     rows = table.rows
     is_member = passive.is_member
@@ -543,13 +544,14 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
         if is_pattern or margin < -tolerance:
             lowest = min(lowest, margin)
 
-        compared_margin = margin
+        # From here on `slack` is the bound of every row.
+        raised_margin = margin
         if not is_pattern:
-            compared_margin += slack
+            raised_margin += slack
         if is_member[row] > 0:
-            drift = max(drift, abs(compared_margin - slack))
-        elif compared_margin < entering_margin:
-            entering_margin = compared_margin
+            drift = max(drift, abs(raised_margin - slack))
+        elif raised_margin < entering_margin:
+            entering_margin = raised_margin
             entering = row
     return MarginSurvey(
         lowest=lowest, entering=entering, entering_margin=entering_margin, drift=drift

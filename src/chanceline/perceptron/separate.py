@@ -51,24 +51,36 @@ def separate(
 
     margin = margin_on(problem, columns)
     multipliers = margin.multipliers / margin.multipliers.sum()
-    rule = _rule_without_weights(problem, columns, multipliers)
-    if margin.verdict == SEPARABLE:
-        slopes, constant = problem.split(margin.weights)
-        rule = replace(scaled_rule(problem, columns, slopes, constant), multipliers=multipliers)
-        if rule.separates:
-            return rule
+    floating_rule = _rule_of_margin(problem, columns, margin, multipliers)
+    if floating_rule.separates:
+        return floating_rule
 
-    # Without a rule that separates, or a proof that none does, floating point leaves a doubt.
-    if is_affordable(columns.size + problem.n_unpenalized, problem.n_samples):
-        if is_refuted(problem, columns, margin):
-            return rule
-        return _separate_exactly(problem, columns, multipliers)
-    if margin.verdict == UNDECIDED:
-        raise ConvergenceError(
-            "Whether these columns separate could not be decided in floating point; "
-            "remove nearly equal columns."
-        )
-    return rule
+    if not is_affordable(columns.size + problem.n_unpenalized, problem.n_samples):
+        # Too large for rational arithmetic: floating point has the last word.
+        if margin.verdict == UNDECIDED:
+            raise ConvergenceError(
+                "Whether these columns separate could not be decided in floating point; "
+                "remove nearly equal columns."
+            )
+        return floating_rule
+
+    if is_refuted(problem, columns, margin):
+        # The verdict was INSEPARABLE, and is proven: the rule has no weights.
+        return floating_rule
+    return _separate_exactly(problem, columns, multipliers)
+
+
+def _rule_of_margin(
+    problem: Problem, support: NDArray[np.int64], margin: Margin, multipliers: Floats
+) -> Rule:
+    """The rule that floating point found, without weights unless the verdict is SEPARABLE.
+
+    Even then rounding may leave errors. `multipliers` are those of the margin, of sum 1.
+    """
+    if margin.verdict != SEPARABLE:
+        return _rule_without_weights(problem, support, multipliers)
+    slopes, constant = problem.split(margin.weights)
+    return replace(scaled_rule(problem, support, slopes, constant), multipliers=multipliers)
 
 
 def _separate_exactly(problem: Problem, support: NDArray[np.int64], multipliers: Floats) -> Rule:

@@ -236,23 +236,37 @@ def _with_covariates(
         raise InputError("covariates need the null with fixed class sizes.")
     columns = read_columns(covariates, len(design.y))
     encoder = make_encoder(columns, adjusting=True)
-    for name, values in columns.items():
-        value_of_unit = values[sample_of_unit]
-        value_of_first_row = value_of_unit[design.unit_of_sample]  # in all rows of the group
-        if np.any(value_of_first_row != values):
-            raise InputError(f"covariate {name!r} must be the same in all rows of a group.")
+    _check_constant_in_units(columns, design.unit_of_sample, sample_of_unit)
 
     strata = _strata(design, encoder, columns, sample_of_unit)
     if can_be_blocks(strata, design.unit_labels):
         # Categories are blocks; only numbers are left for the model.
-        design = replace(design, block_of_unit=strata, encoder=encoder)
+        block_of_unit = strata
         numbers = [item for item in encoder.covariates if not isinstance(item, Category)]
         modelled = CovariateEncoder(tuple(numbers))
     else:
-        design = replace(design, encoder=encoder)
+        block_of_unit = design.block_of_unit
         modelled = encoder
     terms = modelled.transform(columns, len(design.y))
-    return _with_model(design, tuple(covariates), terms, sample_of_unit)
+    encoded_design = replace(design, block_of_unit=block_of_unit, encoder=encoder)
+    return _with_model(encoded_design, tuple(covariates), terms, sample_of_unit)
+
+
+def _check_constant_in_units(
+    columns: Mapping[str, NDArray[Any]], unit_of_sample: Ints, sample_of_unit: Ints
+) -> None:
+    """A covariate must have one value in all samples of a unit.
+
+    Parameters
+    ----------
+    columns : one value for each sample, by name.
+    unit_of_sample : (samples,) numbers of the units.
+    sample_of_unit : (units,) one sample of each unit.
+    """
+    representatives = sample_of_unit[unit_of_sample]  # (samples,) the one of the sample's unit
+    for name, values in columns.items():
+        if np.any(values[representatives] != values):
+            raise InputError(f"covariate {name!r} must be the same in all rows of a group.")
 
 
 def _strata(

@@ -246,12 +246,12 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
 
 def results_of_stages(plan: Plan, progress: Progress | None = None) -> StageResults:
     """The path and the proofs of the observed labels, and the shuffles if they are needed."""
-    path, first_paths = first_batch(plan)
+    path, first_losses = first_batch(plan)
     observed = fit_observed(plan, path)
     if shuffles_are_needed(plan, observed):
-        shuffles = shuffle_labels(plan, path, first_paths, progress)
+        shuffles = shuffle_labels(plan, path, first_losses, progress)
     else:
-        shuffles = ShuffleResults(paths=first_paths)
+        shuffles = ShuffleResults(losses=first_losses)
     return StageResults(
         path=path,
         observed=observed,

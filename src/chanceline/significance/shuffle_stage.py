@@ -16,7 +16,7 @@ from chanceline.significance.observed_rules import make_search
 from chanceline.significance.own_search import SearchShufflePlan, shuffle_search
 from chanceline.significance.plan import Plan
 from chanceline.significance.readings import PermutationReading, SpreadReading, StopCause
-from chanceline.significance.shuffled_paths import ShuffledPaths
+from chanceline.significance.shuffled_paths import ShuffledLosses
 from chanceline.significance.shuffles import (
     BATCH_SIZE,
     ShufflePlan,
@@ -34,14 +34,15 @@ class ShuffleResults:
 
     Attributes
     ----------
-    paths : those of the observed and of shuffled labels; the first batch where no more were needed.
+    losses : those of the paths of the observed and of shuffled labels; of the first batch where no
+        more were needed.
     permutation : the p-value; None where no labels were shuffled for one.
     spread : all features together; None without shuffles of the path.
     marginal_pvalues : column of X → adjusted p-value of that feature alone; empty without shuffles
         of the path.
     """
 
-    paths: ShuffledPaths
+    losses: ShuffledLosses
     permutation: PermutationReading | None = None
     spread: SpreadReading | None = None
     marginal_pvalues: dict[int, float] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class ShuffleResults:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the shuffles."""
-        if self.paths.stopped_by == StopCause.INTERRUPT:
+        if self.losses.stopped_by == StopCause.INTERRUPT:
             return True
         return self.permutation is not None and self.permutation.stopped_by == StopCause.INTERRUPT
 
@@ -59,7 +60,7 @@ def repeats_own_search(plan: Plan) -> bool:
     return plan.settings.search is not None and not plan.settings.preregistered
 
 
-def first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledPaths]:
+def first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledLosses]:
     """The path of the observed labels, and the losses of all paths of the first batch.
 
     The first batch is followed before it is known whether shuffles are needed: its row 0 is the
@@ -71,14 +72,14 @@ def first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledPaths]:
     if not repeats_own_search(plan):
         n_shuffles = min(BATCH_SIZE - 1, plan.settings.permutations or 0)
     # Of the same labellings: the losses, from which p-values follow, and the paths themselves.
-    losses_of_batch, paths_of_batch = shuffle_paths(
+    first_losses, first_paths = shuffle_paths(
         columns,
         plan.design,
         ShufflePlan(n_shuffles, plan.settings.seed),
         n_steps=path_length(plan, columns),
     )
     # `ObservedPath` reads row 0 of the batch.
-    return ObservedPath(columns, paths_of_batch), losses_of_batch
+    return ObservedPath(columns, first_paths), first_losses
 
 
 def shuffles_are_needed(plan: Plan, observed: ObservedFit) -> bool:
@@ -93,14 +94,14 @@ def shuffles_are_needed(plan: Plan, observed: ObservedFit) -> bool:
 def shuffle_labels(
     plan: Plan,
     path: ObservedPath,
-    first_paths: ShuffledPaths,
+    first_losses: ShuffledLosses,
     progress: Progress | None,
 ) -> ShuffleResults:
     """Run the procedure on as many shuffles as the settings say.
 
     Parameters
     ----------
-    path, first_paths : what `first_batch` gave: the observed path, which the shuffles go on from,
+    path, first_losses : what `first_batch` gave: the observed path, which the shuffles go on from,
         and the losses of its batch, all there is of paths where the user's own search is shuffled.
     progress : called with (shuffles done, shuffles at most).
     """
@@ -108,7 +109,7 @@ def shuffle_labels(
     runner = ShuffleRunner(settings.n_jobs, settings.time_limit, progress)
     if repeats_own_search(plan):
         permutation = shuffle_for_own_search(plan, runner)
-        results = ShuffleResults(paths=first_paths, permutation=permutation)
+        results = ShuffleResults(losses=first_losses, permutation=permutation)
     else:
         results = shuffle_for_path(plan, path, runner)
 
@@ -148,21 +149,21 @@ def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> S
     if n_multiplications <= MIN_MULTIPLICATIONS_FOR_PROCESSES:
         # Small enough for this process alone.
         runner = replace(runner, n_jobs=1)
-    paths, _first_batch_again = shuffle_paths(
+    losses, _first_batch_again = shuffle_paths(
         columns,
         plan.design,
         ShufflePlan(n_shuffles, plan.settings.seed, runner),
         n_steps=path.n_steps,
         first_batch=path.first_batch,
     )
-    if paths.done == 0:
+    if losses.done == 0:
         # Stopped before the first shuffle.
-        return ShuffleResults(paths=paths)
+        return ShuffleResults(losses=losses)
     features = columns.feature_of_column.tolist()
-    pvalues = paths.marginal_pvalues(columns, plan.design.y).tolist()
+    pvalues = losses.marginal_pvalues(columns, plan.design.y).tolist()
     return ShuffleResults(
-        paths=paths,
-        permutation=paths.permutation_reading(),
-        spread=paths.spread(),
+        losses=losses,
+        permutation=losses.permutation_reading(),
+        spread=losses.spread(),
         marginal_pvalues=dict(zip(features, pvalues, strict=True)),
     )

@@ -26,7 +26,7 @@ BAND_QUANTILES = (0.05, 0.5, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class ShuffledPaths:
+class ShuffledLosses:
     """Losses and errors of the observed labelling (row 0) and of the draws.
 
     Attributes

@@ -21,7 +21,7 @@ from chanceline.significance.design import NullDesign
 from chanceline.significance.path import ForwardPaths, follow_paths
 from chanceline.significance.path_columns import PathColumns
 from chanceline.significance.readings import StopCause
-from chanceline.significance.shuffled_paths import ShuffledPaths
+from chanceline.significance.shuffled_paths import ShuffledLosses
 
 # Labellings in one batch; with a chunk of columns they stay in the cache of the processor.
 BATCH_SIZE = 128
@@ -110,7 +110,7 @@ def shuffle_paths(
     plan: ShufflePlan,
     n_steps: int,
     first_batch: ForwardPaths | None = None,
-) -> tuple[ShuffledPaths, ForwardPaths]:
+) -> tuple[ShuffledLosses, ForwardPaths]:
     """Follow the paths of the observed labels and of the draws.
 
     Parameters
@@ -143,13 +143,13 @@ def shuffle_paths(
     if not batches:
         # Stopped within the very first batch: the observed labels alone.
         batches = [follow_paths(columns, design.y[None], n_steps)]
-    paths = ShuffledPaths(
+    losses = ShuffledLosses(
         losses=np.concatenate([batch.losses_and_spread for batch in batches]),
         first_batch_errors=batches[0].errors,
         requested=plan.n_shuffles,
         stopped_by=stopped_by,
     )
-    return paths, batches[0]
+    return losses, batches[0]
 
 
 def _progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress | None:

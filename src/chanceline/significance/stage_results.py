@@ -45,11 +45,11 @@ def size_readings(
     for one: those of the first batch are too few.
     """
     errors = fewest_errors_known(plan, path, observed.rules)
-    bands = shuffles.paths.bands()
+    bands = shuffles.losses.bands()
     pvalues: list[float | None] = [None] * path.n_steps
-    has_drawn_labellings = shuffles.paths.done > 0
+    has_drawn_labellings = shuffles.losses.done > 0
     if shuffles.permutation is not None and has_drawn_labellings:
-        pvalues = shuffles.paths.adjusted_pvalues().tolist()
+        pvalues = shuffles.losses.adjusted_pvalues().tolist()
     return tuple(
         SizeReading(
             k=step + 1,

@@ -213,18 +213,21 @@ class UnionBound:
         return int(np.searchsorted(log10_p, log10(stage1_level), side="right")) - 1
 
     def largest_attainable(self, stage1_level: float) -> float:
-        """β: the largest p-value of the bound that is not above the level, 0 if there is none.
+        """An upper bound of the p-values that are not above the level: what stage 1 can use up.
 
-        With the errors declared, the bound rises with the number of features: the p-value asked
-        for is that of the most features that still convince.
+        Stage 1 decides up to `stage1_level`, but its p-values are discrete: the largest of them
+        that is not above is as much as it can spend, 0 if there is none. Where that is not known
+        the level itself is returned.
         """
         if self.uninformative:
+            # Every p-value is 1.
             return 0.0
         if self.preregistered is not None:
             return self._largest_attainable_by_errors(self.preregistered, stage1_level)
         if self.errors is None:
-            # Size and errors are both free. The level itself is on the safe side: β is no larger.
+            # Size and errors are both free: the largest is not looked for.
             return stage1_level
+        # The bound rises with the number of features: that of the most that still convince.
         most_features = self.largest_convincing(stage1_level)
         if most_features <= 0:
             return 0.0

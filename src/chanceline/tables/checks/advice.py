@@ -64,15 +64,15 @@ def examine_dataset(data: Dataset, group_of_row: NDArray[np.int64]) -> list[Find
     """
     row_names = data.rows or range(1, len(data.y) + 1)
     about_near_rows = warn_of_near_rows(data.X, data.y, group_of_row, row_names)
-    about_verdict = examine(
+    other_findings = examine(
         data.X,
         data.y,
         data.feature_names,
         data.rows,
-        # Reading looked for them before any transform, after which they cannot be told.
+        # Reading looked for identifiers before any transform, after which they cannot be told.
         look_for_identifiers=not data.columns_checked,
     )
-    return [*about_near_rows, *about_verdict]
+    return [*about_near_rows, *other_findings]
 
 
 def _warn_of_contradictions(X: Floats, y: Floats, row_names: Sequence[Any]) -> list[Finding]:
