@@ -58,7 +58,7 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
         Towards as many errors as the smaller class has patterns the load diverges, so the errors
         move as a part of that class, linearly in their log-odds.
         """
-        balance = 0.5 ** (1 - share) * ensemble.balance**share
+        balance = 0.5 * (ensemble.balance / 0.5) ** share  # equal classes stay exactly equal
         start_odds = logit(_START_ERROR_RATE / 0.5)
         end_odds = logit(ensemble.error_rate / ensemble.balance)
         part_of_class = expit((1 - share) * start_odds + share * end_odds)
