@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -289,23 +289,33 @@ def pass_down(
     while failures < tries and n_variables > 1:
         # Message passing for fewer variables than are known to suffice.
         goal = min(n_variables - 1, int(shrink * n_variables))
-        separates = False  # at the last look; there is none if the evidence runs away at once
-        for n_steps, separates in pass_messages(hinge, goal, pace):
-            if separates:
-                spent += n_steps
-                break
-            yield spent + n_steps
-
-        if separates:
-            for candidate in thin_out(hinge, spent):
-                n_variables = candidate.support.size
-                yield candidate
-        else:
+        n_steps = yield from steps_to_separate(hinge, goal, pace, spent)
+        if n_steps is None:
             # The next goal is half as far below. A failure counts as all its steps.
             spent += pace.max_steps
             failures += 1
             shrink = 1.0 - 0.5 * (1.0 - shrink)
             yield spent
+        else:
+            # Variables dropped after a success cost no steps: all its candidates have this `spent`.
+            spent += n_steps
+            for candidate in thin_out(hinge, spent):
+                n_variables = candidate.support.size
+                yield candidate
+
+
+def steps_to_separate(
+    hinge: Hinge, count: int, pace: Pace, spent: int
+) -> Generator[int, None, int | None]:
+    """Pass messages until `count` variables separate: the steps it took; None if they never do.
+
+    Yields the iterations at every look in vain, those `spent` before among them.
+    """
+    for n_steps, separates in pass_messages(hinge, count, pace):
+        if separates:
+            return n_steps
+        yield spent + n_steps
+    return None
 
 
 def thin_out(hinge: Hinge, spent: int) -> Iterator[Candidate]:

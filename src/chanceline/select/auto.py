@@ -113,19 +113,25 @@ def search_pools(
 ) -> Iterator[Event]:
     """Search the first `width` columns of a ranking; twice as many if nothing there suffices.
 
-    And so on to all columns. Where a larger pool cannot help, the first one is the last, and its
-    search does not give up before it has the rule of fewest errors it can find.
+    And so on to all columns. Where a larger pool cannot help, the first one is the last: its search
+    yields the rule of fewest errors it can find.
     """
     may_grow = can_grow(problem, ranking, settings.max_errors)
     while width < problem.n_features:
         pool = ranking.pool(width)
-        has_candidate = False
-        events = search_all(pooled_problem(problem, pool), settings, gives_up=may_grow)
+        if not may_grow:
+            events = search_all(pooled_problem(problem, pool), settings)
+            yield from events_of_pool(events, pool)
+            return
+
+        # A search that gives up yields candidates only if they suffice.
+        events = search_all(pooled_problem(problem, pool), settings, gives_up=True)
+        pool_suffices = False
         for event in events_of_pool(events, pool):
-            has_candidate = has_candidate or isinstance(event, Candidate)
+            if isinstance(event, Candidate):
+                pool_suffices = True
             yield event
-        # A search that gives up has a candidate only if that suffices.
-        if has_candidate or not may_grow:
+        if pool_suffices:
             return
         width = 2 * pool.size  # the pool is wider than asked for where the greedy path is longer
     yield from search_all(problem, settings)
@@ -200,7 +206,7 @@ def search_separating(
         # What the greedy search ended with is a poor rule; the front has better ones.
         yield start.candidate
         yield from search_fewest_errors(
-            problem, settings.budget, settings.seed, spent=start.n_added
+            problem, settings.budget, settings.seed, spent=start.n_greedy_steps
         )
         return
     yield start.candidate
@@ -218,7 +224,9 @@ def search_separating(
     # support so far.
     hinge = start.hinge
     if best.size() >= MESSAGE_PASSING_FROM:
-        messages = pass_messages(start.hinge, best.size(), settings.seed, spent=start.n_added)
+        messages = pass_messages(
+            start.hinge, best.size(), settings.seed, spent=start.n_greedy_steps
+        )
         yield from best.watch(messages)
         hinge, _separates = start_from(problem, best.candidate)
     for event in best.watch(swap_from(problem, hinge, best.candidate, settings)):
@@ -235,14 +243,14 @@ class SeparatingStart(NamedTuple):
     candidate : the rule on it.
     hinge : the workspace, with the same support.
     separates : whether it does; else nothing does.
-    n_added : variables that the greedy search has added: the iterations spent, whichever search
-        the candidate is from.
+    n_greedy_steps : variables that the greedy search has added. These are the iterations spent,
+        whichever search the candidate is from.
     """
 
     candidate: Candidate
     hinge: Hinge
     separates: bool
-    n_added: int
+    n_greedy_steps: int
 
 
 def find_start(problem: Problem) -> SeparatingStart:
@@ -250,16 +258,28 @@ def find_start(problem: Problem) -> SeparatingStart:
 
     Where nothing separates, the support that the greedy search ended with.
     """
-    hinge, separates = fit_greedily(problem)
-    n_added = hinge.n_selected  # the work spent, also where the linear program's support is taken
-    candidate = candidate_of(hinge, n_added)
-    if not separates:
-        relaxed = l1_candidate(problem)
-        if relaxed is not None:
-            separates = True
-            candidate = relaxed
-            hinge, _separates = start_from(problem, relaxed)
-    return SeparatingStart(candidate=candidate, hinge=hinge, separates=separates, n_added=n_added)
+    greedy_hinge, greedy_separates = fit_greedily(problem)
+    n_greedy_steps = greedy_hinge.n_selected
+    greedy_start = SeparatingStart(
+        candidate=candidate_of(greedy_hinge, n_greedy_steps),
+        hinge=greedy_hinge,
+        separates=greedy_separates,
+        n_greedy_steps=n_greedy_steps,
+    )
+    if greedy_separates:
+        return greedy_start
+
+    relaxed = l1_candidate(problem)  # the linear program's
+    if relaxed is None:
+        return greedy_start
+    # Whether a refit separates too does not matter: the linear program has found weights that do.
+    relaxed_hinge, _refit_separates = start_from(problem, relaxed)
+    return SeparatingStart(
+        candidate=relaxed,
+        hinge=relaxed_hinge,
+        separates=True,
+        n_greedy_steps=n_greedy_steps,
+    )
 
 
 class _BestSoFar:

@@ -48,16 +48,32 @@ DEFAULT_LIMITS = CutLimits()
 
 
 class CutPatterns(NamedTuple):
-    """The patterns that cuts are made of.
+    """The patterns that cuts are made of; sets of columns are bits in words of 64.
 
     negative : (words, patterns), the bits of the negative entries of each pattern.
-    always : (words,), the columns that belong to every support: a cut with one of them is met.
+    always : (words,), the unpenalized columns, which belong to every support: a cut with one of
+        them is met by all, and refutes none.
     nonnegative : (words,), the columns whose weight must not be negative.
+    n_padding : bits of the last word that belong to no column. No pattern is negative there, so
+        they never cancel: they are in every cut, and its size does not count them.
     """
 
     negative: NDArray[np.uint64]
     always: NDArray[np.uint64]
     nonnegative: NDArray[np.uint64]
+    n_padding: int
+
+
+def pack_patterns(problem: Problem) -> CutPatterns:
+    """The first patterns of a problem, at most MAX_CUT_PATTERNS, to make cuts of."""
+    n_columns = problem.n_features + problem.n_unpenalized
+    negative = pack(problem.columns[:, :MAX_CUT_PATTERNS].T < 0)
+    return CutPatterns(
+        negative=negative,
+        always=pack_set(np.arange(n_columns) >= problem.n_features),
+        nonnegative=pack_set(problem.nonnegative),
+        n_padding=WORD_BITS * len(negative) - n_columns,
+    )
 
 
 class CutScratch(NamedTuple):
@@ -118,32 +134,21 @@ def smallest_cuts(
     Shape (cuts, variables), at most `max_cuts`. A cut is a set of variables of which every
     separating support contains one. They are first counted by size; then all those are written
     that are no larger than `max_size`, the largest size up to which they are not too many.
-
-    Cuts are bits in words of 64. The bits beyond the variables, the padding, are in every cut, so
-    sizes here include them.
     """
     n_features = problem.n_features
-    n_patterns = min(problem.n_samples, MAX_CUT_PATTERNS)
-    patterns = CutPatterns(
-        negative=pack(problem.columns[:, :n_patterns].T < 0),
-        always=pack_set(np.arange(n_features + problem.n_unpenalized) >= n_features),
-        nonnegative=pack_set(problem.nonnegative),
-    )
-    n_words = len(patterns.negative)
-    orders = [2, 4]
+    patterns = pack_patterns(problem)
+    n_words, n_patterns = patterns.negative.shape
+    orders = [2, 4]  # patterns of a cut
     if sixes and math.comb(n_patterns, 6) <= MAX_SIXES:
         orders.append(6)
 
-    # For each order: entry s is the number of its cuts that have at most s bits.
+    # For each order: entry s is the number of its cuts that have at most s variables.
     n_cuts_up_to = [count_cuts(patterns, order) for order in orders]
     max_size = _largest_size_within(np.sum(n_cuts_up_to, axis=0), max_cuts)
-
-    # No cut is smaller than the padding.
-    n_padding = WORD_BITS * n_words - n_features - problem.n_unpenalized
-    if max_size < n_padding:
+    if max_size < 0:  # those of no variable are too many already
         return np.zeros((0, n_features), dtype=np.bool_)
 
-    # Write the cuts, reduce them to the variables, and sort them by size.
+    # Write the cuts as bits, take those of the variables, and sort the cuts by size.
     parts = []
     for order, n_up_to in zip(orders, n_cuts_up_to, strict=True):
         part = np.zeros((n_words, int(n_up_to[max_size])), dtype=np.uint64)
@@ -156,14 +161,14 @@ def smallest_cuts(
 def _largest_size_within(n_cuts_up_to: NDArray[np.int64], max_cuts: int) -> int:
     """The largest size up to which there are at most `max_cuts` cuts; −1 if there is none.
 
-    n_cuts_up_to : the number of cuts of at most 0, 1, … bits, so it never falls.
+    n_cuts_up_to : the number of cuts of at most 0, 1, … variables, so it never falls.
     """
     n_sizes_within = int(np.searchsorted(n_cuts_up_to, max_cuts, side="right"))
     return n_sizes_within - 1  # sizes begin at 0
 
 
 def count_cuts(patterns: CutPatterns, order: int) -> NDArray[np.int64]:
-    """How many cuts of `order` patterns have a size of at most 0, 1, …, padding included."""
+    """How many cuts of `order` patterns have at most 0, 1, … variables."""
     no_room = np.zeros((len(patterns.negative), 0), dtype=np.uint64)
     return np.cumsum(list_cuts(patterns, order, WRITE_NO_CUTS, no_room))
 
@@ -173,11 +178,14 @@ def list_cuts(
 ) -> NDArray[np.int64]:
     """Write the cuts of `order` patterns up to `max_size` into `cuts`, and count all by size.
 
-    Returns how many have the size 0, 1, …, the number of their bits. `cuts`, (words, cuts), must
-    have room for all that are written.
+    Returns how many have the size 0, 1, …, the number of their variables. `cuts`, (words, cuts),
+    must have room for all that are written.
     """
     n_words = len(patterns.negative)
     n_of_size = np.zeros(WORD_BITS * n_words + 1, dtype=np.int64)
+    # `write_cuts` chooses patterns one by one, as many as `chosen` has places. For every variable
+    # it counts how many of them are negative, in binary digits: in units of one, two and four.
+    # Row i of the digits is the count after i patterns.
     scratch = CutScratch(
         chosen=np.full(order, -1),
         ones=np.zeros((order, n_words), dtype=np.uint64),
@@ -209,9 +217,9 @@ def write_cuts(
     Parameters
     ----------
     patterns : the `CutPatterns`.
-    max_size : cuts of at most so many bits are written.
+    max_size : cuts of at most so many variables are written.
     cuts : (words, cuts), filled with these.
-    n_of_size : filled with the number of cuts of 0, 1, … bits.
+    n_of_size : filled with the number of cuts of 0, 1, … variables.
     scratch : a `CutScratch` for `order` patterns, as many as `scratch.chosen` has places.
     """
     chosen = scratch.chosen
@@ -280,7 +288,8 @@ def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> No
 def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> int:
     """Fill `scratch.cut` with the cut of the patterns chosen and a last one; return its size.
 
-    −1 if every support meets the cut, since it has a column that belongs to all of them.
+    The size is the number of variables. −1 if every support meets the cut, since it has a column
+    that belongs to all of them.
 
     A variable cancels, and is not in the cut, if `half` of the patterns are negative. Nor is it in
     the cut if more are and its weight must not be negative.
@@ -299,7 +308,7 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
     if half & 2:
         half_twos = ~EMPTY_WORD
 
-    size = 0
+    size = -patterns.n_padding  # these bits are in every cut, but are no variables
     met = EMPTY_WORD
     for w in range(scratch.cut.size):
         one, two, four = add_bit(

@@ -26,6 +26,7 @@ from chanceline.perceptron.workspace import make_hinge, set_support
 from chanceline.select.best_rules import (
     NO_DESCENT,
     NO_NEWTON_STEPS,
+    BestRules,
     make_best_rules,
     swap_for_errors,
     try_change,
@@ -184,21 +185,30 @@ class FrontSearch:
             self._try_pairs()
         yield 0
 
-        # Walks from the same beginning; only the last starts at the best rules of all.
+        # Each walk improves `self.best`. All but the last start from the same beginning, and what
+        # they find is kept in `best_of_all`.
         beginning = deepcopy(self.best)
         best_of_all = deepcopy(self.best)
         n_walks = max(1, min(MAX_WALKS, budget // MIN_SWAPS_PER_WALK))
-        for walk in range(1, n_walks + 1):
-            start = beginning
-            if walk == n_walks:
-                start = best_of_all
-            # Masks over the sizes: where no errors are left there is nothing to find again.
-            has_errors_left = best_of_all.errors > 0
-            self.best.take_where(has_errors_left, start)
-            self.last_variables.clear()
+        for walk in range(1, n_walks):
+            self._go_back_to(beginning, best_of_all)
             yield from self._walk(walk * budget // n_walks)
-            has_improved = self.best.errors < best_of_all.errors
+            has_improved = self.best.errors < best_of_all.errors  # a mask over the sizes
             best_of_all.take_where(has_improved, self.best)
+
+        # The last starts from the best of all, so that `self.best` ends as the result.
+        self._go_back_to(best_of_all, best_of_all)
+        yield from self._walk(budget)
+
+    def _go_back_to(self, start: BestRules, best_of_all: BestRules) -> None:
+        """Begin a walk at the rules of `start`, with no visit before.
+
+        Sizes at which `best_of_all` has no errors left keep their rule, which has none either:
+        there is nothing to find again.
+        """
+        has_errors_left = best_of_all.errors > 0  # a mask over the sizes
+        self.best.take_where(has_errors_left, start)
+        self.last_variables.clear()
 
     def points(self, problem: Problem, pool: NDArray[np.int64] | None) -> list[FrontPoint]:
         """The points of the front, k = 0, 1, … variables, up to the first without errors.

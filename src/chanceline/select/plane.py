@@ -48,35 +48,67 @@ class Split(NamedTuple):
 def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
     """Find the split of points by a line with the fewest errors.
 
-    Lines through every point (the pivot) are turned by half a circle. Between two angles at which a
-    line meets other points, its errors do not change. Where two angles cannot be told apart, no
-    split between them is taken; one may be hidden there, and its errors at best count for the
-    `lower_bound`. Samples at the same point (a place) are counted together.
-
     Parameters
     ----------
     points : (samples, 2).
     y : (samples,) labels ±1. A point on the line is an error.
     intercept : without one all lines go through the origin.
     """
-    # What is split, and where the search begins: the best split without a line.
     if intercept:
-        places = _group_by_place(points, is_positive=y > 0)
-        pivots = places.points
-        best = _majority_split(places)
-    else:
-        # y w·x > 0: as many y·x as possible on one side of a line through the origin. So the points
-        # carry the labels, and all count as positive.
-        labelled_points = points * y[:, None]
-        places = _group_by_place(labelled_points, is_positive=np.ones(len(y), dtype=bool))
-        pivots = np.zeros((1, 2))
-        best = _PlaceSplit(errors=len(y), is_positive=np.zeros(len(places.points), dtype=bool))
+        return _split_anywhere(points, y)
+    return _split_through_origin(points, y)
 
-    # Turn the lines through some pivots at a time.
+
+def _split_anywhere(points: Floats, y: Floats) -> Split:
+    """The best split of points, (samples, 2), of labels ±1 by any line."""
+    places = _group_by_place(points, is_positive=y > 0)
+    found = _turn_about(
+        pivots=places.points, places=places, start=_majority_split(places), intercept=True
+    )
+    called_positive = found.best.is_positive[places.place_of_sample]
+    return Split(
+        errors=found.best.errors,
+        is_correct=called_positive == (y > 0),
+        lower_bound=found.lower_bound,
+    )
+
+
+def _split_through_origin(points: Floats, y: Floats) -> Split:
+    """The best split of points, (samples, 2), of labels ±1 by a line through the origin.
+
+    A sample x is right if y w·x > 0. So the points y·x are split, all of which count as positive:
+    as many as possible shall lie on one side.
+    """
+    labelled_points = points * y[:, None]
+    places = _group_by_place(labelled_points, is_positive=np.ones(len(y), dtype=bool))
+    all_wrong = _PlaceSplit(errors=len(y), is_positive=np.zeros(len(places.points), dtype=bool))
+    origin = np.zeros((1, 2))
+    found = _turn_about(pivots=origin, places=places, start=all_wrong, intercept=False)
+
+    # A sample at the origin is on every line: an error.
+    called_positive = found.best.is_positive[places.place_of_sample]
+    is_off_origin = np.any(labelled_points != 0, axis=1)
+    return Split(
+        errors=found.best.errors,
+        is_correct=called_positive & is_off_origin,
+        lower_bound=found.lower_bound,
+    )
+
+
+def _turn_about(
+    pivots: Floats, places: _Places, start: _PlaceSplit, intercept: bool
+) -> _LinesTurned:
+    """Turn lines about the pivots, (pivots, 2), by half a circle; the best split on the way.
+
+    Between two angles at which a line meets places, its errors do not change. Where two angles
+    cannot be told apart, no split between them is taken; one may be hidden there, and its errors at
+    best count for the lower bound. `start` is the best split without a line.
+    """
+    best = start
     hidden = _HiddenSplits(places, fewest=best.errors)
-    chunk_size = max(1, ANGLES_AT_ONCE // len(places.points))
-    for start in range(0, len(pivots), chunk_size):
-        pivot_chunk = pivots[start : start + chunk_size]
+    chunk_size = max(1, ANGLES_AT_ONCE // len(places.points))  # pivots at a time
+    for first in range(0, len(pivots), chunk_size):
+        pivot_chunk = pivots[first : first + chunk_size]
         turn = _turn_lines(places, pivot_chunk, intercept)
         position = turn.best_position()
         if turn.errors[position] < best.errors:
@@ -86,19 +118,18 @@ def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
             )
         # Splits that may lie between angles of this turn which cannot be told apart.
         hidden.lower_fewest(turn, pivot_chunk, best.errors)
+    return _LinesTurned(best=best, lower_bound=min(hidden.fewest, best.errors))
 
-    called_positive = best.is_positive[places.place_of_sample]
-    if intercept:
-        is_correct = called_positive == (y > 0)
-    else:
-        # A sample at the origin is on every line: an error.
-        is_correct = called_positive & np.any(labelled_points != 0, axis=1)
-    lower_bound = min(hidden.fewest, best.errors)
-    return Split(errors=best.errors, is_correct=is_correct, lower_bound=lower_bound)
+
+class _LinesTurned(NamedTuple):
+    """The best split that turning lines have met, and the errors that no line goes below."""
+
+    best: _PlaceSplit
+    lower_bound: int
 
 
 class _Places(NamedTuple):
-    """The different points among those of all samples.
+    """The different points among those of all samples; samples at one place count together.
 
     Attributes
     ----------
@@ -334,9 +365,13 @@ def _errors_on_the_way(
 ) -> NDArray[np.int64]:
     """Errors of lines before each place that they meet, (2, pivots, places).
 
-    The first index is LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE. `side` and `change`, (pivots, places),
-    are those of `_Turn`. Without an intercept the points must carry the labels, so that all samples
-    are positive.
+    The first index is LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE.
+
+    side : (pivots, places), one column for each place: +1 if it begins on the left of the line, −1
+        on the right, 0 for the pivot.
+    change : (pivots, places), one column for each step, in the order in which the line meets the
+        places: how the errors change there if left is positive.
+    intercept : without one the points must carry the labels, so that all samples are positive.
     """
     n_positive = places.n_positive
     n_negative = places.n_negative

@@ -57,18 +57,21 @@ def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> I
 def _sweep_all_pairs(problem: Problem, iterations: int, nodes: int) -> Iterator[Event]:
     """Look for two variables that separate, in a problem that no single variable separates.
 
-    `iterations` were spent before, which the sweep does not add to; they are yielded at every
-    chance to interrupt. `nodes` is the size of the proof, singles and pairs.
+    Yields the pair and the proof that one variable is too few; or, at the end, the proof that two
+    are. `iterations` were spent before, and the sweep adds none. `nodes` is the size of the proof,
+    singles and pairs.
     """
-    for event in sweep_pairs(problem):
-        if isinstance(event, SeparatingPair):
-            candidate = max_margin_candidate(problem, event.support, iterations)
-            yield candidate._replace(rule=event.rule)
+    # An event that is a number says the iterations spent, and gives a chance to interrupt.
+    chance_to_interrupt = iterations
+    for found in sweep_pairs(problem):
+        if isinstance(found, SeparatingPair):
+            candidate = max_margin_candidate(problem, found.support, iterations)
+            yield candidate._replace(rule=found.rule)
             yield LowerBound(2, nodes=nodes)
             return
-        if event is PairSweep.NONE_SEPARATES:
+        if found is PairSweep.NONE_SEPARATES:
             yield LowerBound(3, nodes=nodes)
-        yield iterations  # also if the sweep just goes on
+        yield chance_to_interrupt
 
 
 def exact_candidate(

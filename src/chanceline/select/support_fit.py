@@ -264,14 +264,14 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
     n_used = fit.state.n_used[0]
-    n_patterns = fill_patterns(fit, multipliers)
-    n_rows = fill_sign_rows(fit, n_patterns)
+    n_in_rest = fill_patterns(fit, multipliers)
+    n_rows = fill_sign_rows(fit, n_in_rest)
 
-    verdict = SEPARABLE
-    if n_patterns > 0:
+    verdict = SEPARABLE  # if no pattern is left
+    if n_in_rest > 0:
         verdict = hard_margin(
             rows=rows[:n_rows],
-            n_patterns=n_patterns,
+            n_patterns=n_in_rest,
             weights=fit.state.weights[:n_used],
             multipliers=row_multipliers[:n_rows],
             early=early,
@@ -281,7 +281,7 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
         conflict = Conflict(
             rows=rows[:n_rows],
             multipliers=row_multipliers[:n_rows],
-            n_patterns=n_patterns,
+            n_patterns=n_in_rest,
             n_columns=n_used,
         )
         basis = fit.scratch.basis
@@ -304,8 +304,8 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
 def fill_patterns(fit: Any, start: NDArray) -> int:
     """Fill `rows` with the patterns of the rest on the used columns, and `row_multipliers`.
 
-    `start` (patterns,) are the multipliers of all patterns to start from. Returns how many patterns
-    are in the rest.
+    The rest are the patterns that are fitted at the moment, those of flag `in_rest`. `start`
+    (patterns,) are the multipliers of all patterns to start from. Returns how many are in the rest.
     """
     columns = fit.data.columns
     used = fit.state.used
@@ -313,19 +313,19 @@ def fill_patterns(fit: Any, start: NDArray) -> int:
     in_rest = fit.scratch.in_rest
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
-    n_patterns = ZERO
+    n_in_rest = ZERO  # a 64-bit integer, as all counts of kernels
     for pattern in range(in_rest.size):
         if in_rest[pattern]:
-            row_multipliers[n_patterns] = start[pattern]
+            row_multipliers[n_in_rest] = start[pattern]
             for i in range(n_used):
-                rows[n_patterns, i] = columns[used[i], pattern]
-            n_patterns += 1
-    return n_patterns
+                rows[n_in_rest, i] = columns[used[i], pattern]
+            n_in_rest += 1
+    return n_in_rest
 
 
 @inlined_kernel()
-def fill_sign_rows(fit: Any, n_patterns: int) -> int:
-    """Add a row e_i below the patterns for every weight that must not be negative.
+def fill_sign_rows(fit: Any, n_in_rest: int) -> int:
+    """Add a row e_i, below those of the patterns in the rest, for every nonnegative weight.
 
     i is the place of the weight among the used columns, and e_i, with a 1 in place i and zeros
     elsewhere, asks w_i ≥ 0. Its multiplier starts at zero. Returns the number of rows with these.
@@ -335,7 +335,7 @@ def fill_sign_rows(fit: Any, n_patterns: int) -> int:
     n_used = fit.state.n_used[0]
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
-    n_rows = n_patterns
+    n_rows = n_in_rest
     for i in range(n_used):
         if nonnegative[used[i]]:
             for j in range(n_used):
@@ -378,12 +378,12 @@ def is_integer_conflict(fit: Any) -> bool:
     unit_places = fit.scratch.members[in_rest.size :]
 
     row = 0
-    n_patterns = 0
+    n_remaining = 0  # patterns
     for pattern in range(in_rest.size):
         if in_rest[pattern]:
             if row_multipliers[row] > NEGLIGIBLE_MULTIPLIER:
-                patterns[n_patterns] = pattern
-                n_patterns += 1
+                patterns[n_remaining] = pattern
+                n_remaining += 1
             row += 1
 
     # The unit rows come after those of the patterns.
@@ -394,14 +394,14 @@ def is_integer_conflict(fit: Any) -> bool:
                 unit_places[n_units] = i
                 n_units += 1
             row += 1
-    if n_patterns + n_units > n_used + 1:
-        return False
+    if n_remaining + n_units > n_used + 1:
+        return False  # their multipliers cannot be unique
 
     conflict = IntegerConflict(
         integer_values=fit.data.integer_columns,
         used_columns=used,
         n_columns=n_used,
-        patterns=patterns[:n_patterns],
+        patterns=patterns[:n_remaining],
         unit_places=unit_places[:n_units],
     )
     return conflict_is_exact(conflict, fit.scratch.integers)

@@ -75,8 +75,9 @@ def most_attractive(hinge: Any) -> int:
     """The column of largest |gradient| that may come into the support; NONE if there is none.
 
     Only columns outside the support that are not tabu may come, and of the nonnegative ones those
-    whose weight would become positive. Each |gradient| is multiplied by 1 + SWAP_NOISE·u, with a
-    random u in ±1. (Columns of the wrong sign draw a number too.)
+    whose weight would become positive. `gradient` is that of the loss with a minus sign, so a
+    column's weight would get the sign of its entry. Each |gradient| is multiplied by
+    1 + SWAP_NOISE·u, with a random u in ±1. (Columns of the wrong sign draw a number too.)
     """
     nonnegative = hinge.data.nonnegative
     position = hinge.state.position
@@ -86,9 +87,10 @@ def most_attractive(hinge: Any) -> int:
     gradient = hinge.scratch.gradient
 
     best = NONE
-    largest = -1.0
+    largest = -1.0  # below every attraction
     for column in range(position.size):
-        if position[column] < 0 and tabu_until[column] <= now:
+        is_outside = position[column] < 0  # it has no place in the support
+        if is_outside and tabu_until[column] <= now:
             noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
             attraction = abs(gradient[column]) * noise
             if attraction > largest:

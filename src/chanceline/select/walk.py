@@ -299,8 +299,8 @@ def take_smallest_cut(path: Any, level: int) -> None:
 def fit_with_open(path: Any, fit: Any, cut_fits: Any, was_asked: bool) -> int:
     """Whether the included and the open variables suffice, for the cut that grows at this level.
 
-    Weights and multipliers are kept in `cut_fits`, in the row that belongs to the variables
-    excluded so far.
+    There is at least one: a cut never excludes all variables. Weights and multipliers are kept in
+    `cut_fits`, in the row that belongs to the variables excluded so far.
 
     path : where the walk is.
     fit : the `SupportFit` that does it.
@@ -318,8 +318,7 @@ def fit_with_open(path: Any, fit: Any, cut_fits: Any, was_asked: bool) -> int:
         return SEPARABLE
 
     n_used = use_variables(fit.state, path.variables.status, with_open=True)
-    if n_used == 0:
-        return SEPARABLE
+    # Not early: the weights of the largest margin say which variable is the heaviest.
     verdict = errors_suffice(
         fit=fit, max_errors=path.max_errors, multipliers=cut_fits.multipliers[row], early=False
     )
@@ -329,7 +328,7 @@ def fit_with_open(path: Any, fit: Any, cut_fits: Any, was_asked: bool) -> int:
 
 @inlined_kernel()
 def fit_included(path: Any, fit: Any, multipliers: NDArray) -> int:
-    """Whether the included variables suffice, by any weights.
+    """Whether the included variables, of which there is at least one, suffice.
 
     If supports are counted the weights must be certain, else the verdict is UNDECIDED.
 
@@ -338,9 +337,8 @@ def fit_included(path: Any, fit: Any, multipliers: NDArray) -> int:
     multipliers : (patterns,), scratch.
     """
     clear(multipliers)
-    n_used = use_variables(fit.state, path.variables.status, with_open=False)
-    if n_used == 0:
-        return SEPARABLE
+    use_variables(fit.state, path.variables.status, with_open=False)  # the included ones alone
+    # Early: any weights that suffice will do, not those of the largest margin.
     verdict = errors_suffice(
         fit=fit, max_errors=path.max_errors, multipliers=multipliers, early=True
     )
@@ -395,35 +393,57 @@ def use_variables(state: Any, status: NDArray, with_open: bool) -> int:
 def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
     """Go on with the cut of this level after a fit of what is included or open.
 
-    `verdict` says whether that suffices without the variables excluded so far, which are the first
-    `n_waiting` of `levels.branches[level]`. If not, they are a cut: it is complete. If so, the
-    heaviest open variable is excluded too. If that is in doubt, or the cut would not be smaller
-    than the smallest one of few patterns (`levels.max_branches`), that one is taken.
+    The cut is made of the variables that it has excluded so far. `verdict` says whether the others,
+    included or open, suffice without them:
+
+        INSEPARABLE    they do not: the cut is complete
+        SEPARABLE      they do: the heaviest open variable is excluded too
+        UNDECIDED      a doubt: the cut is given up
+
+    It is given up as well if it would become as large as the smallest cut of few patterns, which
+    has `levels.max_branches[level]` variables.
     """
     levels = path.levels
-    variables = path.variables
+    weights = cut_fits.weights
     multipliers = cut_fits.multipliers
-    n_waiting = levels.n_waiting[level]
+    status = path.variables.status
     if verdict == INSEPARABLE:
         levels.method[level] = BY_MARGIN
         return
 
-    # The fit just made is in this row of `cut_fits`.
-    row = levels.first_fit[level] + n_waiting
-    heaviest = heaviest_open(variables.status, cut_fits.weights[row])
-    can_grow = heaviest >= 0 and n_waiting + 1 < levels.max_branches[level]
-    if verdict == SEPARABLE and can_grow:
-        levels.branches[level, n_waiting] = heaviest
-        levels.n_waiting[level] = n_waiting + 1
-        set_status(variables, heaviest, EXCLUDED)
-        # The next fit starts from these multipliers.
+    n_excluded = levels.n_waiting[level]  # by this cut: they wait for their turn as branches
+    fit_row = levels.first_fit[level] + n_excluded  # of the fit just made
+    heaviest = heaviest_open(status, weights[fit_row])
+    stays_smallest = n_excluded + 1 < levels.max_branches[level]
+    if verdict == SEPARABLE and heaviest != NONE and stays_smallest:
+        exclude_next(path, level, heaviest)
+        # The next fit, one row further on, starts from the multipliers of this one.
         for pattern in range(multipliers.shape[1]):
-            multipliers[row + 1, pattern] = multipliers[row, pattern]
+            multipliers[fit_row + 1, pattern] = multipliers[fit_row, pattern]
     else:
-        # What this cut has excluded is open again.
-        for place in range(n_waiting):
-            set_status(variables, levels.branches[level, place], OPEN)
-        take_smallest_cut(path, level)
+        give_up_growing(path, level)
+
+
+@inlined_kernel()
+def exclude_next(path: Any, level: int, j: int) -> None:
+    """Exclude variable j too: it is the next member of the cut that grows at this level."""
+    levels = path.levels
+    n_excluded = levels.n_waiting[level]
+    levels.branches[level, n_excluded] = j
+    levels.n_waiting[level] = n_excluded + 1
+    set_status(path.variables, j, EXCLUDED)
+
+
+@inlined_kernel()
+def give_up_growing(path: Any, level: int) -> None:
+    """Open the variables that the growing cut has excluded; branch on the smallest cut instead.
+
+    That is the smallest one of few patterns, or all open variables if there is none.
+    """
+    levels = path.levels
+    for place in range(levels.n_waiting[level]):
+        set_status(path.variables, levels.branches[level, place], OPEN)
+    take_smallest_cut(path, level)
 
 
 @leaf_kernel()
