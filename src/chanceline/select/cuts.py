@@ -55,7 +55,7 @@ class CutPatterns(NamedTuple):
         them is met by all, and refutes none.
     nonnegative : (words,), the columns whose weight must not be negative.
     n_padding : bits of the last word that belong to no column. No pattern is negative there, so
-        they never cancel: they are in every cut, and its size does not count them.
+        they never cancel: they are in every cut.
     """
 
     negative: NDArray[np.uint64]
@@ -182,7 +182,7 @@ def list_cuts(
     must have room for all that are written.
     """
     n_words = len(patterns.negative)
-    n_of_size = np.zeros(WORD_BITS * n_words + 1, dtype=np.int64)
+    n_of_bits = np.zeros(WORD_BITS * n_words + 1, dtype=np.int64)
     # `write_cuts` chooses patterns one by one, as many as `chosen` has places. For every variable
     # it counts how many of them are negative, in binary digits: in units of one, two and four.
     # Row i of the digits is the count after i patterns.
@@ -193,13 +193,15 @@ def list_cuts(
         fours=np.zeros((order, n_words), dtype=np.uint64),
         cut=np.zeros(n_words, dtype=np.uint64),
     )
-    write_cuts(patterns, max_size=max_size, cuts=cuts, n_of_size=n_of_size, scratch=scratch)
-    return n_of_size
+    # The bits of the padding are in every cut, but are no variables.
+    max_bits = max_size + patterns.n_padding
+    write_cuts(patterns, max_bits=max_bits, cuts=cuts, n_of_bits=n_of_bits, scratch=scratch)
+    return n_of_bits[patterns.n_padding :]
 
 
 @kernel()
 def write_cuts(
-    patterns: Any, max_size: int, cuts: NDArray, n_of_size: NDArray, scratch: Any
+    patterns: Any, max_bits: int, cuts: NDArray, n_of_bits: NDArray, scratch: Any
 ) -> None:
     """Go through all choices of `order` patterns; count their cuts, and write the small ones.
 
@@ -217,9 +219,9 @@ def write_cuts(
     Parameters
     ----------
     patterns : the `CutPatterns`.
-    max_size : cuts of at most so many variables are written.
+    max_bits : cuts of at most so many bits are written.
     cuts : (words, cuts), filled with these.
-    n_of_size : filled with the number of cuts of 0, 1, … variables.
+    n_of_bits : filled with the number of cuts of 0, 1, … bits.
     scratch : a `CutScratch` for `order` patterns, as many as `scratch.chosen` has places.
     """
     chosen = scratch.chosen
@@ -244,10 +246,10 @@ def write_cuts(
             continue
 
         for last in range(chosen[level]):
-            size = fill_cut(patterns, last, level, half=order // 2, scratch=scratch)
-            if size >= 0:
-                n_of_size[size] += 1
-                if size <= max_size:
+            n_bits = fill_cut(patterns, last, level, half=order // 2, scratch=scratch)
+            if n_bits >= 0:
+                n_of_bits[n_bits] += 1
+                if n_bits <= max_bits:
                     for w in range(scratch.cut.size):
                         cuts[w, n_written] = scratch.cut[w]
                     n_written += 1
@@ -288,7 +290,7 @@ def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> No
 def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> int:
     """Fill `scratch.cut` with the cut of the patterns chosen and a last one; return its size.
 
-    The size is the number of variables. −1 if every support meets the cut, since it has a column
+    The size is the number of its bits. −1 if every support meets the cut, since it has a column
     that belongs to all of them.
 
     A variable cancels, and is not in the cut, if `half` of the patterns are negative. Nor is it in
@@ -308,7 +310,7 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
     if half & 2:
         half_twos = ~EMPTY_WORD
 
-    size = -patterns.n_padding  # these bits are in every cut, but are no variables
+    size = 0
     met = EMPTY_WORD
     for w in range(scratch.cut.size):
         one, two, four = add_bit(
