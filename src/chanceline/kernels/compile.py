@@ -75,5 +75,12 @@ def counter(value: int) -> int:
     return cast(int, np.int64(value))
 
 
+def flag(value: bool) -> bool:
+    """A truth value that kernels take for any other, as `counter` is for integers."""
+    return cast(bool, np.bool_(value))
+
+
 ZERO = counter(0)
 NONE = counter(-1)  # no column, no place
+YES = flag(True)
+NO = flag(False)

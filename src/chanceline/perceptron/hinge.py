@@ -41,7 +41,7 @@ SHORTEST_TRIMMED_STEP = 1e-3  # where samples are trimmed E is not convex: a ste
 INTERRUPTED_STEP = 0.5  # any step but a full one, which would mean that the fit is at rest
 FULL_FIT_STEPS = 200  # of Newton, at most; a fit as a rule ends within a dozen
 SWAP_FIT_STEPS = counter(30)  # of a fit among many, which may give up early
-TABU_AFTER_REMOVAL = 4  # swaps at least that a column which went must wait
+TABU_AFTER_REMOVAL = counter(4)  # swaps at least that a column which went must wait
 TABU_SPREAD = 6  # random swaps more, fewer than this
 
 

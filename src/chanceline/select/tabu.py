@@ -25,7 +25,7 @@ from chanceline.select.starts import candidate_of
 # After an addition two of Newton's steps rank the removals as well as the exact minimum does, in
 # half the time.
 ADDITION_FIT_STEPS = counter(2)
-TABU_AFTER_ADDITION = 2  # swaps at least that a column which came must stay
+TABU_AFTER_ADDITION = counter(2)  # swaps at least that a column which came must stay
 WORK_PER_CHUNK = 5e8  # multiplications between two looks at the keyboard
 
 # The default budget: multiplications for a square table of L × L entries, as a power of L. From

@@ -36,7 +36,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from chanceline.kernels.compile import (
+    NO,
     NONE,
+    YES,
     ZERO,
     inlined_kernel,
     inner_kernel,
@@ -317,10 +319,10 @@ def fit_with_open(path: Any, fit: Any, cut_fits: Any, was_asked: bool) -> int:
     if is_first_fit and levels.method[level - 1] == BY_MARGIN:
         return SEPARABLE
 
-    n_used = use_variables(fit.state, path.variables.status, with_open=True)
+    n_used = use_variables(fit.state, path.variables.status, with_open=YES)
     # Not early: the weights of the largest margin say which variable is the heaviest.
     verdict = errors_suffice(
-        fit=fit, max_errors=path.max_errors, multipliers=cut_fits.multipliers[row], early=False
+        fit=fit, max_errors=path.max_errors, multipliers=cut_fits.multipliers[row], early=NO
     )
     keep_weights(fit.state.used, n_used, fit.state.weights, cut_fits.weights[row])
     return verdict
@@ -337,10 +339,10 @@ def fit_included(path: Any, fit: Any, multipliers: NDArray) -> int:
     multipliers : (patterns,), scratch.
     """
     clear(multipliers)
-    use_variables(fit.state, path.variables.status, with_open=False)  # the included ones alone
+    use_variables(fit.state, path.variables.status, with_open=NO)  # the included ones alone
     # Early: any weights that suffice will do, not those of the largest margin.
     verdict = errors_suffice(
-        fit=fit, max_errors=path.max_errors, multipliers=multipliers, early=True
+        fit=fit, max_errors=path.max_errors, multipliers=multipliers, early=YES
     )
     if path.counting and verdict == SEPARABLE and not weights_are_certain(fit):
         return UNDECIDED
