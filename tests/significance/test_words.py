@@ -183,3 +183,15 @@ def test_former_names_work_with_a_warning():
             assert getattr(owner, old) is getattr(owner, new)
     with pytest.warns(DeprecationWarning, match="in_words"):
         assert chance_size(30, 100).needs() == chance_size(30, 100).in_words()
+
+
+def test_the_permutations_needed_are_needed_and_enough():
+    """With one fewer than it asks for, no p-value of the shuffles reaches the level; with these one can."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 50))
+    y = rng.permutation(40) % 2
+    X[:, 0] += 1.2 * y
+    sentence = "at least 21 permutations are needed"
+    assert sentence in str(separation_test(X, y, permutations=5, seed=0))
+    assert sentence in str(separation_test(X, y, permutations=20, seed=0))
+    assert "are needed" not in str(separation_test(X, y, permutations=21, seed=0))

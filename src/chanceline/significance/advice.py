@@ -84,10 +84,10 @@ def _about_more_permutations(
         return f"more {grounds.unit}s than {n_units} would show smaller effects."
     # B shuffles give no p-value below the floor 1/(1 + B), to which comes what proofs have spent.
     if permutation.floor + spent_by_proofs > level:
-        # What is left is positive: the design's `smallest_p` fits in it. By the floor one shuffle
-        # less would do too.
+        # What is left is positive: the design's `smallest_p` fits in it. The floor 1/(1 + B) must
+        # not be larger.
         left_for_shuffles = level - spent_by_proofs
-        n_permutations = ceil(1 / left_for_shuffles)
+        n_permutations = ceil(1 / left_for_shuffles) - 1
         return f"at least {n_permutations} permutations are needed to reach level {level:g}."
     enough = permutations_that_settle(permutation, level)
     return f"more permutations would narrow the interval (permutations={enough})."
