@@ -104,8 +104,8 @@ def _support_side_given_signs(u: Array, V: float, d: float, K: float) -> Support
     The field on a variable is h ~ N(u, V), and the variable is chosen with the odds e^{−K}B, where
     B = ∫ N(h; u, V) e^{h₊²/2E} dh. The patterns have the same integral: in `pattern_side` a
     violation v ~ N(μ, s²) is tilted by e^{−v₊²/2χ}, and A is the sum of the tilted weights. With
-    μ = u, s² = V and χ = −E the law of v₊ there is that of h₊ = E w here, and A = B. The closed form
-    holds for this negative χ, too, as V < E: the Gaussian decays faster than the tilt grows.
+    μ = u, s² = V and χ = −E the law of v₊ is that of h₊ = E w, and A is B. The closed form holds
+    for this negative χ, too, as V < E: the Gaussian decays faster than the tilt grows.
     """
     E = V + d
     law = pattern_side(mu=u, s2=V, chi=-E)  # of h₊; `law.log_a` is ln B

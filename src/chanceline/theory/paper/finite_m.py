@@ -115,8 +115,8 @@ def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
     """Grids of the field v, one for each level 0 … L.
 
     `q` are the overlaps q₀ … q_L, the variances of v on the levels, `breaks` the break points
-    x₁ … x_L, `gap` is ρ − q_L with the density ρ. The bottom level is smooth. On the levels above H^x
-    is averaged, x = x_i and H = H(v/√gap) the probability that a pattern is satisfied: its edge at
+    x₁ … x_L, `gap` is ρ − q_L with the density ρ. The bottom level is smooth. Above it H^x is
+    averaged, x = x_i and H = H(v/√gap) the probability that a pattern is satisfied: its edge at
     v = 0 has the width √gap and needs a fine step.
     """
     reach = FIELD_REACH * np.sqrt(q[-1])
@@ -139,8 +139,8 @@ def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
 def _narrowing_of_levels(q: Array, breaks: Array, gap: float) -> Array:
     """By which factor H^x narrows the Gaussian of the field v, on the levels 1 … L, (L,).
 
-    The Gaussian of level i, e^{−v²/2V}, has the variance V = q_i − q_{i−1}. Far on the violated side
-    H^x falls as e^{−x v²/2gap}, x = x_i. Their product is a Gaussian of variance V' with
+    The Gaussian of level i, e^{−v²/2V}, has the variance V = q_i − q_{i−1}. On the violated side,
+    far from 0, H^x falls as e^{−x v²/2gap}, x = x_i. The product is a Gaussian of variance V' with
 
         1/V' = 1/V + x/gap,    V'/V = gap/(gap + xV).
     """
@@ -206,10 +206,9 @@ def _log_b(h0: Array, D_levels: Array, breaks: Array) -> Array:
     """
     m = breaks[0]
     log_ratios = np.log(D_levels[1:] / D_levels[:-1]) / breaks  # ln(D_i/D_{i−1})/x_i, (L,)
-    # m replicas of: −½ ln D_L + ½ Σ_i ln(D_i/D_{i−1})/x_i + h₀²/2D₀
-    return (
-        -0.5 * m * np.log(D_levels[-1]) + 0.5 * m * log_ratios.sum() + m * h0**2 / (2 * D_levels[0])
-    )
+    # m replicas of −½ ln D_L + ½ Σ_i ln(D_i/D_{i−1})/x_i + h₀²/2D₀.
+    constant = -0.5 * m * np.log(D_levels[-1]) + 0.5 * m * log_ratios.sum()
+    return constant + m * h0**2 / (2 * D_levels[0])
 
 
 class _Overlaps(NamedTuple):
@@ -267,6 +266,8 @@ def _equations(
     order = _decode(unknowns, rho, split)
     patterns = volume_recursion(order.q, breaks, order.gap)
     q_hat = alpha * patterns.mean_square_slopes  # q̂_i = α E_i[g_i'²], g_i the patterns' function
+    m = breaks[0]
+    pattern_term = alpha * m * patterns.mean_values[0]  # αm E₀[g₀], of φ
     D = rho / order.gap  # D_L
     variables = support_law(D, q_hat, order.K, breaks)
     return FiniteMState(
@@ -274,7 +275,7 @@ def _equations(
         q_hat=q_hat,
         Q_hat=D - q_hat[-1],
         K=order.K,
-        phi=_phi(order, rho, breaks, alpha * breaks[0] * patterns.mean_values[0], q_hat, variables),
+        phi=_phi(order, rho, breaks, pattern_term, q_hat, variables),
         growth=_growth(order, rho, q_hat, variables.D_levels),
         residual=_residual(order, rho, q_hat, variables),
     )
