@@ -22,7 +22,12 @@ from scipy.optimize import brentq
 from scipy.special import expit, ndtr
 
 from chanceline.errors import ConvergenceError
-from chanceline.theory.closed_forms import binary_entropy, l0_gardner, union_bound
+from chanceline.theory.closed_forms import (
+    PLAIN_LOAD_OF_ALL,
+    binary_entropy,
+    l0_gardner,
+    union_bound,
+)
 from chanceline.theory.continuation import first_success
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
@@ -44,10 +49,6 @@ _LOGIT_RHO_ENDS = (-40.0, 30.0)
 # and rates up to 0.99.
 _THRESHOLD_GRID = np.linspace(-8, 8, 321)
 _PRICE_GRID = np.linspace(-5, 60, 651)
-
-
-# The plain ensemble holds 2 patterns per variable when all variables are used.
-_PLAIN_LOAD_OF_ALL = 2.0
 
 
 class _Line(NamedTuple):
@@ -110,9 +111,9 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
     used. Its values are scaled so that they rise to the load of all variables of this ensemble.
     """
     load_of_all_without_errors = gardner(replace(ensemble, error_rate=0.0)).load
-    scale = load_of_all_without_errors / _PLAIN_LOAD_OF_ALL
+    scale = load_of_all_without_errors / PLAIN_LOAD_OF_ALL
     plain_load = alpha / scale
-    if plain_load >= _PLAIN_LOAD_OF_ALL:
+    if plain_load >= PLAIN_LOAD_OF_ALL:
         return 0.5  # no density has this load: start in the middle
 
     def excess(logit_rho: float) -> float:

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from chanceline.theory.closed_forms import l0_gardner
+from chanceline.theory.closed_forms import PLAIN_LOAD_OF_ALL, l0_gardner
 from chanceline.theory.ensemble import Ensemble
 
 _ROOT_2PI = math.sqrt(2 * math.pi)
@@ -82,8 +82,8 @@ def l0_load(rho: float, ensemble: Ensemble) -> float:
     its upper tail. With given signs min(2ρ, 1) stands for ρ. `l0_gardner` has the formula for the
     plain ensemble, where α_c = 2.
     """
-    share_of_saturation = min(rho / ensemble.saturation_density, 1.0)
-    return gardner(ensemble).load * l0_gardner(share_of_saturation) / 2
+    share_of_saturation = min(rho / ensemble.saturation_density, 1.0)  # ρ, or min(2ρ, 1)
+    return gardner(ensemble).load * l0_gardner(share_of_saturation) / PLAIN_LOAD_OF_ALL
 
 
 def _best_threshold(ensemble: Ensemble) -> float:

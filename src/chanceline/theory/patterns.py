@@ -80,19 +80,9 @@ class PatternSide:
 def pattern_side(mu: Array, s2: float, chi: float, ceiling: float = np.inf) -> PatternSide:
     """A(μ) and the moments of T, for v ~ N(μ, s²); violations beyond the ceiling v* are errors.
 
-    v is by how much a pattern violates its constraint, A the mean weight of the pattern. A is the
-    sum of three weights, each an integral over the density N(v; μ, s²):
-
-        satisfied   v < 0         ∫N dv             = Φ(−μ/s),
-        tight       0 < v < v*    ∫N e^{−v²/2χ} dv  = C [Φ(v*/σ' − t) − Φ(−t)],
-        wrong       v > v*        e^{−y} ∫N dv      = e^{−y} Φ((μ − v*)/s),    y = v*²/2χ,
-
-    because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ', with
-
-        σ'² = s²χ/(s² + χ),    t = μσ'/s²,    C = √(χ/(s² + χ)) e^{−μ²/2(s² + χ)}.
-
-    T, what is corrected, is v where the constraint is tight, and 0 on both other parts. In units of
-    σ' its density begins at 0 and ends at `top` = v*/σ'.
+    v is by how much a pattern violates its constraint, A the mean weight of the pattern: 1 where
+    v < 0, e^{−v²/2χ} where the constraint is tight, 0 < v < v*, and e^{−v*²/2χ} beyond. T, what is
+    corrected, is v on the tight part and 0 on both others.
 
     Parameters
     ----------
@@ -104,9 +94,11 @@ def pattern_side(mu: Array, s2: float, chi: float, ceiling: float = np.inf) -> P
     ceiling
         v*, infinite without errors.
     """
+    # On the tight part N(v; μ, s²) e^{−v²/2χ} is a Gaussian of this standard deviation, σ'. The law
+    # of T is found in units of it.
+    tight_sd = np.sqrt(s2 * chi / (s2 + chi))
     law = _unit_law(mu, s2, chi, ceiling)
-    moments = _moments(law)  # of T/σ'
-    tight_sd = np.sqrt(s2 * chi / (s2 + chi))  # σ'
+    moments = _moments(law)
     return PatternSide(
         log_a=law.log_a,
         tight=law.tight,
@@ -139,10 +131,17 @@ class _UnitLaw(NamedTuple):
 def _unit_law(mu: Array, s2: float, chi: float, ceiling: float) -> _UnitLaw:
     """The law of T/σ' from the weights of the three parts; the parameters are as in `pattern_side`.
 
-    v ~ N(μ, s²) is satisfied below 0, tight from 0 to the ceiling v*, where it has the factor
-    e^{−v²/2χ}, and wrong above, with the factor e^{−v*²/2χ}. On the tight part density times factor
-    is C times a Gaussian of variance σ'² = s²χ/(s² + χ), whose mean is t in units of σ'. Weights
-    are taken in logarithms: each of them may underflow.
+    With the density N(v; μ, s²) of the violation v, A is the sum of the weights
+
+        satisfied   v < 0         ∫N dv             = Φ(−μ/s),
+        tight       0 < v < v*    ∫N e^{−v²/2χ} dv  = C [Φ(v*/σ' − t) − Φ(−t)],
+        wrong       v > v*        e^{−y} ∫N dv      = e^{−y} Φ((μ − v*)/s),    y = v*²/2χ,
+
+    because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ', with
+
+        σ'² = s²χ/(s² + χ),    t = μσ'/s²,    C = √(χ/(s² + χ)) e^{−μ²/2(s² + χ)}.
+
+    Weights are taken in logarithms: each of them may underflow.
     """
     total_variance = s2 + chi
     t = mu * np.sqrt(chi / (s2 * total_variance))
@@ -159,7 +158,7 @@ def _unit_law(mu: Array, s2: float, chi: float, ceiling: float) -> _UnitLaw:
         log_tight = log_c + _log_ndtr_between(-t, top - t)
         log_wrong = log_ndtr((mu - ceiling) / np.sqrt(s2)) - ceiling**2 / (2 * chi)
         log_a = np.logaddexp(np.logaddexp(log_satisfied, log_tight), log_wrong)
-        # C times the normal density of x − t at x = top, over A.
+        # n(x) is C times the normal density of x − t, over A.
         density_at_top = np.exp(log_c - 0.5 * (top - t) ** 2 - _LOG_SQRT_2PI - log_a)
         wrong = np.exp(log_wrong - log_a)
     return _UnitLaw(

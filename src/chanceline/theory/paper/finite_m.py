@@ -375,12 +375,12 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
 
     def solve_at(log_m: float, start: Array) -> Solved[FiniteMState]:
         """The saddle at m; the start and the unknowns of the result are followed coordinates."""
-        unknowns = start + coordinates.shift_to_unknowns(log_m)
-        solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), unknowns)
-        followed = solved.unknowns - coordinates.shift_to_unknowns(log_m)
-        return replace(solved, unknowns=followed)
+        shift = coordinates.shift_to_unknowns(log_m)
+        solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), start + shift)
+        return replace(solved, unknowns=solved.unknowns - shift)
 
     def first_point(log_m: float) -> tuple[float, Solved[FiniteMState]]:
+        """ln m and the saddle there, started from the limit m → 0."""
         return log_m, solve_at(log_m, coordinates.near_limit(log_m))
 
     # The first point at a small m, at a smaller one where that fails; then on to the m wanted.
