@@ -11,6 +11,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcinv, gammainc
 
+# The plain ensemble holds 2 patterns per variable when all variables are used.
+PLAIN_LOAD_OF_ALL = 2.0
+
 
 def binary_entropy(rho: float) -> float:
     """H₂(ρ) = −ρ ln ρ − (1 − ρ) ln(1 − ρ)."""

@@ -22,7 +22,12 @@ from scipy.optimize import brentq
 from scipy.special import expit, ndtr
 
 from chanceline.errors import ConvergenceError
-from chanceline.theory.closed_forms import binary_entropy, l0_gardner, union_bound
+from chanceline.theory.closed_forms import (
+    PLAIN_LOAD_OF_ALL,
+    binary_entropy,
+    l0_gardner,
+    union_bound,
+)
 from chanceline.theory.continuation import first_success
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
@@ -36,18 +41,14 @@ _RATE_FACTORS = (None, 4.0, 1.5, 1.15, 1.04, 1.01)
 # Error rates below this share of H₂(ρ) change little, and the point without errors starts them.
 _SMALL_RATE = 1e-3
 # Ends of the search for y and logit ρ: beyond them weights and densities are out of reach.
-_LARGEST_Y = 50.0
+_LARGEST_PRICE = 50.0
 _LOGIT_RHO_ENDS = (-40.0, 30.0)
 # The grids on which the exponent for α → ∞ is maximised over the threshold b and minimised over y.
 # Beyond |b| = 8 a class is right or wrong up to Φ(−8) = 6e-16. The exponent is stationary where
 # e^{−y}/(Φ + e^{−y}) is the error rate: y ≤ 60 for this Φ and rates down to 1e-11, y ≥ −5 for Φ = 1
 # and rates up to 0.99.
 _THRESHOLD_GRID = np.linspace(-8, 8, 321)
-_Y_GRID = np.linspace(-5, 60, 651)
-
-
-# The plain ensemble holds 2 patterns per variable when all variables are used.
-_PLAIN_LOAD_OF_ALL = 2.0
+_PRICE_GRID = np.linspace(-5, 60, 651)
 
 
 class _Line(NamedTuple):
@@ -110,9 +111,9 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
     used. Its values are scaled so that they rise to the load of all variables of this ensemble.
     """
     load_of_all_without_errors = gardner(replace(ensemble, error_rate=0.0)).load
-    scale = load_of_all_without_errors / _PLAIN_LOAD_OF_ALL
+    scale = load_of_all_without_errors / PLAIN_LOAD_OF_ALL
     plain_load = alpha / scale
-    if plain_load >= _PLAIN_LOAD_OF_ALL:
+    if plain_load >= PLAIN_LOAD_OF_ALL:
         return 0.5  # no density has this load: start in the middle
 
     def excess(logit_rho: float) -> float:
@@ -175,8 +176,8 @@ def _along_rates(
     The first is started from the point without errors, with the price y of an error that gives its
     rate there.
     """
-    y = _price_of_rate(without_errors.unknowns, rates[0], ensemble)
-    point = np.append(without_errors.unknowns, y)
+    price = _price_of_rate(without_errors.unknowns, rates[0], ensemble)
+    point = np.append(without_errors.unknowns, price)
     for rate in rates:
         solved = _stationary(line, replace(ensemble, error_rate=rate), point)
         point = solved.unknowns
@@ -190,11 +191,11 @@ def _zero_of_larger_load(line: _Line, ensemble: Ensemble, first: Solved[Counted]
     the rarer class up; it is sought from the best threshold with all variables, and may not exist.
     Points are (ln x, b, y): x = χ/ρ is the response, y the price of an error.
     """
-    log_x, _, _ = first.unknowns
-    without_errors = np.array([log_x, gardner(ensemble).threshold])
-    y = _price_of_rate(without_errors, ensemble.error_rate, ensemble)
+    log_response, _, _ = first.unknowns
+    without_errors = np.array([log_response, gardner(ensemble).threshold])
+    price = _price_of_rate(without_errors, ensemble.error_rate, ensemble)
     try:
-        second = _stationary(line, ensemble, start=np.append(without_errors, y))
+        second = _stationary(line, ensemble, start=np.append(without_errors, price))
     except ConvergenceError:
         return first.state  # there is no second one
     return max(first.state, second.state, key=lambda state: state.alpha / state.rho)
@@ -208,10 +209,10 @@ def _start_without_errors(rho: float, faultless: Ensemble) -> Array:
     overlap between supports is p₊ = r/(1 + r) with r = √(x/(1 + x)); so x = r²/(1 − r²). It is the
     same with given signs, where α is less by ρ. b is the best threshold with all variables.
     """
-    p_plus = rho / union_bound(rho)
-    ratio = p_plus / (1 - p_plus)  # r
-    log_x = 2 * np.log(ratio) - np.log1p(-(ratio**2))
-    point = np.array([log_x])
+    p_tight = rho / union_bound(rho)  # p₊
+    r = p_tight / (1 - p_tight)
+    log_response = 2 * np.log(r) - np.log1p(-(r**2))  # ln x
+    point = np.array([log_response])
     if faultless.free_threshold:
         point = np.append(point, gardner(faultless).threshold)
     return point
@@ -220,21 +221,21 @@ def _start_without_errors(rho: float, faultless: Ensemble) -> Array:
 class _Unknowns(NamedTuple):
     """A point decoded: all that the exponent is stationary in."""
 
-    x: float  # χ/ρ, the response of the weights
+    response: float  # x = χ/ρ, of the weights
     threshold: float  # b of the rule, 0 where it is not free
-    y: float  # price of an error, which weighs e^{−y}; infinite where none is allowed
+    price: float  # y of an error, which weighs e^{−y}; infinite where none is allowed
 
 
 def _decode(point: Array, ensemble: Ensemble) -> _Unknowns:
     """The unknowns at a point (ln x, b if the threshold is free, y if errors are allowed)."""
-    log_x, *others = point.tolist()
+    log_response, *others = point.tolist()
     threshold = 0.0
     if ensemble.free_threshold:
         threshold = others.pop(0)
-    y = np.inf
+    price = np.inf
     if ensemble.error_rate:
-        y = others.pop(0)
-    return _Unknowns(x=float(np.exp(log_x)), threshold=threshold, y=y)
+        price = others.pop(0)
+    return _Unknowns(response=float(np.exp(log_response)), threshold=threshold, price=price)
 
 
 class _Classes(NamedTuple):
@@ -253,7 +254,7 @@ def _classes_at(unknowns: _Unknowns, ensemble: Ensemble) -> _Classes:
     """
     shares, signs = np.array(ensemble.classes).T
     means = ensemble.margin + signs * unknowns.threshold
-    side = pattern_side(means, s2=1.0, chi=unknowns.x)
+    side = pattern_side(means, s2=1.0, chi=unknowns.response)
     return _Classes(shares, signs, side)
 
 
@@ -264,16 +265,17 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
     ln A_c), and e^{−y} if it is an error. `point` is one without errors: the response ln x and, if
     it is free, the threshold b.
     """
+    # Decoded as a point of the ensemble without errors, which has no price among its coordinates.
     faultless = replace(ensemble, error_rate=0.0)
     shares, _, side = _classes_at(_decode(point, faultless), ensemble)
 
-    def excess(y: float) -> float:
-        p_wrong = expit(-y - side.log_a)  # e^{−y}/(A_c + e^{−y}), (classes,)
+    def excess(price: float) -> float:
+        p_wrong = expit(-price - side.log_a)  # e^{−y}/(A_c + e^{−y}), (classes,)
         return float(shares @ p_wrong) - rate
 
     # At the upper end e^{−y} is negligible beside the smallest A_c too, and no pattern is wrong.
-    upper_end = _LARGEST_Y - float(np.min(side.log_a))
-    return float(brentq(excess, -_LARGEST_Y, upper_end))
+    upper_end = _LARGEST_PRICE - float(np.min(side.log_a))
+    return float(brentq(excess, -_LARGEST_PRICE, upper_end))
 
 
 def _never_vanishes(ensemble: Ensemble) -> bool:
@@ -291,63 +293,86 @@ def _never_vanishes(ensemble: Ensemble) -> bool:
     """
     if not ensemble.error_rate:
         return False
-    shares, signs = np.array(ensemble.classes).T
+    shares, signs = np.array(ensemble.classes).T  # f_c and σ_c, (classes,)
     thresholds = _THRESHOLD_GRID[:, None]
     p_right = ndtr(-ensemble.margin - signs * thresholds)  # Φ(−τ_c), (thresholds, classes)
-    error_weights = np.exp(-_Y_GRID)[:, None, None]  # e^{−y}
-    mean_log_weights = np.log(p_right + error_weights) @ shares  # Σ_c f_c ln[…], (y, thresholds)
-    exponents = mean_log_weights + _Y_GRID[:, None] * ensemble.error_rate  # (y, thresholds)
-    smallest_over_y = exponents.min(axis=0)  # (thresholds,)
-    return bool(smallest_over_y.max() >= 0)
+    error_weights = np.exp(-_PRICE_GRID)[:, None, None]  # e^{−y}
+    # Σ_c f_c ln[…] and the whole exponent, both (prices, thresholds).
+    mean_log_weights = np.log(p_right + error_weights) @ shares
+    exponents = mean_log_weights + _PRICE_GRID[:, None] * ensemble.error_rate
+    smallest_over_prices = exponents.min(axis=0)  # (thresholds,)
+    return bool(smallest_over_prices.max() >= 0)
 
 
 def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Counted:
-    """The equations at (ln x, b if the threshold is free, y if errors are allowed).
+    """How far the exponent of the first moment is from zero and from stationary, at a point.
 
-    x is the response of the weights, b the threshold of the rule and y the price of an error. Class
-    c has the share f_c and the sign σ_c. A pattern of it weighs W_c = A_c + e^{−y}: A_c if it is
-    right, with the moments R₁ and R₂ of its violation, and e^{−y} if it is an error. With the load
-    α, the density ρ and the error rate ε the exponent of the number of (support, set of errors) is
-
-        H₂(ρ) + ρ ln γ(x) + α{Σ_c f_c ln W_c + yε},
-
-    where γ is the weight of a chosen variable. It should vanish, and be stationary in x, b and y:
-
-        x:  ρ ∂ ln γ/∂x + α Σ_c f_c ∂ ln W_c/∂x = 0,  where ∂ ln W_c/∂x = (A_c/W_c) R₂/2x²,
-        b:  Σ_c σ_c f_c (A_c/W_c) R₁ = 0,
-        y:  Σ_c f_c e^{−y}/W_c = ε.
-
-    The first gives α/ρ = −2x² ∂ ln γ/∂x / Σ_c f_c (A_c/W_c) R₂, and the line, which holds ρ or α,
-    turns this into both. The residual has the others.
+    The point is (ln x, b if the threshold is free, y if errors are allowed): x is the response of
+    the weights, b the threshold of the rule and y the price of an error. Stationarity in x sets the
+    ratio of the load α to the density ρ, and the line, which holds one of them, gives both. What is
+    left for the residual is that the exponent vanishes and is stationary in b and in y.
     """
     unknowns = _decode(point, ensemble)
-    y = unknowns.y
-    shares, signs, side = _classes_at(unknowns, ensemble)
-    mean_violation = side.mean  # R₁, (classes,)
-    mean_square_violation = side.second  # R₂
-    log_weight = np.logaddexp(side.log_a, -y)  # ln W_c
-    p_right = np.exp(side.log_a - log_weight)  # A_c/W_c, the probability of no error
-
-    # Load and density, by the equation of x.
-    variable = _chosen_variable(unknowns.x, ensemble.signed)
-    alpha_over_rho = variable.scaled_slope / float(shares @ (p_right * mean_square_violation))
-    rho, alpha = line.rho_and_alpha(alpha_over_rho)
+    patterns = _weighed_patterns(_classes_at(unknowns, ensemble), unknowns.price)
+    variable = _chosen_variable(unknowns.response, ensemble.signed)
+    rho, alpha = line.rho_and_alpha(_load_over_density(variable, patterns))
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
 
-    # The exponent, relative to that of all choices; then the equations of b and y, if there are.
-    exponent_per_pattern = float(shares @ log_weight)
+    # H₂(ρ) + ρ ln γ + α{Σ_c f_c ln W_c + yε} = 0, relative to H₂(ρ), the exponent of all choices.
+    # γ is the weight of a chosen variable, W_c that of a pattern of class c, which has the share
+    # f_c, and ε the error rate.
+    exponent_per_pattern = float(patterns.shares @ patterns.log_weight)
     if ensemble.error_rate:
-        exponent_per_pattern += y * ensemble.error_rate
+        exponent_per_pattern += unknowns.price * ensemble.error_rate
     exponent = binary_entropy(rho) + rho * variable.log_gamma + alpha * exponent_per_pattern
     residual = [exponent / binary_entropy(rho)]
     if ensemble.free_threshold:
-        violation_by_sign = float((shares * signs) @ (p_right * mean_violation))
-        residual.append(violation_by_sign)
+        residual.append(_violation_by_sign(patterns))
     if ensemble.error_rate:
-        wrong = float(shares @ np.exp(-y - log_weight))
+        # By y: the share of errors, Σ_c f_c e^{−y}/W_c, is the error rate.
+        wrong = float(patterns.shares @ patterns.p_wrong)
         residual.append(wrong / ensemble.error_rate - 1)
     return Counted(alpha=alpha, rho=rho, residual=np.array(residual))
+
+
+class _WeighedPatterns(NamedTuple):
+    """Patterns of each class c with and without error; every array is (classes,)."""
+
+    shares: Array  # f_c
+    signs: Array  # σ_c = ±1
+    log_weight: Array  # ln W_c
+    p_right: Array  # A_c/W_c, the probability of no error
+    p_wrong: Array  # e^{−y}/W_c, that of an error
+    violation: Array  # R₁, mean violation of a right pattern
+    square_violation: Array  # R₂, mean square of it
+
+
+def _weighed_patterns(classes: _Classes, price: float) -> _WeighedPatterns:
+    """The classes at a price y of an error.
+
+    A pattern of class c weighs W_c = A_c + e^{−y}: A_c if it is right, e^{−y} if it is an error.
+    """
+    side = classes.side
+    log_weight = np.logaddexp(side.log_a, -price)
+    return _WeighedPatterns(
+        shares=classes.shares,
+        signs=classes.signs,
+        log_weight=log_weight,
+        p_right=np.exp(side.log_a - log_weight),
+        p_wrong=np.exp(-price - log_weight),
+        violation=side.mean,
+        square_violation=side.second,
+    )
+
+
+def _violation_by_sign(patterns: _WeighedPatterns) -> float:
+    """Σ_c σ_c f_c (A_c/W_c) R₁, which vanishes at a stationary threshold b.
+
+    b moves the mean violation of class c by σ_c, and ln W_c has the slope −(A_c/W_c) R₁/x by it.
+    """
+    mean_violation = patterns.p_right * patterns.violation
+    return float((patterns.shares * patterns.signs) @ mean_violation)
 
 
 class _ChosenVariable(NamedTuple):
@@ -357,12 +382,12 @@ class _ChosenVariable(NamedTuple):
     scaled_slope: float  # −2x² ∂ ln γ/∂x
 
 
-def _chosen_variable(x: float, signed: bool) -> _ChosenVariable:
+def _chosen_variable(response: float, signed: bool) -> _ChosenVariable:
     """The weight γ of a chosen variable: γ = r with free signs, ½ + ½r with given ones.
 
-    Here r = √(1 + 1/x). As ∂r/∂x = −1/(2x²r), the slope is −2x² ∂ ln γ/∂x = (∂γ/∂r)/(rγ).
+    Here r = √(1 + 1/x) at the response x. As ∂r/∂x = −1/(2x²r), −2x² ∂ ln γ/∂x = (∂γ/∂r)/(rγ).
     """
-    r = np.sqrt(1 + 1 / x)
+    r = np.sqrt(1 + 1 / response)
     if signed:
         gamma = 0.5 + 0.5 * r
         gamma_by_r = 0.5
@@ -370,3 +395,16 @@ def _chosen_variable(x: float, signed: bool) -> _ChosenVariable:
         gamma = r
         gamma_by_r = 1.0
     return _ChosenVariable(log_gamma=np.log(gamma), scaled_slope=gamma_by_r / (r * gamma))
+
+
+def _load_over_density(variable: _ChosenVariable, patterns: _WeighedPatterns) -> float:
+    """α/ρ, load over density, at which the exponent is stationary in the response x.
+
+    The exponent depends on x by ρ ln γ + α Σ_c f_c ln W_c, where γ is the weight of a chosen
+    variable and W_c that of a pattern of class c, with ∂ ln W_c/∂x = (A_c/W_c) R₂/2x². So
+
+        ρ ∂ ln γ/∂x + α Σ_c f_c (A_c/W_c) R₂/2x² = 0,    or, times 2x²,
+        α/ρ = −2x² ∂ ln γ/∂x / Σ_c f_c (A_c/W_c) R₂.
+    """
+    mean_square_violation = patterns.p_right * patterns.square_violation
+    return variable.scaled_slope / float(patterns.shares @ mean_square_violation)

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from chanceline.theory.closed_forms import l0_gardner
+from chanceline.theory.closed_forms import PLAIN_LOAD_OF_ALL, l0_gardner
 from chanceline.theory.ensemble import Ensemble
 
 _ROOT_2PI = math.sqrt(2 * math.pi)
@@ -82,8 +82,8 @@ def l0_load(rho: float, ensemble: Ensemble) -> float:
     its upper tail. With given signs min(2ρ, 1) stands for ρ. `l0_gardner` has the formula for the
     plain ensemble, where α_c = 2.
     """
-    share_of_saturation = min(rho / ensemble.saturation_density, 1.0)
-    return gardner(ensemble).load * l0_gardner(share_of_saturation) / 2
+    share_of_saturation = min(rho / ensemble.saturation_density, 1.0)  # ρ, or min(2ρ, 1)
+    return gardner(ensemble).load * l0_gardner(share_of_saturation) / PLAIN_LOAD_OF_ALL
 
 
 def _best_threshold(ensemble: Ensemble) -> float:
@@ -101,24 +101,30 @@ def _best_threshold(ensemble: Ensemble) -> float:
         """1/α_c."""
         return _threshold_moments(ensemble, threshold).second
 
-    # The grid: one interval that holds every threshold, or many where errors are allowed.
+    grid = _threshold_grid(ensemble)
+    slopes = [slope(threshold) for threshold in grid]
+    # 1/α_c has a minimum where its slope goes from below zero to above. There is always one:
+    # at the lower end of the grid almost only the class of sign −1 has violations, so that the
+    # slope is negative; at the upper end only that of sign 1 has, and it is positive.
+    minima = []
+    for i in range(len(grid) - 1):
+        if slopes[i] < 0 <= slopes[i + 1]:
+            minima.append(float(brentq(slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14)))
+    return min(minima, key=inverse_load)
+
+
+def _threshold_grid(ensemble: Ensemble) -> list[float]:
+    """Thresholds between which 1/α_c has at most one minimum.
+
+    Without errors it has one in all, and both ends will do; with errors there are many intervals.
+    """
     if ensemble.error_rate:
         reach = _REACH_WITH_ERRORS + 2 * ensemble.margin
         n_intervals = _INTERVALS_WITH_ERRORS
     else:
         reach = LARGEST_THRESHOLD + ensemble.margin
         n_intervals = 1
-    grid = [float(threshold) for threshold in np.linspace(-reach, reach, n_intervals + 1)]
-    slopes = [slope(threshold) for threshold in grid]
-
-    # 1/α_c has a minimum where its slope goes from below zero to above. There is always one:
-    # at the lower end of the grid almost only the class of sign −1 has violations, so that the
-    # slope is negative; at the upper end only that of sign 1 has, and it is positive.
-    minima = []
-    for i in range(n_intervals):
-        if slopes[i] < 0 <= slopes[i + 1]:
-            minima.append(float(brentq(slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14)))
-    return min(minima, key=inverse_load)
+    return [float(threshold) for threshold in np.linspace(-reach, reach, n_intervals + 1)]
 
 
 class _ThresholdMoments(NamedTuple):
@@ -143,33 +149,40 @@ def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoment
     second = 0.0
     for share, sign in ensemble.classes:
         tau = ensemble.margin + sign * threshold
-        first_of_class, second_of_class = _partial_moments(tau, ceiling)
-        first_by_sign += share * sign * first_of_class
-        second += share * second_of_class
+        of_class = _partial_moments(tau, ceiling)
+        first_by_sign += share * sign * of_class.first
+        second += share * of_class.second
     return _ThresholdMoments(first_by_sign=first_by_sign, second=second)
 
 
-def _partial_moments(tau: float, ceiling: float) -> tuple[float, float]:
-    """(M₁, M₂), the moments M_k = E[x^k 1_{0 < x < t*}] of x ~ N(τ, 1).
+class _PartialMoments(NamedTuple):
+    """M_k = E[x^k 1_{0 < x < t*}] of a violation x in one class."""
 
-    t* is the ceiling, perhaps infinite. With the normal density φ the weight M₀ gives, by parts,
+    first: float  # M₁
+    second: float  # M₂
+
+
+def _partial_moments(tau: float, ceiling: float) -> _PartialMoments:
+    """The moments M_k = E[x^k 1_{0 < x < t*}] of x ~ N(τ, 1); t* is the ceiling, perhaps infinite.
+
+    The normal density of x has the slope −(x − τ) times itself, so that by parts
 
         M₁ = τM₀ + φ(τ) − φ(t* − τ),    M₂ = τM₁ + M₀ − t*φ(t* − τ),
 
-    where φ(τ) is the density of x at 0 and φ(t* − τ) that at t*, zero if t* is infinite.
+    where M₀ is the weight of 0 < x < t*, φ(τ) the density of x at 0 and φ(t* − τ) that at t*.
     """
     density_at_zero = math.exp(-0.5 * tau * tau) / _ROOT_2PI
-    if math.isinf(ceiling):
+    if math.isinf(ceiling):  # the terms of t* vanish
         weight = float(ndtr(tau))
         first = tau * weight + density_at_zero
         second = tau * first + weight
-        return first, second
+        return _PartialMoments(first, second)
 
     density_at_ceiling = math.exp(-0.5 * (ceiling - tau) ** 2) / _ROOT_2PI
     weight = float(ndtr(ceiling - tau) - ndtr(-tau))
     first = tau * weight + density_at_zero - density_at_ceiling
     second = tau * first + weight - ceiling * density_at_ceiling
-    return first, second
+    return _PartialMoments(first, second)
 
 
 def _ceiling(ensemble: Ensemble, threshold: float) -> float:

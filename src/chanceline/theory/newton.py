@@ -104,7 +104,7 @@ class Newton:
         for iteration in range(1, self.iterations + 1):
             direction = problem.newton_direction(unknowns, state)
             if direction is None:
-                break
+                break  # no Newton step from here
             largest_residual = problem.largest_residual(state)
             solved = Solved(
                 unknowns=unknowns,
@@ -113,15 +113,15 @@ class Newton:
                 residual=largest_residual,
                 jacobian=direction.jacobian,
             )
-            is_small = largest_residual <= self.tolerance
-            if is_small and direction.length <= self.step_tolerance:
+            residual_is_small = largest_residual <= self.tolerance
+            if residual_is_small and direction.length <= self.step_tolerance:
                 return solved
             better = self._shortened_step(problem, direction, unknowns, largest_residual)
-            if better is None and is_small:
+            if better is None and residual_is_small:
                 # Rounding is all that is left, and the equations are ill-conditioned.
                 return solved
             if better is None:
-                break
+                break  # no step betters the point
             unknowns, state = better
 
         raise ConvergenceError(
@@ -151,19 +151,10 @@ class Newton:
             except OutsideDomain:
                 fraction /= 2
                 continue
-            # Natural monotonicity: the correction that the old Jacobian would make next must be
-            # shorter, whatever the scales of the equations (Deuflhard, Newton Methods for Nonlinear
-            # Problems, 2004, section 3.3). Where rounding blurs that test a smaller residual will
-            # do.
-            trial_residual = problem.residual(trial_state)
-            next_length = np.abs(np.linalg.solve(direction.jacobian, trial_residual)).max()
-            next_largest_residual = np.abs(trial_residual).max()
             # A full step promises to remove the error, a fraction of it that part of the error; a
             # quarter of what is promised will do.
             enough = 1 - fraction / 4
-            has_shorter_correction = next_length <= enough * direction.length
-            has_smaller_residual = next_largest_residual <= enough * largest_residual
-            if has_shorter_correction or has_smaller_residual:
+            if problem.is_better(trial_state, enough, direction, largest_residual):
                 return trial_point, trial_state
             fraction /= 2
         return None
@@ -189,6 +180,23 @@ class _Problem(Generic[State]):
     def largest_residual(self, state: State) -> float:
         """The largest absolute component of the residual."""
         return float(np.abs(self.residual(state)).max())
+
+    def is_better(
+        self, trial: State, enough: float, direction: _Direction, largest_residual: float
+    ) -> bool:
+        """Whether a trial state is nearer to the solution than the point that `direction` left.
+
+        By natural monotonicity: the correction that the old Jacobian would make next must be
+        shorter, by the factor `enough`, whatever the scales of the equations (Deuflhard, Newton
+        Methods for Nonlinear Problems, 2004, section 3.3). Where rounding blurs that test a largest
+        residual smaller by this factor will do.
+        """
+        residual = self.residual(trial)
+        next_length = np.abs(np.linalg.solve(direction.jacobian, residual)).max()
+        next_largest_residual = np.abs(residual).max()
+        has_shorter_correction = next_length <= enough * direction.length
+        has_smaller_residual = next_largest_residual <= enough * largest_residual
+        return bool(has_shorter_correction or has_smaller_residual)
 
     def newton_direction(self, unknowns: Array, state: State) -> _Direction | None:
         """The full Newton step from `unknowns`, (unknowns,), where the equations gave `state`.

@@ -60,15 +60,15 @@ def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid
     """Steps near `fine` for |u| up to `focus` and `coarse` far away, up to ±reach.
 
     The nodes are u(τ) = coarse·τ − (coarse − fine) w tanh(τ/w) at integer τ. The step between them,
-    du/dτ = fine + (coarse − fine) tanh²(τ/w), rises from `fine` at 0 to `coarse` for |τ| ≫ w.
-
-    |u| = focus lies at |τ| = focus/fine at most. With a width w of three times that, tanh²(τ/w) is
-    at most tanh²(1/3) = 0.10 there: the step has gone a tenth of the way from fine to coarse. The
-    map is analytic far beyond the unit step in τ, so the rule keeps its exponential convergence.
+    du/dτ = coarse − (coarse − fine) [1 − tanh²(τ/w)], rises from `fine` at 0, where tanh is 0, to
+    `coarse` for |τ| ≫ w. The map is analytic far beyond the unit step in τ, so that the trapezoidal
+    rule keeps its exponential convergence.
     """
     if coarse <= fine:
         return uniform_grid(reach, coarse)
-    width = _WIDTHS_OF_FOCUS * focus / fine  # w, in units of τ
+    # |u| = focus lies at |τ| = focus/fine at most. With a width w of three times that tanh²(τ/w) is
+    # at most tanh²(1/3) = 0.10 there: the step has gone a tenth of the way from fine to coarse.
+    width = _WIDTHS_OF_FOCUS * focus / fine  # w
     excess = (coarse - fine) * width  # by how much u falls short of coarse·τ far away
     n_half = int(np.ceil((reach + excess) / coarse))
     tau = np.arange(-n_half, n_half + 1, dtype=float)
@@ -215,8 +215,8 @@ def recurse(  # noqa: PLR0913
 
         g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u')].
 
-    The integrand, normalised, is the probability T_i(u → u') of going from the field u to u'. The
-    slopes go down by g_{i−1}' = ∫du' T_i(u → u') g_i'(u'), the weights up by P_i = P_{i−1} T_i.
+    The integrand, normalised, is the probability T_i(u → u') of going from the field u to u': the
+    weights go up by P_i = P_{i−1} T_i.
 
     Parameters
     ----------
@@ -231,25 +231,8 @@ def recurse(  # noqa: PLR0913
     centre
         Mean of P₀.
     """
-    # Down, from the top: the lists begin with level k, and are turned round in the end.
-    values_from_top = [top]
-    slopes_from_top = [top_slope]
-    transitions_from_top: list[Transition] = []
-    for i in range(len(breaks), 0, -1):
-        x = breaks[i - 1]
-        variance = float(variances[i] - variances[i - 1])
-        # ln of du' over the norm of the Gaussian, at the nodes u'.
-        log_measure = np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))
-        log_integral, transition = _transition(
-            lower_nodes=grids[i - 1].nodes,
-            upper_nodes=grids[i].nodes,
-            variance=variance,
-            exponent=x * values_from_top[-1] + log_measure,
-        )
-        values_from_top.append(log_integral / x)
-        slopes_from_top.append(transition.average(slopes_from_top[-1]))
-        transitions_from_top.append(transition)
-    transitions = transitions_from_top[::-1]  # T₁ … T_k
+    levels = _descend(grids, top, top_slope, variances, breaks)
+    transitions = levels.transitions_from_top[::-1]  # T₁ … T_k
 
     # Up, from a Gaussian on the nodes of the bottom level.
     bottom = grids[0]
@@ -258,12 +241,52 @@ def recurse(  # noqa: PLR0913
     for transition in transitions:
         weights.append(transition.push(weights[-1]))
     return Recursion(
-        values=tuple(values_from_top[::-1]),
-        slopes=tuple(slopes_from_top[::-1]),
+        values=tuple(levels.values_from_top[::-1]),
+        slopes=tuple(levels.slopes_from_top[::-1]),
         weights=tuple(weights),
         transitions=tuple(transitions),
         breaks=breaks,
     )
+
+
+class _Levels(NamedTuple):
+    """What `_descend` finds, the top level k first."""
+
+    values_from_top: list[Array]  # g_k … g₀, each on the grid of its level
+    slopes_from_top: list[Array]  # g_k' … g₀'
+    transitions_from_top: list[Transition]  # T_k … T₁
+
+
+def _descend(
+    grids: list[Grid], top: Array, top_slope: Array, variances: Array, breaks: Array
+) -> _Levels:
+    """The steps down from level k to level 0; the parameters are those of `recurse`.
+
+    A step from level i to level i − 1 goes over a Gaussian N of variance v_i − v_{i−1}:
+
+        x_i g_{i−1}(u) = ln ∫du' N(u' − u) exp[x_i g_i(u')],
+        g_{i−1}'(u) = ∫du' T_i(u → u') g_i'(u'),
+
+    where T_i is the integrand of the first one, normalised.
+    """
+    levels = _Levels(values_from_top=[top], slopes_from_top=[top_slope], transitions_from_top=[])
+    for i in range(len(breaks), 0, -1):
+        x = breaks[i - 1]
+        variance = float(variances[i] - variances[i - 1])
+        # ln of du' over the norm of the Gaussian, at the nodes u'.
+        log_measure = np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))
+        values_above = levels.values_from_top[-1]
+        slopes_above = levels.slopes_from_top[-1]
+        log_integral, transition = _transition(
+            lower_nodes=grids[i - 1].nodes,
+            upper_nodes=grids[i].nodes,
+            variance=variance,
+            exponent=x * values_above + log_measure,
+        )
+        levels.values_from_top.append(log_integral / x)
+        levels.slopes_from_top.append(transition.average(slopes_above))
+        levels.transitions_from_top.append(transition)
+    return levels
 
 
 def _transition(

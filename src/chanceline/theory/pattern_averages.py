@@ -88,26 +88,21 @@ def _field_rule(offset: float, order: PatternOrder, step: float) -> GaussianRule
     """The rule for ∫Dz that resolves the edge of A at μ = 0 and, with errors, where they begin.
 
     A(μ) is the weight of a pattern whose violation v has the mean μ = √q₀ z + `offset` and the
-    variance s² = ρ − q₀. ln A, which is averaged, changes
-
-    - around μ = 0, where v changes its sign, over a distance s;
-    - if violations above `order.ceiling` are errors, where these begin to outweigh corrections. For
-      complex μ beside this place A has zeros, the singularities of ln A: it changes over their
-      distance from the real axis, or over s if that is less.
+    variance s² = ρ − q₀. ln A, which is averaged, changes around μ = 0, where v changes its sign,
+    over a distance s; and, if violations above `order.ceiling` are errors, where they begin.
     """
     if order.q0 == 0:
         return rule_for(1.0, step)  # μ is the same for all z
 
     mu_per_z = np.sqrt(order.q0)  # lengths in μ are divided by it, to be lengths in z
-    s = np.sqrt(order.s2)
     edge_centre = -offset / mu_per_z  # where μ = 0
-    edge_width = s / mu_per_z
+    edge_width = np.sqrt(order.s2) / mu_per_z
     if np.isinf(order.ceiling):
         return rule_for(edge_width, step, centre=edge_centre)
 
     errors_begin = _where_errors_begin(order)
     errors_centre = (errors_begin.mu - offset) / mu_per_z
-    errors_width = min(s, errors_begin.distance_of_zeros) / mu_per_z  # zeros of A
+    errors_width = errors_begin.width / mu_per_z
     return focused_rule(
         centres=(edge_centre, errors_centre), sizes=(edge_width, errors_width), step=step
     )
@@ -117,26 +112,27 @@ class _ErrorsBegin(NamedTuple):
     """Where errors begin to outweigh corrections in the weight A(μ) of a pattern."""
 
     mu: float  # μ_*, where they weigh the same
-    distance_of_zeros: float  # of A from the real axis of μ, beside μ_*: how fast A changes there
+    width: float  # the distance in μ over which ln A changes there
 
 
 def _where_errors_begin(order: PatternOrder) -> _ErrorsBegin:
     """Where the weight A(μ) of a pattern goes over from that of corrections to that of errors.
 
-    The violation has the mean μ and the variance s²; corrected violations v weigh e^{−v²/2χ}, and
-    those beyond the ceiling v* are errors of weight e^{−v*²/2χ}. Averaged over v, with Q(μ) =
-    μ²/2(χ + s²),
+    The violation v has the mean μ and the variance s². A corrected one weighs e^{−v²/2χ}, one above
+    the ceiling v* is an error and weighs e^{−v*²/2χ}. Averaged over v, up to slow factors,
 
-        corrections weigh ~ e^{−Q(μ)},    errors e^{−v*²/2χ}.
+        A ≈ e^{−Q(μ)} + e^{−v*²/2χ},    Q(μ) = μ²/2(χ + s²).
 
-    They are equal at μ_* = v*√(1 + s²/χ), where Q = v*²/2χ. Beside it, where Q differs from this by
-    ±iπ, their sum vanishes. With the slope dQ/dμ = μ_*/(χ + s²) these zeros of A lie π/(dQ/dμ) from
-    the real axis.
+    A rule of equal steps must resolve the distance from the real axis to the nearest singularity of
+    ln A, which for complex μ is a zero of A; or s, the width of v itself, if that is less.
     """
     s2 = order.s2
     chi = order.chi
+    # Both terms are equal where Q = v*²/2χ.
     mu_star = order.ceiling * np.sqrt(1 + s2 / chi)
-    return _ErrorsBegin(mu=mu_star, distance_of_zeros=np.pi * (chi + s2) / mu_star)
+    # They cancel where Q differs from this by ±iπ: at π/(dQ/dμ) from μ_*, dQ/dμ = μ_*/(χ + s²).
+    distance_of_zeros = np.pi * (chi + s2) / mu_star
+    return _ErrorsBegin(mu=mu_star, width=min(np.sqrt(s2), distance_of_zeros))
 
 
 class PatternMeans(NamedTuple):
@@ -218,47 +214,21 @@ class _Derivatives(NamedTuple):
 def _class_means(class_side: ClassSide, kappa_over_rho: float, root_rho: float) -> PatternMeans:
     """Means and gradients of one class; its share f_c of the patterns is a factor of each.
 
-    At each node z of ∫Dz the violation v of a pattern has a law, on which these depend:
-
-    - `r1`, R₁ = E[T], and `variance_of_t`, Var T: T, what is corrected, is v on 0 < v < v* and 0
-      elsewhere;
-    - `net_tight`, p₊ − v*e*: the weight of 0 < v < v* less v* times the density of v at v*;
-    - `error_weight`, the weight of v > v*.
-
-    They are differentiated on the nodes first; then they and R₁² are averaged over z. Each average
-    is an array of the mean and its derivatives by (ln χ, q₀, b, ln v*), (5,). Besides there are
-    plain means of g = ln A, A the weight of a pattern, and of its slope and curvature by the mean μ
-    of v. `kappa_over_rho` is κ/ρ with κ = margin·√ρ, and `root_rho` is √ρ.
+    At a node z of ∫Dz, v is the violation of a pattern, T what is corrected of it, and R₁ = E[T].
+    The fields that are arrays hold a mean over z and its derivatives, (5,); the others are plain
+    means, of g = ln A, A the weight of a pattern, and of its slope and curvature by the mean of v.
+    `kappa_over_rho` is κ/ρ with κ = margin·√ρ, and `root_rho` is √ρ.
     """
     side = class_side.side
     r1 = _differentiate(_mean_of_t(side), side)
-    variance_of_t = _differentiate(_variance_of_t(side), side)
-    net_tight = _net_tight(class_side)
     mean_r1 = _mean_with_gradient(class_side, r1, root_rho)
-    mean_net_tight = _mean_with_gradient(class_side, net_tight, root_rho)
-
-    # The derivative by q₀ of the mean of a product F·G of expectations has a term more, the mean of
-    # F'G', F' = ∂F/∂μ. R₁·R₁ has that of R₁'², and Var T = R₂ − R₁·R₁ has it with a minus.
-    r1_slope_square = class_side.mean(r1.by_mu**2)
-    mean_r1_square = _mean_with_gradient(
-        class_side, r1.squared(), root_rho, extra_by_q0=r1_slope_square
-    )
-    mean_variance = _mean_with_gradient(
-        class_side, variance_of_t, root_rho, extra_by_q0=-r1_slope_square
-    )
-
-    if np.isinf(side.ceiling):
-        mean_wrong = np.zeros_like(mean_r1)  # no errors
-    else:
-        error_weight = _differentiate(_weight_of_wrong(side), side)
-        mean_wrong = _mean_with_gradient(class_side, error_weight, root_rho)
-
+    mean_net_tight = _mean_with_gradient(class_side, _net_tight(class_side), root_rho)
     return PatternMeans(
         isostatic=mean_net_tight + kappa_over_rho * mean_r1,
-        square=mean_r1_square,
-        variance=mean_variance,
+        square=_mean_of_r1_square(class_side, r1, root_rho),
+        variance=_mean_of_variance(class_side, r1, root_rho),
         by_threshold=class_side.sign * mean_r1,
-        wrong=mean_wrong,
+        wrong=_mean_of_wrong(class_side, root_rho),
         first=class_side.mean(side.mean),
         tight=class_side.mean(side.tight),
         log_a=class_side.mean(side.log_a),
@@ -267,72 +237,117 @@ def _class_means(class_side: ClassSide, kappa_over_rho: float, root_rho: float) 
     )
 
 
+def _mean_of_r1_square(class_side: ClassSide, r1: _Derivatives, root_rho: float) -> Array:
+    """The mean of R₁² and its derivatives, (5,), where R₁ = E[T] on the nodes is `r1`.
+
+    R₁·R₁ is a product F·G of expectations: its mean has one term more in the derivative by q₀, the
+    mean of F'G', where ' is ∂/∂μ.
+    """
+    slope_product = class_side.mean(r1.by_mu**2)
+    return _mean_with_gradient(class_side, r1.squared(), root_rho, extra_by_q0=slope_product)
+
+
+def _mean_of_variance(class_side: ClassSide, r1: _Derivatives, root_rho: float) -> Array:
+    """The mean of Var T = R₂ − R₁·R₁ and its derivatives, (5,), where R₁ on the nodes is `r1`.
+
+    The product R₁·R₁ has the mean of R₁'² as one term more in the derivative by q₀; here it is
+    subtracted.
+    """
+    variance = _differentiate(_variance_of_t(class_side.side), class_side.side)
+    slope_product = class_side.mean(r1.by_mu**2)
+    return _mean_with_gradient(class_side, variance, root_rho, extra_by_q0=-slope_product)
+
+
+def _mean_of_wrong(class_side: ClassSide, root_rho: float) -> Array:
+    """The mean weight of errors and its derivatives, (5,); all 0 where none are allowed."""
+    side = class_side.side
+    if np.isinf(side.ceiling):
+        return np.zeros(5)
+    error_weight = _differentiate(_weight_of_wrong(side), side)
+    return _mean_with_gradient(class_side, error_weight, root_rho)
+
+
 def _mean_with_gradient(
     class_side: ClassSide, function: _Derivatives, root_rho: float, extra_by_q0: float = 0.0
 ) -> Array:
     """The mean f_c ∫Dz F(μ) of a class and its derivatives by ln χ, q₀, b and ln v*, (5,).
 
-    `function` is F on the nodes z: the mean of a function of the violation v of a pattern, which
-    before its tilt is Gaussian of mean μ and variance s². The class has the share f_c and the sign
-    σ_c. F' = ∂F/∂μ at μ = √q₀ z + θ_c.
-
-    By b: the threshold moves the offset as ∂θ_c/∂b = σ_c √ρ, which gives σ_c √ρ f_c ∫Dz F'.
-
-    By q₀, which widens the law of μ and narrows s² = ρ − q₀, it is f_c ∫Dz (R₁/χ) F':
-
-    - ∫Dz F(√q₀ z + θ_c) has the derivative ∫Dz ½F'', by parts in z;
-    - s² adds −∂F/∂s², so that f_c ∫Dz (½F'' − ∂F/∂s²) is wanted;
-    - F = N/A, where the numerator N and the weight A of the pattern both solve the heat equation
-      ∂/∂s² = ½ ∂²/∂μ²; inserting N = F A in it gives ½F'' − ∂F/∂s² = −F' A'/A;
-    - A'/A = −R₁/χ, with R₁ the mean of what is corrected (`side.mean`).
-
-    In a product F·G of two such functions ½(FG)'' has the term F'G' more than ½F''G + ½FG'':
-    `extra_by_q0` is f_c ∫Dz F'G', 0 for a single function.
+    `function` is F on the nodes z, at the mean μ = √q₀ z + θ_c of the violation. The class has the
+    share f_c, a factor of `class_side.mean`, and the sign σ_c. F is the mean of a function of the
+    violation; where it is a product F·G of two such means, `extra_by_q0` is f_c ∫Dz F'G', with
+    ' = ∂/∂μ.
     """
-    side = class_side.side
-    r1_over_chi = side.mean / side.chi
     value = class_side.mean(function.value)
     by_log_chi = class_side.mean(function.by_log_chi)
-    by_q0 = class_side.mean(r1_over_chi * function.by_mu) + extra_by_q0
+    by_q0 = _mean_slope_by_q0(class_side, function) + extra_by_q0
+    # The threshold b moves the offset θ_c: ∂μ/∂b = σ_c √ρ.
     by_threshold = class_side.mean(function.by_mu) * (class_side.sign * root_rho)
     by_log_ceiling = class_side.mean(function.by_log_ceiling)
     return np.array([value, by_log_chi, by_q0, by_threshold, by_log_ceiling])
 
 
+def _mean_slope_by_q0(class_side: ClassSide, function: _Derivatives) -> float:
+    """The derivative of f_c ∫Dz F(μ) by q₀: f_c ∫Dz (R₁/χ) F', where F' = ∂F/∂μ.
+
+    q₀ widens the law of μ = √q₀ z + θ_c, and narrows that of the violation v around μ, whose
+    variance is s² = ρ − q₀. In steps:
+
+    - ∂/∂q₀ ∫Dz F(√q₀ z + θ_c) = ∫Dz ½F'', by parts in z, and s² adds −∂F/∂s²;
+    - F = N/A with a numerator N and the weight A of the pattern. Both are averages over v, so they
+      solve the heat equation ∂/∂s² = ½ ∂²/∂μ². N = F A in it leaves ½F'' − ∂F/∂s² = −F' A'/A;
+    - A'/A = −R₁/χ, R₁ the mean of what is corrected (`side.mean`), χ the scale of its weight.
+
+    In a product F·G, ½(FG)'' has the term F'G' more; it is not counted here.
+    """
+    side = class_side.side
+    r1_over_chi = side.mean / side.chi
+    return class_side.mean(r1_over_chi * function.by_mu)
+
+
 def _differentiate(expectation: _Expectation, side: PatternSide) -> _Derivatives:
     """E[f(v)] on the nodes, with its derivatives by ln χ, μ and ln v*.
 
-    v is the violation of a pattern, v* (`side.ceiling`) the ceiling beyond which it is an error, T
-    what is corrected: v on 0 < v < v* and 0 elsewhere. The law of v is a Gaussian of mean μ, tilted
-    by the weight H̃(v): ln H̃ is −T²/2χ up to v* and −v*²/2χ beyond. There are three kinds of terms:
-
-    - a parameter of H̃ changes E[f] by Cov(f, ∂ ln H̃/∂parameter), and ln H̃ has the derivatives
-      T²/2χ + (v*²/2χ) 1_{v>v*} by ln χ and −(v*²/χ) 1_{v>v*} by ln v*;
-    - μ shifts v: f changes by E[f'] and its jump at v*, and ln H̃ by −T/χ, which has a covariance
-      with f;
-    - ln v* shifts the place of that jump.
+    v is the violation of a pattern, and T what is corrected of it: v where 0 < v < v*, else 0. The
+    law of v is a Gaussian of mean μ times the tilt e^{−T²/2χ}, and e^{−v*²/2χ} for v above the
+    ceiling v* (`side.ceiling`), where it is an error. A parameter of the tilt changes E[f] by the
+    covariance of f with the derivative of the logarithm of the tilt; μ shifts v, too.
     """
     chi = side.chi
-    by_log_chi = expectation.cov_with_t2 / (2 * chi)  # Cov(f, T²)/2χ
-    by_mu = expectation.mean_slope - expectation.cov_with_t / chi  # E[f'] − Cov(f, T)/χ
+    without_errors = _Derivatives(
+        value=expectation.value,
+        # ∂(−T²/2χ)/∂ln χ = T²/2χ, hence Cov(f, T²)/2χ.
+        by_log_chi=expectation.cov_with_t2 / (2 * chi),
+        # v moves with μ: f by f', and the logarithm of the tilt by −T/χ. E[f'] − Cov(f, T)/χ.
+        by_mu=expectation.mean_slope - expectation.cov_with_t / chi,
+        by_log_ceiling=np.zeros_like(expectation.value),
+    )
     if np.isinf(side.ceiling):
-        # No errors: the terms of v* vanish.
-        return _Derivatives(
-            value=expectation.value,
-            by_log_chi=by_log_chi,
-            by_mu=by_mu,
-            by_log_ceiling=np.zeros_like(by_mu),
-        )
+        return without_errors
+    return _with_ceiling_terms(without_errors, expectation, side)
 
+
+def _with_ceiling_terms(
+    without_errors: _Derivatives, expectation: _Expectation, side: PatternSide
+) -> _Derivatives:
+    """The derivatives of E[f(v)] with the terms of the ceiling v*, above which v is an error.
+
+    Above v* the law of v has the factor e^{−v*²/2χ}, whose logarithm has the derivatives v*²/2χ by
+    ln χ and −v*²/χ by ln v*: each is multiplied by the covariance of f with 1_{v > v*}. At v* f
+    jumps by [f]_*, and v has the density e*.
+    """
+    chi = side.chi
     v_star = side.ceiling
     # Cov(f, 1_{v>v*}): f has one value above v*, and `side.wrong` is the weight of v > v*.
     cov_with_wrong = (expectation.above_ceiling - expectation.value) * side.wrong
-    # The jump of f at v* times the density of v there.
-    jump_term = expectation.jump_at_ceiling * side.density_at_ceiling
+    jump_term = expectation.jump_at_ceiling * side.density_at_ceiling  # [f]_* e*
     return _Derivatives(
-        value=expectation.value,
-        by_log_chi=by_log_chi + v_star**2 * cov_with_wrong / (2 * chi),
-        by_mu=by_mu + jump_term,
+        value=without_errors.value,
+        # + (v*²/2χ) Cov(f, 1_{v>v*})
+        by_log_chi=without_errors.by_log_chi + v_star**2 * cov_with_wrong / (2 * chi),
+        # A larger μ carries the weight e* dμ over the jump: + [f]_* e*.
+        by_mu=without_errors.by_mu + jump_term,
+        # A larger v* takes the weight e* dv* back below it, with dv* = v* d ln v*:
+        # −(v*²/χ) Cov(f, 1_{v>v*}) − v* [f]_* e*.
         by_log_ceiling=-v_star * (v_star / chi * cov_with_wrong + jump_term),
     )
 
@@ -358,28 +373,23 @@ def _variance_of_t(side: PatternSide) -> _Expectation:
     """Var T = E[f] with f = (T − R₁)², ready to be differentiated.
 
     T, what is corrected of a violation v, is v on 0 < v < v* and 0 elsewhere; R₁ = E[T] is
-    `side.mean`. R₁ in f may be held: E[(T − a)²] is stationary at a = R₁. `_differentiate` makes
-    of the fields, for the parameter χ of the law of v and its mean μ,
-
-        ∂E[f]/∂ln χ = Cov(f, T²)/2χ,    ∂E[f]/∂μ = E[f'] − Cov(f, T)/χ,
-
-    and, with errors, the terms of the ceiling v*. The fields follow from
-
-    - f' = 2(T − R₁) on 0 < v < v*, which has the weight p₊: E[f'] = 2(R₁ − R₁p₊) = 2R₁(1 − p₊),
-      and 1 − p₊ is `side.loose`;
-    - T² = (T − R₁)² + 2R₁T − R₁²: Cov(f, T²) = E[(T − R₁)⁴] − (Var T)² + 2R₁ E[(T − R₁)³], with
-      the central moments `side.fourth` and `side.third`;
-    - at v*, f goes from (v* − R₁)² to R₁²: its jump is v*(2R₁ − v*).
+    `side.mean`. R₁ in f may be held: E[(T − a)²] is stationary at a = R₁. `side.third` and
+    `side.fourth` are the central moments E[(T − R₁)³] and E[(T − R₁)⁴].
     """
     r1 = side.mean
     variance = side.variance
     v_star = side.ceiling
     return _Expectation(
         value=variance,
-        mean_slope=2 * r1 * side.loose,  # E[f']
-        cov_with_t=side.third,  # Cov(f, T) = E[(T − R₁)³]
+        # f' = 2(T − R₁) on 0 < v < v*, of weight p₊: E[f'] = 2(R₁ − R₁p₊), and 1 − p₊ is `loose`.
+        mean_slope=2 * r1 * side.loose,
+        # Cov(f, T) = E[(T − R₁)³]
+        cov_with_t=side.third,
+        # By T² = (T − R₁)² + 2R₁T − R₁²: E[(T − R₁)⁴] − (Var T)² + 2R₁ E[(T − R₁)³].
         cov_with_t2=side.fourth - variance**2 + 2 * r1 * side.third,
-        above_ceiling=r1**2,  # T = 0 for v > v*
+        # T = 0 for v > v*
+        above_ceiling=r1**2,
+        # At v* f goes from (v* − R₁)² to R₁².
         jump_at_ceiling=v_star * (2 * r1 - v_star),
     )
 
@@ -442,12 +452,6 @@ def _ceiling_term(side: PatternSide, mu: Array, s2: float) -> _Derivatives:
     is `side.mean`, R₂ is `side.second`),
 
         ∂ ln A/∂ln χ = (R₂ + v*²ε)/2χ,    ∂ ln A/∂μ = −R₁/χ,    ∂ ln A/∂ln v* = −v*²ε/χ.
-
-    Together with the derivatives of −v*²/2χ this gives
-
-        by ln χ:   [v*²(1 − ε) − R₂]/2χ,
-        by μ:      (v* − μ)/s² + R₁/χ,
-        by ln v*:  1 − v* [(v*/χ)(1 − ε) + (v* − μ)/s²].
     """
     chi = side.chi
     v_star = side.ceiling
@@ -456,7 +460,10 @@ def _ceiling_term(side: PatternSide, mu: Array, s2: float) -> _Derivatives:
     normal_slope = (v_star - mu) / s2  # ∂ ln N(v*; μ, s²)/∂μ, the opposite of that by v*
     return _Derivatives(
         value=ceiling_density,
+        # ∂ ln(v*e*)/∂ln χ = v*²/2χ − (R₂ + v*²ε)/2χ
         by_log_chi=ceiling_density * (v_star**2 * no_error - side.second) / (2 * chi),
+        # ∂ ln(v*e*)/∂μ = (v* − μ)/s² + R₁/χ
         by_mu=ceiling_density * (normal_slope + side.mean / chi),
+        # ∂ ln(v*e*)/∂ln v* = 1 − v*²/χ − v*(v* − μ)/s² + v*²ε/χ
         by_log_ceiling=ceiling_density * (1 - v_star * (v_star / chi * no_error + normal_slope)),
     )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,41 +73,51 @@ def focused_rule(
 ) -> GaussianRule:
     """The rule for ∫Dz that resolves several features, of size `sizes[i]` around `centres[i]`.
 
-    The variable is t(z) = Σ_i arcsinh((z − c_i)/w_i), with the centre c_i and the stretching
-    w_i = 4·size of feature i: equal steps in t are short steps in z near each centre. A centre
+    Its nodes lie at equal steps of a stretched variable t(z), which are short steps in z near each
+    centre. A node's weight is e^{−z²/2} dz/dt; then the weights are made to sum to one. A centre
     beyond the reach of the Gaussian is moved to its edge, and a size above 1 is taken as 1, as the
-    Gaussian itself has to be resolved, too. t(z) is inverted by interpolation between samples, and
-    Newton steps make the nodes exact. A node's weight is e^{−z²/2} dz/dt; then the weights are made
-    to sum to one.
+    Gaussian itself has to be resolved, too.
     """
     centres_in_reach = np.clip(np.asarray(centres, dtype=float), -GAUSSIAN_REACH, GAUSSIAN_REACH)
     capped_sizes = np.minimum(1.0, np.asarray(sizes, dtype=float))
-    # c_i and w_i, of shape (features, 1): sums over axis 0 run over the features.
-    middles = centres_in_reach[:, None]
-    widths = WIDTHS_PER_FEATURE * capped_sizes[:, None]
-
-    def stretched(z: Array) -> Array:
-        """t(z) at each z, (points,)."""
-        return np.arcsinh((z - middles) / widths).sum(axis=0)
-
-    def stretched_slope(z: Array) -> Array:
-        """dt/dz at each z, (points,)."""
-        return (1 / np.hypot(widths, z - middles)).sum(axis=0)
-
-    # Samples of t(z) that are dense around each centre. From a centre at one end of the range the
-    # other end is twice the reach away.
-    sample_reach = np.arcsinh(2 * GAUSSIAN_REACH / widths)  # (features, 1)
-    offsets = widths * np.sinh(np.linspace(-1, 1, _SAMPLES_PER_CENTRE) * sample_reach)
-    z_samples = np.unique(np.clip(middles + offsets, -GAUSSIAN_REACH, GAUSSIAN_REACH))
-    t_samples = stretched(z_samples)
+    stretching = _Stretching(
+        middles=centres_in_reach[:, None], widths=WIDTHS_PER_FEATURE * capped_sizes[:, None]
+    )
+    z_samples = stretching.samples()
+    t_samples = stretching.t(z_samples)
 
     # Nodes at equal steps of t: a first guess of z(t), then Newton's method for t(z) = t.
     t = np.arange(t_samples[0], t_samples[-1], step)
     nodes = np.interp(t, t_samples, z_samples)
     for _ in range(_NODE_NEWTON_STEPS):
-        nodes -= (stretched(nodes) - t) / stretched_slope(nodes)
-    weights = np.exp(-0.5 * nodes**2) / stretched_slope(nodes)
+        nodes -= (stretching.t(nodes) - t) / stretching.slope(nodes)
+    weights = np.exp(-0.5 * nodes**2) / stretching.slope(nodes)
     return GaussianRule(nodes, weights / weights.sum())
+
+
+class _Stretching(NamedTuple):
+    """The variable t(z) = Σ_i arcsinh((z − c_i)/w_i), which grows fast near each centre c_i.
+
+    Both arrays have the shape (features, 1): sums over axis 0 run over the features.
+    """
+
+    middles: Array  # c_i
+    widths: Array  # w_i
+
+    def t(self, z: Array) -> Array:
+        """t(z) at each z, (points,)."""
+        return np.arcsinh((z - self.middles) / self.widths).sum(axis=0)
+
+    def slope(self, z: Array) -> Array:
+        """dt/dz at each z, (points,)."""
+        return (1 / np.hypot(self.widths, z - self.middles)).sum(axis=0)
+
+    def samples(self) -> Array:
+        """Points z within the reach of the Gaussian, ascending, dense around each centre."""
+        # From a centre at one end of the range the other end is twice the reach away.
+        reach_of_t = np.arcsinh(2 * GAUSSIAN_REACH / self.widths)  # (features, 1)
+        offsets = self.widths * np.sinh(np.linspace(-1, 1, _SAMPLES_PER_CENTRE) * reach_of_t)
+        return np.unique(np.clip(self.middles + offsets, -GAUSSIAN_REACH, GAUSSIAN_REACH))
 
 
 def centred_rule(

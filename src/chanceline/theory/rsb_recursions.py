@@ -71,7 +71,7 @@ def pattern_recursion(  # noqa: PLR0913
         g_i, its slope and the weight P_i of the field on the grid of each level.
     """
     s2 = rho - p[-1]  # s², the variance of the field within a smallest group
-    increasing = np.all(np.diff(p, prepend=0.0) > 0)
+    increasing = np.all(np.diff(p, prepend=0.0) > 0)  # 0 < p₀ < … < p_k
     if not (chi > 0 and s2 > 0 and increasing):
         raise OutsideDomain("χ > 0 and 0 < p₀ < … < p_k < ρ are needed")
 
@@ -90,34 +90,38 @@ def _pattern_grids(  # noqa: PLR0913
     """Grids of the field u of a pattern up to ±`reach`, one for each level 0 … k of breaking.
 
     `p` are the variances p₀ … p_k of u by level, `x` the break points x₁ … x_k. A(u) is the weight
-    of a pattern: s² (`s2`) is the variance of its violation around u, and a violation v costs
-    v²/2χ. On the top level A^x with x = x_k (1 without breaking) is averaged over the last
-    Gaussian, of variance V = p_k − p_{k−1}. Two things set the step there:
-
-    - near u = 0, the edge of A, it must be a fraction of s;
-    - far on the violated side A^x falls as e^{−x u²/2c}, c = s² + χ. Times the Gaussian e^{−u²/2V}
-      this is e^{−u²/2V'} with 1/V' = 1/V + x/c: a Gaussian narrower by √(V'/V) = √(c/(c + xV)),
-      which the coarse step must resolve.
-
-    On the levels below the Gaussians alone set the step.
+    of a pattern, whose violation has the variance s² (`s2`) around u; a violation v costs v²/2χ.
+    On the top grid A has an edge of width s at u = 0, which needs a fine step. Everywhere else the
+    Gaussians set the step.
     """
     gaussian_step_of_level = gaussian_steps(p) / fineness
     lower_grids = [uniform_grid(reach, step) for step in gaussian_step_of_level[:-1]]
-
-    top_exponent = 1.0
-    if len(x):
-        top_exponent = x[-1]
-    last_variance = np.diff(p, prepend=0.0)[-1]  # V; p₀ without breaking
-    decay_variance = s2 + chi  # c
-    narrowing = np.sqrt(decay_variance / (decay_variance + top_exponent * last_variance))
-    s = np.sqrt(s2)
+    edge_width = np.sqrt(s2)
     top_grid = focused_grid(
         reach,
-        fine=s / _POINTS_PER_PATTERN_EDGE / fineness,
-        coarse=gaussian_step_of_level[-1] * narrowing,
-        focus=_PATTERN_FOCUS * s,
+        fine=edge_width / _POINTS_PER_PATTERN_EDGE / fineness,
+        coarse=gaussian_step_of_level[-1] * _narrowing_by_patterns(p, x, s2 + chi),
+        focus=_PATTERN_FOCUS * edge_width,
     )
     return [*lower_grids, top_grid]
+
+
+def _narrowing_by_patterns(p: Array, x: Array, decay_variance: float) -> float:
+    """The width of the last Gaussian of the field u times A(u)^x, relative to its own width.
+
+    The last Gaussian, e^{−u²/2V}, has the variance V = p_k − p_{k−1}, or p₀ without breaking. On
+    the top level A^x stands beside it, with the break point x = x_k, or 1 without breaking. Far on
+    the violated side the weight A of a pattern falls as e^{−u²/2c}, c = `decay_variance`. Then
+
+        e^{−u²/2V} e^{−x u²/2c} = e^{−u²/2V'},    1/V' = 1/V + x/c,    V'/V = c/(c + xV).
+
+    `p` are the variances p₀ … p_k of u by level, `x` the break points x₁ … x_k.
+    """
+    last_break = 1.0
+    if len(x):
+        last_break = x[-1]
+    last_variance = np.diff(p, prepend=0.0)[-1]  # V
+    return float(np.sqrt(decay_variance / (decay_variance + last_break * last_variance)))
 
 
 def support_recursion(  # noqa: PLR0913
@@ -152,7 +156,7 @@ def support_recursion(  # noqa: PLR0913
         f_i, its slope and the weight P_i of the field on the grid of each level.
     """
     scales = descending_scales(d, x, G)  # d₀ … d_k
-    increasing = np.all(np.diff(G, prepend=0.0) > 0)
+    increasing = np.all(np.diff(G, prepend=0.0) > 0)  # 0 < G₀ < … < G_k
     if not (d < E and increasing and scales.min() > _SMALLEST_SCALE * d):
         raise OutsideDomain("E > d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
 
@@ -168,25 +172,25 @@ def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: f
     """Grids of the field u, one for each level 0 … k, fine where a variable becomes a chosen one.
 
     `G` are the variances G₀ … G_k of the field, `x` the break points x₁ … x_k, `scales` d₀ … d_k.
-    With y = x_{i+1}, 1 at the top, the function to resolve on level i is about
+    With the break point y = x_{i+1} above it, 1 at the top, the function of level i is about
 
         f_i(u) ≈ (1/y) ln(1 + e^{y(u²/2d_i − switch)}):
 
-    the variable is rejected for small |u|, and chosen where u²/2d_i > `switch`. The trapezoidal
-    rule of step h errs by about e^{−2πa/h} if a is the distance from the real axis to the nearest
-    singularity. Here that is the zero of 1 + e^{…} at a complex u: the fine step is a fraction of
-    its imaginary part, out to its distance from 0. Far away the Gaussians set the step.
+    the variable is rejected for small |u|, and chosen where u²/2d_i > `switch`. At a complex u the
+    sum 1 + e^{…} has a zero, and f_i a singularity. The trapezoidal rule of step h errs by about
+    e^{−2πa/h}, a being the distance of this zero from the real axis: so the step is a fraction of a
+    for |u| up to that of the zero. Far away the Gaussians set it.
     """
     reach = FIELD_REACH * np.sqrt(_tilted_variance(G, scales))
     # Where the switch is negative every variable is likely to be chosen: the grids are those of 0.
-    switch_of_grids = max(switch, 0.0)
+    switch_at_least_0 = max(switch, 0.0)
     next_breaks = np.append(x, 1.0)  # x_{i+1} of level i
     coarse_steps = gaussian_steps(G) / fineness
 
     grids = []
     for level in range(len(G)):
-        complex_zero = _zero_of_switch(scales[level], switch_of_grids, next_breaks[level])
-        distance_from_real_axis = complex_zero.imag
+        complex_zero = _zero_of_switch(scales[level], switch_at_least_0, next_breaks[level])
+        distance_from_real_axis = complex_zero.imag  # a
         grid = focused_grid(
             reach,
             fine=distance_from_real_axis / _POINTS_PER_ZERO_DISTANCE / fineness,
@@ -300,7 +304,7 @@ def broken_class_means(  # noqa: PLR0913
         np.array(p), np.array(x), chi, rho, offset=offset, fineness=fineness
     )
     k = len(x)
-    # The patterns' part of the entropy Σ of separating supports is α times the mean of this.
+    # The patterns' part of the entropy Σ of separating supports is α E_k[g_k + ½(s² + χ)g_k'²].
     s2 = rho - p[-1]  # variance of the field within a smallest group
     entropy_term = top.log_a + 0.5 * (s2 + chi) * top.slope**2
     return BrokenPatternMeans(

@@ -66,25 +66,16 @@ def resolved_support_side(
 def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianRule:
     """The rule for ∫Dz that resolves the support side, a function of the mean field u = √F₀ z.
 
-    A variable is chosen with the odds e^{−K}B(u), B = √(E/d) e^{u²/2d}; V is the variance of its
+    A variable is chosen with the odds e^{−K}B(u), B = √(E/d) e^{u²/2d}: V is the variance of its
     field around u, d = E − V, and K the price of choosing it. Two features need resolving: what
     changes around u = 0, and, if a high price puts it far out, the switch from rejected to chosen.
     """
-    F0 = order.F0
-    V = order.V
-    d = order.d
-    if F0 == 0:
+    if order.F0 == 0:
         return rule_for(1.0, step / 2)  # u = 0 for all z
 
-    # Around u = 0 the scale is √d, that of e^{u²/2d}. With given signs the weight switches on
-    # there, by the factor Φ(u√(E/(V d))) in B: on the scale √(V d/E).
-    square_scale = d
-    if signed:
-        square_scale = d * (V / (V + d))
-    centre_width = np.sqrt(square_scale / F0)  # in units of z, as all below
-
+    centre_width = _width_at_zero(order, signed)
     # A variable is as likely chosen as rejected where ln B = K, at u²/2d = switch.
-    switch = order.K - 0.5 * np.log1p(V / d)  # K − ½ ln(E/d)
+    switch = order.K - 0.5 * np.log1p(order.V / order.d)  # K − ½ ln(E/d)
     if switch < _SHARP_SWITCH:
         # The poles of the switch are far enough from the real axis for a rule of half the step.
         return rule_for(centre_width, step / 2)
@@ -92,7 +83,7 @@ def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianR
     # The probability of choosing has poles where 1 + e^{−K}B = 0, at u²/2d = switch ± iπ. For a
     # large switch √(switch ± iπ) ≈ √switch (1 ± iπ/2switch): the poles are beside the position
     # u = √(2d·switch), at π/2switch of it from the real axis.
-    switch_position = np.sqrt(2 * d * switch / F0)
+    switch_position = np.sqrt(2 * order.d * switch / order.F0)  # in units of z
     pole_distance = switch_position * np.pi / (2 * switch)
     return focused_rule(
         centres=(-switch_position, 0.0, switch_position),
@@ -101,20 +92,28 @@ def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianR
     )
 
 
+def _width_at_zero(order: SupportOrder, signed: bool) -> float:
+    """The distance in z = u/√F₀ over which the odds B(u) of choosing change around u = 0.
+
+    B grows as e^{u²/2d}, on the scale √d. With given signs it has the factor Φ(u√(E/(V d))), too,
+    by which the weight switches on: on the smaller scale √(V d/E), E = V + d.
+    """
+    V = order.V
+    d = order.d
+    square_scale = d
+    if signed:
+        square_scale = d * (V / (V + d))
+    return float(np.sqrt(square_scale / order.F0))
+
+
 def support_means(
     F0: float, log_V_over_d: float, K: float, step: float, signed: bool = False
 ) -> SupportMeans:
     """The averages over the variables at E = V + d = 1, with their derivatives.
 
     Each variable has a mean field u = √F₀ z. There p is the probability that it is chosen, w its
-    weight then, and ⟨·⟩ the mean over w. With the odds e^{−K}B of choosing, f = ln(1 + e^{−K}B) has
-    the derivatives f' = p⟨w⟩ and f'' by u. The functions averaged are products of p and moments of
-    w, and these have the derivatives
-
-        by the log odds, −K:  ∂p/∂(−K) = p(1 − p), while moments of w do not depend on K,
-        by u:                 ∂p/∂u = p(1 − p)⟨w⟩,  ∂⟨w²⟩/∂u = 2⟨w⟩(1 + Var w) + third,
-
-    the last one at E = 1, with the third central moment of w.
+    weight then, and ⟨·⟩ the mean over w. f = ln(1 + e^{−K}B), with the odds e^{−K}B of choosing,
+    has the slope f' = p⟨w⟩ by u.
 
     Parameters
     ----------
@@ -134,41 +133,73 @@ def support_means(
     order = SupportOrder(F0, V, d, K)
     side, rule = resolved_support_side(order, step, signed)
     averages = _Averages(order=order, rule=rule, slope=side.slope)
+    functions = _support_functions(side)
 
-    # Factors of the functions and their derivatives at the nodes, (nodes,).
-    p = side.chosen
-    p_by_odds = side.chosen * side.rejected  # ∂p/∂(−K)
-    mean_w = side.mean  # ⟨w⟩
-    p_by_u = p_by_odds * mean_w  # ∂p/∂u
-    mean_w2 = mean_w**2 + side.variance  # ⟨w²⟩
-    mean_w2_by_u = 2 * mean_w * (1 + side.variance) + side.third  # ∂⟨w²⟩/∂u
-    p_nonzero = side.nonzero  # P(w ≠ 0)
-    f_slope = side.slope  # f' = p⟨w⟩
-    f_curvature = side.curvature  # f''
-
-    mean_f_curvature_square = averages.mean(f_curvature**2)
+    # The overlap is a product of two expectations, f'·f': its derivative by V loses the mean of
+    # f''·f''.
+    curvature_square = averages.mean(side.curvature**2)
     return SupportMeans(
-        chosen=averages.with_derivatives(value=p, by_log_odds=p_by_odds, by_u=p_by_u),
+        chosen=averages.with_derivatives(functions.chosen),
         rejected=averages.mean(side.rejected),
-        nonzero=averages.with_derivatives(
+        nonzero=averages.with_derivatives(functions.nonzero),
+        norm=averages.with_derivatives(functions.norm),
+        overlap=averages.with_derivatives(functions.overlap, slope_product=curvature_square),
+        log_one_plus=averages.mean(side.log_partition),
+        curvature_square=curvature_square,
+    )
+
+
+class _Function(NamedTuple):
+    """A function G of the mean field u with two derivatives, at the nodes, each (nodes,)."""
+
+    value: Array  # G
+    by_log_odds: Array  # ∂G/∂(−K), as the log-odds of choosing are ln B − K
+    by_u: Array  # G' = ∂G/∂u
+
+
+class _SupportFunctions(NamedTuple):
+    """The functions whose averages have derivatives; ⟨·⟩ is the mean over the weight w."""
+
+    chosen: _Function  # p, the probability that a variable is chosen
+    nonzero: _Function  # p P(w ≠ 0)
+    norm: _Function  # p⟨w²⟩
+    overlap: _Function  # (p⟨w⟩)²
+
+
+def _support_functions(side: SupportSide) -> _SupportFunctions:
+    """The functions averaged, at E = 1: products of p and of moments of w, with their derivatives.
+
+    p is the probability that a variable is chosen, and w its weight then. Only p depends on the
+    price K.
+    """
+    p = side.chosen
+    mean_w = side.mean
+    mean_w2 = mean_w**2 + side.variance
+    p_nonzero = side.nonzero
+    # p = 1/(1 + e^{−log odds}), and the log-odds ln B − K have the slope ⟨w⟩ by u.
+    p_by_log_odds = side.chosen * side.rejected
+    p_by_u = p_by_log_odds * mean_w
+    # A change of u shifts w by as much, and tilts its law by e^{w·change}: any mean ⟨g(w)⟩ has the
+    # slope ⟨g'⟩ + Cov(g, w). For g = w² that is 2⟨w⟩ + 2⟨w⟩ Var w + the third central moment.
+    mean_w2_by_u = 2 * mean_w * (1 + side.variance) + side.third
+    f_slope = side.slope  # f' = p⟨w⟩, f = ln(1 + e^{−K}B)
+    return _SupportFunctions(
+        chosen=_Function(value=p, by_log_odds=p_by_log_odds, by_u=p_by_u),
+        nonzero=_Function(
             value=p * p_nonzero,
-            by_log_odds=p_by_odds * p_nonzero,
+            by_log_odds=p_by_log_odds * p_nonzero,
             by_u=p_by_u * p_nonzero + p * side.nonzero_slope,
         ),
-        norm=averages.with_derivatives(
+        norm=_Function(
             value=p * mean_w2,
-            by_log_odds=p_by_odds * mean_w2,
+            by_log_odds=p_by_log_odds * mean_w2,
             by_u=p_by_u * mean_w2 + p * mean_w2_by_u,
         ),
-        # A product of two expectations, f'·f': its derivative by V loses the mean of f''·f''.
-        overlap=averages.with_derivatives(
+        overlap=_Function(
             value=f_slope**2,
-            by_log_odds=2 * f_slope * p_by_odds * mean_w,
-            by_u=2 * f_slope * f_curvature,
-            slope_product=mean_f_curvature_square,
+            by_log_odds=2 * f_slope * p_by_log_odds * mean_w,
+            by_u=2 * f_slope * side.curvature,
         ),
-        log_one_plus=averages.mean(side.log_partition),
-        curvature_square=mean_f_curvature_square,
     )
 
 
@@ -183,23 +214,20 @@ class _Averages(NamedTuple):
         """∫Dz values, for values at the nodes, (nodes,)."""
         return float(self.rule.mean(values))
 
-    def with_derivatives(
-        self, value: Array, by_log_odds: Array, by_u: Array, slope_product: float = 0.0
-    ) -> Array:
+    def with_derivatives(self, function: _Function, slope_product: float = 0.0) -> Array:
         """The mean of a function G(u) and its derivatives by K, v = ln(V/d) and ln F₀, (4,).
 
-        `value`, `by_log_odds` and `by_u` are G, ∂G/∂(−K) and G' = ∂G/∂u at the nodes, (nodes,).
-        Under the mean over z, and with dV/dv = V d because V is the logistic function of v,
-
-            ∂G/∂ln F₀ = ½ u G',
-            ∂G/∂V     = ∂G/∂F₀ + f'G' − `slope_product`,
-
-        where a product G = X·Y of two expectations has the `slope_product` ∫Dz X'Y', and a
+        A product G = X·Y of two expectations has the `slope_product` ∫Dz X'Y', where ' is ∂/∂u; a
         single expectation has 0.
         """
         F0 = self.order.F0
         u = np.sqrt(F0) * self.rule.nodes
-        by_log_F0 = 0.5 * self.mean(by_u * u)
-        by_V = by_log_F0 / F0 + self.mean(by_u * self.slope) - slope_product
+        # u = √F₀ z: ∂G/∂ln F₀ = ½ u G'.
+        by_log_F0 = 0.5 * self.mean(function.by_u * u)
+        # Under the mean ∂G/∂V = ∂G/∂F₀ + f'G' − X'Y': G is a ratio of two solutions of the heat
+        # equation ∂/∂V = ½ ∂²/∂u², the lower one is e^f, and ∂G/∂F₀ is the mean of ½G''.
+        by_V = by_log_F0 / F0 + self.mean(function.by_u * self.slope) - slope_product
+        # V = 1/(1 + e^{−v}), so that dV/dv = V(1 − V) = V d.
         by_v = self.order.V * self.order.d * by_V
-        return np.array([self.mean(value), -self.mean(by_log_odds), by_v, by_log_F0])
+        by_K = -self.mean(function.by_log_odds)
+        return np.array([self.mean(function.value), by_K, by_v, by_log_F0])

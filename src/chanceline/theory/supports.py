@@ -101,24 +101,14 @@ def support_side(u: Array, V: float, d: float, K: float, signed: bool = False) -
 def _support_side_given_signs(u: Array, V: float, d: float, K: float) -> SupportSide:
     """`support_side` for weights w = h₊/E ≥ 0, E = V + d, with the same arguments.
 
-    The field on a variable is h ~ N(u, V), and choosing the variable has the price K: the odds are
-    e^{−K}B with B = ∫ N(h; u, V) e^{h₊²/2E} dh. The patterns have the same integral: in
-    `pattern_side` a violation v ~ N(μ, s²) is tilted by e^{−v₊²/2χ}, which is e^{h₊²/2E} at χ = −E.
-    Its closed form holds for this negative χ, too, as the Gaussian factor still decays faster than
-    the tilt grows: V < E, that is χ < −s². So the law of v₊ is that of h₊:
-
-        there                       here                     in `law`
-        μ, s², χ                    u, V, −E                 its arguments
-        ln A                        ln B                     `log_a`
-        moments of v₊               moments of h₊ = E w      `mean`, `variance`, `third`
-        p₊, 1 − p₊                  P(w ≠ 0), P(w = 0)       `tight`, `loose`
-        e₀, density at v = 0⁺       density at h = 0⁺        `density_at_zero`
-
-    There p₊ has the slope e₀ − ⟨v₊⟩(1 − p₊)/χ by μ. Here −⟨h₊⟩/χ = ⟨w⟩, so that P(w ≠ 0) has the
-    slope e₀ + ⟨w⟩ P(w = 0) by u.
+    The field on a variable is h ~ N(u, V), and the variable is chosen with the odds e^{−K}B, where
+    B = ∫ N(h; u, V) e^{h₊²/2E} dh. The patterns have the same integral: in `pattern_side` a
+    violation v ~ N(μ, s²) is tilted by e^{−v₊²/2χ}, and A is the sum of the tilted weights. With
+    μ = u, s² = V and χ = −E the law of v₊ is that of h₊ = E w, and A is B. The closed form holds
+    for this negative χ, too, as V < E: the Gaussian decays faster than the tilt grows.
     """
     E = V + d
-    law = pattern_side(mu=u, s2=V, chi=-E)
+    law = pattern_side(mu=u, s2=V, chi=-E)  # of h₊; `law.log_a` is ln B
     log_odds = law.log_a - K  # ln(e^{−K}B)
     mean_weight = law.mean / E  # ⟨w⟩
     return SupportSide(
@@ -128,7 +118,9 @@ def _support_side_given_signs(u: Array, V: float, d: float, K: float) -> Support
         mean=mean_weight,
         variance=law.variance / E**2,
         E=E,
-        nonzero=law.tight,
+        nonzero=law.tight,  # P(h > 0), which `loose` completes to 1
         third=law.third / E**3,
+        # With u more of h becomes positive, by the density of h at 0; and the tilt of its law, by
+        # e^{w·change of u}, adds the covariance of 1_{w ≠ 0} with w, which is ⟨w⟩ P(w = 0).
         nonzero_slope=law.density_at_zero + mean_weight * law.loose,
     )

@@ -112,19 +112,16 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
 
 
 def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
-    """Grids of the field v, one for each level 0 … L; the parameters are as in `volume_recursion`.
+    """Grids of the field v, one for each level 0 … L.
 
-    The bottom level is smooth. On level i ≥ 1 H^x is averaged over a Gaussian of variance
-    part = q_i − q_{i−1}, where H = H(v/√gap), gap = ρ − q_L, and x = x_i. Its edge at v = 0 has the
-    width √gap and needs a fine step. Far on the violated side H^x falls as e^{−x v²/2gap}. The
-    product with the Gaussian is then a narrower Gaussian, of variance part·narrowing² with
-    narrowing² = gap/(gap + x·part), which the coarse step must resolve.
+    `q` are the overlaps q₀ … q_L, the variances of v on the levels, `breaks` the break points
+    x₁ … x_L, `gap` is ρ − q_L with the density ρ. The bottom level is smooth. Above it H^x is
+    averaged, x = x_i and H = H(v/√gap) the probability that a pattern is satisfied: its edge at
+    v = 0 has the width √gap and needs a fine step.
     """
     reach = FIELD_REACH * np.sqrt(q[-1])
     gaussian_step_of_level = gaussian_steps(q)  # resolves the Gaussians alone
-    variance_parts = np.diff(q)  # q_i − q_{i−1} of the levels 1 … L
-    narrowing = np.sqrt(gap / (gap + breaks * variance_parts))
-    coarse_steps = gaussian_step_of_level[1:] * narrowing
+    coarse_steps = gaussian_step_of_level[1:] * _narrowing_of_levels(q, breaks, gap)
     edge_width = np.sqrt(gap)
 
     grids = [uniform_grid(reach, gaussian_step_of_level[0])]
@@ -139,6 +136,18 @@ def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
     return grids
 
 
+def _narrowing_of_levels(q: Array, breaks: Array, gap: float) -> Array:
+    """By which factor H^x narrows the Gaussian of the field v, on the levels 1 … L, (L,).
+
+    The Gaussian of level i, e^{−v²/2V}, has the variance V = q_i − q_{i−1}. On the violated side,
+    far from 0, H^x falls as e^{−x v²/2gap}, x = x_i. The product is a Gaussian of variance V' with
+
+        1/V' = 1/V + x/gap,    V'/V = gap/(gap + xV).
+    """
+    variance_parts = np.diff(q)  # V of each level
+    return np.sqrt(gap / (gap + breaks * variance_parts))
+
+
 class SupportLaw(NamedTuple):
     """One variable, at the nodes z of its Gaussian field h₀ = √q̂₀ z."""
 
@@ -151,22 +160,13 @@ class SupportLaw(NamedTuple):
 def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
     """Whether a variable is chosen, on the nodes z of a rule for ∫Dz, and its mean weight.
 
-    The odds are e^{−K}B, where B is the integral over the m = x₁ replicas of the weight w.
-
-    - One replica, of precision D_L in the field h, gives the ln of ∫dw e^{−D_L w²/2 + hw}:
-      −½ ln D_L + h²/2D_L, up to a constant.
-    - A step down averages over the Gaussian by which the field of level i differs from that of
-      level i − 1, of variance q̂_i − q̂_{i−1}. (1/x_i) ln of the mean of e^{x_i h²/2D_i} is
-      h²/2D_{i−1} + ln(D_i/D_{i−1})/2x_i, with D_{i−1} = D_i − x_i(q̂_i − q̂_{i−1}).
-
-    Together, with the field h₀ = √q̂₀ z of the bottom level,
-
-        ln B = −(m/2) ln D_L + (m/2) Σ_i ln(D_i/D_{i−1})/x_i + m h₀²/2D₀.
+    The odds are e^{−K}B, where B is the integral over the m = x₁ replicas of the weight w, in the
+    field h₀ = √q̂₀ z of the bottom level.
 
     Parameters
     ----------
     D
-        D_L = Q̂ + q̂_L, with the conjugate Q̂ of the norm.
+        D_L = Q̂ + q̂_L, with the conjugate Q̂ of the norm: the precision of w on the top level.
     q_hat : (L + 1,)
         q̂₀ … q̂_L, the conjugates of the overlaps by level.
     K
@@ -186,32 +186,71 @@ def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
     z_scale = float(np.sqrt(D0 / (m * field_variance)))
     rule = rule_for(z_scale, QUADRATURE_STEP / 2)
     h0 = np.sqrt(field_variance) * rule.nodes
-
-    log_ratios = np.log(D_levels[1:] / D_levels[:-1]) / breaks  # of the levels 1 … L
-    log_B = -0.5 * m * np.log(D) + 0.5 * m * log_ratios.sum() + m * h0**2 / (2 * D0)
     return SupportLaw(
         D_levels=D_levels,
-        log_odds=log_B - K,
+        log_odds=_log_b(h0, D_levels, breaks) - K,
         weight_square=(h0 / D0) ** 2,
         weights=rule.weights,
     )
 
 
+def _log_b(h0: Array, D_levels: Array, breaks: Array) -> Array:
+    """ln B, the ln of the integral over m replicas of a weight w, at fields h₀ of the bottom level.
+
+    `D_levels` are D₀ … D_L, `breaks` the break points x₁ = m … x_L. Per replica:
+
+    - On the top level ln ∫dw e^{−D_L w²/2 + hw} = −½ ln D_L + h²/2D_L, up to a constant.
+    - A step down averages over the Gaussian, of variance G, by which the field of level i differs
+      from h, that of level i − 1. (1/x_i) ln of the mean of e^{x_i (field)²/2D_i} is
+      h²/2D_{i−1} + ln(D_i/D_{i−1})/2x_i, because D_{i−1} = D_i − x_i G.
+    """
+    m = breaks[0]
+    log_ratios = np.log(D_levels[1:] / D_levels[:-1]) / breaks  # ln(D_i/D_{i−1})/x_i, (L,)
+    # m replicas of −½ ln D_L + ½ Σ_i ln(D_i/D_{i−1})/x_i + h₀²/2D₀.
+    constant = -0.5 * m * np.log(D_levels[-1]) + 0.5 * m * log_ratios.sum()
+    return constant + m * h0**2 / (2 * D_levels[0])
+
+
+class _Overlaps(NamedTuple):
+    """The unknowns of `_equations`, decoded."""
+
+    q: Array  # q₀ between supports, q₁ between replicas in one and, with groups, q₂ within a group
+    gap: float  # ρ − q_L, L the top level; by itself, as for m → 0 it is lost in ρ
+    K: float  # conjugate of the density ρ
+
+    @property
+    def q0(self) -> float:
+        return float(self.q[0])
+
+    @property
+    def q1(self) -> float:
+        return float(self.q[1])
+
+
+def _decode(unknowns: Array, rho: float, split: float) -> _Overlaps:
+    """The overlaps at (ln(ρ − q_L), logit(q₀/q₁), K).
+
+    With groups L = 2, and q₂ − q₁ = `split`·(ρ − q₂). Without, L = 1 and the split is 0.
+    """
+    log_gap, logit_q0_over_q1, K = unknowns.tolist()
+    check_logarithms(np.array([log_gap, logit_q0_over_q1]))
+    gap = float(np.exp(log_gap))
+    q1 = rho - gap - split * gap
+    q0 = q1 * expit(logit_q0_over_q1)
+    overlaps = [q0, q1]
+    if split:
+        q2 = rho - gap
+        overlaps.append(q2)
+    return _Overlaps(q=np.array(overlaps), gap=gap, K=K)
+
+
 def _equations(
     unknowns: Array, alpha: float, rho: float, breaks: Array, split: float
 ) -> FiniteMState:
-    """The equations at (ln(ρ − q_L), logit(q₀/q₁), K), relative, and φ.
+    """The saddle equations at a point, relative, and φ.
 
-    Overlaps are q₀ between supports, q₁ between replicas within one and, with groups, q₂ within a
-    group; L = 1 without groups, 2 with them. The patterns give their conjugates q̂_i = α E_i[g_i'²],
-    g_i the function of `volume_recursion` on level i and E_i[·] its average there. Let
-    D_L = ρ/(ρ − q_L). `support_law` has the probability p that a variable is chosen, its mean
-    weight h₀/D₀ and the D_i. The equations are
-
-        ∫Dz p = ρ,    ∫Dz p [(h₀/D₀)² + (q̂₁ − q̂₀)/(D₁D₀)] = q₁,    ∫Dz p² (h₀/D₀)² = q₀.
-
-    Where there are groups q₂ − q₁ = `split`·(ρ − q₂) is imposed, and its equation,
-    q₂ − q₁ = ρ(q̂₂ − q̂₁)/(D₂D₁), returns `growth` times as much.
+    The patterns give the conjugates q̂ of the overlaps q, and with them the variables return the
+    density and the overlaps, which should be those put in.
 
     Parameters
     ----------
@@ -224,62 +263,79 @@ def _equations(
     split
         (q₂ − q₁)/(ρ − q₂), 0 without groups.
     """
-    # Decode the order parameters.
-    log_gap, logit_q0_over_q1, K = unknowns.tolist()
-    check_logarithms(np.array([log_gap, logit_q0_over_q1]))
-    gap = float(np.exp(log_gap))  # ρ − q_L
-    q1 = rho - gap - split * gap
-    q0 = q1 * expit(logit_q0_over_q1)
-    overlaps = [q0, q1]
-    if split:
-        q2 = rho - gap
-        overlaps.append(q2)
-    q = np.array(overlaps)
+    order = _decode(unknowns, rho, split)
+    patterns = volume_recursion(order.q, breaks, order.gap)
+    q_hat = alpha * patterns.mean_square_slopes  # q̂_i = α E_i[g_i'²], g_i the patterns' function
     m = breaks[0]
-    D = rho / gap  # D_L
+    pattern_term = alpha * m * patterns.mean_values[0]  # αm E₀[g₀], of φ
+    D = rho / order.gap  # D_L
+    variables = support_law(D, q_hat, order.K, breaks)
+    return FiniteMState(
+        q=order.q,
+        q_hat=q_hat,
+        Q_hat=D - q_hat[-1],
+        K=order.K,
+        phi=_phi(order, rho, breaks, pattern_term, q_hat, variables),
+        growth=_growth(order, rho, q_hat, variables.D_levels),
+        residual=_residual(order, rho, q_hat, variables),
+    )
 
-    # Averages over patterns and over variables.
-    patterns = volume_recursion(q, breaks, gap)
-    q_hat = alpha * patterns.mean_square_slopes
-    D_levels, log_odds, weight_square, weights = support_law(D, q_hat, K, breaks)
+
+def _residual(order: _Overlaps, rho: float, q_hat: Array, variables: SupportLaw) -> Array:
+    """Relative errors of the density and of the overlaps that the variables return, (3,).
+
+    p is the probability that a variable is chosen and h₀/D₀ its mean weight:
+
+        ∫Dz p = ρ,    ∫Dz p [(h₀/D₀)² + (q̂₁ − q̂₀)/(D₁D₀)] = q₁,    ∫Dz p² (h₀/D₀)² = q₀.
+    """
+    D_levels, log_odds, weight_square, weights = variables
     p = expit(log_odds)
     chosen = weights @ p
-
-    # The overlaps that the variables return. As m → 0 q₁ → ρ, and only their difference carries χ:
-    # the error of q₁ is relative to ρ.
     spread = chosen * (q_hat[1] - q_hat[0]) / (D_levels[1] * D_levels[0])
     returned_q1 = weights @ (p * weight_square) + spread
     returned_q0 = weights @ (p**2 * weight_square)
-    residual = np.array([chosen / rho - 1, (returned_q1 - q1) / rho, returned_q0 / q0 - 1])
+    # As m → 0 q₁ → ρ, and only their difference carries χ: the error of q₁ is relative to ρ.
+    return np.array([chosen / rho - 1, (returned_q1 - order.q1) / rho, returned_q0 / order.q0 - 1])
 
-    # φ = αm E₀[g₀] + ∫Dz ln(1 + e^{−K}B) + Kρ + (m/2)[Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i], with the
-    # break points x_i. The bracket is written with D_L = Q̂ + q̂_L, as Q̂ is lost in q̂_L for m → 0:
-    # the terms of level L are then D_L ρ − q̂_L[(ρ − q_L) + x_L q_L].
+
+def _phi(  # noqa: PLR0913
+    order: _Overlaps,
+    rho: float,
+    breaks: Array,
+    pattern_term: float,
+    q_hat: Array,
+    variables: SupportLaw,
+) -> float:
+    """φ, the growth rate of Σ_c V(c)^m; `pattern_term` is its first term, αm E₀[g₀].
+
+        φ = αm E₀[g₀] + ∫Dz ln(1 + e^{−K}B) + Kρ + (m/2)[Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i],
+
+    with x₀ = 0, the break points x₁ = m … x_L, and x_{L+1} = 1.
+    """
+    q = order.q
+    gap = order.gap  # ρ − q_L
+    # The bracket is written with D_L = Q̂ + q̂_L = ρ/gap, as Q̂ is lost in q̂_L for m → 0: the terms
+    # of level L are then D_L ρ − q̂_L[(ρ − q_L) + x_L q_L].
     conjugate_terms = (
-        D * rho
+        rho / gap * rho
         - q_hat[-1] * (gap + breaks[-1] * q[-1])
         + np.diff(breaks, prepend=0.0) @ (q_hat * q)[:-1]
     )
-    phi = (
-        alpha * m * patterns.mean_values[0]
-        + weights @ np.logaddexp(0.0, log_odds)
-        + K * rho
-        + 0.5 * m * conjugate_terms
-    )
+    variable_term = variables.weights @ np.logaddexp(0.0, variables.log_odds)
+    phi = pattern_term + variable_term + order.K * rho + 0.5 * breaks[0] * conjugate_terms
+    return float(phi)
 
-    # What the equation of q₂ − q₁ returns, relative to the q₂ − q₁ imposed.
-    growth = 1.0
-    if split:
-        growth = rho * (q_hat[-1] - q_hat[1]) / (D * D_levels[1]) / (q[-1] - q1)
-    return FiniteMState(
-        q=q,
-        q_hat=q_hat,
-        Q_hat=D - q_hat[-1],
-        K=K,
-        phi=float(phi),
-        growth=float(growth),
-        residual=residual,
-    )
+
+def _growth(order: _Overlaps, rho: float, q_hat: Array, D_levels: Array) -> float:
+    """What the equation of q₂ − q₁ returns, relative to the q₂ − q₁ imposed; 1 without groups.
+
+    The equation is q₂ − q₁ = ρ(q̂₂ − q̂₁)/(D₂D₁).
+    """
+    if len(order.q) == 2:  # q₀ and q₁: no groups
+        return 1.0
+    q2 = order.q[2]
+    returned = rho * (q_hat[2] - q_hat[1]) / (D_levels[2] * D_levels[1])
+    return float(returned / (q2 - order.q1))
 
 
 def solve_finite_m(
@@ -319,12 +375,12 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
 
     def solve_at(log_m: float, start: Array) -> Solved[FiniteMState]:
         """The saddle at m; the start and the unknowns of the result are followed coordinates."""
-        unknowns = start + coordinates.shift_to_unknowns(log_m)
-        solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), unknowns)
-        followed = solved.unknowns - coordinates.shift_to_unknowns(log_m)
-        return replace(solved, unknowns=followed)
+        shift = coordinates.shift_to_unknowns(log_m)
+        solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), start + shift)
+        return replace(solved, unknowns=solved.unknowns - shift)
 
     def first_point(log_m: float) -> tuple[float, Solved[FiniteMState]]:
+        """ln m and the saddle there, started from the limit m → 0."""
         return log_m, solve_at(log_m, coordinates.near_limit(log_m))
 
     # The first point at a small m, at a smaller one where that fails; then on to the m wanted.
