@@ -60,10 +60,7 @@ def follow(  # noqa: PLR0913
     previous: tuple[float, Array] | None = None  # the point before, none at first
     yield solved
     while not is_last(solved, parameter):
-        target = parameter + step
-        would_reach_goal = (goal - target) * step <= 0  # or pass it
-        if would_reach_goal:
-            target = goal
+        target = _not_beyond(goal, parameter + step, direction=step)
 
         # Try the next point; where Newton fails, again with half the step.
         guess = _secant_guess(previous, (parameter, solved.unknowns), target)
@@ -81,6 +78,13 @@ def follow(  # noqa: PLR0913
         yield solved
         if solved.iterations <= _EASY_ITERATIONS:
             step *= _GROWTH
+
+
+def _not_beyond(goal: float, target: float, direction: float) -> float:
+    """`target`, or `goal` if the target reaches or passes it in the direction of this sign."""
+    if (goal - target) * direction <= 0:
+        return goal
+    return target
 
 
 def last_point(points: Iterable[Solved[State]]) -> Solved[State]:
@@ -148,11 +152,10 @@ class ChiBranch(ABC, Generic[State]):
         begin, end = (point.unknowns for point in bracket)
         log_chi_begin = begin[0]
         log_chi_end = end[0]
+        log_chi_range = log_chi_end - log_chi_begin
 
         def solved_at(log_chi: float) -> Solved[State]:
-            guess = begin + (end - begin) * (log_chi - log_chi_begin) / (
-                log_chi_end - log_chi_begin
-            )
+            guess = begin + (end - begin) * (log_chi - log_chi_begin) / log_chi_range
             return self.at_chi(log_chi, guess)
 
         root: Any = brentq(

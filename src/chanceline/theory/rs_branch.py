@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -143,17 +144,8 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """A point of the branch to leading order in 1/χ, (coordinates,), where χ is large.
 
     The branch begins there. Two choices of variables have the overlap q₀ = ρc, with c of
-    `entrance_overlap`; every variable is chosen with probability ρ, so that e^{−K} = ρ/(1 − ρ);
-    the threshold b and the largest violation t* that is no error, in units of |w| = √ρ, are those
-    of all variables. The multipliers E, F₀ and V follow from three saddle equations,
-
-        E = ρ₊/χ,    F₀ = (α/χ²)⟨R₁²⟩,    V = (α/χ²)⟨R₂ − R₁²⟩,
-
-    where R₁ and R₂ are moments of the violation of a pattern, ⟨·⟩ their mean over patterns, ρ₊ is
-    the share of variables with a weight, and the load is α = ρ₊/isostatic with a mean over patterns
-    `isostatic`. The point needs only the ratios F₀/E and V/E, of which ρ₊ is no part:
-
-        F₀/E = ⟨R₁²⟩/(χ·isostatic),    V/E = ⟨R₂ − R₁²⟩/(χ·isostatic).
+    `entrance_overlap`, and every variable is chosen with probability ρ. The threshold b and the
+    largest violation t* that is no error, in units of |w| = √ρ, are those of all variables.
     """
     overlap_over_rho = entrance_overlap(rho, ensemble)  # c
     all_variables = gardner(ensemble)
@@ -165,20 +157,44 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
         threshold=all_variables.threshold,
         ceiling=np.sqrt(rho) * all_variables.ceiling,  # √ρ t*
     )
-    means = pattern_means(class_sides(ensemble, order, QUADRATURE_STEP), ensemble, rho)
-    # Each of these holds the mean first, then its derivatives.
-    isostatic = means.isostatic[0]
-    mean_square = means.square[0]  # ⟨R₁²⟩
-    mean_variance = means.variance[0]  # ⟨R₂ − R₁²⟩
+    multipliers = _multiplier_ratios(order, ensemble)
     return encode_point(
         ensemble,
         chi=chi,
         q0_over_rho=overlap_over_rho,
-        K=-logit(rho),
-        V_over_E=mean_variance / (isostatic * chi),
-        F0_over_E=mean_square / (isostatic * chi),
+        K=-logit(rho),  # e^{−K} = ρ/(1 − ρ), the odds of choosing a variable
+        V_over_E=multipliers.V_over_E,
+        F0_over_E=multipliers.F0_over_E,
         threshold=all_variables.threshold,
         largest_violation=all_variables.ceiling,
+    )
+
+
+class _MultiplierRatios(NamedTuple):
+    """Multipliers of overlaps over that of the norm, E: F₀ between two choices, V within one."""
+
+    V_over_E: float
+    F0_over_E: float
+
+
+def _multiplier_ratios(order: PatternOrder, ensemble: Ensemble) -> _MultiplierRatios:
+    """V/E and F₀/E at the order parameters of the patterns, by three saddle equations:
+
+        E = ρ₊/χ,    F₀ = (α/χ²)⟨R₁²⟩,    V = (α/χ²)⟨R₂ − R₁²⟩.
+
+    R₁ and R₂ are moments of the violation of a pattern, ⟨·⟩ their mean over patterns, χ is the
+    response and ρ₊ the share of variables with a weight. The load is α = ρ₊/isostatic, with a mean
+    over patterns `isostatic`: so ρ₊ drops out of the ratios, and (α/χ²)/E = 1/(χ·isostatic).
+    """
+    sides = class_sides(ensemble, order, QUADRATURE_STEP)
+    means = pattern_means(sides, ensemble, order.rho)
+    # Each of these holds the mean first, then its derivatives.
+    isostatic = means.isostatic[0]
+    mean_square = means.square[0]  # ⟨R₁²⟩
+    mean_variance = means.variance[0]  # ⟨R₂ − R₁²⟩
+    return _MultiplierRatios(
+        V_over_E=mean_variance / (isostatic * order.chi),
+        F0_over_E=mean_square / (isostatic * order.chi),
     )
 
 
