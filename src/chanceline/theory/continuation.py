@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from scipy.optimize import brentq
 
@@ -19,6 +19,13 @@ Success = TypeVar("Success")
 # A point found in at most so many Newton steps lets the next step be longer, by the factor.
 _EASY_ITERATIONS = 6
 _GROWTH = 1.5
+
+
+class _Visited(NamedTuple):
+    """A point of a branch: its parameter, and its unknowns, (unknowns,)."""
+
+    parameter: float
+    unknowns: Array
 
 
 def follow(  # noqa: PLR0913
@@ -57,13 +64,14 @@ def follow(  # noqa: PLR0913
 
     parameter = begin
     solved = first
-    previous: tuple[float, Array] | None = None  # the point before, none at first
+    previous: _Visited | None = None  # the point before, none at first
     yield solved
     while not is_last(solved, parameter):
         target = _not_beyond(goal, parameter + step, direction=step)
 
         # Try the next point; where Newton fails, again with half the step.
-        guess = _secant_guess(previous, (parameter, solved.unknowns), target)
+        current = _Visited(parameter, solved.unknowns)
+        guess = _secant_guess(previous, current, target)
         try:
             following = solve_at(target, guess)
         except ConvergenceError:
@@ -72,7 +80,7 @@ def follow(  # noqa: PLR0913
                 raise
             continue
 
-        previous = (parameter, solved.unknowns)
+        previous = current
         parameter = target
         solved = following
         yield solved
@@ -99,21 +107,17 @@ def last_two_points(points: Iterable[Solved[State]]) -> tuple[Solved[State], Sol
     return before, last
 
 
-def _secant_guess(
-    previous: tuple[float, Array] | None, current: tuple[float, Array], target: float
-) -> Array:
-    """A guess of the unknowns at the parameter `target`.
+def _secant_guess(previous: _Visited | None, current: _Visited, target: float) -> Array:
+    """A guess of the unknowns at the parameter `target`, (unknowns,).
 
     It lies on the line through the previous and the current point; without a previous point it is
-    the unknowns of the current one. A point is its parameter and its unknowns, (unknowns,).
+    the unknowns of the current one.
     """
-    parameter, unknowns = current
     if previous is None:
-        return unknowns
-    previous_parameter, previous_unknowns = previous
-    last_move = unknowns - previous_unknowns
-    last_step = parameter - previous_parameter
-    return unknowns + last_move * (target - parameter) / last_step
+        return current.unknowns
+    last_move = current.unknowns - previous.unknowns
+    last_step = current.parameter - previous.parameter
+    return current.unknowns + last_move * (target - current.parameter) / last_step
 
 
 class ChiBranch(ABC, Generic[State]):
