@@ -65,7 +65,7 @@ class Capacity(EnsembleResult):
         lines = [self.summary(), self._separating_line(), self._upper_bounds_line()]
         if self.ensemble.free_threshold:
             lines.append(f"  threshold b/|w| = {self.threshold:.8f}")
-        if self.ensemble.signed and self.rho >= 0.5:
+        if self.ensemble.signed and self.rho >= self.ensemble.saturation_density:
             lines.append(
                 "  a good choice of half of the inputs reaches the load of all of them: "
                 "half of all weights are zero there"

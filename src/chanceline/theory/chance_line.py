@@ -200,12 +200,12 @@ def density_at(
 
         has_arrived = abs(step) < _LAST_STEP or abs(end.alpha - alpha) <= end.error
         if has_arrived:
-            rho = density_of(logit_share)
+            found = density_of(logit_share)
             # The error of the capacity over its slope is that of the density.
-            error = end.error / slope + _ROUNDINGS_OF_DENSITY * EPS * rho
+            error = end.error / slope + _ROUNDINGS_OF_DENSITY * EPS * found
             return Density(
                 alpha=alpha,
-                rho=rho,
+                rho=found,
                 error=float(error),
                 ensemble=ensemble,
                 threshold=end.solved.state.order.threshold,

@@ -68,7 +68,7 @@ class Ensemble:
         of mean 0).
     """
 
-    balance: float = 0.5
+    balance: float = EQUAL_CLASSES
     margin: float = 0.0
     error_rate: float = 0.0
     signs: str = "free"

@@ -132,12 +132,13 @@ class Branch(ChiBranch[RSState]):
     def excess_load(self, state: RSState, alpha: float) -> float:
         """How far the load of a point lies above α, without cancellation near α_c.
 
-        α_c is Gardner's load, that of all variables, to which loads come near as ρ → 1;
-        `state.to_gardner` is α_c less the load of the point, computed without cancellation.
+        α_c is Gardner's load, that of all variables, to which loads come near as ρ → 1. There
+        `state.to_gardner`, α_c less the load of the point, has more digits than the load.
         """
         if self.rho <= 0.5:
             return state.alpha - alpha
-        return gardner(self.ensemble).load - alpha - state.to_gardner
+        alpha_to_gardner = gardner(self.ensemble).load - alpha
+        return alpha_to_gardner - state.to_gardner
 
 
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
@@ -231,29 +232,31 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
 def _F0_over_F1(overlap: float, ensemble: Ensemble) -> float:
     """Ratio of the multipliers F₀ (between choices) and F₁ (within one) where the branch begins:
 
-        F₀/F₁ = α_all Σ_k f_k ∫Dz E[x 1_{0 < x < t*}]²,    x ~ N(τ_k + √c z, 1 − c).
+        F₀/F₁ = α_all Σ_k f_k ∫Dz E[x 1_{0 < x < t*}]².
 
-    x is the violation of a pattern before it is moved to the margin, in units of |w|; `overlap` is
-    c, and √c z the part of x that two choices of this overlap share. Class k has the share f_k, the
-    sign σ_k and τ_k = margin + σ_k b. The threshold b and the largest violation t* that is no error
-    are those of all variables; α_all is their load with free signs.
-
-    The partial mean E[x 1_{0 < x < t*}] is √(1 − c) times that of x/√(1 − c), of unit variance.
+    Class k of the patterns has the share f_k. x is the violation of a pattern before it is moved to
+    the margin, and t* the largest that is no error, both in units of |w|; `overlap` is the part of
+    x that two choices share, by z. α_all is the load of all variables with free signs.
     """
     all_variables = gardner(ensemble)
-    rule = gaussian_rule(step=QUADRATURE_STEP / 8)  # ∫Dz; fine, as c comes near to 1
-    width = np.sqrt(1 - overlap)
-    scaled_top = all_variables.ceiling / width  # t*/√(1 − c)
     total = 0.0  # of the sum over classes
     for share, sign in ensemble.classes:
-        tau = ensemble.margin + sign * all_variables.threshold
-        scaled_mean = (tau + np.sqrt(overlap) * rule.nodes) / width  # (nodes,)
-        partial_mean = width * _partial_mean(scaled_mean, scaled_top)
-        total += share * float(rule.mean(partial_mean**2))
+        mean_violation = ensemble.margin + sign * all_variables.threshold
+        total += share * _shared_square(mean_violation, overlap, all_variables.ceiling)
 
     # Given signs halve the load: dividing by their saturation density, ½, gives that of free ones.
     load_of_free_signs = all_variables.load / ensemble.saturation_density  # α_all
     return load_of_free_signs * total
+
+
+def _shared_square(mean: float, overlap: float, top: float) -> float:
+    """∫Dz E[x 1_{0 < x < top}]² for x ~ N(mean + √c z, 1 − c), c = `overlap`."""
+    rule = gaussian_rule(step=QUADRATURE_STEP / 8)  # ∫Dz; fine, as c comes near to 1
+    # x/√(1 − c) has unit variance; its partial mean is that of x over √(1 − c).
+    width = np.sqrt(1 - overlap)
+    scaled_mean = (mean + np.sqrt(overlap) * rule.nodes) / width  # (nodes,)
+    partial_mean = width * _partial_mean(scaled_mean, top / width)
+    return float(rule.mean(partial_mean**2))
 
 
 def _partial_mean(mean: Array, top: float) -> Array:

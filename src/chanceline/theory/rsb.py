@@ -258,11 +258,11 @@ def _weighted_sum(
     shares: list[float], means_of_class: list[BrokenPatternMeans]
 ) -> BrokenPatternMeans:
     """Σ_c f_c of each average, field by field; `shares` are the f_c of the classes."""
-
-    def total(values_of_class: Any) -> Any:
-        return sum(share * value for share, value in zip(shares, values_of_class, strict=True))
-
-    return BrokenPatternMeans._make(map(total, zip(*means_of_class, strict=True)))
+    totals: list[Any] = []
+    for values_of_class in zip(*means_of_class, strict=True):  # of one field, for each class
+        terms = [share * value for share, value in zip(shares, values_of_class, strict=True)]
+        totals.append(sum(terms))
+    return BrokenPatternMeans(*totals)
 
 
 def _identity_error(unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> float:
