@@ -317,10 +317,10 @@ def _entropy_gradient(
     support: SupportMeans,
     by_alpha: float,
 ) -> Array:
-    """dΣ by the coordinates of the point, (coordinates,), by the chain rule: Σ_a (∂Σ/∂a) da.
+    """The differential of the entropy Σ by the coordinates of the point, (coordinates,).
 
-    The a are all that the entropy Σ depends on: multipliers, order parameters of the patterns, and
-    the load α, with ∂Σ/∂α = `by_alpha`.
+    By the chain rule it is the sum of (∂Σ/∂a) da over all a that Σ depends on: multipliers, order
+    parameters of the patterns, and the load α, with ∂Σ/∂α = `by_alpha`.
     """
     slopes = [
         *_slopes_by_multipliers(values, coords, support),
@@ -342,7 +342,8 @@ def _slopes_by_multipliers(
 
     e^{−K}B are the odds, p/(1 − p), of choosing a variable: B is the mean of e^{h²/2E} over its
     field h, of mean √F₀ z and variance F₁ − F₀. Its weight is w = h/E, and ⟨·⟩ the mean over h
-    with that factor. Each derivative is the error of a saddle equation.
+    with that factor. (Where the sign of the weight is given, max(h, 0) takes the place of h.) Each
+    derivative is the error of a saddle equation.
     """
     rho = coords.rho
     chi = coords.chi.value
@@ -355,7 +356,7 @@ def _slopes_by_multipliers(
     # h²/2E falls with E, by h²/2E² = w²/2.
     by_E = 0.5 * (rho - norm)
     # The mean over h grows with its variance, by half the second derivative of e^{h²/2E}, which is
-    # (w² + 1/E)e^{h²/2E}, or 0 where a given sign makes the weight 0.
+    # (w² + 1/E)e^{h²/2E} where the weight is not zero.
     by_F1 = 0.5 * (norm - rho + nonzero_over_E - chi)
     # F₀ moves variance from h to its mean u = √F₀ z. With Z = 1 + e^{−K}B this adds ½(ln Z)'' and
     # takes ½Z''/Z, derivatives by u: −½[(ln Z)']² is left, and (ln Z)' = p⟨w⟩.
