@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast, overload
+from typing import Any, NamedTuple, cast, overload
 
 import numpy as np
 from scipy.special import logit
@@ -65,7 +65,7 @@ class Capacity(EnsembleResult):
         lines = [self.summary(), self._separating_line(), self._upper_bounds_line()]
         if self.ensemble.free_threshold:
             lines.append(f"  threshold b/|w| = {self.threshold:.8f}")
-        if self.ensemble.signed and self.rho >= 0.5:
+        if self.ensemble.signed and self.rho >= self.ensemble.saturation_density:
             lines.append(
                 "  a good choice of half of the inputs reaches the load of all of them: "
                 "half of all weights are zero there"
@@ -179,8 +179,7 @@ def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
         )
 
     if ansatz == "rs":
-        symmetric, _ = _symmetric_capacity(Branch(rho, ensemble), replicon=True)
-        return symmetric
+        return _symmetric_capacity(Branch(rho, ensemble), replicon=True).capacity
     one_step = capacity_1rsb(rho, ensemble)
     alpha = one_step.alpha
     error = one_step.error
@@ -198,19 +197,27 @@ def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
     )
 
 
+class _SymmetricCapacity(NamedTuple):
+    """The replica-symmetric capacity at one density, and from where a neighbour can start."""
+
+    capacity: Capacity
+    # Where the entropy Σ of separating choices vanishes, (coordinates,); None from the saturation
+    # density of the ensemble on, where there is no such point.
+    point: Array | None
+
+
 def _symmetric_capacity(
     branch: Branch, start: Array | None = None, *, replicon: bool = False
-) -> tuple[Capacity, Array | None]:
-    """The replica-symmetric capacity of a branch, and its point, from which a neighbour can start.
+) -> _SymmetricCapacity:
+    """The replica-symmetric capacity of a branch: where the entropy of separating choices vanishes.
 
-    The point, (coordinates,), is where the entropy Σ of separating choices vanishes. `start` is a
-    point near to it, if one is known. With `replicon` the load where symmetry breaks is found too.
-    From the saturation density on (`_capacity_of_all`) there is no such point: None.
+    `start` is a point near to it, (coordinates,), if one is known. With `replicon` the load where
+    symmetry breaks is found too.
     """
     rho = branch.rho
     ensemble = branch.ensemble
     if rho >= ensemble.saturation_density:
-        return _capacity_of_all(rho, ensemble), None
+        return _SymmetricCapacity(_capacity_of_all(rho, ensemble), point=None)
 
     end = zero_entropy(branch, start)
     replicon_alpha = None
@@ -226,7 +233,7 @@ def _symmetric_capacity(
         ensemble=ensemble,
         threshold=end.solved.state.order.threshold,
     )
-    return capacity_of_branch, end.solved.unknowns
+    return _SymmetricCapacity(capacity_of_branch, point=end.solved.unknowns)
 
 
 def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
@@ -286,31 +293,38 @@ def capacity_curve(  # noqa: PLR0913
         return Curve(tuple(_capacity_with(ansatz, rho, ensemble) for rho in densities))
 
     capacity_of: dict[float, Capacity] = {}  # by density
-    # Up to two last points, each as logit(ρ/ρ_s) and the coordinates of the solver.
-    previous: list[tuple[float, Array]] = []
+    solved_points: list[_SolvedPoint] = []  # in increasing density
     for rho in sorted(set(densities)):
         logit_share = logit(min(rho / ensemble.saturation_density, 1.0))  # ∞ from saturation on
-        capacity_of[rho], coordinates = _symmetric_capacity(
-            Branch(rho, ensemble), start=_extrapolated(previous, logit_share), replicon=replicon
-        )
-        previous = previous[-1:]
-        if coordinates is not None:  # there are none from saturation on
-            previous.append((logit_share, coordinates))
+        start = _extrapolated(solved_points[-2:], logit_share)
+        solved = _symmetric_capacity(Branch(rho, ensemble), start, replicon=replicon)
+        capacity_of[rho] = solved.capacity
+        if solved.point is not None:
+            solved_points.append(_SolvedPoint(logit_share, solved.point))
     return Curve(tuple(capacity_of[rho] for rho in densities))
 
 
-def _extrapolated(previous: list[tuple[float, Array]], logit_share: float) -> Array | None:
+class _SolvedPoint(NamedTuple):
+    """A point of the curve: logit(ρ/ρ_s), ρ_s the saturation density, and the solver's point."""
+
+    logit_share: float
+    coordinates: Array  # (coordinates,)
+
+
+def _extrapolated(previous: list[_SolvedPoint], logit_share: float) -> Array | None:
     """A start at a logit(ρ/ρ_s) from up to two previous points: the line through them, or the one.
 
-    A point is its logit and its coordinates, (coordinates,). None if there is no previous one.
+    None if there is no previous one.
     """
     if not previous:
         return None
-    last_logit, last = previous[-1]
+    last = previous[-1]
     if len(previous) == 1:
-        return last
-    first_logit, first = previous[0]
-    return last + (last - first) * (logit_share - last_logit) / (last_logit - first_logit)
+        return last.coordinates
+    first = previous[0]
+    last_move = last.coordinates - first.coordinates
+    last_step = last.logit_share - first.logit_share
+    return last.coordinates + last_move * (logit_share - last.logit_share) / last_step
 
 
 @overload

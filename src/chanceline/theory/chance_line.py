@@ -65,8 +65,8 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
     """The capacity of a branch: its load where the entropy Σ of separating choices vanishes.
 
     1. Find the point Σ = 0 with the usual quadrature, by the first of several ways that succeeds.
-    2. Solve again at the same χ with half the quadrature step. Σ is not
-       quite 0 there: the slope ∂Σ/∂α tells the load where it is.
+    2. Solve again at the same χ with half the quadrature step. Σ is not quite 0 there: the slope
+       ∂Σ/∂α tells the load where it is.
     3. The two loads differ by the error of the quadrature; the rounding of Σ adds to it.
 
     Parameters
@@ -85,15 +85,21 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
 
     alpha = _load_of_zero(fine.state)
     quadrature_error = abs(alpha - _load_of_zero(coarse.state))
-
-    # Σ is a sum of terms as large as F₀(ρ − q₀), with the multiplier F₀ of the overlap q₀, and
-    # α ∂Σ/∂α; its rounding, too, moves the load.
-    order = fine.state.order
-    by_alpha = fine.state.entropy_by_alpha
-    size_of_terms = order.F0 * (branch.rho - order.q0) + abs(alpha * by_alpha)
-    rounding = _ROUNDINGS_OF_ENTROPY * EPS * size_of_terms
-    error = quadrature_error + rounding / abs(by_alpha)
+    error = quadrature_error + _rounding_of_load(fine.state, branch.rho, alpha)
     return End(solved=fine, alpha=float(alpha), error=float(error))
+
+
+def _rounding_of_load(state: RSState, rho: float, alpha: float) -> float:
+    """What the rounding of the entropy Σ makes of the load α where it vanishes.
+
+    Σ is a sum of terms as large as F₀(ρ − q₀), with the multiplier F₀ of the overlap q₀, and
+    α ∂Σ/∂α. An error of Σ moves its zero by as much over the slope ∂Σ/∂α.
+    """
+    order = state.order
+    by_alpha = state.entropy_by_alpha
+    size_of_terms = order.F0 * (rho - order.q0) + abs(alpha * by_alpha)
+    entropy_rounding = _ROUNDINGS_OF_ENTROPY * EPS * size_of_terms
+    return entropy_rounding / abs(by_alpha)
 
 
 def _load_of_zero(state: RSState) -> float:
@@ -194,12 +200,12 @@ def density_at(
 
         has_arrived = abs(step) < _LAST_STEP or abs(end.alpha - alpha) <= end.error
         if has_arrived:
-            rho = density_of(logit_share)
+            found = density_of(logit_share)
             # The error of the capacity over its slope is that of the density.
-            error = end.error / slope + _ROUNDINGS_OF_DENSITY * EPS * rho
+            error = end.error / slope + _ROUNDINGS_OF_DENSITY * EPS * found
             return Density(
                 alpha=alpha,
-                rho=rho,
+                rho=found,
                 error=float(error),
                 ensemble=ensemble,
                 threshold=end.solved.state.order.threshold,
@@ -241,14 +247,16 @@ def _logit_step(
 ) -> float:
     """Newton's step in x = logit(ρ/ρ_s) from the capacity `reached` at ρ towards the load α.
 
-    ρ_s is `ensemble.saturation_density` and `slope` is dα_VS/dρ, that of the capacity. Loads lie
-    between 0 and α_c, the load of all variables, and t = ln(α/(α_c − α)) is nearly linear in x:
-    Newton is applied to t. The step is [t(α) − t(reached)]/(dt/dx), where dρ/dx = ρ(1 − ρ/ρ_s) and
-    dt/dα = α_c/[α(α_c − α)], cut to the longest step allowed.
+    `slope` is dα_VS/dρ, that of the capacity, and ρ_s the saturation density of the ensemble. Loads
+    lie between 0 and α_c, the load of all variables, and t = ln(α/(α_c − α)) is nearly linear in x:
+    Newton is applied to t. The step is cut to the longest one allowed.
     """
     load_of_all = gardner(ensemble).load  # α_c
+    # t(α) − t(reached)
     t_difference = np.log(alpha * (load_of_all - reached) / (reached * (load_of_all - alpha)))
+    # dρ/dx = ρ(1 − ρ/ρ_s), as ρ/ρ_s is the logistic function of x
     rho_by_x = rho * (1 - rho / ensemble.saturation_density)
+    # dt/dx = (dα_VS/dρ)(dρ/dx)(dt/dα), where dt/dα = 1/α + 1/(α_c − α) = α_c/[α(α_c − α)]
     t_by_x = slope * rho_by_x * load_of_all / (reached * (load_of_all - reached))
     return float(np.clip(t_difference / t_by_x, -_LONGEST_STEP, _LONGEST_STEP))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from scipy.optimize import brentq
 
@@ -19,6 +19,13 @@ Success = TypeVar("Success")
 # A point found in at most so many Newton steps lets the next step be longer, by the factor.
 _EASY_ITERATIONS = 6
 _GROWTH = 1.5
+
+
+class _Visited(NamedTuple):
+    """A point of a branch: its parameter, and its unknowns, (unknowns,)."""
+
+    parameter: float
+    unknowns: Array
 
 
 def follow(  # noqa: PLR0913
@@ -57,16 +64,14 @@ def follow(  # noqa: PLR0913
 
     parameter = begin
     solved = first
-    previous: tuple[float, Array] | None = None  # the point before, none at first
+    previous: _Visited | None = None  # the point before, none at first
     yield solved
     while not is_last(solved, parameter):
-        target = parameter + step
-        would_reach_goal = (goal - target) * step <= 0  # or pass it
-        if would_reach_goal:
-            target = goal
+        target = _not_beyond(goal, parameter + step, direction=step)
 
         # Try the next point; where Newton fails, again with half the step.
-        guess = _secant_guess(previous, (parameter, solved.unknowns), target)
+        current = _Visited(parameter, solved.unknowns)
+        guess = _secant_guess(previous, current, target)
         try:
             following = solve_at(target, guess)
         except ConvergenceError:
@@ -75,12 +80,19 @@ def follow(  # noqa: PLR0913
                 raise
             continue
 
-        previous = (parameter, solved.unknowns)
+        previous = current
         parameter = target
         solved = following
         yield solved
         if solved.iterations <= _EASY_ITERATIONS:
             step *= _GROWTH
+
+
+def _not_beyond(goal: float, target: float, direction: float) -> float:
+    """`target`, or `goal` if the target reaches or passes it in the direction of this sign."""
+    if (goal - target) * direction <= 0:
+        return goal
+    return target
 
 
 def last_point(points: Iterable[Solved[State]]) -> Solved[State]:
@@ -95,21 +107,17 @@ def last_two_points(points: Iterable[Solved[State]]) -> tuple[Solved[State], Sol
     return before, last
 
 
-def _secant_guess(
-    previous: tuple[float, Array] | None, current: tuple[float, Array], target: float
-) -> Array:
-    """A guess of the unknowns at the parameter `target`.
+def _secant_guess(previous: _Visited | None, current: _Visited, target: float) -> Array:
+    """A guess of the unknowns at the parameter `target`, (unknowns,).
 
     It lies on the line through the previous and the current point; without a previous point it is
-    the unknowns of the current one. A point is its parameter and its unknowns, (unknowns,).
+    the unknowns of the current one.
     """
-    parameter, unknowns = current
     if previous is None:
-        return unknowns
-    previous_parameter, previous_unknowns = previous
-    last_move = unknowns - previous_unknowns
-    last_step = parameter - previous_parameter
-    return unknowns + last_move * (target - parameter) / last_step
+        return current.unknowns
+    last_move = current.unknowns - previous.unknowns
+    last_step = current.parameter - previous.parameter
+    return current.unknowns + last_move * (target - current.parameter) / last_step
 
 
 class ChiBranch(ABC, Generic[State]):
@@ -148,11 +156,10 @@ class ChiBranch(ABC, Generic[State]):
         begin, end = (point.unknowns for point in bracket)
         log_chi_begin = begin[0]
         log_chi_end = end[0]
+        log_chi_range = log_chi_end - log_chi_begin
 
         def solved_at(log_chi: float) -> Solved[State]:
-            guess = begin + (end - begin) * (log_chi - log_chi_begin) / (
-                log_chi_end - log_chi_begin
-            )
+            guess = begin + (end - begin) * (log_chi - log_chi_begin) / log_chi_range
             return self.at_chi(log_chi, guess)
 
         root: Any = brentq(

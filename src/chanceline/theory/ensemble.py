@@ -15,6 +15,8 @@ from chanceline.errors import InputError, real_number, shown
 
 # Larger margins leave almost no load, and the quadrature is not made for them.
 LARGEST_MARGIN = 10.0
+# Share of positive patterns where both classes are equal.
+EQUAL_CLASSES = 0.5
 # The square of a smaller share of variables is no float.
 SMALLEST_RHO = 1e-100
 
@@ -66,7 +68,7 @@ class Ensemble:
         of mean 0).
     """
 
-    balance: float = 0.5
+    balance: float = EQUAL_CLASSES
     margin: float = 0.0
     error_rate: float = 0.0
     signs: str = "free"
@@ -122,7 +124,7 @@ class Ensemble:
     @property
     def free_threshold(self) -> bool:
         """Whether the rule has a threshold to choose: unless the classes are equal."""
-        return self.balance != 0.5
+        return self.balance != EQUAL_CLASSES
 
     @property
     def classes(self) -> tuple[PatternClass, ...]:
@@ -153,7 +155,7 @@ class Ensemble:
     def label(self, prefix: str) -> str:
         """`prefix`, followed by whatever differs from the paper's ensemble."""
         parts = [prefix]
-        if self.balance != 0.5:
+        if self.free_threshold:  # the classes are not equal
             parts.append(f"balance {self.balance:g}")
         if self.margin != 0.0:
             parts.append(f"margin {self.margin:g}")

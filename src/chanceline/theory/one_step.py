@@ -22,7 +22,7 @@ from chanceline.theory.continuation import (
     last_point,
     last_two_points,
 )
-from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.ensemble import EQUAL_CLASSES, PLAIN, Ensemble
 from chanceline.theory.newton import Solved
 from chanceline.theory.quadrature import Array
 from chanceline.theory.rs_branch import Branch
@@ -115,21 +115,26 @@ def branch_off(
     p₁ is the overlap of two supports of the same group, p₀ that of different groups. The branch
     begins where replica symmetry breaks (`critical`), with p₀ = p₁.
 
-    ∂Σ/∂x by the break point x is of third order in the amplitude, so x is only fixed once the other
-    equations hold: it is held first, then freed. Several values to hold are tried.
+    Several break points are tried to begin with.
+    """
+    return first_success(
+        lambda x: _branch_off_from_break(branch, critical, amplitude, x), _FIRST_BREAKS
+    )
+
+
+def _branch_off_from_break(
+    branch: RSBBranch, critical: RSState, amplitude: float, x: float
+) -> Solved[RSBState]:
+    """The point of the branch with (p₁ − p₀)/(ρ − p₁) = `amplitude`, found from a break point x.
+
+    `critical` is the replica-symmetric state where the branch begins. The derivative of the entropy
+    by the break point is of third order in the amplitude, and fixes x only once the other equations
+    hold: so x is held first, then freed. The amplitude is held both times.
     """
     name = "the beginning of 1RSB"
-
-    def with_break_at(x: float) -> Solved[RSBState]:
-        """The point of `branch` with this `amplitude`, first at the break point x, then at its own.
-
-        The amplitude is held both times.
-        """
-        start = _beside_symmetric(branch, critical, amplitude, x)
-        at_x = branch.solve_with(start, held=(_LOG_AMPLITUDE,), name=name, hold_breaks=True)
-        return branch.solve_with(at_x.unknowns, held=(_LOG_AMPLITUDE,), name=name)
-
-    return first_success(with_break_at, _FIRST_BREAKS)
+    start = _beside_symmetric(branch, critical, amplitude, x)
+    at_x = branch.solve_with(start, held=(_LOG_AMPLITUDE,), name=name, hold_breaks=True)
+    return branch.solve_with(at_x.unknowns, held=(_LOG_AMPLITUDE,), name=name)
 
 
 def _beside_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
@@ -162,9 +167,7 @@ def _beside_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x:
 def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
     """The point of the one-step branch where the entropy Σ vanishes, 0.02 ≤ ρ ≤ 0.95.
 
-    For the plain ensemble the shipped table has a start. For another one the point is followed from
-    the plain ensemble to that of the branch. The parameter is a share 0 … 1 of the way, by which
-    the margin and the logit of the balance grow from 0.
+    For the plain ensemble the shipped table has a start, and other ensembles are reached from it.
     """
     lowest, highest = capacity_table().rho[[0, -1]]
     if not lowest <= branch.rho <= highest:
@@ -172,34 +175,50 @@ def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
             f"one step of breaking is solved for {lowest:g} ≤ rho ≤ {highest:g}, but rho is "
             f"{branch.rho:g}; outside, use ansatz 'rs', which differs little there"
         )
-    wanted = branch.ensemble
     start = start_at(branch.rho)
-    if wanted.plain:
+    if branch.ensemble.plain:
         return branch.at_zero_entropy(start)
-    if wanted.free_threshold:
-        start = np.append(start, 0.0)  # the threshold is the last coordinate, 0 for equal classes
+    return _end_from_plain(branch, start)
 
-    def branch_on_the_way(share: float) -> RSBBranch:
-        """The branch of an ensemble between the plain one (share 0) and that wanted (from 1 on)."""
-        if share >= 1:
-            return branch
-        balance = 0.5
-        if wanted.free_threshold:
-            balance = float(expit(share * logit(wanted.balance)))
-        ensemble = Ensemble(balance=balance, margin=share * wanted.margin)
-        return RSBBranch(branch.rho, steps=1, ensemble=ensemble)
 
-    # The last step may pass share 1; the branch is the one wanted from there on.
+def _end_from_plain(branch: RSBBranch, plain_end: Array) -> Solved[RSBState]:
+    """The point where the entropy Σ vanishes, followed from the plain ensemble to that of `branch`.
+
+    `plain_end` is that point of the plain ensemble, (coordinates,). The parameter is a share of the
+    way, from the first step on.
+    """
+    start = plain_end
+    if branch.ensemble.free_threshold:
+        start = np.append(plain_end, 0.0)  # the threshold comes last, 0 for equal classes
+
+    def solve_at(share: float, guess: Array) -> Solved[RSBState]:
+        ensemble = _ensemble_on_the_way(share, branch.ensemble)
+        return RSBBranch(branch.rho, branch.steps, ensemble).at_zero_entropy(guess)
+
+    # The last step may pass share 1; the ensemble is the one wanted from there on.
     return last_point(
         follow(
-            lambda share, guess: branch_on_the_way(share).at_zero_entropy(guess),
-            first=branch_on_the_way(_FIRST_SHARE).at_zero_entropy(start),
+            solve_at,
+            first=solve_at(_FIRST_SHARE, start),
             begin=_FIRST_SHARE,
             step=_FIRST_SHARE,
-            until=lambda point: point.state.ensemble == wanted,
+            until=lambda point: point.state.ensemble == branch.ensemble,
             smallest=_SMALLEST_SHARE,
         )
     )
+
+
+def _ensemble_on_the_way(share: float, wanted: Ensemble) -> Ensemble:
+    """An ensemble between the plain one (share 0) and the one wanted (share 1 and beyond).
+
+    The margin and the logit of the balance, the share of positive patterns, grow from 0.
+    """
+    if share >= 1:
+        return wanted
+    balance = EQUAL_CLASSES
+    if wanted.free_threshold:
+        balance = float(expit(share * logit(wanted.balance)))
+    return Ensemble(balance=balance, margin=share * wanted.margin)
 
 
 def start_at_load(alpha: float, branch: RSBBranch) -> Array | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -131,29 +132,21 @@ class Branch(ChiBranch[RSState]):
     def excess_load(self, state: RSState, alpha: float) -> float:
         """How far the load of a point lies above α, without cancellation near α_c.
 
-        α_c is Gardner's load, that of all variables, to which loads come near as ρ → 1;
-        `state.to_gardner` is α_c less the load of the point, computed without cancellation.
+        α_c is Gardner's load, that of all variables, to which loads come near as ρ → 1. There
+        `state.to_gardner`, α_c less the load of the point, has more digits than the load.
         """
         if self.rho <= 0.5:
             return state.alpha - alpha
-        return gardner(self.ensemble).load - alpha - state.to_gardner
+        alpha_to_gardner = gardner(self.ensemble).load - alpha
+        return alpha_to_gardner - state.to_gardner
 
 
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """A point of the branch to leading order in 1/χ, (coordinates,), where χ is large.
 
     The branch begins there. Two choices of variables have the overlap q₀ = ρc, with c of
-    `entrance_overlap`; every variable is chosen with probability ρ, so that e^{−K} = ρ/(1 − ρ);
-    the threshold b and the largest violation t* that is no error, in units of |w| = √ρ, are those
-    of all variables. The multipliers E, F₀ and V follow from three saddle equations,
-
-        E = ρ₊/χ,    F₀ = (α/χ²)⟨R₁²⟩,    V = (α/χ²)⟨R₂ − R₁²⟩,
-
-    where R₁ and R₂ are moments of the violation of a pattern, ⟨·⟩ their mean over patterns, ρ₊ is
-    the share of variables with a weight, and the load is α = ρ₊/isostatic with a mean over patterns
-    `isostatic`. The point needs only the ratios F₀/E and V/E, of which ρ₊ is no part:
-
-        F₀/E = ⟨R₁²⟩/(χ·isostatic),    V/E = ⟨R₂ − R₁²⟩/(χ·isostatic).
+    `entrance_overlap`, and every variable is chosen with probability ρ. The threshold b and the
+    largest violation t* that is no error, in units of |w| = √ρ, are those of all variables.
     """
     overlap_over_rho = entrance_overlap(rho, ensemble)  # c
     all_variables = gardner(ensemble)
@@ -165,20 +158,44 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
         threshold=all_variables.threshold,
         ceiling=np.sqrt(rho) * all_variables.ceiling,  # √ρ t*
     )
-    means = pattern_means(class_sides(ensemble, order, QUADRATURE_STEP), ensemble, rho)
-    # Each of these holds the mean first, then its derivatives.
-    isostatic = means.isostatic[0]
-    mean_square = means.square[0]  # ⟨R₁²⟩
-    mean_variance = means.variance[0]  # ⟨R₂ − R₁²⟩
+    multipliers = _multiplier_ratios(order, ensemble)
     return encode_point(
         ensemble,
         chi=chi,
         q0_over_rho=overlap_over_rho,
-        K=-logit(rho),
-        V_over_E=mean_variance / (isostatic * chi),
-        F0_over_E=mean_square / (isostatic * chi),
+        K=-logit(rho),  # e^{−K} = ρ/(1 − ρ), the odds of choosing a variable
+        V_over_E=multipliers.V_over_E,
+        F0_over_E=multipliers.F0_over_E,
         threshold=all_variables.threshold,
         largest_violation=all_variables.ceiling,
+    )
+
+
+class _MultiplierRatios(NamedTuple):
+    """Multipliers of overlaps over that of the norm, E: F₀ between two choices, V within one."""
+
+    V_over_E: float
+    F0_over_E: float
+
+
+def _multiplier_ratios(order: PatternOrder, ensemble: Ensemble) -> _MultiplierRatios:
+    """V/E and F₀/E at the order parameters of the patterns, by three saddle equations:
+
+        E = ρ₊/χ,    F₀ = (α/χ²)⟨R₁²⟩,    V = (α/χ²)⟨R₂ − R₁²⟩.
+
+    R₁ and R₂ are moments of the violation of a pattern, ⟨·⟩ their mean over patterns, χ is the
+    response and ρ₊ the share of variables with a weight. The load is α = ρ₊/isostatic, with a mean
+    over patterns `isostatic`: so ρ₊ drops out of the ratios, and (α/χ²)/E = 1/(χ·isostatic).
+    """
+    sides = class_sides(ensemble, order, QUADRATURE_STEP)
+    means = pattern_means(sides, ensemble, order.rho)
+    # Each of these holds the mean first, then its derivatives.
+    isostatic = means.isostatic[0]
+    mean_square = means.square[0]  # ⟨R₁²⟩
+    mean_variance = means.variance[0]  # ⟨R₂ − R₁²⟩
+    return _MultiplierRatios(
+        V_over_E=mean_variance / (isostatic * order.chi),
+        F0_over_E=mean_square / (isostatic * order.chi),
     )
 
 
@@ -215,29 +232,31 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
 def _F0_over_F1(overlap: float, ensemble: Ensemble) -> float:
     """Ratio of the multipliers F₀ (between choices) and F₁ (within one) where the branch begins:
 
-        F₀/F₁ = α_all Σ_k f_k ∫Dz E[x 1_{0 < x < t*}]²,    x ~ N(τ_k + √c z, 1 − c).
+        F₀/F₁ = α_all Σ_k f_k ∫Dz E[x 1_{0 < x < t*}]².
 
-    x is the violation of a pattern before it is moved to the margin, in units of |w|; `overlap` is
-    c, and √c z the part of x that two choices of this overlap share. Class k has the share f_k, the
-    sign σ_k and τ_k = margin + σ_k b. The threshold b and the largest violation t* that is no error
-    are those of all variables; α_all is their load with free signs.
-
-    The partial mean E[x 1_{0 < x < t*}] is √(1 − c) times that of x/√(1 − c), of unit variance.
+    Class k of the patterns has the share f_k. x is the violation of a pattern before it is moved to
+    the margin, and t* the largest that is no error, both in units of |w|; `overlap` is the part of
+    x that two choices share, by z. α_all is the load of all variables with free signs.
     """
     all_variables = gardner(ensemble)
-    rule = gaussian_rule(step=QUADRATURE_STEP / 8)  # ∫Dz; fine, as c comes near to 1
-    width = np.sqrt(1 - overlap)
-    scaled_top = all_variables.ceiling / width  # t*/√(1 − c)
     total = 0.0  # of the sum over classes
     for share, sign in ensemble.classes:
-        tau = ensemble.margin + sign * all_variables.threshold
-        scaled_mean = (tau + np.sqrt(overlap) * rule.nodes) / width  # (nodes,)
-        partial_mean = width * _partial_mean(scaled_mean, scaled_top)
-        total += share * float(rule.mean(partial_mean**2))
+        mean_violation = ensemble.margin + sign * all_variables.threshold
+        total += share * _shared_square(mean_violation, overlap, all_variables.ceiling)
 
     # Given signs halve the load: dividing by their saturation density, ½, gives that of free ones.
     load_of_free_signs = all_variables.load / ensemble.saturation_density  # α_all
     return load_of_free_signs * total
+
+
+def _shared_square(mean: float, overlap: float, top: float) -> float:
+    """∫Dz E[x 1_{0 < x < top}]² for x ~ N(mean + √c z, 1 − c), c = `overlap`."""
+    rule = gaussian_rule(step=QUADRATURE_STEP / 8)  # ∫Dz; fine, as c comes near to 1
+    # x/√(1 − c) has unit variance; its partial mean is that of x over √(1 − c).
+    width = np.sqrt(1 - overlap)
+    scaled_mean = (mean + np.sqrt(overlap) * rule.nodes) / width  # (nodes,)
+    partial_mean = width * _partial_mean(scaled_mean, top / width)
+    return float(rule.mean(partial_mean**2))
 
 
 def _partial_mean(mean: Array, top: float) -> Array:

@@ -41,6 +41,7 @@ of every solution.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -135,33 +136,15 @@ def equations(
 
     # What the averages give: the load and the multipliers, the errors of the equations, Σ.
     values = evaluate(coords, ensemble, means, support)
-    residual = _residual(values, coords, ensemble, support)
     alpha = values.alpha.value
+    residual = _residual(values, coords, ensemble, support)
     # ∂Σ/∂α = ⟨ln A⟩ + yε: Σ is linear in the load. A is the weight of a pattern, e^{−y} that of an
     # error, and ε the share of errors allowed.
     entropy_by_alpha = means.log_a + values.price.value * ensemble.error_rate
-
-    price = np.inf  # no error is allowed
-    if ensemble.error_rate:
-        price = values.price.value
-    order = Order(
-        q0=float(coords.q0.value),
-        chi=float(coords.chi.value),
-        E=float(values.E.value),
-        F1=float(values.F1.value),
-        F0=float(values.F0.value),
-        K=coords.K.value,
-        threshold=coords.threshold.value,
-        price=price,
-    )
-
-    # The replicon between supports is α⟨g''²⟩∫Dz f''², where g = ln A of a pattern and
-    # f = ln(1 + e^{−K}B) of a variable. The mean of f''² was taken at E = 1 and scales as 1/E².
-    between = alpha * means.curvature_square * support.curvature_square / values.E.value**2
     return RSState(
         alpha=float(alpha),
         to_gardner=_load_below_gardner(sides, rho, ensemble, alpha),
-        order=order,
+        order=_order(values, coords, ensemble),
         residual=np.array([error.value for error in residual]),
         jacobian=np.array([error.differential for error in residual]),
         alpha_gradient=values.alpha.differential,
@@ -174,8 +157,36 @@ def equations(
         entropy_gradient=_entropy_gradient(values, coords, ensemble, support, entropy_by_alpha),
         entropy_by_alpha=entropy_by_alpha,
         entropy_by_rho=_entropy_by_rho(values, coords, ensemble, means),
-        between=float(between),
+        between=_replicon_between(values, means, support),
     )
+
+
+def _order(values: PointValues, coords: Coordinates, ensemble: Ensemble) -> Order:
+    """The order parameters and multipliers of a point as plain numbers."""
+    price = np.inf  # no error is allowed
+    if ensemble.error_rate:
+        price = values.price.value
+    return Order(
+        q0=float(coords.q0.value),
+        chi=float(coords.chi.value),
+        E=float(values.E.value),
+        F1=float(values.F1.value),
+        F0=float(values.F0.value),
+        K=coords.K.value,
+        threshold=coords.threshold.value,
+        price=price,
+    )
+
+
+def _replicon_between(values: PointValues, means: PatternMeans, support: SupportMeans) -> float:
+    """The replicon between supports, α⟨g''²⟩∫Dz f''²: above 1 replica symmetry is unstable.
+
+    g = ln A is the log-weight of a pattern of a given field, and f = ln(1 + e^{−K}B) that of a
+    variable; g'' and f'' are derivatives by the field.
+    """
+    # The mean of f''² was taken with the multiplier E = 1, and scales as 1/E².
+    at_unit_E = values.alpha.value * means.curvature_square * support.curvature_square
+    return float(at_unit_E / values.E.value**2)
 
 
 def _residual(
@@ -183,61 +194,61 @@ def _residual(
 ) -> list[Dual]:
     """The relative error of each equation, with its differential: a row of the Jacobian.
 
-    Each equation compares an average with what it must be, in the fields of `values`:
-
-        chosen = ρ                  share of variables chosen, ∫Dz p;
-        norm = ρ                    squared length of the weights, ∫Dz p⟨w²⟩, and
-        overlap = q₀                overlap of two choices, ∫Dz (p⟨w⟩)²: both in one equation
-                                    (`_norm_and_overlap_error`);
-        F0_of_patterns = F₀         (α/χ²)⟨R₁²⟩;
-        V_of_patterns = V           (α/χ²)⟨R₂ − R₁²⟩;
-        violation_by_sign = 0       Σ_c σ_c f_c ∫Dz R₁, if the threshold is free;
-        wrong = ε                   share of errors, if errors are allowed.
-
-    p is the probability that a variable of field z is chosen, w its weight then; R₁ and R₂ are the
-    first two moments of the violation of a pattern, ⟨·⟩ = Σ_c f_c ∫Dz their mean over fields z and
-    classes c, of share f_c and sign σ_c. F₀, V and d = E − V are multipliers.
+    Each equation compares an average over variables or patterns with the order parameter or the
+    multiplier that it must be equal to. F₀, V and d = E − V are multipliers, χ is the response.
+    R₁ and R₂ are the first two moments of the violation of a pattern, ⟨·⟩ their mean over fields
+    and classes of patterns.
     """
-    rho = coords.rho
-
-    # Of the shares chosen and rejected the smaller one is compared: its relative error says more.
-    if rho <= 0.5:
-        chosen_error = (values.chosen - rho) / rho
-    else:
-        rejected = Dual(support.rejected, -values.chosen.differential)
-        chosen_error = 1 - rejected / (1 - rho)
-
-    norm_and_overlap_error = _norm_and_overlap_error(values, coords)
-    F0_error = values.F0_of_patterns / values.F0 - 1
-    # Relative to V d/E, the smaller one of V and d within a factor 2, as both must be accurate.
-    V_error = (values.V_of_patterns - values.V) * values.E / (values.V * values.d)
-
-    errors = [chosen_error, norm_and_overlap_error, F0_error, V_error]
+    errors = [
+        # ∫Dz p = ρ: the share of variables chosen, p the probability of choosing one of field z.
+        _chosen_error(values, coords, support),
+        # norm = ρ and overlap = q₀, in one.
+        _norm_and_overlap_error(values, coords),
+        # (α/χ²)⟨R₁²⟩ = F₀.
+        values.F0_of_patterns / values.F0 - 1,
+        # (α/χ²)⟨R₂ − R₁²⟩ = V, relative to V d/E: within a factor 2 that is the smaller one of V
+        # and d, which must both be accurate.
+        (values.V_of_patterns - values.V) * values.E / (values.V * values.d),
+    ]
     if ensemble.free_threshold:
-        errors.append(values.violation_by_sign / np.sqrt(rho))  # violations have the scale √ρ
+        # Σ_c σ_c f_c ∫Dz R₁ = 0, over classes c of share f_c and sign σ_c; the scale of R₁ is √ρ.
+        errors.append(values.violation_by_sign / np.sqrt(coords.rho))
     if ensemble.error_rate:
+        # The share of errors is the one allowed.
         errors.append(values.wrong / ensemble.error_rate - 1)
     return errors
+
+
+def _chosen_error(values: PointValues, coords: Coordinates, support: SupportMeans) -> Dual:
+    """The relative error of "the share of variables chosen is ρ".
+
+    Of the shares chosen and rejected the smaller one is compared: its relative error says more.
+    """
+    rho = coords.rho
+    if rho <= 0.5:
+        return (values.chosen - rho) / rho
+    # rejected = 1 − chosen, with all digits of its own; so its differential is −d(chosen).
+    rejected = Dual(support.rejected, -values.chosen.differential)
+    return 1 - rejected / (1 - rho)
 
 
 def _norm_and_overlap_error(values: PointValues, coords: Coordinates) -> Dual:
     """The relative error of norm = ρ and overlap = q₀ together: both hold where it vanishes.
 
-    norm, the squared length of the weights, must be ρ; overlap, that of the weights of two choices
-    of variables, must be q₀. F₀ and d are multipliers. The two excesses X = norm − ρ and
-    Y = overlap − q₀ are put together as
+    norm is the squared length of the weights, overlap that of the weights of two choices of
+    variables. For their excesses X = norm − ρ and Y = overlap − q₀ the other equations imply
 
-        X − Y d/(F₀ + d).
+        F₀ Y = (F₀ − d) X,    F₀ and d multipliers,
 
-    One equation is enough because the load already comes from an identity, with which the other
-    equations imply F₀Y = (F₀ − d)X. With this Y the error is X(F₀² + d²)/[F₀(F₀ + d)], so that it
-    vanishes only with X, and then Y does, too. Neither X = 0 nor Y = 0 would do by itself: norm
-    hardly depends on q₀ where F₀ ≪ d, and Y = 0 always holds at F₀ = d.
+    so one equation is enough. X = 0 is no good where F₀ ≪ d, as norm hardly depends on q₀ there,
+    and Y = 0 is none at F₀ = d, where it always holds. X − Y d/(F₀ + d) is good everywhere.
     """
     norm_excess = values.norm - coords.rho  # X
     overlap_excess = values.overlap - coords.q0  # Y
     d_share = values.d / (values.F0 + values.d)
-    return (norm_excess - d_share * overlap_excess) / coords.rho
+    # With Y = (1 − d/F₀)X this is X(F₀² + d²)/[F₀(F₀ + d)], zero only where X, and so Y, is.
+    combined_excess = norm_excess - d_share * overlap_excess
+    return combined_excess / coords.rho
 
 
 def _entropy(
@@ -247,19 +258,22 @@ def _entropy(
 
         Σ = α ∂Σ/∂α + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
 
-    The patterns give the first term: Σ is linear in the load α, and `by_alpha` is ∂Σ/∂α. The
-    variables give the second, `support.log_one_plus`: a variable weighs e^{−K}B if it is chosen,
-    1 if not. In the rest ρ is the density, q₀ the overlap of two choices, χ the response; K, E, F₁
-    and F₀ are multipliers.
+    ρ is the density, q₀ the overlap of two choices, χ the response; K, E, F₁, F₀ are multipliers.
     """
     rho = coords.rho
+    chi = coords.chi.value
+    d = values.d.value  # E − F₁ + F₀
+    F1 = values.F1.value
+    F0 = values.F0.value
     s2 = coords.patterns.s2  # ρ − q₀
 
-    # With d = E − F₁ + F₀ the bracket is dρ − F₀s² − F₁χ, where no term is larger than need be.
-    bracket = values.d.value * rho - values.F0.value * s2 - values.F1.value * coords.chi.value
-    order_terms = 0.5 * bracket
+    # Of the patterns: Σ is linear in the load α, with the slope `by_alpha` = ∂Σ/∂α.
     pattern_term = values.alpha.value * by_alpha
-    return float(pattern_term + support.log_one_plus + coords.K.value * rho + order_terms)
+    # Of the variables: one weighs e^{−K}B if it is chosen, 1 if not.
+    variable_term = support.log_one_plus
+    # ½[(E − F₁)ρ − F₁χ + F₀q₀], with E − F₁ = d − F₀: no term is larger than need be.
+    order_terms = 0.5 * (d * rho - F0 * s2 - F1 * chi)
+    return float(pattern_term + variable_term + coords.K.value * rho + order_terms)
 
 
 def _entropy_by_rho(
@@ -268,24 +282,32 @@ def _entropy_by_rho(
     """∂Σ/∂ρ at the saddle, of the entropy Σ by the density ρ at a fixed load α.
 
     Σ is stationary in all order parameters, so only the terms count in which ρ itself stands:
+    Kρ + ½(E − F₁)ρ, with multipliers K, E and F₁, and α⟨ln A⟩, with the weight A of a pattern.
+    """
+    order_terms_by_rho = 0.5 * (values.E.value - values.F1.value)
+    pattern_term_by_rho = values.alpha.value * _log_weight_by_rho(coords, ensemble, means)
+    return float(pattern_term_by_rho + coords.K.value + order_terms_by_rho)
 
-        Kρ and ½(E − F₁)ρ     with the multipliers K, E and F₁;
-        α⟨ln A⟩               with the weight A of a pattern.
 
-    The violation of a pattern is Gaussian, and both its mean μ and its variance s² = ρ − q₀ depend
-    on ρ. For the mean it is the offset θ_c = √ρ(margin + σ_c b) of class c, of sign σ_c, that does
-    (b is the threshold): ∂θ_c/∂ρ = θ_c/2ρ. As ∂ ln A/∂μ = −R₁/χ, with the mean violation R₁ that
-    is corrected, and the response χ,
+def _log_weight_by_rho(coords: Coordinates, ensemble: Ensemble, means: PatternMeans) -> float:
+    """∂⟨ln A⟩/∂ρ at the saddle, of the log-weight of a pattern, whose violation is Gaussian.
 
-        ∂⟨ln A⟩/∂ρ = ⟨∂ ln A/∂s²⟩ − ⟨θ_c R₁⟩/2ρχ.
+    ρ enters by its variance s² = ρ − q₀, and by the offset θ_c = √ρ(margin + σ_c b) of its mean in
+    class c, of sign σ_c; b is the threshold. R₁ is the mean violation that is corrected.
     """
     rho = coords.rho
-    # At the saddle ⟨σ_c R₁⟩ = 0. So b drops out of ⟨θ_c R₁⟩, and κ⟨R₁⟩ is left, κ = margin·√ρ.
     kappa = ensemble.margin * np.sqrt(rho)
-    log_a_by_offset = -0.5 * kappa * means.first / (rho * coords.chi.value)
-    log_a_by_rho = means.log_a_by_s2 + log_a_by_offset
-    pattern_term_by_rho = values.alpha.value * log_a_by_rho
-    return float(pattern_term_by_rho + coords.K.value + 0.5 * (values.E.value - values.F1.value))
+    # ∂θ_c/∂ρ = θ_c/2ρ and ∂ ln A/∂θ_c = −R₁/χ give −⟨θ_c R₁⟩/2ρχ. At the saddle ⟨σ_c R₁⟩ = 0: so b
+    # drops out, and ⟨θ_c R₁⟩ = κ⟨R₁⟩ with κ = margin·√ρ.
+    by_offset = -0.5 * kappa * means.first / (rho * coords.chi.value)
+    return means.log_a_by_s2 + by_offset
+
+
+class _Slope(NamedTuple):
+    """∂Σ/∂a of the entropy Σ, and the quantity a, which knows its differential da."""
+
+    by_quantity: float
+    quantity: Dual
 
 
 def _entropy_gradient(
@@ -295,50 +317,89 @@ def _entropy_gradient(
     support: SupportMeans,
     by_alpha: float,
 ) -> Array:
-    """dΣ by the coordinates of the point, (coordinates,): the sum of (∂Σ/∂a) da over all a in
+    """The differential of the entropy Σ by the coordinates of the point, (coordinates,).
 
-        Σ = α(⟨ln A⟩ + yε) + ∫Dz ln(1 + e^{−K}B) + Kρ + ½(E − F₁)ρ − ½F₁χ + ½F₀q₀.
+    By the chain rule it is the sum of (∂Σ/∂a) da over all a that Σ depends on: multipliers, order
+    parameters of the patterns, and the load α, with ∂Σ/∂α = `by_alpha`.
+    """
+    slopes = [
+        *_slopes_by_multipliers(values, coords, support),
+        *_slopes_by_pattern_order(values, coords, ensemble),
+        _Slope(by_alpha, values.alpha),
+    ]
+    gradient = np.zeros_like(values.alpha.differential)
+    for slope in slopes:
+        gradient += slope.by_quantity * slope.quantity.differential
+    return gradient
 
-    α is the load, ρ the density; q₀ the overlap of two choices, χ the response; K, E, F₁ and F₀
-    the multipliers. A is the weight of a pattern, which depends on q₀, χ, the threshold b and the
-    price y of an error; ε is the share of errors allowed. e^{−K}B is the weight of a chosen
-    variable. Each a is a `Dual`: its value, and da as `differential`.
 
-    ∂Σ/∂α is the argument `by_alpha`. Every other partial derivative is the error of a saddle
-    equation, an average that should have a value (`values`).
+def _slopes_by_multipliers(
+    values: PointValues, coords: Coordinates, support: SupportMeans
+) -> list[_Slope]:
+    """∂Σ/∂a of the entropy Σ by the multipliers a = K, E, F₁ and F₀, which stand in
+
+        ∫Dz ln(1 + e^{−K}B) + Kρ + ½(E − F₁)ρ − ½F₁χ + ½F₀q₀.
+
+    e^{−K}B are the odds, p/(1 − p), of choosing a variable: B is the mean of e^{h²/2E} over its
+    field h, of mean √F₀ z and variance F₁ − F₀. Its weight is w = h/E, and ⟨·⟩ the mean over h
+    with that factor. (Where the sign of the weight is given, max(h, 0) takes the place of h.) Each
+    derivative is the error of a saddle equation.
     """
     rho = coords.rho
     chi = coords.chi.value
-    alpha = values.alpha.value
-    norm = values.norm.value  # ∫Dz p⟨w²⟩, w the weight of a variable, p its chance to be chosen
+    norm = values.norm.value  # ∫Dz p⟨w²⟩
+    overlap = values.overlap.value  # ∫Dz (p⟨w⟩)²
     nonzero_over_E = support.nonzero[0] / values.E.value  # ρ₊/E, ρ₊ the share of weights not zero
+
+    # The log of the odds falls with K.
+    by_K = rho - values.chosen.value
+    # h²/2E falls with E, by h²/2E² = w²/2.
+    by_E = 0.5 * (rho - norm)
+    # The mean over h grows with its variance, by half the second derivative of e^{h²/2E}, which is
+    # (w² + 1/E)e^{h²/2E} where the weight is not zero.
+    by_F1 = 0.5 * (norm - rho + nonzero_over_E - chi)
+    # F₀ moves variance from h to its mean u = √F₀ z. With Z = 1 + e^{−K}B this adds ½(ln Z)'' and
+    # takes ½Z''/Z, derivatives by u: −½[(ln Z)']² is left, and (ln Z)' = p⟨w⟩.
+    by_F0 = 0.5 * (coords.q0.value - overlap)
+    return [
+        _Slope(by_K, coords.K),
+        _Slope(by_E, values.E),
+        _Slope(by_F1, values.F1),
+        _Slope(by_F0, values.F0),
+    ]
+
+
+def _slopes_by_pattern_order(
+    values: PointValues, coords: Coordinates, ensemble: Ensemble
+) -> list[_Slope]:
+    """∂Σ/∂a of the entropy Σ by a = χ, q₀, the threshold b and the price y of an error, in
+
+        α(⟨ln A⟩ + yε) − ½F₁χ + ½F₀q₀.
+
+    A is the weight of a pattern: the mean over its violation v of e^{−v²/2χ} where v is corrected,
+    e^{−y} where it is an error, 1 without one. v has the mean √q₀ z + √ρ(margin + σb), σ the sign
+    of the class, and the variance ρ − q₀. R₁ and R₂ are moments of the v corrected, ε is the share
+    of errors allowed. Each derivative is the error of a saddle equation.
+    """
+    alpha = values.alpha.value
+    chi = coords.chi.value
     F0_of_patterns = values.F0_of_patterns.value  # (α/χ²)⟨R₁²⟩
     F1_of_patterns = F0_of_patterns + values.V_of_patterns.value  # (α/χ²)⟨R₂⟩
 
-    # The partial derivatives of Σ: by the multipliers, …
-    by_K = rho - values.chosen.value
-    by_E = 0.5 * (rho - norm)
-    by_F1 = 0.5 * (norm - rho + nonzero_over_E - chi)
-    by_F0 = 0.5 * (coords.q0.value - values.overlap.value)
-    # … and, through the moments R₁ and R₂ of the violation of a pattern, by what A depends on. That
-    # by b is −(α/χ)√ρ Σ_c σ_c f_c ∫Dz R₁ over the classes c, of share f_c and sign σ_c.
+    # ∂ ln A/∂χ = R₂/2χ².
     by_chi = 0.5 * (F1_of_patterns - values.F1.value)
+    # q₀ moves variance from v to its mean: −½ of the square of ln A's slope, −R₁/χ, is left.
     by_q0 = 0.5 * (values.F0.value - F0_of_patterns)
-    by_threshold = -alpha / chi * np.sqrt(rho) * values.violation_by_sign.value
+    # The same slope, with √ρσ of b in the mean; `violation_by_sign` is ⟨σR₁⟩.
+    by_threshold = -alpha / chi * np.sqrt(coords.rho) * values.violation_by_sign.value
+    # ∂ ln A/∂y is minus the probability of an error.
     by_price = alpha * (ensemble.error_rate - values.wrong.value)
-
-    # The chain rule.
-    return np.asarray(
-        by_K * coords.K.differential
-        + by_E * values.E.differential
-        + by_F1 * values.F1.differential
-        + by_F0 * values.F0.differential
-        + by_chi * coords.chi.differential
-        + by_q0 * coords.q0.differential
-        + by_threshold * coords.threshold.differential
-        + by_price * values.price.differential
-        + by_alpha * values.alpha.differential
-    )
+    return [
+        _Slope(by_chi, coords.chi),
+        _Slope(by_q0, coords.q0),
+        _Slope(by_threshold, coords.threshold),
+        _Slope(by_price, values.price),
+    ]
 
 
 def _load_below_gardner(
@@ -346,29 +407,31 @@ def _load_below_gardner(
 ) -> float:
     """How far the load α lies below Gardner's load α_c, that of all variables.
 
-    For the plain ensemble at ρ > ½ the difference can be small, and is computed without
-    cancellation. There α_c = 2 and α = ρ/∫Dz p₊, where p₊(z) is the probability that a pattern of
-    field z is at the margin, so that
-
-        α_c − α = (2∫Dz p₊ − ρ)/∫Dz p₊.
-
-    The Gaussian measure Dz is even, ∫Dz p₊(z) = ∫Dz p₊(−z), and ∫Dz = 1. So the numerator is
-
-        2∫Dz p₊ − ρ = 1 − ρ + ∫Dz D(z),    D(z) = p₊(−z) − [1 − p₊(z)],
-
-    where D is small: p₊ rises from 0 to 1, so that far out both terms are 0 or both are 1. D is
-    even: exchanging z and −z gives the same. So D(0) counts once, D(z) at each z > 0 twice.
+    For the plain ensemble at ρ > ½ the difference can be small, and comes without cancellation.
     """
-    if not ensemble.plain or rho <= 0.5:
-        return gardner(ensemble).load - alpha
-    only_class = sides[0]  # of equal classes one stands for both
-    rule = only_class.rule  # without offset: its nodes are z = 0 and pairs ±z
+    if ensemble.plain and rho > 0.5:
+        return _load_below_two(sides[0], rho)  # of equal classes one stands for both
+    return gardner(ensemble).load - alpha
+
+
+def _load_below_two(only_class: ClassSide, rho: float) -> float:
+    """2 − α = (2∫Dz p₊ − ρ)/∫Dz p₊ without cancellation, for the load α = ρ/∫Dz p₊.
+
+    p₊(z), the probability that a pattern of field z is at the margin, rises from 0 to 1. As Dz is
+    even, ∫Dz p₊(−z) = ∫Dz p₊(z), and the numerator is
+
+        2∫Dz p₊ − ρ = 1 − ρ + ∫Dz D(z),    D(z) = p₊(−z) − [1 − p₊(z)].
+    """
+    rule = only_class.rule  # its nodes are z = 0 and pairs ±z
     middle = rule.nodes.size // 2
-    assert rule.nodes[middle] == 0  # so that reversed arrays are those at −z
+    assert rule.nodes[middle] == 0  # so that a reversed array is the one at −z
     tight = only_class.side.tight  # p₊(z), (nodes,)
-    tight_at_minus_z = tight[::-1]
-    D_terms = rule.weights * (tight_at_minus_z - only_class.side.loose)  # `loose` is 1 − p₊
-    D_at_zero = D_terms[middle]
-    D_beyond_zero = D_terms[middle + 1 :].sum()
+    loose = only_class.side.loose  # 1 − p₊(z), with all digits where it is small
+
+    # D(−z) = D(z). For z > 0 both of its terms are small, and the difference is accurate; for z < 0
+    # both are near 1. So D(0) is taken once and D at each z > 0 twice.
+    weighted_D = rule.weights * (tight[::-1] - loose)
+    D_at_zero = weighted_D[middle]
+    D_beyond_zero = weighted_D[middle + 1 :].sum()
     numerator = 1 - rho + D_at_zero + 2 * D_beyond_zero
     return float(numerator / rule.mean(tight))

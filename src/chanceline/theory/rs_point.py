@@ -63,40 +63,29 @@ def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
     """The order parameters of a point, each with its differential by all coordinates.
 
     `point` is (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b if the threshold is free, then
-    ln t* if errors are allowed; the letters are those of `Coordinates`, and v* = √ρ t*. As
-    V + d = E, ln(V/d) is the logit of V/E.
+    ln t* if errors are allowed; the letters are those of `Coordinates`, and v* = √ρ t*.
 
-    The differential of each follows from its coordinate x: that of e^x is e^x dx, that of the
-    logistic function s(x) is s(x) s(−x) dx. With 1 − s(x) = s(−x) the differences ρ − q₀ and
-    E − V come without cancellation.
+    The differential of e^x is e^x dx, that of the logistic function s(x) is s(x) s(−x) dx.
     """
     unit = np.eye(len(point))  # row i is the differential of coordinate i
-    zero = np.zeros(len(point))
     values = point.tolist()
 
-    # The five coordinates that every point has.
     chi = np.exp(values[LOG_CHI])
+    F0_over_E = np.exp(values[LOG_F0_OVER_E])
+
+    # q₀/ρ = s(x), and 1 − q₀/ρ = s(−x) without cancellation.
     q0_over_rho = expit(values[LOGIT_Q0])
     one_minus_q0_over_rho = expit(-values[LOGIT_Q0])
     q0 = rho * q0_over_rho
     q0_differential = q0 * one_minus_q0_over_rho * unit[LOGIT_Q0]
+
+    # As V + d = E, ln(V/d) is the logit of V/E: V/E = s(x) and d/E = s(−x).
     V_over_E = expit(values[LOG_V_OVER_D])
     d_over_E = expit(-values[LOG_V_OVER_D])
     V_over_E_differential = V_over_E * d_over_E * unit[LOG_V_OVER_D]
-    F0_over_E = np.exp(values[LOG_F0_OVER_E])
 
-    # Threshold and largest violation, each only where it is free.
-    threshold = Dual(0.0, zero)
-    if ensemble.free_threshold:
-        threshold = Dual(values[THRESHOLD], unit[THRESHOLD])
-    ceiling = Dual(np.inf, zero)
-    log_ceiling_differential = zero
-    if ensemble.error_rate:
-        # ln v* = ln t* + ½ ln ρ has the differential of ln t*.
-        log_ceiling_differential = unit[LOG_CEILING]
-        v_star = float(np.sqrt(rho) * np.exp(values[LOG_CEILING]))
-        ceiling = Dual(v_star, v_star * log_ceiling_differential)
-
+    threshold = _decode_threshold(point, ensemble)
+    ceiling = _decode_ceiling(point, rho, ensemble)
     return Coordinates(
         rho=rho,
         chi=Dual(chi, chi * unit[LOG_CHI]),
@@ -106,21 +95,48 @@ def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
         d_over_E=Dual(d_over_E, -V_over_E_differential),
         F0_over_E=Dual(F0_over_E, F0_over_E * unit[LOG_F0_OVER_E]),
         threshold=threshold,
-        ceiling=ceiling,
+        ceiling=ceiling.value,
         patterns=PatternOrder(
             rho=rho,
             q0=q0,
             s2=rho * one_minus_q0_over_rho,  # ρ − q₀
             chi=chi,
             threshold=threshold.value,
-            ceiling=ceiling.value,
+            ceiling=ceiling.value.value,
         ),
         log_V_over_d=values[LOG_V_OVER_D],
         pattern_differentials=np.array(
-            [unit[LOG_CHI], q0_differential, threshold.differential, log_ceiling_differential]
+            [unit[LOG_CHI], q0_differential, threshold.differential, ceiling.log_differential]
         ),
         support_differentials=unit[[K_INDEX, LOG_V_OVER_D, LOG_F0_OVER_E]],
     )
+
+
+def _decode_threshold(point: Array, ensemble: Ensemble) -> Dual:
+    """The threshold b in units of |w|: a coordinate of the point where it is free, 0 elsewhere."""
+    differential = np.zeros(len(point))
+    if not ensemble.free_threshold:
+        return Dual(0.0, differential)
+    differential[THRESHOLD] = 1.0
+    return Dual(float(point[THRESHOLD]), differential)
+
+
+class _Ceiling(NamedTuple):
+    """v*, the largest violation that is no error."""
+
+    value: Dual
+    log_differential: Array  # of ln v*, (coordinates,)
+
+
+def _decode_ceiling(point: Array, rho: float, ensemble: Ensemble) -> _Ceiling:
+    """v* = √ρ t*, where ln t* is the last coordinate of the point; infinite without errors."""
+    log_differential = np.zeros(len(point))
+    if not ensemble.error_rate:
+        return _Ceiling(Dual(np.inf, log_differential), log_differential)
+    # ln v* = ln t* + ½ ln ρ has the differential of the coordinate.
+    log_differential[LOG_CEILING] = 1.0
+    v_star = float(np.sqrt(rho) * np.exp(float(point[LOG_CEILING])))
+    return _Ceiling(Dual(v_star, v_star * log_differential), log_differential)
 
 
 def encode_point(  # noqa: PLR0913
@@ -178,57 +194,76 @@ def evaluate(
 ) -> PointValues:
     """The multipliers, the load, and the averages that the equations compare.
 
-    `coords` has the multipliers as shares of E: V = F₁ − F₀, d = E − V, and F₀. E is that of the
-    norm of the weights, F₁ and F₀ those of the overlaps of two weight vectors within a choice of
-    variables and between two choices. χ is the response.
-
-    Means over the patterns, `means`, and over the variables, `support`, become numbers with their
-    derivatives by all coordinates (`Dual`) by `pattern_mean` and `support_mean`.
+    E, F₁ and F₀ are the multipliers of the norm of the weights, of the overlap of two weight
+    vectors within a choice of variables, and of that between two choices; V = F₁ − F₀ and
+    d = E − V. χ is the response. `means` are over the patterns, `support` over the variables;
+    `coords.pattern_mean` and `coords.support_mean` give them their derivatives by all coordinates.
     """
     chi = coords.chi
-    no_differential = np.zeros_like(chi.differential)
+    nonzero = _nonzero_share(coords, ensemble, support)  # ρ₊
 
-    # ρ₊, the share of variables with a weight other than zero: all that are chosen, unless the sign
-    # of each weight is given.
-    nonzero = Dual(coords.rho, no_differential)
-    if ensemble.signed:
-        nonzero = coords.support_mean(support.nonzero)
-
-    # The multipliers, by the saddle equation χE = ρ₊.
+    # The saddle equation χE = ρ₊ sets E. The point holds the other multipliers as shares of it.
     E = nonzero / chi
     V = E * coords.V_over_E
+    d = E * coords.d_over_E
     F0 = E * coords.F0_over_E
 
-    # The load α, by an identity: as many tight constraints as weights, α·isostatic = ρ₊. Without
-    # margin and errors `isostatic` is p₊, the share of patterns at the margin. With them it is
-    # ⟨p₊ − v*e* + κR₁/ρ⟩: v* is the largest violation that is no error, e* the density of
-    # violations there, R₁ the mean violation and κ = margin·√ρ.
-    isostatic = coords.pattern_mean(means.isostatic)
-    if not isostatic.value > 0:
-        raise OutsideDomain("p₊ − v*e* must be positive")
-    alpha = nonzero / isostatic
+    # The multipliers that the patterns ask for: R₁ and R₂ are moments of the violation of one.
+    alpha = _load(coords, nonzero, means)
     alpha_over_chi2 = alpha / (chi * chi)
+    F0_of_patterns = alpha_over_chi2 * coords.pattern_mean(means.square)  # (α/χ²)⟨R₁²⟩
+    V_of_patterns = alpha_over_chi2 * coords.pattern_mean(means.variance)  # (α/χ²)⟨R₂ − R₁²⟩
 
-    price = Dual(0.0, no_differential)  # y = v*²/2χ, 0 without errors
-    if ensemble.error_rate:
-        price = coords.ceiling * coords.ceiling / (2 * chi)
-
-    # `means.square` is ⟨R₁²⟩ and `means.variance` ⟨R₂ − R₁²⟩, R₂ the second moment of a violation.
-    # Norm and overlap were averaged at E = 1, and scale as 1/E.
+    # Means of squared weights were taken at E = 1, and scale as 1/E.
+    norm = coords.support_mean(support.norm) / E
+    overlap = coords.support_mean(support.overlap) / E
     return PointValues(
         nonzero=nonzero,
         E=E,
         V=V,
-        d=E * coords.d_over_E,
+        d=d,
         F0=F0,
         F1=F0 + V,
         alpha=alpha,
-        F0_of_patterns=alpha_over_chi2 * coords.pattern_mean(means.square),
-        V_of_patterns=alpha_over_chi2 * coords.pattern_mean(means.variance),
+        F0_of_patterns=F0_of_patterns,
+        V_of_patterns=V_of_patterns,
         chosen=coords.support_mean(support.chosen),
-        norm=coords.support_mean(support.norm) / E,
-        overlap=coords.support_mean(support.overlap) / E,
+        norm=norm,
+        overlap=overlap,
         violation_by_sign=coords.pattern_mean(means.by_threshold),
         wrong=coords.pattern_mean(means.wrong),
-        price=price,
+        price=_price(coords, ensemble),
     )
+
+
+def _nonzero_share(coords: Coordinates, ensemble: Ensemble, support: SupportMeans) -> Dual:
+    """ρ₊, the share of variables with a weight other than zero.
+
+    They are all that are chosen, ρ, unless the sign of each weight is given.
+    """
+    if ensemble.signed:
+        return coords.support_mean(support.nonzero)
+    return Dual(coords.rho, np.zeros_like(coords.chi.differential))
+
+
+def _load(coords: Coordinates, nonzero: Dual, means: PatternMeans) -> Dual:
+    """The load α, by an identity: as many tight constraints as weights, α·isostatic = ρ₊.
+
+    `nonzero` is ρ₊. Without margin and errors `isostatic` is p₊, the share of patterns at the
+    margin. With them it is ⟨p₊ − v*e* + κR₁/ρ⟩: v* is the largest violation that is no error, e*
+    the density of violations there, R₁ the mean violation and κ = margin·√ρ.
+    """
+    isostatic = coords.pattern_mean(means.isostatic)
+    if not isostatic.value > 0:
+        raise OutsideDomain("p₊ − v*e* must be positive")
+    return nonzero / isostatic
+
+
+def _price(coords: Coordinates, ensemble: Ensemble) -> Dual:
+    """The price y of an error, which weighs e^{−y}; 0 where none is allowed.
+
+    At the ceiling v* a violation weighs as much as an error: e^{−v*²/2χ} = e^{−y}.
+    """
+    if not ensemble.error_rate:
+        return Dual(0.0, np.zeros_like(coords.chi.differential))
+    return coords.ceiling * coords.ceiling / (2 * coords.chi)

@@ -174,29 +174,34 @@ class _UnpackedOrder(NamedTuple):
 def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
     """The order parameters at a point of `pack_order`, or OutsideDomain if there are none.
 
-    `_Layout` says which coordinates a point has, k = `steps`. Its shares s₀ = p₀/(ρ − p_k),
-    s₁ = (p₁ − p₀)/(ρ − p_k), … give the overlaps back by p_i = ρ (s₀ + … + s_i)/(1 + Σs). E follows
-    from the equation E = ρ/χ; d = E − F₁ + G_k, and the switch K − ½ ln(E/d) tell F₁ and K.
+    `_Layout` says which coordinates a point has with k = `steps` steps of breaking; ρ is the
+    density, and the other letters are those of `RSBOrder`.
     """
     check_logarithms(point)
     layout = _Layout(steps)
-    chi = float(np.exp(point[layout.log_chi]))
-    switch = float(point[layout.switch])
-    shares = np.exp(point[layout.log_shares])
+
+    chi = float(np.exp(point[layout.log_chi]))  # the response χ
+    E = rho / chi  # a saddle equation
     x = np.exp(point[layout.log_breaks])
-    d = float(np.exp(point[layout.log_d]))
-    G_parts = np.exp(point[layout.log_G_parts])
+    if np.any(np.diff(x, prepend=0.0, append=1.0) <= 0):
+        raise OutsideDomain("0 < x₁ < … < x_k < 1 is needed")
+
+    d = float(np.exp(point[layout.log_d]))  # E − F₁ + G_k
+    if d >= E:
+        raise OutsideDomain("E > d is needed")
+    switch = float(point[layout.switch])  # K − ½ ln(E/d)
+    G_parts = np.exp(point[layout.log_G_parts])  # G₀, G₁ − G₀, …
+    G = np.cumsum(G_parts)
+
+    # The shares p₀/(ρ − p_k), (p₁ − p₀)/(ρ − p_k), … sum to p_k/(ρ − p_k) = ρ/(ρ − p_k) − 1: one
+    # more than their sum is ρ/(ρ − p_k).
+    shares = np.exp(point[layout.log_shares])
+    rho_minus_top = rho / (1 + shares.sum())  # ρ − p_k
+    p = rho_minus_top * np.cumsum(shares)
+
     threshold = 0.0
     if ensemble.free_threshold:
         threshold = float(point[layout.threshold])
-
-    E = rho / chi
-    if np.any(np.diff(x, prepend=0.0, append=1.0) <= 0):
-        raise OutsideDomain("0 < x₁ < … < x_k < 1 is needed")
-    if d >= E:
-        raise OutsideDomain("E > d is needed")
-    p = rho / (1 + shares.sum()) * np.cumsum(shares)
-    G = np.cumsum(G_parts)
     order = RSBOrder(
         chi=chi,
         K=switch + 0.5 * np.log(E / d),
@@ -253,31 +258,82 @@ def _weighted_sum(
     shares: list[float], means_of_class: list[BrokenPatternMeans]
 ) -> BrokenPatternMeans:
     """Σ_c f_c of each average, field by field; `shares` are the f_c of the classes."""
-
-    def total(values_of_class: Any) -> Any:
-        return sum(share * value for share, value in zip(shares, values_of_class, strict=True))
-
-    return BrokenPatternMeans._make(map(total, zip(*means_of_class, strict=True)))
+    totals: list[Any] = []
+    for values_of_class in zip(*means_of_class, strict=True):  # of one field, for each class
+        terms = [share * value for share, value in zip(shares, values_of_class, strict=True)]
+        totals.append(sum(terms))
+    return BrokenPatternMeans(*totals)
 
 
 def _identity_error(unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> float:
     """The error of E₀[f₀'²] = p₀, which is imposed nowhere, in terms of α E_k[p₊] − ρ.
 
-    i = 0 … k are the levels of breaking, with overlaps p_i, their conjugates G_i and break points
-    x_i, x₀ = 0 and x_{k+1} = 1. f_i is the function of the variables on level i, and E_i[·] an
-    average there (E without index is an order parameter). `supports.squares` are E_i[f_i'²]. p₊ is
-    the probability that a constraint is tight, α the load and ρ the density.
-
-    The equations that are imposed imply
+    E_i[·] is an average on level i = 0 … k of the breaking, f_i the function of the variables
+    there, p_i an overlap, G_i its conjugate and x_i a break point (x₀ = 0, x_{k+1} = 1); E without
+    index is an order parameter. p₊ is the probability that a constraint is tight, α the load and ρ
+    the density. The equations that are imposed imply
 
         E (α E_k[p₊] − ρ) = Σ_i (x_{i+1} − x_i) G_i (E_i[f_i'²] − p_i).
-
-    E_i[f_i'²] = p_i is imposed as differences between levels, so that E_i[f_i'²] − p_i is the same
-    for every i: that of i = 0 is taken out of the sum.
     """
     x_gaps = np.diff(np.array([0.0, *unpacked.x, 1.0]))  # x_{i+1} − x_i, (k + 1,)
+    # E_i[f_i'²] = p_i is imposed as differences between levels: its error is the same on every
+    # level, that of the bottom, and is taken out of the sum.
     bottom_error = supports.squares[0] - unpacked.p[0]  # E₀[f₀'²] − p₀
     return float(x_gaps @ unpacked.G / unpacked.order.E * bottom_error)
+
+
+def _conjugate_errors(
+    unpacked: _UnpackedOrder, patterns: BrokenPatternMeans, alpha: float
+) -> Array:
+    """The relative errors of α E_i[g_i'²] = G_i as differences between neighbouring levels.
+
+    On level i = 0 … k the overlap has the conjugate G_i, and g_i is the function of the patterns.
+    G₀ and the k differences are compared, (k + 1,).
+    """
+    G_parts_of_patterns = alpha * np.diff(patterns.squares, prepend=0.0)  # G₀, G₁ − G₀, …
+    return G_parts_of_patterns / unpacked.G_parts - 1
+
+
+def _overlap_errors(unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> Array:
+    """The relative errors of E_i[f_i'²] = p_i as differences between neighbouring levels, (k,).
+
+    On level i = 0 … k the overlap is p_i, and f_i is the function of the variables. The equation of
+    the bottom level, i = 0, is given up for the identity that sets the load.
+    """
+    p_parts_of_supports = np.diff(supports.squares)  # p₁ − p₀, …
+    return p_parts_of_supports / np.diff(unpacked.p) - 1
+
+
+class _Replicons(NamedTuple):
+    """Stability of the groups of replicas; a value above 1 asks for more steps of breaking."""
+
+    inner: float  # in a smallest group
+    outer: float  # between the largest groups
+
+
+def _replicons(alpha: float, averages: _Averages) -> _Replicons:
+    """α E[g''²] E[f''²] at the top and at the bottom level; g of the patterns, f of the variables.
+
+    The averages are those of the level, α is the load.
+    """
+    g_top, g_bottom = averages.patterns.square_curvatures
+    f_top, f_bottom = averages.supports.square_curvatures
+    return _Replicons(inner=float(alpha * g_top * f_top), outer=float(alpha * g_bottom * f_bottom))
+
+
+def _entropy(unpacked: _UnpackedOrder, averages: _Averages, rho: float, alpha: float) -> float:
+    """The entropy Σ as that inside a smallest group, at the density ρ and the load α:
+
+    Σ = E_k[H₂(p)] + ½ρ ln(E/d) + α E_k[g_k + ½(s² + χ)g_k'²].
+    """
+    # Of choosing variables, each with its probability p.
+    choice_term = averages.supports.choice_entropy
+    # Of their weights, with the multiplier E of the norm and d = E − F₁ + G_k.
+    weight_term = 0.5 * rho * np.log(unpacked.order.E / unpacked.d)
+    # Of the patterns: s² is the variance of their fields inside the group, χ the response, and g_k
+    # their function on the top level.
+    pattern_term = alpha * averages.patterns.entropy_term
+    return float(choice_term + weight_term + pattern_term)
 
 
 @dataclass(frozen=True)
@@ -291,11 +347,8 @@ class RSBBranch(ChiBranch[RSBState]):
     def equations(self, point: Array, fineness: float = 1.0) -> RSBState:
         """The state at a point: its load, its entropy, and how far the saddle equations fail.
 
-        The residual has one equation fewer than the point has coordinates: the load α is no
-        coordinate but follows from an identity, so the saddles form a line. Replicas of the support
-        fall into nested groups; levels are i = 0 … k from the largest to the smallest. On level i,
-        g_i is the function of the patterns, f_i that of the variables, and E_i an average over the
-        law of the field there.
+        The residual has one equation fewer than the point has coordinates: the load is no
+        coordinate but follows from an identity, so the saddles form a line.
 
         Parameters
         ----------
@@ -304,95 +357,86 @@ class RSBBranch(ChiBranch[RSBState]):
         fineness
             Grids are finer by this factor.
         """
-        rho = self.rho
-        unpacked = _unpack_order(point, rho, self.steps, self.ensemble)
-        averages = _averages(unpacked, rho, self.ensemble, fineness)
+        unpacked = _unpack_order(point, self.rho, self.steps, self.ensemble)
+        averages = _averages(unpacked, self.rho, self.ensemble, fineness)
         patterns = averages.patterns
         supports = averages.supports
 
         # The load from the identity α E_k[p₊ + κR₁/ρ] = ρ: p₊ is the probability that a constraint
-        # is tight, R₁ its mean violation, κ = margin·√ρ.
-        alpha = rho / (patterns.tight + self._margin_term(averages))
-
-        # Σ is the entropy inside a smallest group, a sum of three terms: E_k[H₂(p)] of choosing
-        # variables with probability p; ½ρ ln(E/d) of their weights, with the multiplier E of the
-        # norm and d = E − F₁ + G_k; and α E_k[g_k + ½(s² + χ)g_k'²] of the patterns, s² being the
-        # variance of their fields inside the group and χ the response.
-        weight_term = 0.5 * rho * np.log(unpacked.order.E / unpacked.d)
-        entropy = supports.choice_entropy + weight_term + alpha * patterns.entropy_term
-
-        # Stability: a replicon above 1 asks for more steps. The inner one, in a smallest group, is
-        # α E_k[g_k''²] E_k[f_k''²], the outer one, between the largest, α E₀[g₀''²] E₀[f₀''²].
-        g_top, g_bottom = patterns.square_curvatures
-        f_top, f_bottom = supports.square_curvatures
-        replicon_inner = alpha * g_top * f_top
-        replicon_outer = alpha * g_bottom * f_bottom
-
-        entropy_by_alpha = patterns.values[0]  # E₀[g₀], of the bottom level
+        # is tight, R₁ its mean violation, κ = margin·√ρ, and E_k an average on the top level.
+        alpha = self.rho / (patterns.tight + self._margin_term(averages))
+        entropy = _entropy(unpacked, averages, self.rho, alpha)
+        # dΣ/dα = E₀[g₀], with the function g₀ of the patterns on the bottom level.
+        entropy_by_alpha = patterns.values[0]
+        replicons = _replicons(alpha, averages)
         return RSBState(
             alpha=float(alpha),
             ensemble=self.ensemble,
             order=unpacked.order,
             residual=self._residual(unpacked, averages, alpha, entropy),
-            entropy=float(entropy),
+            entropy=entropy,
             entropy_by_alpha=float(entropy_by_alpha),
             identity_error=_identity_error(unpacked, supports),
             tight=float(patterns.tight),
-            replicon_inner=float(replicon_inner),
-            replicon_outer=float(replicon_outer),
+            replicon_inner=replicons.inner,
+            replicon_outer=replicons.outer,
             edge_weight=max(patterns.edge_weight, supports.edge_weight),
         )
 
     def _margin_term(self, averages: _Averages) -> float:
-        """The margin's part of the identity α E_k[p₊ + κR₁/ρ] = ρ: κE_k[R₁]/ρ, κ = margin·√ρ."""
+        """κE_k[R₁]/ρ, κ = margin·√ρ: the mean violation R₁ of a constraint, times margin/√ρ."""
         return self.ensemble.margin / np.sqrt(self.rho) * averages.patterns.violation
 
     def _residual(
         self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
     ) -> Array:
-        """The relative error of each saddle equation, (equations,), in this order:
+        """The relative error of each saddle equation, (equations,), at the load α.
 
-        density     E_k[p] = ρ, or E_k[1 − p] = 1 − ρ where that is smaller;
-        norm        E_k[p(u²/d² + 1/d − 1/E)] = ρ;
-        d           α E_k[κR₁/(ρχ) − g_k''] = d;
-        conjugates  α E_i[g_i'²] = G_i, as differences between neighbouring levels, k + 1 of them;
-        overlaps    E_i[f_i'²] = p_i, as differences, k of them: that of i = 0 is left over;
-        threshold   Σ_c σ_c f_c E_k[R₁] = 0 over the classes c, if the threshold is free;
-        breaks      those of the k break points, by `_break_errors`, always last.
-
-        E_i is the average over the weight of level i = 0 … k, where g_i is the function of the
-        patterns and f_i that of the variables. p is the probability that a variable of field u is
-        chosen, u/d its mean weight then; d = E − F₁ + G_k. R₁ is the mean violation of a constraint
-        and κ = margin·√ρ. Class c has the share f_c and the sign σ_c. `alpha` is the load and
-        `entropy` Σ at this point.
+        Those of the break points come last: `solve_with` leaves them out where break points are
+        held. `entropy` is Σ at this point.
         """
-        rho = self.rho
-        patterns = averages.patterns
-        supports = averages.supports
-        d = unpacked.d
-        if rho <= 0.5:
-            chosen_error = supports.chosen / rho - 1
-        else:
-            chosen_error = 1 - supports.rejected / (1 - rho)
-        # `weight_square` is E_k[p u²/d²].
-        norm = supports.weight_square + supports.chosen * (1 / d - 1 / unpacked.order.E)
-        norm_error = norm / rho - 1
-
-        # What the patterns return for d and for G₀, G₁ − G₀, …; the supports for p₁ − p₀, ….
-        margin_term = self._margin_term(averages) / unpacked.order.chi  # E_k[κR₁/(ρχ)]
-        d_of_patterns = alpha * (margin_term - patterns.curvature)
-        d_error = d_of_patterns / d - 1
-        G_parts_of_patterns = alpha * np.diff(patterns.squares, prepend=0.0)
-        conjugate_errors = G_parts_of_patterns / unpacked.G_parts - 1
-        p_parts_of_supports = np.diff(supports.squares)
-        overlap_errors = p_parts_of_supports / np.diff(unpacked.p) - 1
-
-        residual = [chosen_error, norm_error, d_error, *conjugate_errors, *overlap_errors]
+        errors = [
+            self._chosen_error(averages.supports),
+            self._norm_error(unpacked, averages.supports),
+            self._d_error(unpacked, averages, alpha),
+            *_conjugate_errors(unpacked, averages.patterns, alpha),
+            *_overlap_errors(unpacked, averages.supports),
+        ]
         if self.ensemble.free_threshold:
-            threshold_error = averages.violation_by_sign / np.sqrt(rho)  # violations scale as √ρ
-            residual.append(threshold_error)
-        break_errors = self._break_errors(unpacked, averages, alpha, entropy)
-        return np.array([*residual, *break_errors])
+            # Σ_c σ_c f_c E_k[R₁] = 0, over classes c of share f_c and sign σ_c; the mean violation
+            # R₁ has the scale √ρ.
+            errors.append(averages.violation_by_sign / np.sqrt(self.rho))
+        return np.array([*errors, *self._break_errors(unpacked, averages, alpha, entropy)])
+
+    def _chosen_error(self, supports: BrokenSupportMeans) -> float:
+        """The relative error of E_k[p] = ρ: the share of variables chosen.
+
+        Of the shares chosen and rejected the smaller one is compared: its relative error says more.
+        """
+        if self.rho <= 0.5:
+            return supports.chosen / self.rho - 1
+        return 1 - supports.rejected / (1 - self.rho)
+
+    def _norm_error(self, unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> float:
+        """The relative error of E_k[p(u²/d² + 1/d − 1/E)] = ρ: the squared length of the weights.
+
+        p is the probability that a variable of field u is chosen. Its weight then has the mean u/d
+        and the variance 1/d − 1/E; d = E − F₁ + G_k.
+        """
+        weight_variance = 1 / unpacked.d - 1 / unpacked.order.E
+        # `weight_square` is E_k[p u²/d²], and `chosen` E_k[p].
+        norm = supports.weight_square + supports.chosen * weight_variance
+        return norm / self.rho - 1
+
+    def _d_error(self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float) -> float:
+        """The relative error of α E_k[κR₁/(ρχ) − g_k''] = d, d = E − F₁ + G_k.
+
+        α is the load, R₁ the mean violation of a constraint, κ = margin·√ρ, χ the response and g_k
+        the function of the patterns on the top level.
+        """
+        margin_part = self._margin_term(averages) / unpacked.order.chi  # E_k[κR₁/(ρχ)]
+        d_of_patterns = alpha * (margin_part - averages.patterns.curvature)
+        return d_of_patterns / unpacked.d - 1
 
     def _break_errors(
         self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
@@ -400,22 +444,22 @@ class RSBBranch(ChiBranch[RSBState]):
         """The relative errors of the equations of x₁ … x_k; none without breaking.
 
         Level i = 0 … k has the overlap p_i and its conjugate G_i; x_i lies between levels i − 1 and
-        i. E_i is the average over the weight of level i, g_i the function of the patterns there and
-        f_i that of the variables. With S_i = α E_i[g_i] + E_i[f_i] the equations are
+        i. E_i is the average on level i, g_i the function of the patterns there and f_i that of the
+        variables. With S_i = α E_i[g_i] + E_i[f_i] the equations are
 
-            i < k:  S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}),
-            i = k:  S₀ + Kρ = entropy.
+            S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}).
 
-        The last stands in for S_k − S_{k−1} = ½x_k(G_k p_k − G_{k−1} p_{k−1}), in which large terms
-        nearly cancel. S₀ + Kρ is the entropy Σ in terms of the bottom level, K the conjugate of the
-        density ρ; `entropy` is Σ in terms of the top level. Given the equations i < k both agree
-        exactly where the one of i = k holds.
+        In that of i = k large terms nearly cancel. Given the others it holds exactly where two
+        expressions for the entropy agree: S₀ + Kρ, of the bottom level (K is the conjugate of the
+        density ρ), and `entropy`, of the top level. That is the equation used for i = k.
         """
         if not self.steps:
             return []
         S = alpha * averages.patterns.values + averages.supports.values  # S₀ … S_k
-        right_sides = 0.5 * unpacked.x * np.diff(unpacked.G * unpacked.p)  # of i = 1 … k
-        errors_below_top = np.diff(S)[:-1] / right_sides[:-1] - 1
+        left_sides = np.diff(S)  # of i = 1 … k
+        right_sides = 0.5 * unpacked.x * np.diff(unpacked.G * unpacked.p)
+        errors_below_top = left_sides[:-1] / right_sides[:-1] - 1
+        # S₀ + Kρ = entropy, relative to Kρ.
         top_error = 1 - (entropy - S[0]) / (unpacked.order.K * self.rho)
         return [*errors_below_top, top_error]
 

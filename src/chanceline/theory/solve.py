@@ -8,8 +8,9 @@ from typing import Any
 from chanceline.errors import InputError, shown
 from chanceline.theory.ensemble import PLAIN, Ensemble, check_alpha, check_rho
 from chanceline.theory.gardner import gardner
+from chanceline.theory.newton import Solved
 from chanceline.theory.one_step import FINER, check_breaking, start_at_load
-from chanceline.theory.rsb import RSBBranch
+from chanceline.theory.rsb import RSBBranch, RSBState
 from chanceline.theory.solution import (
     ReplicaSolution,
     RSSolution,
@@ -109,9 +110,7 @@ def solve(  # noqa: PLR0913
 def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepSolution:
     """One step of breaking at load α, without errors; replica symmetry where that is exact.
 
-    α is patterns per variable, ρ the share of variables chosen. Supports (choices of variables) of
-    the same group have the overlaps p₁ and G₁, those of different groups p₀ and G₀; x is the
-    probability that two belong to different groups. `q0` and `F0` are means over all pairs.
+    α is patterns per variable, ρ the share of variables chosen.
     """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
@@ -121,7 +120,7 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
     cover_gardner_load = rho * gardner(ensemble).load
     if alpha <= cover_gardner_load:
         return _unbroken(alpha, rho, ensemble)
-    branch = RSBBranch(rho, 1, ensemble)  # with one step
+    branch = RSBBranch(rho, steps=1, ensemble=ensemble)
     start = start_at_load(alpha, branch)
     if start is None:
         return _unbroken(alpha, rho, ensemble)
@@ -129,7 +128,20 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
     # Once more on finer grids: the difference is the error.
     coarse = branch.at_load(alpha, start)
     fine = branch.at_load(alpha, coarse.unknowns, FINER)
-    state = fine.state
+    quadrature_error = abs(fine.state.entropy - coarse.state.entropy)
+    return _broken(alpha, branch, fine, quadrature_error)
+
+
+def _broken(
+    alpha: float, branch: RSBBranch, solved: Solved[RSBState], quadrature_error: float
+) -> OneStepSolution:
+    """A point of the one-step branch, solved at load α, as the result that users see.
+
+    Supports of the same group have the overlap p₁ with its conjugate G₁, those of different groups
+    p₀ and G₀; x is the probability that two belong to different groups.
+    """
+    rho = branch.rho
+    state = solved.state
     order = state.order
     p0, p1 = order.p
     G0, G1 = order.G
@@ -138,7 +150,7 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
     # The replicon within a support is αp₊/ρ, tight patterns (of share p₊) per weight. Without a
     # margin the solver sets αp₊ = ρ; the equation that it gave up for this tells the error.
     replicon_within = 1.0 + state.identity_error / rho
-    if ensemble.margin:
+    if branch.ensemble.margin:
         replicon_within = alpha * state.tight / rho
     return OneStepSolution(
         alpha=alpha,
@@ -146,7 +158,7 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
         regime=regime_above_entrance(state.entropy).value,
         broken=True,
         entropy=state.entropy,
-        q0=x * p0 + (1 - x) * p1,
+        q0=x * p0 + (1 - x) * p1,  # the mean over pairs of supports
         q1=rho,
         chi=order.chi,
         K=order.K,
@@ -161,10 +173,10 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
         stability=Stability(within=replicon_within, between=state.replicon_inner),
         replicon_inner=state.replicon_inner,
         replicon_outer=state.replicon_outer,
-        residual=fine.residual,
-        quadrature_error=abs(state.entropy - coarse.state.entropy),
+        residual=solved.residual,
+        quadrature_error=quadrature_error,
         identity_error=state.identity_error,
-        ensemble=ensemble,
+        ensemble=branch.ensemble,
         threshold=order.threshold,
     )
 

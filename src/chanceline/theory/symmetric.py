@@ -131,9 +131,9 @@ def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     """The point at load α where errors are allowed; InputError where typical choices do with them.
 
-    Only the part of the branch is meant where the entropy Σ lies below H₂(ρ), that of all choices:
-    above, Σ counts more than choices. With many errors the branch begins above and folds before it
-    falls below; then its part above is replaced by the one point where Σ = H₂(ρ).
+    Only the part of the branch counts where the entropy Σ lies below H₂(ρ), that of all choices:
+    above, Σ counts more than choices. The branch is followed up to its first point on that part
+    with load α or more.
     """
     branch = Branch(rho, ensemble)
     entropy_of_all = binary_entropy(rho)  # H₂(ρ)
@@ -142,20 +142,20 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
         return state.entropy < entropy_of_all and state.alpha >= alpha
 
     points = list(branch.from_entrance(until=has_arrived))
+    # With many errors the branch begins above H₂(ρ), and folds before it falls below.
     has_fold = any(point.state.entropy >= entropy_of_all for point in points)
     if has_fold:
         points = _past_fold(branch, points, entropy_of_all)
 
-    # `points` are now those below H₂(ρ), perhaps led by the one where Σ falls to it. The first of
-    # them to reach α ended the way. So, unless the first point is beyond α already, the last point
-    # alone has reached it.
+    # All points now lie on the part that counts. The last one has load α or more, and is the first
+    # that has, unless the first point of all is beyond α already.
     first_load = points[0].state.alpha
     if first_load < alpha:
         before, after = points[-2:]
         assert before.state.alpha < alpha <= after.state.alpha
         return _at_load(branch, alpha, (before, after))
 
-    # Else the way began beyond α. Without a fold the branch goes back to χ = ∞ at α_CG.
+    # α lies before the first point. Without a fold the branch goes back to χ = ∞ at α_CG.
     if not has_fold and alpha > bounds_at(rho, ensemble).cover_gardner:
         return _above_cover_gardner(alpha, rho, ensemble)
     raise InputError(
@@ -170,9 +170,8 @@ def _past_fold(
 ) -> list[Solved[RSState]]:
     """The point where the entropy Σ falls to that of all choices, H₂(ρ), and all points after it.
 
-    With errors Σ counts pairs of a support (a choice of variables) and a cluster of
-    weights. If many are allowed, a typical support has several clusters: then the branch begins
-    with Σ above H₂(ρ), and runs back to smaller loads before it folds.
+    With errors Σ counts pairs of a support (a choice of variables) and a cluster of weights. If
+    many are allowed, a typical support has several clusters, and Σ is above H₂(ρ) at first.
 
     `points` follow each other along the branch; at least one lies above H₂(ρ) (`entropy_of_all`),
     and the last one below.
@@ -189,42 +188,57 @@ def _past_fold(
 def _at_load(
     branch: Branch, alpha: float, bracket: tuple[Solved[RSState], Solved[RSState]]
 ) -> RSSolution:
-    """The solution at load α between two points of the branch.
+    """The solution at load α, which lies between the loads of two points of the branch.
 
     It is solved on the usual quadrature and again on half the step, at the same χ: the difference
     of the entropy Σ is the quadrature error.
     """
-    rho = branch.rho
-    ensemble = branch.ensemble
     coarse = branch.point_where(bracket, lambda state: branch.excess_load(state, alpha))
     log_chi = float(coarse.unknowns[LOG_CHI])
     fine = branch.at_chi(log_chi, coarse.unknowns, QUADRATURE_STEP / 2)
-    state = fine.state
+
+    # `excess_load` is how far the load of a point is above α. The little that is left of it, within
+    # rounding and quadrature error, is taken back along the slope ∂Σ/∂α.
+    excess = branch.excess_load(fine.state, alpha)
+    entropy = fine.state.entropy - fine.state.entropy_by_alpha * excess
+    return _solution_of(
+        branch,
+        alpha,
+        fine,
+        entropy=entropy,
+        quadrature_error=abs(entropy - coarse.state.entropy),
+    )
+
+
+def _solution_of(
+    branch: Branch,
+    alpha: float,
+    solved: Solved[RSState],
+    *,
+    entropy: float,
+    quadrature_error: float,
+) -> RSSolution:
+    """A point of the branch, solved at load α, as the result that users see."""
+    ensemble = branch.ensemble
+    state = solved.state
     order = state.order
-
-    # What is left between the load of the point and α, within rounding and quadrature error, moves
-    # Σ along its slope.
-    entropy = state.entropy - state.entropy_by_alpha * branch.excess_load(state, alpha)
-
-    # The identity that sets the load: as many tight patterns, α·isostatic, as weights that are not
-    # zero.
-    identity_error = alpha * state.isostatic - state.nonzero
     return RSSolution(
         alpha=alpha,
-        rho=rho,
+        rho=branch.rho,
         regime=regime_above_entrance(entropy).value,
         entropy=entropy,
         q0=order.q0,
-        q1=rho,
+        q1=branch.rho,  # q₁ = ρ − mχ in the limit m → 0
         chi=order.chi,
         K=order.K,
         E=order.E,
         F1=order.F1,
         F0=order.F0,
         stability=Stability(within=_replicon_within(state, alpha, ensemble), between=state.between),
-        residual=max(fine.residual, _unsolved_error(state, rho)),
-        quadrature_error=abs(entropy - coarse.state.entropy),
-        identity_error=identity_error,
+        residual=max(solved.residual, _unsolved_error(state, branch.rho)),
+        quadrature_error=quadrature_error,
+        # As many tight patterns, α·isostatic, as weights that are not zero.
+        identity_error=alpha * state.isostatic - state.nonzero,
         ensemble=ensemble,
         threshold=order.threshold,
         price=order.price if ensemble.error_rate else None,

@@ -94,32 +94,43 @@ class Field:
         return float(rule.mean(function(self.gamma * rule.nodes + offset)))
 
     def mean_square(self, function: Callable[[Array], Array], c: float) -> float:
-        """Σ_k f_k ∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset_k)]², k the classes.
+        """Σ_k f_k ∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset_k)]², k the classes of share f_k.
 
-        f_k is the share of class k; c = q₀/q₁ is the part of the field that two choices of
-        variables have in common, √c z, while y is of one choice alone. The functions averaged
-        change where their argument is 0, over a distance of about 1; each rule is finest there.
+        c = q₀/q₁ is the part of the field that two choices of variables have in common, √c z, while
+        y is of one choice alone.
+        """
+        total = 0.0
+        for share, _, offset in self.classes:
+            total += share * self._mean_square_of_class(function, c, offset)
+        return total
+
+    def _mean_square_of_class(
+        self, function: Callable[[Array], Array], c: float, offset: float
+    ) -> float:
+        """∫Dz [∫Dy function(argument)]², argument = γ(√(1−c) y + √c z) + offset.
+
+        The function must change where its argument is 0, over a distance of about 1; the rules for
+        y and z are finest there.
         """
         gamma = self.gamma
         own = np.sqrt(1 - c)
         common = np.sqrt(c)
-        # The argument moves by γ·own per unit of y: in y the function changes over 1/(γ·own).
+
+        # The outer rule. The argument is 0 at a y that depends on z. This y passes 0, the middle of
+        # Dy, at z = −offset/(γ·common), and moves by common/own per unit of z: around that z, over
+        # own/common, the mean over y changes.
+        z_rule = rule_for(own / common, self.step, centre=-offset / (gamma * common))
+
+        # The inner rule, one for each z. The argument is γ(own·y + shift), 0 at y = −shift/own. It
+        # moves by γ·own per unit of y, so that the function changes over 1/(γ·own).
+        shift = common * z_rule.nodes + offset / gamma  # (z nodes,)
         feature_in_y = 1 / (gamma * own)
         y_width = WIDTHS_PER_FEATURE * min(1.0, feature_in_y)
+        y, y_weights = centred_rule(-shift / own, y_width, self.step)  # (z nodes, y nodes)
 
-        total = 0.0
-        for share, _, offset in self.classes:
-            # With shift = common·z + offset/γ the argument is γ(own·y + shift). For each z it is 0
-            # at y = −shift/own: the rule for y is centred there.
-            # That centre moves by common/own per unit of z, and passes y = 0, the middle of Dy, at
-            # z = −offset/(γ·common): there, over own/common, the mean over y changes with z.
-            z_rule = rule_for(own / common, self.step, centre=-offset / (gamma * common))
-            shift = common * z_rule.nodes + offset / gamma  # (z nodes,)
-            y, y_weights = centred_rule(-shift / own, y_width, self.step)  # (z nodes, y nodes)
-            argument = gamma * (own * y + shift[:, None])
-            mean_over_y = (y_weights * function(argument)).sum(axis=1)  # (z nodes,)
-            total += share * float(z_rule.mean(mean_over_y**2))
-        return total
+        argument = gamma * (own * y + shift[:, None])
+        mean_over_y = (y_weights * function(argument)).sum(axis=1)  # (z nodes,)
+        return float(z_rule.mean(mean_over_y**2))
 
 
 def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
@@ -182,42 +193,19 @@ def solve_typical(
     """All order parameters at α < α_CG (2ρ for the plain ensemble), where typical choices separate.
 
     q₁ is the overlap of two weight vectors of the same variables, q₀ that of two independent
-    choices of variables. With h of `mills`:
-
-    1. γ and the threshold come from Gardner's equation, and q₁ = ρr with r = γ²/(1 + γ²);
-    2. c = q₀/q₁ is the root of c = α J(c), J(c) = ∫Dz [∫Dy h/γ]² (`overlap`);
-    3. the conjugates q̂₁, q̂₀ and Q̂ of q₁, q₀ and ρ follow from Q̂ + q̂₁ = ρ/(ρ − q₁) (`hat_sum`),
-       q̂₁ = α/(ρ − q₁)·⟨h²⟩ and q̂₀ = α/(ρ − q₁)·γ²J(c);
-    4. the residual is the relative error of q₁ = ρq̂₁/(Q̂ + q̂₁)² and q₀ = ρ²q̂₀/(Q̂ + q̂₁)².
+    choices of variables. Gardner's equation gives γ² = q₁/(ρ − q₁) and the threshold.
     """
     field = gardner_field(alpha / rho, ensemble, step)
     gamma = field.gamma
+    c = _common_part(alpha, rho, field)  # q₀/q₁
+    q1 = rho * (gamma**2 / (1 + gamma**2))
+    q0 = q1 * c
+    conjugates = _conjugates(alpha, rho, field, c)
 
-    def overlap(c: float) -> float:
-        """J(c) = ∫Dz [∫Dy h/γ]²."""
-        return field.mean_square(lambda x: mills(x) / gamma, c)
-
-    # αJ(c) − c changes its sign: J(0) > 0, and αJ(1) = ρ < 1 by Gardner's equation.
-    c = float(
-        brentq(
-            lambda c: alpha * overlap(c) - c,
-            _OVERLAP_EDGE * rho,
-            1 - _OVERLAP_EDGE,
-            xtol=1e-16,
-            rtol=1e-14,
-        )
-    )
-    q1_over_rho = gamma**2 / (1 + gamma**2)  # r
-    spread_over_rho = 1 / (1 + gamma**2)  # 1 − r
-    q1 = rho * q1_over_rho
-    q0 = rho * q1_over_rho * c
-
-    hat_sum = 1 / spread_over_rho  # Q̂ + q̂₁
-    alpha_per_spread = alpha / (rho * spread_over_rho)  # α/(ρ − q₁)
-    q1_hat = alpha_per_spread * field.mean(lambda x: mills(x) ** 2)
-    q0_hat = alpha_per_spread * gamma**2 * overlap(c)
-    q1_error = abs(rho * q1_hat / hat_sum**2 / q1 - 1)
-    q0_error = abs(rho**2 * q0_hat / hat_sum**2 / q0 - 1)
+    # The saddle equations q₁ = ρq̂₁/(Q̂ + q̂₁)² and q₀ = ρ²q̂₀/(Q̂ + q̂₁)², where Q̂ + q̂₁ = 1 + γ².
+    hat_sum = _hat_sum(gamma)
+    q1_error = abs(rho * conjugates.q1 / hat_sum**2 / q1 - 1)
+    q0_error = abs(rho**2 * conjugates.q0 / hat_sum**2 / q0 - 1)
 
     # The replicon products are (α/ρ)⟨h'²⟩ and α ∫Dz [∫Dy h']².
     stability = Stability(
@@ -240,7 +228,47 @@ def solve_typical(
         residual=max(q1_error, q0_error),
         quadrature_error=0.0,
         identity_error=0.0,
-        conjugates=Conjugates(q1=q1_hat, q0=q0_hat, Q=hat_sum - q1_hat),
+        conjugates=conjugates,
         ensemble=ensemble,
         threshold=field.threshold,
     )
+
+
+def _common_part(alpha: float, rho: float, field: Field) -> float:
+    """c = q₀/q₁, the part of the field that two choices of variables share: the root of αJ(c) = c.
+
+    J(c) is `_overlap_of_slopes`. αJ(c) − c changes its sign between 0 and 1: J(0) > 0, and
+    αJ(1) = ρ < 1 by Gardner's equation.
+    """
+    c = brentq(
+        lambda c: alpha * _overlap_of_slopes(field, c) - c,
+        _OVERLAP_EDGE * rho,
+        1 - _OVERLAP_EDGE,
+        xtol=1e-16,
+        rtol=1e-14,
+    )
+    return float(c)
+
+
+def _overlap_of_slopes(field: Field, c: float) -> float:
+    """J(c) = ∫Dz [∫Dy h/γ]², h = `mills` at γ(√(1−c) y + √c z) + offset, over the classes."""
+    return field.mean_square(lambda x: mills(x) / field.gamma, c)
+
+
+def _conjugates(alpha: float, rho: float, field: Field, c: float) -> Conjugates:
+    """The conjugates q̂₁, q̂₀ and Q̂ of q₁, q₀ and ρ; c = q₀/q₁, and h is `mills`:
+
+    q̂₁ = α/(ρ − q₁)·⟨h²⟩,    q̂₀ = α/(ρ − q₁)·γ²J(c),    Q̂ = (Q̂ + q̂₁) − q̂₁.
+    """
+    gamma = field.gamma
+    spread_over_rho = 1 / (1 + gamma**2)  # 1 − q₁/ρ, as γ² = q₁/(ρ − q₁)
+    alpha_per_spread = alpha / (rho * spread_over_rho)  # α/(ρ − q₁)
+    q1_hat = alpha_per_spread * field.mean(lambda x: mills(x) ** 2)
+    q0_hat = alpha_per_spread * gamma**2 * _overlap_of_slopes(field, c)
+    return Conjugates(q1=q1_hat, q0=q0_hat, Q=_hat_sum(gamma) - q1_hat)
+
+
+def _hat_sum(gamma: float) -> float:
+    """Q̂ + q̂₁ = ρ/(ρ − q₁), which is 1 + γ² because γ² = q₁/(ρ − q₁)."""
+    spread_over_rho = 1 / (1 + gamma**2)  # 1 − q₁/ρ
+    return 1 / spread_over_rho

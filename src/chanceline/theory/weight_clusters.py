@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
 
-from chanceline.theory.continuation import follow
-from chanceline.theory.ensemble import Ensemble
+from chanceline.theory.continuation import follow, last_point
+from chanceline.theory.ensemble import EQUAL_CLASSES, Ensemble
 from chanceline.theory.first_moment import Counted
 from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
 from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
@@ -52,99 +53,130 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     Unknowns are those of `cluster_equations`: ln χ, logit q₀, the threshold b if it is free, ln v*.
     """
 
-    def on_the_way(share: float) -> Ensemble:
-        """Margin linearly, the share of the smaller class geometrically.
-
-        Towards as many errors as the smaller class has patterns the load diverges, so the errors
-        move as a part of that class, linearly in their log-odds.
-        """
-        balance = 0.5 * (ensemble.balance / 0.5) ** share  # equal classes stay exactly equal
-        start_odds = logit(_START_ERROR_RATE / 0.5)
-        end_odds = logit(ensemble.error_rate / ensemble.balance)
-        part_of_class = expit((1 - share) * start_odds + share * end_odds)
-        return Ensemble(
-            balance=balance,
-            margin=ensemble.margin * share,
-            error_rate=float(balance * part_of_class),
-        )
-
     def solve_at(share: float, start: Array) -> Solved[Counted]:
-        between = on_the_way(share)
-        return Newton(tolerance=1e-11, step_tolerance=1e-7).solve(
-            lambda point: cluster_equations(point, between),
-            start,
-            between.label("clusters of weights"),
-        )
+        return _solve_clusters(_on_the_way(share, ensemble), start)
 
     first = solve_at(0.0, _START)
     if ensemble.free_threshold:
         # The classes are equal at share 0, and the best threshold is 0; from there on it moves.
         with_threshold = np.insert(first.unknowns, _THRESHOLD, 0.0)
         first = replace(first, unknowns=with_threshold)
-    *_, at_ensemble = follow(solve_at, first, begin=0.0, step=_STEP_OF_SHARE, until=1.0)
-    return at_ensemble
+    return last_point(follow(solve_at, first, begin=0.0, step=_STEP_OF_SHARE, until=1.0))
+
+
+def _on_the_way(share: float, wanted: Ensemble) -> Ensemble:
+    """An ensemble between that of the start (share 0) and the one wanted (share 1).
+
+    The margin grows linearly. The balance, the share of positive patterns, moves geometrically from
+    that of equal classes. The load diverges towards as many errors as a class has patterns: so the
+    errors move as a part of the positive class, linearly in the log-odds of that part.
+    """
+    # Written so that equal classes stay exactly equal.
+    balance = EQUAL_CLASSES * (wanted.balance / EQUAL_CLASSES) ** share
+
+    start_log_odds = logit(_START_ERROR_RATE / EQUAL_CLASSES)
+    wanted_log_odds = logit(wanted.error_rate / wanted.balance)
+    part_of_class = expit((1 - share) * start_log_odds + share * wanted_log_odds)
+    return Ensemble(
+        balance=balance,
+        margin=wanted.margin * share,
+        error_rate=float(balance * part_of_class),
+    )
+
+
+def _solve_clusters(ensemble: Ensemble, start: Array) -> Solved[Counted]:
+    """The last cluster of weights, by Newton from a point near to it, (unknowns,)."""
+    return Newton(tolerance=1e-11, step_tolerance=1e-7).solve(
+        lambda point: cluster_equations(point, ensemble),
+        start,
+        ensemble.label("clusters of weights"),
+    )
 
 
 def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     """The equations of the last cluster of weights at (ln χ, logit q₀, b if it is free, ln v*).
 
     χ is the response: a violation v of a constraint costs v²/2χ. q₀ is the overlap of weights in
-    different clusters, and s² = 1 − q₀. b is the threshold of the rule. From the violation v* on,
-    `order.ceiling`, a pattern is an error, whose price is y = v*²/2χ; the error rate allowed is ε.
-
-    The exponent of the number of clusters is, with the load α and the weight A of a pattern,
-
-        Σ = α(⟨ln A⟩ + yε) + ½ ln(1 + s²/χ) + ½ q₀/(χ + s²),
-
-    where ⟨·⟩ is the mean over fields and classes of patterns. The residual has
-
-        ∂Σ/∂q₀ = 0:  (α/χ²)⟨R₁²⟩ = q₀/(χ + s²)², relative; R₁ is the mean violation of a pattern;
-        ∂Σ/∂y = 0:   the share of errors = ε, relative;
-        Σ = 0;
-        ∂Σ/∂b = 0:   ⟨σR₁⟩ = 0, if the threshold is free; σ = ±1 is the sign of a class.
+    different clusters, b the threshold of the rule. From the violation v* on a pattern is an error.
+    The exponent Σ of the number of clusters is 0 there, and stationary in q₀, b, the price of an
+    error, and χ; the last in the form of an identity, which sets the load.
     """
     order = _decode(point, ensemble)
-    chi = order.chi
-    # For χ → ∞ all terms of Σ vanish, whatever the load: a solution without meaning.
-    if chi > _LARGEST_RESPONSE * (1 + ensemble.margin**2):
-        raise OutsideDomain("χ diverges")
-    chi_plus_s2 = chi + order.s2
+    means = _mean_values(order, ensemble)
 
-    # Arrays among the means hold the value first, then its derivatives, which are not needed.
-    means = pattern_means(class_sides(ensemble, order, QUADRATURE_STEP), ensemble, rho=1.0)
-    isostatic = means.isostatic[0]
-    mean_square = means.square[0]  # ⟨R₁²⟩
-    wrong = means.wrong[0]  # the share of errors
-    violation_by_sign = means.by_threshold[0]  # ⟨σR₁⟩
-
-    # The load from the identity α·isostatic = 1: as many tight constraints as weights. With the
-    # share p₊ of tight constraints, the density e* of violations at v* and the margin κ
-    # isostatic = ⟨p₊ − v*e* + κR₁⟩.
-    if not isostatic > 0:
+    # The identity: as many tight constraints as weights, α·isostatic = 1.
+    if not means.isostatic > 0:
         raise OutsideDomain("p₊ − v*e* must be positive")
-    alpha = 1 / isostatic
+    alpha = 1 / means.isostatic
 
-    price = order.ceiling**2 / (2 * chi)  # y
-    entropy = (
-        alpha * (means.log_a + price * ensemble.error_rate)
-        + 0.5 * np.log1p(order.s2 / chi)
-        + 0.5 * order.q0 / chi_plus_s2
-    )
-
-    overlap_error = alpha * mean_square / chi**2 * chi_plus_s2**2 / order.q0 - 1
-    wrong_error = wrong / ensemble.error_rate - 1
-    residual = [overlap_error, wrong_error, float(entropy)]
+    # ∂Σ/∂q₀ = 0 where (α/χ²)⟨R₁²⟩ = q₀/(χ + s²)², s² = 1 − q₀; R₁ is the mean violation.
+    overlap_of_patterns = alpha * means.square / order.chi**2 * (order.chi + order.s2) ** 2
+    overlap_error = overlap_of_patterns / order.q0 - 1
+    # ∂Σ/∂(price) = 0 where the share of errors is the one allowed.
+    wrong_error = means.wrong / ensemble.error_rate - 1
+    residual = [overlap_error, wrong_error, _cluster_exponent(alpha, order, means, ensemble)]
     if ensemble.free_threshold:
-        residual.append(violation_by_sign)
+        residual.append(means.violation_by_sign)  # ∂Σ/∂b = 0 where this vanishes
     return Counted(alpha=float(alpha), rho=1.0, residual=np.array(residual))
 
 
+class _MeanValues(NamedTuple):
+    """Means over patterns, R₁ the mean violation of a pattern of given field."""
+
+    # ⟨p₊ − v*e* + κR₁⟩, with the share p₊ of tight constraints, the density e* of violations at v*,
+    # the largest that is no error, and the margin κ.
+    isostatic: float
+    square: float  # ⟨R₁²⟩
+    wrong: float  # the share of errors
+    violation_by_sign: float  # ⟨σR₁⟩, σ = ±1 the sign of a class
+    log_weight: float  # ⟨ln A⟩, A the weight of a pattern
+
+
+def _mean_values(order: PatternOrder, ensemble: Ensemble) -> _MeanValues:
+    """The means over fields and classes of patterns, without their derivatives."""
+    sides = class_sides(ensemble, order, QUADRATURE_STEP)
+    means = pattern_means(sides, ensemble, rho=1.0)
+    # Arrays hold the mean first, then its derivatives.
+    return _MeanValues(
+        isostatic=means.isostatic[0],
+        square=means.square[0],
+        wrong=means.wrong[0],
+        violation_by_sign=means.by_threshold[0],
+        log_weight=means.log_a,
+    )
+
+
+def _cluster_exponent(
+    alpha: float, order: PatternOrder, means: _MeanValues, ensemble: Ensemble
+) -> float:
+    """The exponent of the number of clusters, at the load α,
+
+        Σ = α(⟨ln A⟩ + yε) + ½ ln(1 + s²/χ) + ½ q₀/(χ + s²).
+
+    A is the weight of a pattern, y the price of an error, ε the error rate allowed, χ the response;
+    q₀ is the overlap of weights in different clusters, and s² = 1 − q₀.
+    """
+    chi = order.chi
+    price = order.ceiling**2 / (2 * chi)  # y, what the largest violation v* costs
+    exponent = (
+        alpha * (means.log_weight + price * ensemble.error_rate)
+        + 0.5 * np.log1p(order.s2 / chi)
+        + 0.5 * order.q0 / (chi + order.s2)
+    )
+    return float(exponent)
+
+
 def _decode(point: Array, ensemble: Ensemble) -> PatternOrder:
-    """The order parameters at (ln χ, logit q₀, b if it is free, ln v*), the weights of length 1."""
+    """The order parameters at (ln χ, logit q₀, b if it is free, ln v*), the weights of length 1.
+
+    OutsideDomain where χ is too large: for χ → ∞ all terms of the exponent vanish, whatever the
+    load, a solution without meaning.
+    """
     check_logarithms(point)
-    log_chi = point[_LOG_CHI]
     logit_q0 = point[_LOGIT_Q0]
-    log_ceiling = point[_LOG_CEILING]
+    chi = np.exp(point[_LOG_CHI])
+    if chi > _LARGEST_RESPONSE * (1 + ensemble.margin**2):
+        raise OutsideDomain("χ diverges")
     threshold = 0.0
     if ensemble.free_threshold:
         threshold = float(point[_THRESHOLD])
@@ -152,7 +184,7 @@ def _decode(point: Array, ensemble: Ensemble) -> PatternOrder:
         rho=1.0,
         q0=expit(logit_q0),
         s2=expit(-logit_q0),  # 1 − q₀
-        chi=np.exp(log_chi),
+        chi=chi,
         threshold=threshold,
-        ceiling=np.exp(log_ceiling),
+        ceiling=np.exp(point[_LOG_CEILING]),
     )
