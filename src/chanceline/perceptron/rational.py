@@ -141,10 +141,14 @@ class ExactTable:
         if not samples:
             return Decision(separable=True, slopes=(Fraction(0),) * len(support))
 
-        # The rows (a_μ, unit) of the samples; then, for weights that must not be negative, rows of
-        # signs, with zero in the place of `unit`.
+        # The columns in integers, each times a power of two ("raised") so that all are of about
+        # one size. `unit` is about as large as a row is long: so in |Σ λ_μ (a_μ, unit) − target|²
+        # the last place counts about as much as all others.
         raised_columns = self._raised_columns(support)
         unit = self._unit(raised_columns)
+
+        # The rows (a_μ, unit) of the samples; then, for weights that must not be negative, rows of
+        # signs, with zero in the place of `unit`.
         rows = [[*row, unit] for row in self._pattern_rows(raised_columns, samples)]
         rows += self._sign_rows(support, unit)
 
@@ -156,6 +160,7 @@ class ExactTable:
             row_of_sample[sample]: Fraction(value) for sample, value in start.items() if value > 0
         }
 
+        # Without weights the target is reached. The conflict has samples alone, no rows of signs.
         point = nearest_point(rows, unit, positive_start)
         if point.weights is None:
             conflict = [samples[row] for row in point.positive if row < len(samples)]

@@ -347,15 +347,15 @@ def fill_sign_rows(fit: Any, n_in_rest: int) -> int:
 
 
 @inner_kernel()
-def trust_conflict(state: Any, conflict: Any, total: NDArray) -> int:
+def trust_conflict(state: Any, conflict: Any, column_sums: NDArray) -> int:
     """INSEPARABLE, and the gap is noted, if rounding is to be trusted; else UNDECIDED.
 
     The gap is the largest margin that an unproven conflict leaves possible. `state` is the
-    `FitState`, `total` (columns,) is scratch.
+    `FitState`, `column_sums` (columns,) is scratch.
     """
     if state.trusts_rounding[0] == 0:
         return UNDECIDED
-    state.gap[0] = max(state.gap[0], largest_gap(conflict, total))
+    state.gap[0] = max(state.gap[0], largest_gap(conflict, column_sums))
     return INSEPARABLE
 
 
