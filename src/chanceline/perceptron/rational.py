@@ -152,17 +152,11 @@ class ExactTable:
         rows = [[*row, unit] for row in self._pattern_rows(raised_columns, samples)]
         rows += self._sign_rows(support, unit)
 
-        # From λ of the samples to λ of the rows; those that are zero are left out.
         if start is None:
             start = self._approximate_multipliers(support, samples)
-        row_of_sample = {sample: row for row, sample in enumerate(samples)}
-        positive_start = {
-            row_of_sample[sample]: Fraction(value) for sample, value in start.items() if value > 0
-        }
-
-        # Without weights the target is reached. The conflict has samples alone, no rows of signs.
-        point = nearest_point(rows, unit, positive_start)
+        point = nearest_point(rows, unit, _multipliers_of_rows(start, samples))
         if point.weights is None:
+            # The target is reached. The conflict is of samples; rows of signs are left out.
             conflict = [samples[row] for row in point.positive if row < len(samples)]
             return Decision(separable=False, conflict=tuple(conflict))
         return self._in_units_of_X(point.weights, raised_columns)
@@ -313,6 +307,15 @@ class ExactTable:
             exponent = frexp(scale)[1]
         bits = max(exponent + shift, 1)  # integers other than 0 have at least one
         return _ScaledColumn(values=values, centre=centre, sign=sign, shift=shift, bits=bits)
+
+
+def _multipliers_of_rows(start: Mapping[int, float], samples: list[int]) -> dict[int, Fraction]:
+    """Row → multiplier, where row i is that of samples[i]; `start` has them by sample.
+
+    Those that are zero are left out.
+    """
+    row_of_sample = {sample: row for row, sample in enumerate(samples)}
+    return {row_of_sample[sample]: Fraction(value) for sample, value in start.items() if value > 0}
 
 
 def _split_branch(branch: _ErrorBranch, conflict: Sequence[int]) -> list[_ErrorBranch]:
