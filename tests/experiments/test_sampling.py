@@ -100,9 +100,9 @@ def test_same_seed_same_curve_and_rungs_only_thin_it():
     assert not np.array_equal(
         first.log_counts, sample_counts(X, y, 8, sweeps=40, seed=4).log_counts
     )
-    wide = sample_counts(X, y, 8, sweeps=400, rung=4, seed=3)
+    wide = sample_counts(X, y, 8, sweeps=400, spacing=4, seed=3)
     assert list(wide.patterns) == [16, 20, 24]
-    fine = sample_counts(X, y, 8, sweeps=400, rung=1, seed=3)
+    fine = sample_counts(X, y, 8, sweeps=400, spacing=1, seed=3)
     assert wide.log_counts == pytest.approx(fine.log_counts[::4], abs=0.4)
 
 

@@ -161,7 +161,7 @@ def log_count(  # noqa: PLR0913
     n_patterns = whole(alpha * n, "alpha·n")
     m = whole(rho * n, "rho·n")
     X, y = draw_problem(n, n_patterns, inputs=inputs, trial=trial)
-    curve = sample_counts(X, y, m, sweeps=sweeps, steps=steps, rung=rung, seed=seed)
+    curve = sample_counts(X, y, m, sweeps=sweeps, steps=steps, spacing=rung, seed=seed)
     return {
         "m": m,
         "first": 2 * m,  # the p of the first entry; lists of plain numbers follow, null for NaN

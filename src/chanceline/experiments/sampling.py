@@ -304,10 +304,13 @@ def sample_counts(  # noqa: PLR0913
     *,
     sweeps: int = 1000,
     steps: int = 4,
-    rung: int = 1,
+    spacing: int = 1,
     seed: int = 0,
 ) -> CountCurve:
-    """Estimate ln Z_p for supports of size m and p = 2m, 2m + rung, … up to the number of rows.
+    """Estimate ln Z_p for supports of size m and p = 2m, 2m + spacing, … up to the number of rows.
+
+    Z_p is the number of supports that separate the first p patterns. The points of the curve are
+    rungs of a ladder; a sweep tries supports on each.
 
     Parameters
     ----------
@@ -319,7 +322,7 @@ def sample_counts(  # noqa: PLR0913
         Rounds of walks and exchanges; a fifth of them more, at the start, are thrown away.
     steps : int
         Swaps tried on each rung in a round.
-    rung : int
+    spacing : int
         Patterns from one point of the curve to the next.
     seed : int
     """
@@ -329,7 +332,7 @@ def sample_counts(  # noqa: PLR0913
     if sweeps < ERROR_BLOCKS:
         raise InputError(f"the number of sweeps is {sweeps}; it must be at least {ERROR_BLOCKS}")
 
-    ladder = _Ladder(X * y[:, None], m, spacing=rung, steps=steps, seed=seed)
+    ladder = _Ladder(X * y[:, None], m, spacing=spacing, steps=steps, seed=seed)
     for _ in range(sweeps // 5):
         ladder.sweep()
     # Each sweep says, for each rung, how many supports it tried there and how many separated.
@@ -337,17 +340,21 @@ def sample_counts(  # noqa: PLR0913
     separated_in_blocks = _block_sums(separated)
     tried_in_blocks = _block_sums(tried)
 
-    # ln Z at a rung is ln C(N, m) and the logarithms of the shares of all rungs up to it.
+    # ln Z at a rung = ln C(N, m) + Σ ln(share that separates), over all rungs up to it.
     with np.errstate(divide="ignore", invalid="ignore"):
         log_shares = np.log(separated_in_blocks.sum(axis=0) / tried_in_blocks.sum(axis=0))
         log_counts = float(log_binomial(n, m)) + np.cumsum(log_shares)
-        in_blocks = np.cumsum(np.log(separated_in_blocks / tried_in_blocks), axis=1)
-        errors = in_blocks.std(axis=0, ddof=1) / np.sqrt(ERROR_BLOCKS)
+        # The same from each block alone, (blocks, rungs). Their scatter gives the standard error,
+        # to which the constant ln C(N, m), left out here, adds nothing.
+        log_counts_in_blocks = np.cumsum(np.log(separated_in_blocks / tried_in_blocks), axis=1)
+        errors = log_counts_in_blocks.std(axis=0, ddof=1) / np.sqrt(ERROR_BLOCKS)
 
     # Rungs between two numbers of patterns, with the newest softened, are no points of the curve.
-    points = [place for place, found in enumerate(ladder.rungs) if not found.is_softened]
-    patterns = np.array([ladder.rungs[place].n_patterns for place in points], dtype=np.int64)
-    return CountCurve(patterns=patterns, log_counts=log_counts[points], errors=errors[points])
+    is_point = np.array([not rung.is_softened for rung in ladder.rungs], dtype=bool)
+    n_patterns = np.array([rung.n_patterns for rung in ladder.rungs], dtype=np.int64)
+    return CountCurve(
+        patterns=n_patterns[is_point], log_counts=log_counts[is_point], errors=errors[is_point]
+    )
 
 
 def _block_sums(sweeps: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:

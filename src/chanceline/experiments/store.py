@@ -236,12 +236,13 @@ class Store(AbstractContextManager["Store"]):
                     "store; keep results of different versions in different stores"
                 )
 
-        columns = ", ".join([*Row._fields, "checksum"])
+        columns = [*Row._fields, "checksum"]
+        placeholders = ", ".join("?" for _ in columns)
         rows = [record.values() for record in new.values()]
         with self._explained(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(
-                f"INSERT INTO results ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT INTO results ({', '.join(columns)}) VALUES ({placeholders})",
                 [(*row, digest(row)) for row in rows],
             )
         self._records |= new

@@ -181,13 +181,14 @@ def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
     neural networks" (J. Phys. A 25, 1992).
     """
     sqrt_2pi = np.sqrt(2 * np.pi)
-    theta = -ndtri(rho / 2)
-    chosen_excess = 2 * theta * np.exp(-(theta**2) / 2) / sqrt_2pi  # ρ (⟨h²⟩ − 1)
+    theta = -ndtri(rho / 2)  # both tails of a Gaussian beyond ±θ hold the share ρ
+    chosen_excess = 2 * theta * np.exp(-(theta**2) / 2) / sqrt_2pi  # ρ (⟨h²⟩ − 1) = 2θφ(θ)
 
     def load(b: float) -> float:
         """What is minimised, for these ρ and κ."""
-        I1 = b * ndtr(b) + np.exp(-(b**2) / 2) / sqrt_2pi
-        I2 = ndtr(b) + b * I1
+        I1 = b * ndtr(b) + np.exp(-(b**2) / 2) / sqrt_2pi  # b Φ(b) + φ(b)
+        I2 = ndtr(b) + b * I1  # (1 + b²) Φ(b) + b φ(b)
+        # ρ [I₂ − I₁² + ⟨h²⟩ I₁²] = ρ I₂ + ρ (⟨h²⟩ − 1) I₁²
         numerator = rho * I2 + chosen_excess * I1**2
         return float(numerator / (kappa * I1 + ndtr(b)) ** 2)
 

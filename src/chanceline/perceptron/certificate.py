@@ -186,15 +186,22 @@ def _without_weights(
 
 
 def _up_to_resolution(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
-    """What rounded multipliers say: every w of length 1 has a margin ≤ |Σ λ_μ a_μ| / Σ λ_μ.
+    """What rounded multipliers say: no w of length 1 has a margin larger than the `resolution`,
 
-    If that is small, the patterns count as inseparable, else they are undecided. `rows` are
-    `n_patterns` patterns a_μ, then rows of signs, which are in the first sum only.
+        |Σ_{all rows r} λ_r a_r| / Σ_{patterns μ} λ_μ.
+
+    If that is small, the patterns count as inseparable, else they are undecided.
+
+    rows : a_r, `n_patterns` patterns and then rows of signs, of which a_r·w ≥ 0 is asked.
+    multipliers : λ_r ≥ 0, one for each row.
     """
+    # If w has length 1 and a_μ·w ≥ margin for all patterns,
+    # margin · Σ_patterns λ_μ ≤ Σ_all λ_r a_r·w ≤ |Σ_all λ_r a_r|: rows of signs add nothing
+    # negative to the sum in the middle.
     resolution = float("inf")
-    multiplier_sum = float(multipliers[:n_patterns].sum())
-    if multiplier_sum > 0.0:
-        resolution = float(np.linalg.norm(rows.T @ multipliers)) / multiplier_sum
+    sum_over_patterns = float(multipliers[:n_patterns].sum())
+    if sum_over_patterns > 0.0:
+        resolution = float(np.linalg.norm(rows.T @ multipliers)) / sum_over_patterns
     longest = float(np.linalg.norm(rows, axis=1).max(initial=1.0))  # rows shorter than 1 count as 1
     separable = None
     if resolution <= SMALL_RESOLUTION * longest:

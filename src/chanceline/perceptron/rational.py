@@ -141,23 +141,22 @@ class ExactTable:
         if not samples:
             return Decision(separable=True, slopes=(Fraction(0),) * len(support))
 
-        # The rows (a_μ, unit) of the samples; then, for weights that must not be negative, rows of
-        # signs, with zero in the place of `unit`.
+        # The columns in integers, each times a power of two ("raised") so that all are of about
+        # one size. `unit` is about as large as a row is long: so in |Σ λ_μ (a_μ, unit) − target|²
+        # the last place counts about as much as all others.
         raised_columns = self._raised_columns(support)
         unit = self._unit(raised_columns)
+
+        # The rows (a_μ, unit) of the samples; then, for weights that must not be negative, rows of
+        # signs, with zero in the place of `unit`.
         rows = [[*row, unit] for row in self._pattern_rows(raised_columns, samples)]
         rows += self._sign_rows(support, unit)
 
-        # From λ of the samples to λ of the rows; those that are zero are left out.
         if start is None:
             start = self._approximate_multipliers(support, samples)
-        row_of_sample = {sample: row for row, sample in enumerate(samples)}
-        positive_start = {
-            row_of_sample[sample]: Fraction(value) for sample, value in start.items() if value > 0
-        }
-
-        point = nearest_point(rows, unit, positive_start)
+        point = nearest_point(rows, unit, _multipliers_of_rows(start, samples))
         if point.weights is None:
+            # The target is reached. The conflict is of samples; rows of signs are left out.
             conflict = [samples[row] for row in point.positive if row < len(samples)]
             return Decision(separable=False, conflict=tuple(conflict))
         return self._in_units_of_X(point.weights, raised_columns)
@@ -308,6 +307,15 @@ class ExactTable:
             exponent = frexp(scale)[1]
         bits = max(exponent + shift, 1)  # integers other than 0 have at least one
         return _ScaledColumn(values=values, centre=centre, sign=sign, shift=shift, bits=bits)
+
+
+def _multipliers_of_rows(start: Mapping[int, float], samples: list[int]) -> dict[int, Fraction]:
+    """Row → multiplier, where row i is that of samples[i]; `start` has them by sample.
+
+    Those that are zero are left out.
+    """
+    row_of_sample = {sample: row for row, sample in enumerate(samples)}
+    return {row_of_sample[sample]: Fraction(value) for sample, value in start.items() if value > 0}
 
 
 def _split_branch(branch: _ErrorBranch, conflict: Sequence[int]) -> list[_ErrorBranch]:

@@ -138,34 +138,36 @@ def slab_moments(field: Floats, width: float, nonnegative: NDArray[np.bool_]) ->
 
 
 def sample_messages(
-    columns: NDArray[np.float32], mean: Floats, variance: Floats, response: Floats
+    columns: NDArray[np.float32], mean: Floats, variance: Floats, previous_response: Floats
 ) -> SampleMessages:
     """What the samples say of N weights that are believed to have this mean and variance, (N,).
 
-    `columns` is the table A, (N, samples), every column of mean square 1; products with it are in
-    single precision. Every sample wants its margin, wᵀA/√N, to be positive. By the beliefs that
-    margin is Gaussian, with
+    Every sample wants its margin, wᵀA/√N, to be positive. By the beliefs that margin is Gaussian.
+    The sample's response, by which it pushes the margin up, is the slope of ln P(margin > 0) in the
+    mean of that Gaussian.
 
-    - the variance V = Σ_i v_i / N, the same for all samples;
-    - the mean ω = mᵀA/√N − V·response, where m and v are mean and variance of the weights, and
-      `response`, (samples,), is that of the step before (Onsager's correction).
-
-    The new response is the slope of ln P(margin > 0) in ω: φ/Φ(ω/√V)/√V, with the density φ and
-    distribution Φ of a Gaussian. The messages to the weights follow from it:
-
-    - curvature = Σ_samples response·(response + ω/V) / N;
-    - field = curvature·m + A·response/√N.
+    columns : the table A, (N, samples), every column of mean square 1; products with it are in
+        single precision.
+    previous_response : (samples,) the responses of the step before.
     """
     n_columns = columns.shape[0]
     sqrt_N = math.sqrt(n_columns)
 
+    # The margin's variance V = Σ_i v_i / N is the same for all samples. Its mean is
+    # ω = mᵀA/√N − V · previous response (Onsager's correction), with the weights' mean m.
     margin_variance = max(variance.sum() / n_columns, SMALLEST_VARIANCE)
-    margin_mean = mean.astype(np.float32) @ columns / sqrt_N - margin_variance * response
+    margin_mean = mean.astype(np.float32) @ columns / sqrt_N - margin_variance * previous_response
+
+    # P(margin > 0) = Φ(ω/√V), the normal distribution function. The slope of ln Φ(ω/√V) in ω is
+    # (φ/Φ)(ω/√V)/√V, with the density φ.
     margin_width = math.sqrt(margin_variance)
     response = inverse_mills(margin_mean / margin_width) / margin_width
 
-    total = float(response @ (response + margin_mean / margin_variance))
-    curvature = max(total / n_columns, 0.0)
+    # The fall of the response with ω is response · (response + ω/V), by (φ/Φ)' = −φ/Φ (x + φ/Φ).
+    # Its sum over the samples, divided by N, is the curvature.
+    total_fall = float(response @ (response + margin_mean / margin_variance))
+    curvature = max(total_fall / n_columns, 0.0)
+    # field = curvature · m + A · response/√N
     field = curvature * mean + columns @ response.astype(np.float32) / sqrt_N
     return SampleMessages(field=field, curvature=curvature, response=response)
 
@@ -182,13 +184,18 @@ def probabilities_not_zero(evidence: Floats, n_variables: int, count: int) -> Fl
     return probability
 
 
+def damped(old: Floats, new: Floats) -> Floats:
+    """The share MESSAGE_DAMPING of the old values, and the rest of the new ones."""
+    return MESSAGE_DAMPING * old + (1.0 - MESSAGE_DAMPING) * new
+
+
 def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> Iterator[Beliefs]:
     """Message-passing steps for K = `count`; the beliefs after every step.
 
-    In a step the samples send messages (`sample_messages`): a field and a curvature, of which each
-    weight keeps those of former steps too, times `memory` (reinforcement). Its prior is zero, or
-    Gaussian of variance 1: with the messages it is zero, or Gaussian with the moments of `Slab`.
-    The new mean and variance are damped. The steps end if the evidence runs away.
+    A step has two halves. The samples, by what is believed of the weights, send a field and a
+    curvature: a Gaussian of every weight, exp(field·w − ½ curvature·w²). The weights, by these and
+    their prior (zero, or Gaussian of variance 1), get new means and variances, which are damped.
+    The steps end if the evidence for weights other than zero runs away.
 
     Parameters
     ----------
@@ -209,22 +216,25 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
         messages = sample_messages(columns, mean, variance, response)
         response = messages.response
 
-        # Reinforcement.
+        # Reinforcement: the messages of former steps count too, more and more of them.
         memory = 1.0 - reinforcement**step
         field = messages.field + memory * field
         curvature = messages.curvature + memory * curvature
-        width = 1.0 / (1.0 + curvature)  # the variance of a weight that is not zero
+
+        # The prior of a weight that is not zero has curvature 1, which adds to that of the messages
+        # and leaves it the variance `width`. The evidence for such a weight is ½ width·field².
+        width = 1.0 / (1.0 + curvature)
         largest_evidence = (0.5 * width * field**2).max()
         if not largest_evidence < RUNAWAY_EVIDENCE:  # so that NaN ends it too
             return
 
-        # The moments of a weight: those of the slab, times the probability not to be zero.
+        # The moments of a weight: those it has if it is not zero, times the probability of that.
         slab = slab_moments(field, width, hinge.data.nonnegative)
         probability = probabilities_not_zero(slab.evidence, n_variables, count)
         new_mean = probability * slab.mean
         new_variance = probability * slab.second_moment - new_mean**2
-        variance = MESSAGE_DAMPING * variance + (1.0 - MESSAGE_DAMPING) * new_variance
-        mean = MESSAGE_DAMPING * mean + (1.0 - MESSAGE_DAMPING) * new_mean
+        variance = damped(variance, new_variance)
+        mean = damped(mean, new_mean)
         yield Beliefs(mean=mean, variance=variance, evidence=slab.evidence)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chanceline.perceptron.blocks import column_blocks
 from chanceline.perceptron.margin import INSEPARABLE, largest_margin
@@ -120,21 +121,32 @@ def search_pools(
     while width < problem.n_features:
         pool = ranking.pool(width)
         if not may_grow:
-            events = search_all(pooled_problem(problem, pool), settings)
-            yield from events_of_pool(events, pool)
+            yield from search_pool(problem, pool, settings)
             return
 
-        # A search that gives up yields candidates only if they suffice.
-        events = search_all(pooled_problem(problem, pool), settings, gives_up=True)
+        # A search that gives up yields no candidate where nothing suffices. So a candidate says
+        # that this pool suffices.
         pool_suffices = False
-        for event in events_of_pool(events, pool):
+        for event in search_pool(problem, pool, settings, gives_up=True):
             if isinstance(event, Candidate):
                 pool_suffices = True
             yield event
         if pool_suffices:
             return
-        width = 2 * pool.size  # the pool is wider than asked for where the greedy path is longer
+        # Not twice the width asked for: a pool is wider if the ranking's greedy path is longer.
+        width = 2 * pool.size
     yield from search_all(problem, settings)
+
+
+def search_pool(
+    problem: Problem, pool: NDArray[np.int64], settings: AutoSettings, *, gives_up: bool = False
+) -> Iterator[Event]:
+    """Search the columns `pool`; `gives_up` as in `search_all`.
+
+    The events name columns of the whole table.
+    """
+    events = search_all(pooled_problem(problem, pool), settings, gives_up=gives_up)
+    return events_of_pool(events, pool)
 
 
 def can_grow(problem: Problem, ranking: Ranking, max_errors: int) -> bool:

@@ -175,17 +175,24 @@ def descend_and_note(hinge: Any, best: Any) -> int:
 def refit_and_note(  # noqa: PLR0913
     hinge: Any, best: Any, add: int, drop: int, n_trimmed: int, max_newton: int, descent_gap: int
 ) -> int:
-    """Change the support, fit it and note the rule; its errors.
+    """Change the support, fit it and note the rule; its errors. The compiled part of `try_change`.
 
-    The compiled part of `try_change`, with the same arguments: the column to `add` and the place to
-    `drop` (−1: none), how many samples the fit trims, Newton's steps at most, and how many errors
-    more than the best of its size a rule may make and still descend on them.
+    Parameters
+    ----------
+    hinge : the workspace; it ends with the new support, its weights and margins.
+    best : the `BestRules` so far; the rule is stored there if it is the best of its size.
+    add : a column to take in, or −1.
+    drop : the place in the support of a column to take out, or −1.
+    n_trimmed : how many samples, those of smallest margin, the fit leaves out as lost.
+    max_newton : Newton's steps of the fit at most.
+    descent_gap : a rule with at most so many errors more than the best of its size descends on its
+        errors.
     """
     refit(
         hinge,
         add=add,
         drop=drop,
-        max_errors=n_trimmed,
+        max_errors=n_trimmed,  # a fit trims as many samples as it allows errors
         trim_noise=0.0,
         max_newton=max_newton,
     )

@@ -121,15 +121,18 @@ def greedy_biht_plain(
     resets: bool = True,
     max_iterations: int = MAX_ITERATIONS,
 ) -> tuple[Floats, int]:
-    """Algorithm 1 of the paper, greedy-BIHT, transcribed: w/τ at the end, and the last K.
+    """Algorithm 1 of the paper, greedy-BIHT, transcribed: the last weights, and the last K.
 
     K, the number of weights that are not zero, grows by one until no pattern is wrong; at every K
     the inner loop runs (`plain_loop`), and the places that are not zero then are fixed.
 
+    All weights but `start` are kept, and returned, divided by the paper's step size τ: a step of
+    the loop then adds the wrong patterns to them, without a factor (½ of one on the threshold).
+
     Parameters
     ----------
     columns : (features, samples), with the labels: y·x.
-    start : (features,) weights w to begin with, in the paper's units, not those of the step τ.
+    start : (features,) weights to begin with, as in the paper, not divided by τ.
     n_unpenalized : so many of the last columns (the intercept) are fixed from the beginning; K
         counts them.
     resets : whether the inner loop's count of iterations (the paper's l) and last change (its err)

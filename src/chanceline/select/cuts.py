@@ -92,6 +92,17 @@ class CutScratch(NamedTuple):
     cut: NDArray[np.uint64]
 
 
+def make_cut_scratch(order: int, n_words: int) -> CutScratch:
+    """Room for cuts of `order` patterns, with columns as bits of so many words."""
+    return CutScratch(
+        chosen=np.full(order, -1),
+        ones=np.zeros((order, n_words), dtype=np.uint64),
+        twos=np.zeros((order, n_words), dtype=np.uint64),
+        fours=np.zeros((order, n_words), dtype=np.uint64),
+        cut=np.zeros(n_words, dtype=np.uint64),
+    )
+
+
 def can_cut(problem: Problem, size: int, limits: CutLimits = DEFAULT_LIMITS) -> bool:
     """Whether cuts help to decide on the supports of this size: all variables must be ±1.
 
@@ -178,25 +189,20 @@ def list_cuts(
 ) -> NDArray[np.int64]:
     """Write the cuts of `order` patterns up to `max_size` into `cuts`, and count all by size.
 
-    Returns how many have the size 0, 1, …, the number of their variables. `cuts`, (words, cuts),
-    must have room for all that are written.
+    Returns how many have the size 0, 1, …, the number of their variables. A cut is written as bits
+    in words of 64: `cuts`, (words, cuts), must have room for all that are written.
     """
     n_words = len(patterns.negative)
-    n_of_bits = np.zeros(WORD_BITS * n_words + 1, dtype=np.int64)
-    # `write_cuts` chooses patterns one by one, as many as `chosen` has places. For every variable
-    # it counts how many of them are negative, in binary digits: in units of one, two and four.
-    # Row i of the digits is the count after i patterns.
-    scratch = CutScratch(
-        chosen=np.full(order, -1),
-        ones=np.zeros((order, n_words), dtype=np.uint64),
-        twos=np.zeros((order, n_words), dtype=np.uint64),
-        fours=np.zeros((order, n_words), dtype=np.uint64),
-        cut=np.zeros(n_words, dtype=np.uint64),
+    n_padding = patterns.n_padding  # bits of every cut that are no variables
+    n_of_bits = np.zeros(WORD_BITS * n_words + 1, dtype=np.int64)  # cuts of 0, 1, … bits
+    write_cuts(
+        patterns,
+        max_bits=max_size + n_padding,
+        cuts=cuts,
+        n_of_bits=n_of_bits,
+        scratch=make_cut_scratch(order, n_words),  # it tells the order, too
     )
-    # The bits of the padding are in every cut, but are no variables.
-    max_bits = max_size + patterns.n_padding
-    write_cuts(patterns, max_bits=max_bits, cuts=cuts, n_of_bits=n_of_bits, scratch=scratch)
-    return n_of_bits[patterns.n_padding :]
+    return n_of_bits[n_padding:]
 
 
 @kernel()

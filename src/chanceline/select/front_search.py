@@ -191,13 +191,13 @@ class FrontSearch:
         best_of_all = deepcopy(self.best)
         n_walks = max(1, min(MAX_WALKS, budget // MIN_SWAPS_PER_WALK))
         for walk in range(1, n_walks):
-            self._go_back_to(beginning, best_of_all)
+            self._go_back_to(start=beginning, best_of_all=best_of_all)
             yield from self._walk(walk * budget // n_walks)
             has_improved = self.best.errors < best_of_all.errors  # a mask over the sizes
             best_of_all.take_where(has_improved, self.best)
 
         # The last starts from the best of all, so that `self.best` ends as the result.
-        self._go_back_to(best_of_all, best_of_all)
+        self._go_back_to(start=best_of_all, best_of_all=best_of_all)
         yield from self._walk(budget)
 
     def _go_back_to(self, start: BestRules, best_of_all: BestRules) -> None:
@@ -312,11 +312,7 @@ class FrontSearch:
         hinge.state.tabu_until[:] = 0
         hinge.state.iteration[0] = 0
 
-        # A rule descends on its errors if it makes at most `descent_gap` more than the best of its
-        # size. A smoother loss is farther from the errors, so that more rules deserve it.
-        descent_gap = DESCENT_GAP
-        if visit.trim_share < 1.0:
-            descent_gap += int(self.best.errors[k]) // SMOOTH_GAP_DIVISOR
+        descent_gap = self._descent_gap(k, visit)
 
         # The start has fewer than k variables where no column could be added, and nothing can be
         # swapped; or where columns left for their prescribed sign, and swaps fill it up again.
@@ -339,6 +335,16 @@ class FrontSearch:
         variables = hinge.support[self.problem.n_unpenalized :].copy()
         self.last_variables[k, visit.trim_share] = variables
         self.n_swaps += max_swaps
+
+    def _descent_gap(self, k: int, visit: Visit) -> int:
+        """How many errors more than the best of k variables a rule may make and still descend.
+
+        A loss that is smoother, with fewer errors trimmed, is farther from the errors: more rules
+        deserve a descent on them.
+        """
+        if visit.trim_share < 1.0:
+            return DESCENT_GAP + int(self.best.errors[k]) // SMOOTH_GAP_DIVISOR
+        return DESCENT_GAP
 
     def _go_to_start(self, k: int, visit: Visit) -> None:
         """Load the support of k variables where a visit begins.

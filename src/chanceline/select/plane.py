@@ -101,8 +101,9 @@ def _turn_about(
     """Turn lines about the pivots, (pivots, 2), by half a circle; the best split on the way.
 
     Between two angles at which a line meets places, its errors do not change. Where two angles
-    cannot be told apart, no split between them is taken; one may be hidden there, and its errors at
-    best count for the lower bound. `start` is the best split without a line.
+    cannot be told apart, no split between them is taken. One may be hidden there: `hidden` keeps
+    the fewest errors that such splits could make, for the lower bound. `start` is the best split
+    without a line.
     """
     best = start
     hidden = _HiddenSplits(places, fewest=best.errors)
@@ -116,8 +117,9 @@ def _turn_about(
                 errors=int(turn.errors[position]),
                 is_positive=turn.positive_places(position, places),
             )
-        # Splits that may lie between angles of this turn which cannot be told apart.
-        hidden.lower_fewest(turn, pivot_chunk, best.errors)
+        # Lowers `hidden.fewest` where this turn may hide a split. One that is no better than `best`
+        # does not lower the bound, and is not looked for.
+        hidden.lower_fewest(turn, pivot_chunk, fewest_seen=best.errors)
     return _LinesTurned(best=best, lower_bound=min(hidden.fewest, best.errors))
 
 

@@ -168,8 +168,8 @@ def errors_suffice(  # noqa: C901
 ) -> int:
     """Whether the used columns separate the alive patterns but for at most `max_errors` of them.
 
-    SEPARABLE, INSEPARABLE or UNDECIDED. Afterwards `alive` is
-    the set that separates, if there is one, else as it was.
+    SEPARABLE, INSEPARABLE or UNDECIDED. Afterwards `alive` is the set that separates, if there is
+    one, else as it was.
 
     A conflict is a set of patterns, those with a positive multiplier, that cannot all be right: at
     least one of them is an error. More than `max_errors` disjoint conflicts refute at once. Else
@@ -286,7 +286,7 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
         )
         basis = fit.scratch.basis
         is_proven = conflict_is_certain(conflict, basis, fit.scratch.inverse)
-        if not is_proven and not is_integer_conflict(fit):
+        if not is_proven and not is_integer_conflict(fit, n_in_rest):
             column_sums = basis[0]  # scratch, which the proof needs no more
             verdict = trust_conflict(fit.state, conflict, column_sums)  # or UNDECIDED
 
@@ -347,64 +347,84 @@ def fill_sign_rows(fit: Any, n_in_rest: int) -> int:
 
 
 @inner_kernel()
-def trust_conflict(state: Any, conflict: Any, total: NDArray) -> int:
+def trust_conflict(state: Any, conflict: Any, column_sums: NDArray) -> int:
     """INSEPARABLE, and the gap is noted, if rounding is to be trusted; else UNDECIDED.
 
     The gap is the largest margin that an unproven conflict leaves possible. `state` is the
-    `FitState`, `total` (columns,) is scratch.
+    `FitState`, `column_sums` (columns,) is scratch.
     """
     if state.trusts_rounding[0] == 0:
         return UNDECIDED
-    state.gap[0] = max(state.gap[0], largest_gap(conflict, total))
+    state.gap[0] = max(state.gap[0], largest_gap(conflict, column_sums))
     return INSEPARABLE
 
 
 @inner_kernel()
-def is_integer_conflict(fit: Any) -> bool:
+def is_integer_conflict(fit: Any, n_in_rest: int) -> bool:
     """Whether the rows whose multipliers are not negligible are in conflict, in small integers.
 
-    The multipliers, of sum 1, are in `row_multipliers`: those of the patterns in the rest, then
-    those of the unit rows e_i, each of a weight i that must not be negative. Small ones may be zero
-    but for rounding. If the rows that remain are no more than the used columns and one, their
-    multipliers can be unique, and are computed in integers.
+    The multipliers, of sum 1, are in `row_multipliers`: those of the `n_in_rest` patterns in the
+    rest, then those of the unit rows e_i, each of a weight i that must not be negative. Small ones
+    may be zero but for rounding, and their rows are left out. If no more rows remain than the used
+    columns and one, their multipliers can be unique, and are computed in integers.
     """
-    nonnegative = fit.data.nonnegative
-    used = fit.state.used
+    # Two lists of what remains: patterns, and places i among the used columns.
+    n_patterns = fit.scratch.in_rest.size
+    patterns = fit.scratch.members[:n_patterns]
+    unit_places = fit.scratch.members[n_patterns:]
+    n_remaining = list_remaining_patterns(fit, patterns)
+    n_units = list_remaining_units(fit, n_in_rest, unit_places)
+
     n_used = fit.state.n_used[0]
+    if n_remaining + n_units > n_used + 1:
+        return False  # their multipliers cannot be unique
+    conflict = IntegerConflict(
+        integer_values=fit.data.integer_columns,
+        used_columns=fit.state.used,
+        n_columns=n_used,
+        patterns=patterns[:n_remaining],
+        unit_places=unit_places[:n_units],
+    )
+    return conflict_is_exact(conflict, fit.scratch.integers)
+
+
+@inlined_kernel()
+def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
+    """List the patterns of the rest whose multiplier is not negligible; return how many.
+
+    The multipliers of the rest are the first of `row_multipliers`, in the order of the patterns.
+    """
     in_rest = fit.scratch.in_rest
     row_multipliers = fit.scratch.row_multipliers
-    # Two lists of what remains: patterns, and places i among the used columns.
-    patterns = fit.scratch.members[: in_rest.size]
-    unit_places = fit.scratch.members[in_rest.size :]
-
     row = 0
-    n_remaining = 0  # patterns
+    n_remaining = 0
     for pattern in range(in_rest.size):
         if in_rest[pattern]:
             if row_multipliers[row] > NEGLIGIBLE_MULTIPLIER:
                 patterns[n_remaining] = pattern
                 n_remaining += 1
             row += 1
+    return n_remaining
 
-    # The unit rows come after those of the patterns.
+
+@inlined_kernel()
+def list_remaining_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
+    """List the places i of the unit rows e_i whose multiplier is not negligible; return how many.
+
+    There is one for each nonnegative weight, from `first_row` on, in the order of the used columns.
+    """
+    nonnegative = fit.data.nonnegative
+    used = fit.state.used
+    row_multipliers = fit.scratch.row_multipliers
+    row = first_row
     n_units = 0
-    for i in range(n_used):
+    for i in range(fit.state.n_used[0]):
         if nonnegative[used[i]]:
             if row_multipliers[row] > NEGLIGIBLE_MULTIPLIER:
                 unit_places[n_units] = i
                 n_units += 1
             row += 1
-    if n_remaining + n_units > n_used + 1:
-        return False  # their multipliers cannot be unique
-
-    conflict = IntegerConflict(
-        integer_values=fit.data.integer_columns,
-        used_columns=used,
-        n_columns=n_used,
-        patterns=patterns[:n_remaining],
-        unit_places=unit_places[:n_units],
-    )
-    return conflict_is_exact(conflict, fit.scratch.integers)
+    return n_units
 
 
 @inner_kernel()

@@ -80,36 +80,44 @@ def all_supports(  # noqa: PLR0913
     """
     walk = make_walk(problem, size, max_errors, limits=limits)
     table = ExactTable(problem)
-    tally = walk.path.tally
     n_without_rule = 0  # supports that suffice, but by no rule in doubles that was found
-    is_finished = False
-    while not is_finished:
+    while True:
         event = walk_on(walk, chunk)
-        # Where the walk stands: variables in the order of X, samples that are no errors.
-        support = np.sort(walk.order[walk.path.variables.status == INCLUDED])
-        correct_samples = np.flatnonzero(walk.fit.state.alive)
-        rule = None
-        is_confirmed = False
+        step = _present_step(walk, n_without_rule)
+        if event == EXHAUSTED:
+            yield step._replace(verdict=EXHAUSTED)
+            return
         if event == ASKED:
             answer_question(walk, table, max_decisions)
         elif event == FOUND:
-            confirmed = confirm_support(table, support, correct_samples, max_errors, max_decisions)
-            correct_samples = confirmed.correct_samples
-            rule = confirmed.rule
-            is_confirmed = confirmed.verdict == SEPARABLE
+            confirmed = confirm_support(
+                table, step.support, step.correct_samples, max_errors, max_decisions
+            )
+            step = step._replace(correct_samples=confirmed.correct_samples, rule=confirmed.rule)
+            if confirmed.verdict == SEPARABLE:
+                yield step._replace(verdict=FOUND)
+                return
             if confirmed.verdict == UNDECIDED:
                 n_without_rule += 1
+                step = step._replace(undecided=step.undecided + 1)
+        yield step
 
-        is_finished = event == EXHAUSTED or is_confirmed
-        yield Step(
-            verdict=event if is_finished else PAUSED,
-            nodes=int(tally[NODES]),
-            undecided=int(tally[UNDECIDED_SUPPORTS]) + n_without_rule,
-            support=support,
-            correct_samples=correct_samples,
-            rule=rule,
-            gap=float(walk.fit.state.gap[0]),
-        )
+
+def _present_step(walk: Walk, n_without_rule: int) -> Step:
+    """Where the walk stands, as a PAUSED step: the support has the included variables.
+
+    As undecided count the supports that the walk could not decide, and `n_without_rule` others.
+    """
+    tally = walk.path.tally
+    is_included = walk.path.variables.status == INCLUDED
+    return Step(
+        verdict=PAUSED,
+        nodes=int(tally[NODES]),
+        undecided=int(tally[UNDECIDED_SUPPORTS]) + n_without_rule,
+        support=np.sort(walk.order[is_included]),  # from the walk's order to columns of X
+        correct_samples=np.flatnonzero(walk.fit.state.alive),  # alive: not given up as errors
+        gap=float(walk.fit.state.gap[0]),
+    )
 
 
 def confirm_support(

@@ -48,9 +48,10 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
     included : the variable chosen at the level above; −1 at level 0, which has none above.
     size : the variables of a support, and so the number of levels.
     """
-    # The last level, if there are cuts. Supports of one variable are walked without cuts, so there
-    # is a level above.
-    if level == size - 1 and unmet.cuts.shape[2] > 0:
+    has_cuts = unmet.cuts.shape[2] > 0
+    # Supports of one variable are walked without cuts: where there are cuts, the last level has one
+    # above it.
+    if has_cuts and level == size - 1:
         return open_in_all_cuts(
             cuts=unmet.cuts[level - 1],
             n_cuts=unmet.n_unmet[level - 1],
@@ -68,11 +69,10 @@ def keep_unmet(unmet: Any, j: int, level: int) -> None:
     """Copy the cuts of the level above that variable j, included there, does not meet.
 
     Cuts are bits, of shape (words, cuts) at each level: those that have the bit of j are left out,
-    and the others move up. They are copied word by word; the number kept is the same each time.
+    and the others move up. They are copied word by word.
     """
     bit = bit_of(j)
     words_with_j = unmet.cuts[level - 1, word_of(j)]  # (cuts,), the word that may have the bit of j
-    n_kept = 0
     for w in range(unmet.cuts.shape[1]):
         above = unmet.cuts[level - 1, w]
         here = unmet.cuts[level, w]
@@ -82,7 +82,7 @@ def keep_unmet(unmet: Any, j: int, level: int) -> None:
             here[n_kept] = above[i]
             is_unmet = (words_with_j[i] & bit) == EMPTY_WORD
             n_kept += is_unmet
-    unmet.n_unmet[level] = n_kept
+        unmet.n_unmet[level] = n_kept  # the same for every word
 
 
 @leaf_kernel()

@@ -98,9 +98,9 @@ def walk_on(walk: Any, max_nodes: int) -> int:
         enter_level(path, ZERO)
 
     while True:
-        # After a question the walk already is where the fit is.
-        was_asked = question.is_asked[0] == 1
-        if not was_asked:
+        # If the last call ended with a question, the walk already is where the fit is.
+        waits_for_answer = question.is_asked[0] == 1
+        if not waits_for_answer:
             event = advance(path, node_limit)
             if event != WALKING:
                 return event
@@ -108,10 +108,8 @@ def walk_on(walk: Any, max_nodes: int) -> int:
         level = path.levels.current[0]
         is_growing = path.levels.method[level] == GROWING
         verdict = verdict_or_question(path, fit, cut_fits, question, is_growing)
-        is_asked = question.is_asked[0] == 1
-        if is_asked:
+        if verdict == ASKED:
             return ASKED
-
         if is_growing:
             grow_cut(path, cut_fits, level, verdict)
         elif verdict == SEPARABLE and not path.counting:
@@ -122,7 +120,7 @@ def walk_on(walk: Any, max_nodes: int) -> int:
 
 @inlined_kernel()
 def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_growing: bool) -> int:
-    """The verdict at the current level; if it is to be asked for, `question.is_asked[0]` becomes 1.
+    """The verdict at the current level; ASKED, and the question is noted, if it is to be asked for.
 
         nothing was asked yet           fit; a doubt is to be asked for
         it was asked, and answered      the answer is the verdict
@@ -139,11 +137,12 @@ def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_gr
         return answer
 
     if is_growing:
-        verdict = fit_with_open(path, fit, cut_fits, was_asked)
+        verdict = fit_with_open(path, fit, cut_fits)
     else:
         verdict = fit_included(path, fit, cut_fits.of_support)
     if verdict == UNDECIDED and not was_asked:
         question.is_asked[0] = 1
+        return ASKED
     return verdict
 
 
@@ -298,25 +297,22 @@ def take_smallest_cut(path: Any, level: int) -> None:
 
 
 @inlined_kernel()
-def fit_with_open(path: Any, fit: Any, cut_fits: Any, was_asked: bool) -> int:
+def fit_with_open(path: Any, fit: Any, cut_fits: Any) -> int:
     """Whether the included and the open variables suffice, for the cut that grows at this level.
 
-    There is at least one: a cut never excludes all variables. Weights and multipliers are kept in
-    `cut_fits`, in the row that belongs to the variables excluded so far.
+    A cut grows by excluding one variable after the other until those left, included or open, do
+    not suffice; they are fitted after each. There is at least one: a cut never excludes all.
 
     path : where the walk is.
     fit : the `SupportFit` that does it.
-    was_asked : whether the same fit was made before and left a doubt.
+    cut_fits : where weights and multipliers are kept, in a row for each number of variables that
+        growing cuts have excluded, those of the levels above among them.
     """
     levels = path.levels
     level = levels.current[0]
     n_excluded = levels.n_waiting[level]  # by this cut
     row = levels.first_fit[level] + n_excluded
-
-    # Before this cut excludes anything, its row is a fit of the level above, which sufficed there:
-    # else the cut there would have been complete.
-    is_first_fit = level > 0 and n_excluded == 0 and not was_asked
-    if is_first_fit and levels.method[level - 1] == BY_MARGIN:
+    if n_excluded == 0 and was_fitted_above(levels, level):
         return SEPARABLE
 
     n_used = use_variables(fit.state, path.variables.status, with_open=YES)
@@ -326,6 +322,18 @@ def fit_with_open(path: Any, fit: Any, cut_fits: Any, was_asked: bool) -> int:
     )
     keep_weights(fit.state.used, n_used, fit.state.weights, cut_fits.weights[row])
     return verdict
+
+
+@inlined_kernel()
+def was_fitted_above(levels: Any, level: int) -> bool:
+    """Whether the level above has fitted what is included or open where this level begins.
+
+    Then it sufficed. Say the level above has grown the cut a, b, c by the margin: what was left
+    sufficed without a, and without a and b, but not without all three, which ended the cut. Now it
+    includes c, while a and b wait, excluded: the same variables are left as without a and b. A cut
+    of few patterns is not made by fits, so that there is none to go on from.
+    """
+    return level > 0 and levels.method[level - 1] == BY_MARGIN
 
 
 @inlined_kernel()

@@ -7,7 +7,8 @@ swaps on the hinge that trims so many samples, one variable fewer at every succe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +130,32 @@ def rules_with_few_errors(problem: Problem, max_variables: int, max_errors: int)
     return best
 
 
+@dataclass
+class _SwapBudget:
+    """Swaps that a search may make.
+
+    Attributes
+    ----------
+    total : at the beginning.
+    left : now. Those that are given up, since few variables are left, count as done.
+    spent_before : iterations of the search before its first swap.
+    """
+
+    total: int
+    left: int
+    spent_before: int
+
+    @property
+    def done(self) -> int:
+        """Swaps done or given up."""
+        return self.total - self.left
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of the search so far."""
+        return self.spent_before + self.done
+
+
 class _ErrorSearch:
     """A support that grows until it makes few enough errors, and then shrinks.
 
@@ -206,45 +233,57 @@ class _ErrorSearch:
     def shrink(self, budget: int) -> Iterator[Candidate | int]:
         """From a support that makes few enough errors to smaller ones, by so many swaps at most.
 
-        While errors are few enough the cheapest variable is dropped; else variables are swapped, at
-        the size that was reached, until they are.
-
         Yields a candidate at every success, and the iterations done at every other chance to
-        interrupt: the additions before, and the swaps that are not left of the budget. Swaps that
-        are given up, since few variables are left, count as done.
+        interrupt.
         """
-        hinge = self.hinge
-        n_added = hinge.n_selected
-        n_left = budget  # swaps
+        swaps = _SwapBudget(total=budget, left=budget, spent_before=self.hinge.n_selected)
         # The size to reach: columns of the support, the intercept included. The support itself may
         # be smaller where variables left it for their sign.
-        size = hinge.size
-        while True:
-            # Errors are few enough: drop variables as long as they stay so.
-            is_good_enough = True
-            while is_good_enough:
-                if hinge.n_selected <= FEW_VARIABLES:
-                    n_left = min(n_left, budget // FEW_VARIABLES_DIVISOR)
-                if hinge.n_selected <= 2:
-                    return  # rules on one variable were refuted, or found
-                size = min(size, hinge.size) - 1
-                self._drop_cheapest()
-                is_good_enough = self._is_good_enough()
-                if is_good_enough:
-                    yield self.candidate(n_added + budget - n_left)
+        size = self.hinge.size
+        is_good_enough = True
+        while is_good_enough:
+            next_size = yield from self._drop_while_good(size, swaps)
+            if next_size is None:
+                return
+            size = next_size
+            is_good_enough = yield from self._swap_until_good(size, swaps)
 
-            # Too many errors: swap at this size until they are few enough.
-            while not is_good_enough:
-                if n_left <= 0:
-                    return
-                max_swaps = min(SWAPS_PER_CHUNK, n_left)
-                n_left -= self._swap(size, max_swaps, n_done=budget - n_left)
-                is_good_enough = hinge.size <= size and self._is_good_enough()
-                iterations = n_added + budget - n_left
-                if is_good_enough:
-                    yield self.candidate(iterations)
-                else:
-                    yield iterations
+    def _drop_while_good(
+        self, size: int, swaps: _SwapBudget
+    ) -> Generator[Candidate, None, int | None]:
+        """Drop the cheapest variable as long as errors stay few enough, which they are now.
+
+        Yields a candidate after every success. Returns the `size` at which errors are too many;
+        None if there is none: rules on one variable were refuted, or found, before. Few variables
+        need few swaps: from there on most of them are given up.
+        """
+        hinge = self.hinge
+        while True:
+            if hinge.n_selected <= FEW_VARIABLES:
+                swaps.left = min(swaps.left, swaps.total // FEW_VARIABLES_DIVISOR)
+            if hinge.n_selected <= 2:
+                return None
+            size = min(size, hinge.size) - 1
+            self._drop_cheapest()
+            if not self._is_good_enough():
+                return size
+            yield self.candidate(swaps.iterations)
+
+    def _swap_until_good(
+        self, size: int, swaps: _SwapBudget
+    ) -> Generator[Candidate | int, None, bool]:
+        """Swap variables at a size until errors are few enough; False if no swaps are left for it.
+
+        Yields the candidate then, and before it the iterations after every chunk of swaps.
+        """
+        while swaps.left > 0:
+            max_swaps = min(SWAPS_PER_CHUNK, swaps.left)
+            swaps.left -= self._swap(size, max_swaps, n_done=swaps.done)
+            if self.hinge.size <= size and self._is_good_enough():
+                yield self.candidate(swaps.iterations)
+                return True
+            yield swaps.iterations
+        return False
 
     def _drop_cheapest(self) -> None:
         """Drop the cheapest variable of the present support, fit the others and note the rule."""
