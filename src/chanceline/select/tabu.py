@@ -71,13 +71,17 @@ def find_gradient(hinge: Any) -> None:
 
 
 @leaf_kernel()
-def most_attractive(hinge: Any) -> int:
-    """The column of largest |gradient| that may come into the support; NONE if there is none.
+def choose_addition(hinge: Any) -> int:
+    """The column to add, that of largest |gradient|; it is tabu from now on. NONE: there is none.
 
     Only columns outside the support that are not tabu may come, and of the nonnegative ones those
-    whose weight would become positive. `gradient` is that of the loss with a minus sign, so a
-    column's weight would get the sign of its entry. Each |gradient| is multiplied by
-    1 + SWAP_NOISE·u, with a random u in ±1. (Columns of the wrong sign draw a number too.)
+    whose weight would become positive. `gradient`, which `find_gradient` has written, is that of
+    the loss with a minus sign, so a column's weight would get the sign of its entry. Each
+    |gradient| is multiplied by 1 + SWAP_NOISE·u, with a random u in ±1.
+
+    Tabu until swap t means that a column may not come or go before the number of the swap,
+    `iteration[0]`, is t. Where few columns are left, all may be tabu: then a second look forgets
+    the tabus.
     """
     nonnegative = hinge.data.nonnegative
     position = hinge.state.position
@@ -88,38 +92,24 @@ def most_attractive(hinge: Any) -> int:
 
     best = NONE
     largest = -1.0  # below every attraction
-    for column in range(position.size):
-        is_outside = position[column] < 0  # it has no place in the support
-        if is_outside and tabu_until[column] <= now:
-            noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
-            attraction = abs(gradient[column]) * noise
-            if attraction > largest:
+    forgets_tabus = False
+    for _look in range(2):
+        for column in range(position.size):
+            is_outside = position[column] < 0  # it has no place in the support
+            if forgets_tabus:
+                tabu_until[column] = 0
+            if is_outside and tabu_until[column] <= now:
+                # Columns of the wrong sign draw a number too.
+                noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
+                attraction = abs(gradient[column]) * noise
                 has_wrong_sign = nonnegative[column] and gradient[column] <= 0.0
-                if not has_wrong_sign:
+                if attraction > largest and not has_wrong_sign:
                     best = column
                     largest = attraction
-    return best
-
-
-@leaf_kernel()
-def choose_addition(hinge: Any) -> int:
-    """The column to add, that of largest |gradient|; it is tabu from now on. NONE: there is none.
-
-    `hinge` is the workspace; `find_gradient` has written its gradient. Tabu until swap t means that
-    a column may not come or go before the number of the swap, `iteration[0]`, is t. Where few
-    columns are left, all may be tabu: then the tabus are forgotten.
-    """
-    tabu_until = hinge.state.tabu_until
-    random = hinge.state.random
-    now = hinge.state.iteration[0]
-
-    best = most_attractive(hinge)
-    if best == NONE:
-        for column in range(tabu_until.size):
-            tabu_until[column] = 0
-        best = most_attractive(hinge)
-    if best != NONE:
-        tabu_until[best] = now + tabu_wait(TABU_AFTER_ADDITION, random)
+        if best != NONE:
+            tabu_until[best] = now + tabu_wait(TABU_AFTER_ADDITION, random)
+            break
+        forgets_tabus = True
     return best
 
 

@@ -12,9 +12,13 @@ from typing import ClassVar
 from chanceline.theory.quadrature import Array
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Dual:
-    """A number and its differential by the coordinates of a point, (coordinates,)."""
+    """A number and its differential by the coordinates of a point, (coordinates,).
+
+    Never changed once it is made. It is not frozen all the same: one is made in every step of a
+    formula, and a frozen one takes twice as long to make.
+    """
 
     value: float
     differential: Array

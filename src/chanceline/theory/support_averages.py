@@ -132,7 +132,8 @@ def support_means(
     d = float(expit(-log_V_over_d))  # 1/(1 + e^v) = 1 − V
     order = SupportOrder(F0, V, d, K)
     side, rule = resolved_support_side(order, step, signed)
-    averages = _Averages(order=order, rule=rule, slope=side.slope)
+    mean_field = np.sqrt(F0) * rule.nodes
+    averages = _Averages(order=order, rule=rule, mean_field=mean_field, slope=side.slope)
     functions = _support_functions(side)
 
     # The overlap is a product of two expectations, f'·f': its derivative by V loses the mean of
@@ -208,6 +209,7 @@ class _Averages(NamedTuple):
 
     order: SupportOrder
     rule: GaussianRule
+    mean_field: Array  # u at the nodes, (nodes,)
     slope: Array  # f' at the nodes, f = ln(1 + e^{−K}B), (nodes,)
 
     def mean(self, values: Array) -> float:
@@ -221,9 +223,8 @@ class _Averages(NamedTuple):
         single expectation has 0.
         """
         F0 = self.order.F0
-        u = np.sqrt(F0) * self.rule.nodes
         # u = √F₀ z: ∂G/∂ln F₀ = ½ u G'.
-        by_log_F0 = 0.5 * self.mean(function.by_u * u)
+        by_log_F0 = 0.5 * self.mean(function.by_u * self.mean_field)
         # Under the mean ∂G/∂V = ∂G/∂F₀ + f'G' − X'Y': G is a ratio of two solutions of the heat
         # equation ∂/∂V = ½ ∂²/∂u², the lower one is e^f, and ∂G/∂F₀ is the mean of ½G''.
         by_V = by_log_F0 / F0 + self.mean(function.by_u * self.slope) - slope_product
