@@ -34,7 +34,7 @@ def set_status(variables: Any, j: int, status: int) -> None:
         variables.open_words[w] &= ~bit
 
 
-@inlined_kernel()
+@leaf_kernel()
 def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, size: int) -> int:
     """The number of open variables of the smallest cut unmet at this level; they are in `smallest`.
 
@@ -64,7 +64,7 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
     return smallest_of_level(unmet, level, variables.open_words, variables.status.size)
 
 
-@inlined_kernel()
+@leaf_kernel()
 def keep_unmet(unmet: Any, j: int, level: int) -> None:
     """Copy the cuts of the level above that variable j, included there, does not meet.
 
@@ -111,7 +111,7 @@ def open_in_all_cuts(
     return n_shared
 
 
-@inlined_kernel()
+@leaf_kernel()
 def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: int) -> int:
     """The size of the smallest open part of a cut of this level, which is written to `smallest`.
 

@@ -250,7 +250,7 @@ def count_node(tally: NDArray, level: int, size: int) -> None:
         tally[NODES] += 1
 
 
-@inner_kernel()
+@leaf_kernel()
 def begin_level(path: Any, level: int, n_branches: int) -> None:
     """Begin the cut of a level, whose smallest cut of few patterns has `n_branches` open variables.
 
@@ -283,7 +283,7 @@ def begin_level(path: Any, level: int, n_branches: int) -> None:
         take_smallest_cut(path, level)
 
 
-@inner_kernel()
+@leaf_kernel()
 def take_smallest_cut(path: Any, level: int) -> None:
     """Branch on the smallest cut of few patterns, which is in `path.unmet.smallest`.
 
