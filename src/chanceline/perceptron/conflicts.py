@@ -266,16 +266,10 @@ def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: f
     for i in range(size):
         row_sum = 0.0
         for j in range(size):
-            entry = 0.0  # (C B − 1)_ij
-            absolute = 0.0  # the sum of the absolute values of its terms
+            unit_entry = 0.0
             if i == j:
-                entry = -1.0
-                absolute = 1.0
-            for m in range(size):
-                product = inverse[i, m] * basis[m, j]
-                entry += product
-                absolute += abs(product)
-            row_sum += abs(entry) + rounding * absolute
+                unit_entry = 1.0
+            row_sum += bound_difference(inverse, i, basis, j, unit_entry, size, rounding)
         largest_row_sum = max(largest_row_sum, row_sum)
     return largest_row_sum
 
@@ -289,10 +283,14 @@ def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: 
     to `rounding` times the sum of their absolute values. Not quite the distance itself: it lacks
     the factor 1 / (1 − |C B − 1|). B is used up.
     """
+    last = size - 1
     # The bounds of |B l − e|, in B's first column: entry i is written when row i has been read.
     residual_bounds = basis[:, 0]
     for i in range(size):
-        residual_bounds[i] = bound_residual(basis, inverse, i, size, rounding)
+        e_entry = 0.0
+        if i == last:
+            e_entry = 1.0
+        residual_bounds[i] = bound_difference(basis, i, inverse, last, e_entry, size, rounding)
 
     largest_distance = 0.0
     for i in range(size):
@@ -304,22 +302,27 @@ def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: 
 
 
 @leaf_kernel()
-def bound_residual(basis: NDArray, inverse: NDArray, row: int, size: int, rounding: float) -> float:
-    """A bound of one entry of |B l − e|, rounding included: B = `basis`, l the last of `inverse`.
+def bound_difference(  # noqa: PLR0913
+    left: NDArray,
+    row: int,
+    right: NDArray,
+    column: int,
+    target: float,
+    size: int,
+    rounding: float,
+) -> float:
+    """A bound of |(left · right)[row, column] − target|, rounding included; target is 0 or 1.
 
-    B and the inverse are size × size, e = (0, …, 0, 1), and l is the inverse's last column.
+    Both matrices are used in their leading size × size places. The sum is computed up to `rounding`
+    times the sum of the absolute values of its terms.
     """
-    last = size - 1
-    entry = 0.0  # of B l − e
-    absolute = 0.0  # the sum of the absolute values of its terms
-    if row == last:
-        entry = -1.0
-        absolute = 1.0
+    difference = -target
+    absolute = target  # the sum of the absolute values of the terms
     for m in range(size):
-        product = basis[row, m] * inverse[m, last]
-        entry += product
+        product = left[row, m] * right[m, column]
+        difference += product
         absolute += abs(product)
-    return abs(entry) + rounding * absolute
+    return abs(difference) + rounding * absolute
 
 
 class IntegerConflict(NamedTuple):

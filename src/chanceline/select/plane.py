@@ -25,7 +25,9 @@ from chanceline.perceptron.separate import margin_on
 ANGLE_DOUBT = 1e-14  # differences and their arctan2 are right to a few 1e-16
 ANGLES_AT_ONCE = 1_000_000  # entries of a table of angles
 MAX_COMPARED = 20_000  # sets of nearly equal angles that are compared exactly
-LEFT_IS_POSITIVE, RIGHT_IS_POSITIVE = 0, 1  # which side of a line is called positive
+# Which side of a line is called positive.
+LEFT_IS_POSITIVE = 0
+RIGHT_IS_POSITIVE = 1
 MORE_THAN_ANY = np.iinfo(np.int64).max  # errors where a line is not to be looked at
 
 
