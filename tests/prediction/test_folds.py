@@ -63,8 +63,10 @@ def test_no_group_is_split_in_any_folds(name, dealt):
     assert found.n_folds >= 5
     fit_rule(X, y, groups=groups, blocks=blocks)
     selection_stability(X, y, [1], groups=groups, blocks=blocks)
-    assert dealt[10] == 1
-    assert dealt[5] == found.n_folds + 1
+    assert found.n_repeats == 3
+    assert dealt[10] == 3
+    # Three times for each outer fold, ten times for the rule made of all samples.
+    assert dealt[5] == 3 * 3 * found.n_folds + 10
     assert dealt[2] == 25
 
 
@@ -78,8 +80,8 @@ def test_a_share_of_many_samples_is_drawn_by_whole_groups(name, dealt):
     whole = np.bincount(samples.X[:, 0].astype(int))
     assert all(np.sum(share.X[:, 0] == group) == whole[int(group)] for group in share.X[:, 0])
     assert samples.subsample(160, [1]) is samples
-    choose_candidates(samples, None, [0], max_samples=80)
-    assert dealt == {5: 1}
+    choose_candidates(samples, None, [0], n_repeats=2, max_samples=80)
+    assert dealt == {5: 2}
 
 
 def test_small_blocks_are_left_out_whole():
@@ -130,7 +132,7 @@ def test_one_large_site_and_crumbs_are_cross_validated():
     assert found.rate == pytest.approx(alone.rate, abs=0.02)
     assert found.interval[1] - found.interval[0] < 0.1
     assert found.interval[0] < found.rate < found.interval[1] < found.majority_error
-    assert not found.no_better_than_guessing
+    assert found.better_than_majority
 
 
 SIZES = {

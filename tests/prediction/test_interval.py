@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +9,6 @@ import pytest
 from chanceline.prediction.crossval import EFFECTIVE_SHARE, expected_error
 from chanceline.prediction.interval import clopper_pearson, independent_samples
 from chanceline.significance import separation_test
-from chanceline.significance.rule_to_use import Standing
 
 
 def voices(seed, shift=1.0, subjects=14, rows=9):
@@ -60,8 +57,9 @@ def test_many_rows_of_few_subjects_are_worth_more_than_the_subjects():
     assert found.majority_error > 0.25
     assert EFFECTIVE_SHARE * 14 < found.n_effective <= EFFECTIVE_SHARE * 126
     assert found.interval == clopper_pearson(found.rate * found.n_effective, found.n_effective)
-    assert not found.no_better_than_guessing
-    assert found.ranks_better_than_guessing
+    assert found.interval[1] < found.majority_error
+    assert found.knows_something
+    assert found.better_than_majority
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.5, 1.0])
@@ -71,28 +69,19 @@ def test_words_error_and_area_agree(seed, shift):
     frame = pd.DataFrame(X).add_prefix("v").assign(subject=subject, status=y)
     result = separation_test(frame, label="status", blocks="subject", permutations=9)
     expected = result.rule.expected_error
-    standing = result.rule.standing
-    if standing is Standing.NO_BETTER:
-        assert expected.interval[1] >= expected.majority_error
-        assert not expected.auc > 0.72
-    if standing is Standing.CLEARLY_BETTER:
-        assert expected.interval[1] < expected.majority_error
+    text = " ".join(result.story())
+    assert ("not clearly better than guessing" in text) == (not expected.knows_something)
+    assert (": not clearly better," in text) == (not expected.better_than_majority)
+    assert expected.auc_interval[0] < expected.auc < expected.auc_interval[1]
+    if expected.knows_something:
         assert expected.auc > 0.6
+        assert result.rule.may_be_useful
+    if expected.better_than_majority:
+        assert expected.against_majority.won > expected.against_majority.lost
+        assert expected.rate < expected.majority_error
     if shift == 1.0:
-        assert standing is not Standing.NO_BETTER
+        assert expected.knows_something
+        assert expected.better_than_majority
     if shift == 0.0:
-        assert standing is Standing.NO_BETTER
-
-
-def test_an_area_is_compared_with_what_chance_makes_of_it():
-    X, y, subject = voices(0, 0.5)
-    found = expected_error(X, y, blocks=subject)
-    rng = np.random.default_rng(0)
-    positives = round(found.majority_error * found.n_effective)
-    negatives = round(found.n_effective) - positives
-    scores = rng.random((4000, positives + negatives))
-    areas = [np.mean(row[:positives, None] > row[positives:]) for row in scores]
-    limit = np.quantile(areas, 0.975)
-    assert not replace(found, auc=limit - 0.02).ranks_better_than_guessing
-    assert replace(found, auc=limit + 0.02).ranks_better_than_guessing
-    assert not replace(found, auc=float("nan")).ranks_better_than_guessing
+        assert not expected.knows_something
+        assert not expected.better_than_majority

@@ -86,7 +86,7 @@ def test_test_report_says_the_verdict_first(noise, tmp_path):
     body = text[text.index("<body>") :]
     parts = (
         "CHANCE ALLOWS THIS, p",
-        "New samples: no better than guessing",
+        "New samples: not clearly better than guessing",
         "Separation: ",
         "<svg",
         "The rule to use",
@@ -188,7 +188,7 @@ def test_the_card_of_a_notebook_is_the_short_story(noise):
     card = result._repr_html_()
     assert Outline(card).tags.count("svg") == 1
     assert "CHANCE ALLOWS THIS" in card
-    assert "no better than guessing" in card
+    assert "not clearly better than guessing" in card
     assert "<style>" not in card.partition("<svg")[0]
 
 

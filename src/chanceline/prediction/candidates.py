@@ -49,6 +49,11 @@ class RuleCandidate:
     n_features: int
     penalty: float
 
+    @property
+    def identity(self) -> tuple[Family, int, float]:
+        """What makes it the same candidate in another assignment of the samples to folds."""
+        return self.family, self.n_features, self.penalty
+
 
 @dataclass(frozen=True, eq=False)
 class DenseCandidate(RuleCandidate):

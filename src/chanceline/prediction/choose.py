@@ -1,24 +1,30 @@
-"""Which candidate to take: no feature, a small set, or a dense rule.
+"""Which candidate to take: no feature, a small set, or a dense rule on many features.
 
-Candidates are compared by the Brier score of samples that had no part in the fit, five folds within
-the samples at hand. Differences are measured in standard errors of the *difference*, sample by
-sample. In this order:
+Candidates are compared by the Brier score of samples that had no part in the fit, in five folds
+within the samples at hand. The folds are dealt several times and losses averaged, so that the
+choice depends little on the luck of one deal. Differences are measured in standard errors of the
+*difference*, sample by sample. In this order:
 
-1. No feature, if that lies within one standard error of the best.
-2. A dense rule, if it is the best and no set of least angle regression lies within half a standard
-   error of it: the mean of all dense rules that do.
-3. Else the smallest set within half a standard error of the best small set.
+1. No feature, if that lies within one standard error of the best candidate.
+2. Many features, if the best dense rule is better than the *typical* small set by more than one
+   standard error. The typical one is a weighted mean over sizes: with the best set alone the choice
+   would hang on which size happens to win. The rule is the mean of the dense rules that are nearly
+   as good as the best, and of the one on all features.
+3. Else few. Sizes are weighted by how near they come to the best, and the lower quartile of the
+   weighted sizes is taken: a small set, but no smaller one that did well by accident.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline.prediction.candidates import (
     MAX_SMALL_FEATURES,
+    DenseCandidate,
     Family,
     RuleCandidate,
     ScoredCandidates,
@@ -26,6 +32,7 @@ from chanceline.prediction.candidates import (
 from chanceline.prediction.dense import score_dense_rules
 from chanceline.prediction.folds import N_INNER_FOLDS, Seed, Stream
 from chanceline.prediction.inner_folds import InnerFolds
+from chanceline.prediction.losses import LossTable, mean_loss_table, paired_difference
 from chanceline.prediction.samples import Samples
 from chanceline.prediction.small import score_named_set, score_small_sets
 
@@ -33,19 +40,60 @@ from chanceline.prediction.small import score_named_set, score_small_sets
 UNTUNED_PENALTY = 3.0
 # So many samples are enough to choose a candidate.
 MAX_TUNING_SAMPLES = 2000
-# How much worse than the best a candidate may be, in standard errors of the difference, to be taken
-# as it has no feature at all, or fewer features.
+
+# The constants below were chosen on thirteen published tables (sizes over seeds and over subsamples
+# of 90 %) and ten simulated designs (errors on new samples); `benchmarks/rules.py` and
+# `benchmarks/expected.py` check them on others.
+
+# No feature is taken if the best candidate is not better by more standard errors than this.
 EMPTY_MODEL_SE = 1.0
-FEWER_FEATURES_SE = 0.5
+# Many features are taken if they are better by more standard errors than the typical small set.
+MANY_FEATURES_SE = 1.0
+# How far from the best a size may be, in standard errors, to count for the typical loss of small
+# sets, and for the number of features that is taken.
+TYPICAL_LOSS_WIDTH = 2.0
+TYPICAL_SIZE_WIDTH = 0.5
+# The quantile of the weighted sizes that is taken.
+SIZE_QUANTILE = 0.25
+# Dense rules that lose no more standard errors than this against the best of them are averaged.
+AVERAGED_SE = 0.5
+
+
+class Extent(Enum):
+    """How many features a rule has."""
+
+    NONE = "none"
+    FEW = "few"
+    MANY = "many"
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The candidates to take for each extent, and the extent to take.
+
+    Attributes
+    ----------
+    extent : the one to take.
+    none : the candidate without features.
+    few : the small set; None if no path has one.
+    many : the dense rules to be averaged, of ascending size; none if they were no candidates.
+    """
+
+    extent: Extent
+    none: RuleCandidate
+    few: RuleCandidate | None = None
+    many: tuple[DenseCandidate, ...] = ()
 
 
 def choose_candidates(
     samples: Samples,
     max_features: int | None,
     seed: Seed,
+    *,
+    n_repeats: int = 1,
     max_samples: int = MAX_TUNING_SAMPLES,
-) -> list[RuleCandidate]:
-    """The candidate to take, by cross-validation; of dense ones all that are averaged.
+) -> Choice:
+    """The candidates to take, by repeated cross-validation.
 
     Parameters
     ----------
@@ -53,41 +101,109 @@ def choose_candidates(
     max_features : largest number of features. If None, small sets have at most thirty, and rules on
         many features (dense ones) are candidates too.
     seed : of the folds
+    n_repeats : how often the samples are dealt to folds
     max_samples : of more samples so many are drawn
-
-    Returns
-    -------
-    candidates : one that is not dense, or one or more that are all dense, of ascending size
     """
-    folds = deal_inner_folds(samples, seed, max_samples)
-    if folds.n_folds == 1:
-        # Nothing can be held out, so nothing speaks for any feature.
-        return [RuleCandidate(Family.LEAST_ANGLE, 0, UNTUNED_PENALTY)]
+    tuning_samples = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
+    repeats = []
+    for repeat in range(n_repeats):
+        folds = deal_inner_folds(tuning_samples, [*seed, Stream.INNER_FOLDS, repeat])
+        if folds.n_folds == 1:
+            # Nothing can be held out, so nothing speaks for any feature.
+            untuned = RuleCandidate(Family.LEAST_ANGLE, 0, UNTUNED_PENALTY)
+            return Choice(extent=Extent.NONE, none=untuned)
+        repeats.append(score_candidates(folds, max_features))
+    table = mean_loss_table(repeats, tuning_samples.positive)
+    return choose_from(table)
 
-    # Dense rules are candidates unless the number of features is limited.
-    if max_features is None:
-        small = score_small_sets(folds, MAX_SMALL_FEATURES)
-        dense = score_dense_rules(folds)
-        scored = ScoredCandidates(
-            candidates=small.candidates + dense.candidates,
-            probabilities=np.vstack([small.probabilities, dense.probabilities]),
-        )
+
+def score_candidates(folds: InnerFolds, max_features: int | None) -> ScoredCandidates:
+    """Small sets, and unless the number of features is limited dense rules too, scored."""
+    if max_features is not None:
+        return score_small_sets(folds, max_features)
+    small = score_small_sets(folds, MAX_SMALL_FEATURES)
+    dense = score_dense_rules(folds)
+    return ScoredCandidates(
+        candidates=small.candidates + dense.candidates,
+        probabilities=np.vstack([small.probabilities, dense.probabilities]),
+    )
+
+
+def choose_from(table: LossTable) -> Choice:
+    """The candidates to take, by their losses; the steps are those of the module's docstring."""
+    is_dense = table.is_of(Family.DENSE)
+    is_empty = ~is_dense & (table.n_features == 0)
+    is_small = ~is_dense & (table.n_features > 0)
+    best_empty = table.best_among(is_empty)
+    none = table.candidates[best_empty]
+    if not is_small.any():
+        return Choice(extent=Extent.NONE, none=none)
+
+    # What each extent would take.
+    few = table.candidates[typical_small_set(table, is_small)]
+    many = averaged_dense_rules(table, is_dense)
+
+    # Which extent to take.
+    best = int(table.mean_losses.argmin())
+    if not table.difference(best_empty, best).exceeds(EMPTY_MODEL_SE):
+        extent = Extent.NONE
+    elif many and needs_many_features(table, is_small, is_dense):
+        extent = Extent.MANY
     else:
-        scored = score_small_sets(folds, max_features)
+        extent = Extent.FEW
+    return Choice(extent=extent, none=none, few=few, many=many)
 
-    table = LossTable.of(scored, folds.samples.positive)
-    chosen = table.choose()
-    if not table.is_dense[chosen]:
-        return [scored.candidates[chosen]]
-    # A dense rule is the mean of all dense candidates that are nearly as good as the best.
-    averaged = table.is_dense & table.competes_with(chosen, FEWER_FEATURES_SE)
-    return [scored.candidates[index] for index in np.flatnonzero(averaged)]
+
+def typical_small_set(table: LossTable, is_small: Bools) -> int:
+    """The small set to take, if one is: its size first, then the best candidate of that size."""
+    best_of_sizes = table.best_of_each_size(is_small)
+    weights = table.closeness_to_best(best_of_sizes, TYPICAL_SIZE_WIDTH)
+    share_up_to_size = np.cumsum(weights) / weights.sum()
+    # The first size with which the share is reached.
+    position = int(np.searchsorted(share_up_to_size, SIZE_QUANTILE))
+    return int(best_of_sizes[position])
+
+
+def needs_many_features(table: LossTable, is_small: Bools, is_dense: Bools) -> bool:
+    """Whether the best dense rule is clearly better than the typical small set.
+
+    Small sets are those of one path, least angle regression: the more sets there are, the sooner
+    one does well by chance.
+    """
+    on_path = is_small & table.is_of(Family.LEAST_ANGLE)
+    typical_losses = losses_of_typical_set(table, table.best_of_each_size(on_path))
+    dense_losses = table.losses[table.best_among(is_dense)]
+    return paired_difference(typical_losses, dense_losses).exceeds(MANY_FEATURES_SE)
+
+
+def losses_of_typical_set(table: LossTable, best_of_sizes: Ints) -> Floats:
+    """Losses averaged over sizes, the better ones with more weight: (samples,)"""
+    weights = table.closeness_to_best(best_of_sizes, TYPICAL_LOSS_WIDTH)
+    return weights @ table.losses[best_of_sizes] / weights.sum()
+
+
+def averaged_dense_rules(table: LossTable, is_dense: Bools) -> tuple[DenseCandidate, ...]:
+    """Dense rules nearly as good as the best, and the one on most features, by ascending size.
+
+    As the last is always there, so are all features: the number of features of the mean does not
+    depend on which rules happen to be near the best.
+    """
+    if not is_dense.any():
+        return ()
+    best = table.best_among(is_dense)
+    competing = table.competing_with(best, is_dense, AVERAGED_SE)
+    on_most_features = table.best_of_each_size(is_dense)[-1]
+    taken = np.union1d(competing, [on_most_features])
+    candidates = [table.candidates[index] for index in taken]
+    return tuple(candidate for candidate in candidates if isinstance(candidate, DenseCandidate))
 
 
 def choose_penalty(
     samples: Samples,
     support: Ints,
     seed: Seed,
+    *,
+    n_repeats: int = 1,
     max_samples: int = MAX_TUNING_SAMPLES,
 ) -> RuleCandidate:
     """The candidate with the best penalty for features named beforehand, by cross-validation.
@@ -96,101 +212,19 @@ def choose_penalty(
     ----------
     samples : the training samples
     support : columns of these features, (support,)
-    seed : of the folds
-    max_samples : of more samples so many are drawn
+    seed, n_repeats, max_samples : as in `choose_candidates`
     """
-    folds = deal_inner_folds(samples, seed, max_samples)
-    if folds.n_folds == 1:
-        return RuleCandidate(Family.NAMED, 0, UNTUNED_PENALTY)
-    scored = score_named_set(folds, support)
-    losses = brier_losses(scored.probabilities, folds.samples.positive)
-    return scored.candidates[int(losses.mean(axis=1).argmin())]
+    tuning_samples = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
+    repeats = []
+    for repeat in range(n_repeats):
+        folds = deal_inner_folds(tuning_samples, [*seed, Stream.INNER_FOLDS, repeat])
+        if folds.n_folds == 1:
+            return RuleCandidate(Family.NAMED, 0, UNTUNED_PENALTY)
+        repeats.append(score_named_set(folds, support))
+    table = mean_loss_table(repeats, tuning_samples.positive)
+    return table.candidates[int(table.mean_losses.argmin())]
 
 
-def deal_inner_folds(samples: Samples, seed: Seed, max_samples: int) -> InnerFolds:
-    """Inner folds of the samples, or of some of them where there are very many."""
-    subsample = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
-    fold_of_sample = subsample.assign_folds(N_INNER_FOLDS, [*seed, Stream.INNER_FOLDS])
-    return InnerFolds(subsample, fold_of_sample)
-
-
-def brier_losses(probabilities: Floats, positive: Bools) -> Floats:
-    """Squared differences of probabilities (candidates, samples) and what is true (samples,)."""
-    return np.abs(probabilities - positive) ** 2
-
-
-@dataclass(frozen=True, eq=False)
-class LossTable:
-    """Losses of all candidates, sample by sample.
-
-    Attributes
-    ----------
-    losses : (candidates, samples)
-    n_features : of every candidate, (candidates,)
-    is_least_angle, is_dense : its family, (candidates,)
-    """
-
-    losses: Floats
-    n_features: Ints
-    is_least_angle: Bools
-    is_dense: Bools
-
-    @classmethod
-    def of(cls, scored: ScoredCandidates, positive: Bools) -> LossTable:
-        """Brier losses of candidates on samples of which some are positive."""
-        families = [candidate.family for candidate in scored.candidates]
-        return cls(
-            losses=brier_losses(scored.probabilities, positive),
-            n_features=np.array([candidate.n_features for candidate in scored.candidates]),
-            is_least_angle=np.array([family is Family.LEAST_ANGLE for family in families]),
-            is_dense=np.array([family is Family.DENSE for family in families]),
-        )
-
-    @property
-    def mean_losses(self) -> Floats:
-        """(candidates,)"""
-        return self.losses.mean(axis=1)
-
-    def choose(self) -> int:
-        """The index of the candidate to take: without features, dense, or a small set."""
-        best = int(self.mean_losses.argmin())
-        is_empty = self.n_features == 0
-        is_small = self.n_features <= MAX_SMALL_FEATURES
-
-        # 1. No feature, if that is nearly as good as the best.
-        competing_empty = is_empty & self.competes_with(best, EMPTY_MODEL_SE)
-        if competing_empty.any():
-            return self.smallest_among(competing_empty)
-
-        # 2. A dense rule, if it is the best and the best small set is not nearly as good. That set
-        # is looked for on one path alone: the more sets, the sooner one competes by chance.
-        best_least_angle = self.best_among(is_small & self.is_least_angle)
-        small_set_competes = self.competes_with(best, FEWER_FEATURES_SE)[best_least_angle]
-        best_is_dense = not is_small[best]
-        if best_is_dense and not small_set_competes:
-            return best
-
-        # 3. The smallest of the small sets that are nearly as good as the best of them.
-        best_small = self.best_among(is_small)
-        return self.smallest_among(is_small & self.competes_with(best_small, FEWER_FEATURES_SE))
-
-    def competes_with(self, index: int, standard_errors: float) -> Bools:
-        """Which candidates lose at most so many standard errors more than one, (candidates,).
-
-        Parameters
-        ----------
-        index : of the candidate compared with
-        standard_errors : of the difference of the losses, sample by sample
-        """
-        differences = self.losses - self.losses[index]
-        standard_error = differences.std(axis=1) / np.sqrt(differences.shape[1])
-        return np.asarray(differences.mean(axis=1) <= standard_errors * standard_error)
-
-    def best_among(self, eligible: Bools) -> int:
-        """The eligible candidate with the smallest mean loss."""
-        return int(np.where(eligible, self.mean_losses, np.inf).argmin())
-
-    def smallest_among(self, eligible: Bools) -> int:
-        """The eligible candidate with the fewest features; of several the one with least loss."""
-        fewest = self.n_features[eligible].min()
-        return self.best_among(eligible & (self.n_features == fewest))
+def deal_inner_folds(samples: Samples, seed: Seed) -> InnerFolds:
+    """Samples dealt to the inner folds."""
+    return InnerFolds(samples, samples.assign_folds(N_INNER_FOLDS, seed))

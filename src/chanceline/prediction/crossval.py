@@ -1,31 +1,37 @@
-"""What to expect of a rule on new samples: its error, cross-validated with everything inside."""
+"""What to expect of a rule on new samples: cross-validated with everything inside.
+
+Two questions are kept apart. Does the rule know anything? The area under the curve answers,
+whatever the class sizes. Is it worth using? Its error tells, against that of always naming the
+larger class.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
-from chanceline._arrays import Floats, Ints
-from chanceline._parallel import run_ordered
+from chanceline._arrays import Bools, Floats
 from chanceline._results import Result
+from chanceline.prediction.against_majority import MajorityComparison, compare_with_majority
+from chanceline.prediction.area import area_interval
 from chanceline.prediction.covariates import CovariateEncoder
-from chanceline.prediction.folds import N_OUTER_FOLDS, Stream
-from chanceline.prediction.interval import UPPER_QUANTILE, clopper_pearson, independent_samples
+from chanceline.prediction.held_out import HeldOutScores, hold_out
+from chanceline.prediction.interval import clopper_pearson, independent_samples
+from chanceline.prediction.losses import LossDifference, paired_difference
 from chanceline.prediction.metrics import area_within_folds, error_indicators
 from chanceline.prediction.ridge_logistic import sigmoid
 from chanceline.prediction.samples import Samples, make_samples
-from chanceline.prediction.train import FeatureChoice, TrainedRule, check_feature_choice, train
+from chanceline.prediction.train import FeatureChoice, check_feature_choice
 
-# Samples that the interval counts, as a share of the independent ones: the rest pays for rules that
-# differ from fold to fold. Measured by `benchmarks/expected.py`.
-EFFECTIVE_SHARE = 0.4
+# Samples that intervals count, as a share of the independent ones: the rest pays for rules that
+# differ from fold to fold. Chosen on other designs than those of `benchmarks/expected.py`, which
+# measures the coverage.
+EFFECTIVE_SHARE = 0.8
 # Units without which nothing is cross-validated: one to hold out, two to tune with.
 MIN_UNITS = 3
 # For tables with fewer numbers, starting processes takes longer than the folds.
@@ -34,60 +40,72 @@ MIN_SIZE_FOR_PROCESSES = 200_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExpectedError(Result):
-    """Cross-validated error of the rule that `fit_rule` gives.
+    """What cross-validation says of the rule that `fit_rule` gives.
+
+    The samples are dealt to ten folds three times; every number is a mean over the three.
 
     Attributes
     ----------
     rate : share of samples classified wrongly by a rule that they had no part in.
     interval : 95 % interval for the true error of the rule made from all samples: Clopper and
-        Pearson's for four tenths as many independent samples as there are. The rest pays for rules
+        Pearson's for eight tenths as many independent samples as there are. The rest pays for rules
         that differ from fold to fold and from the one made of all samples; the coverage is measured
         (`python benchmarks/expected.py`). Samples of one unit (a group, or a block that is held out
         whole) count as far as they tell different things (`independent_samples`).
     majority_error : error of always naming the larger class.
-    auc : area under the curve of the out-of-fold scores, within folds.
+    against_majority : the rule against the larger class, sample by sample.
+    balanced_rate : mean of the errors of the two classes.
     sensitivity, specificity : share of the positive and of the negative samples classified rightly.
-    n_folds : number of folds.
-    predictions : score of every sample from the rule that it had no part in, (samples,)
-    n_features : number of features in every fold.
-    n_effective : the independent samples that the interval stands for, four tenths included.
+    auc : area under the curve of the out-of-fold scores, within folds.
+    auc_interval : 95 % interval of the area (`chanceline.prediction.area`), for as many independent
+        samples as the interval of the error stands for.
+    n_folds, n_repeats : number of folds, and how often the samples were dealt to them.
+    predictions : score of every sample by rules that it had no part in, (repeats, samples)
+    n_features : number of features in every fold of every repeat.
+    n_effective : the independent samples that the intervals stand for, eight tenths included.
+    few_rate, many_rate : the error if small sets alone, or rules on many features alone, are
+        candidates; None where they were not compared.
+    few_minus_many : the difference of these two, and its standard error sample by sample.
     covariates_rate : the error of covariates alone, None without covariates.
     """
 
     rate: float
     interval: tuple[float, float]
     majority_error: float
-    auc: float
+    against_majority: MajorityComparison
+    balanced_rate: float
     sensitivity: float
     specificity: float
+    auc: float
+    auc_interval: tuple[float, float]
     n_folds: int
+    n_repeats: int
     predictions: Floats
     n_features: tuple[int, ...]
     n_effective: float
+    few_rate: float | None = None
+    many_rate: float | None = None
+    few_minus_many: LossDifference | None = None
     covariates_rate: float | None = None
 
     kind = "cross-validated"
-    _derived = ("no_better_than_guessing", "ranks_better_than_guessing")
+    _derived = ("knows_something", "better_than_majority")
     _hidden = ("predictions",)
     _former = MappingProxyType({"guess": "majority_error"})
 
     @property
-    def no_better_than_guessing(self) -> bool:
-        """Whether the interval reaches the error of guessing."""
-        return self.interval[1] >= self.majority_error
+    def knows_something(self) -> bool:
+        """Whether the whole interval of the area under the curve lies above one half.
+
+        A rule may rank the samples of classes of unequal size well and yet err as often as the
+        larger class.
+        """
+        return self.auc_interval[0] > 0.5
 
     @property
-    def ranks_better_than_guessing(self) -> bool:
-        """Whether the area under the curve lies farther above one half than chance takes it.
-
-        That of scores that tell nothing has variance (n₁ + n₂ + 1)/(12 n₁n₂) (Mann and Whitney
-        1947), n₁ + n₂ being the independent samples that the interval stands for. A rule may rank
-        the samples of classes of unequal size well and yet err as often as guessing.
-        """
-        n_smaller = self.majority_error * self.n_effective
-        n_larger = self.n_effective - n_smaller
-        deviation = sqrt((n_smaller + n_larger + 1) / (12 * n_smaller * n_larger))
-        return self.auc - 0.5 > float(ndtri(UPPER_QUANTILE)) * deviation
+    def better_than_majority(self) -> bool:
+        """Whether the error is clearly below that of the larger class, sample by sample."""
+        return self.against_majority.better
 
     def summary(self) -> str:
         low, high = (round(100 * end) for end in self.interval)
@@ -122,16 +140,14 @@ def expected_error(  # noqa: PLR0913
     if not has_enough_units(samples):
         return None
     choice = check_feature_choice(samples.n_features, features, max_features)
-    fold_of_sample = samples.assign_folds(N_OUTER_FOLDS, [seed, Stream.OUTER_FOLDS])
-    folds = OuterFolds(samples, fold_of_sample, seed)
-
     if samples.X.size <= MIN_SIZE_FOR_PROCESSES:
         n_jobs = 1  # starting processes would take longer than the work
-    trained = folds.train_rules(choice, n_jobs)
+    held_out = hold_out(samples, choice, seed, n_jobs=n_jobs)
+
     covariates_rate = None
     if covariates is not None:
-        covariates_rate = error_rate_of_covariates(folds)
-    return summarize_folds(folds, trained, covariates_rate)
+        covariates_rate = error_rate_of_covariates(samples, seed)
+    return summarize_scores(samples, held_out, covariates_rate)
 
 
 def has_enough_units(samples: Samples) -> bool:
@@ -142,88 +158,86 @@ def has_enough_units(samples: Samples) -> bool:
     return n_units >= MIN_UNITS and min(n_positive_units, n_negative_units) >= 2
 
 
-@dataclass(frozen=True, eq=False)
-class OuterFolds:
-    """Samples dealt to folds, each of which is held out once.
-
-    Attributes
-    ----------
-    samples : all of them.
-    fold_of_sample : the fold that each is held out in, (samples,)
-    seed : the user's.
-    """
-
-    samples: Samples
-    fold_of_sample: Ints
-    seed: int
-
-    @property
-    def n_folds(self) -> int:
-        return int(self.fold_of_sample.max()) + 1
-
-    def train_rules(self, choice: FeatureChoice, n_jobs: int | None = 1) -> list[TrainedRule]:
-        """The rules made without each of the folds."""
-        rules = run_ordered(
-            train_without_fold,
-            range(self.n_folds),
-            common=(self, choice),
-            n_jobs=n_jobs,
-        )
-        return list(rules)
-
-    def out_of_fold_scores(self, trained: list[TrainedRule]) -> Floats:
-        """The score of every sample by the rule that it had no part in, (samples,)."""
-        # (folds, samples)
-        scores = np.stack([rule.scores(self.samples) for rule in trained])
-        return scores[self.fold_of_sample, np.arange(self.samples.n_samples)]
-
-
-def train_without_fold(fold: int, folds: OuterFolds, choice: FeatureChoice) -> TrainedRule:
-    """The rule made from the samples outside one fold."""
-    training = folds.fold_of_sample != fold
-    return train(folds.samples, training, choice, [folds.seed, Stream.OUTER_TRAINING, fold])
-
-
-def error_rate_of_covariates(folds: OuterFolds) -> float:
+def error_rate_of_covariates(samples: Samples, seed: int) -> float:
     """The cross-validated error of rules on covariates alone."""
     no_features = FeatureChoice(named=np.zeros(0, dtype=np.int64))
-    scores = folds.out_of_fold_scores(folds.train_rules(no_features))
-    return float(error_indicators(scores, folds.samples.y).mean())
+    held_out = hold_out(samples, no_features, seed)
+    return float(mean_errors(held_out.to_use, samples).mean())
 
 
-def summarize_folds(
-    folds: OuterFolds,
-    trained: list[TrainedRule],
-    covariates_rate: float | None,
+def summarize_scores(
+    samples: Samples, held_out: HeldOutScores, covariates_rate: float | None
 ) -> ExpectedError:
-    """Error, interval and the like from the rules of all folds.
+    """Errors, areas and their intervals from the scores of samples held out.
 
     Parameters
     ----------
-    folds : the samples and their folds
-    trained : the rules made without each of the folds
+    samples : all of them
+    held_out : their scores
     covariates_rate : the error of covariates alone, if there are any
     """
-    samples = folds.samples
     positive = samples.positive
-    scores = folds.out_of_fold_scores(trained)
-    errors = error_indicators(scores, samples.y)
+    errors = mean_errors(held_out.to_use, samples)
     rate = float(errors.mean())
+    sensitivity = float(1 - errors[positive].mean())
+    specificity = float(1 - errors[~positive].mean())
 
-    wrong_probabilities = sigmoid(-samples.y * scores)
-    n_independent = independent_samples(wrong_probabilities, samples.unit_of_sample)
-    n_effective = EFFECTIVE_SHARE * n_independent  # rules differ from fold to fold
+    # Rules differ from fold to fold, and samples of a unit tell the same in part.
+    n_effective = EFFECTIVE_SHARE * count_independent(samples, held_out.to_use)
+    share = n_effective / samples.n_samples
+    n_positive = int(np.count_nonzero(positive))
+    n_negative = samples.n_samples - n_positive
+    auc = mean_area(held_out, positive)
+
+    few_errors = None if held_out.few is None else mean_errors(held_out.few, samples)
+    many_errors = None if held_out.many is None else mean_errors(held_out.many, samples)
+    few_minus_many = None
+    if few_errors is not None and many_errors is not None:
+        few_minus_many = paired_difference(few_errors, many_errors)
 
     return ExpectedError(
         rate=rate,
         interval=clopper_pearson(rate * n_effective, n_effective),
-        majority_error=float(min(positive.mean(), 1 - positive.mean())),
-        auc=area_within_folds(scores, positive, folds.fold_of_sample),
-        sensitivity=float(1 - errors[positive].mean()),
-        specificity=float(1 - errors[~positive].mean()),
-        n_folds=folds.n_folds,
-        predictions=scores,
-        n_features=tuple(len(rule.support) for rule in trained),
+        majority_error=min(n_positive, n_negative) / samples.n_samples,
+        against_majority=compare_with_majority(errors, positive, share),
+        balanced_rate=1 - (sensitivity + specificity) / 2,
+        sensitivity=sensitivity,
+        specificity=specificity,
+        auc=auc,
+        auc_interval=area_interval(auc, share * n_positive, share * n_negative),
+        n_folds=held_out.n_folds,
+        n_repeats=held_out.n_repeats,
+        predictions=held_out.to_use,
+        n_features=held_out.n_features,
         n_effective=n_effective,
+        few_rate=None if few_errors is None else float(few_errors.mean()),
+        many_rate=None if many_errors is None else float(many_errors.mean()),
+        few_minus_many=few_minus_many,
         covariates_rate=covariates_rate,
     )
+
+
+def mean_errors(scores: Floats, samples: Samples) -> Floats:
+    """In which share of the repeats each sample is classified wrongly, (samples,).
+
+    `scores` are (repeats, samples).
+    """
+    return error_indicators(scores, samples.y).mean(axis=0)
+
+
+def count_independent(samples: Samples, scores: Floats) -> float:
+    """How many independent samples the samples are worth, where their errors are averaged.
+
+    `scores` are (repeats, samples).
+    """
+    wrong_probabilities = sigmoid(-samples.y * scores).mean(axis=0)
+    return independent_samples(wrong_probabilities, samples.unit_of_sample)
+
+
+def mean_area(held_out: HeldOutScores, positive: Bools) -> float:
+    """The area under the curve within folds, mean over repeats."""
+    areas = [
+        area_within_folds(scores, positive, fold_of_sample)
+        for scores, fold_of_sample in zip(held_out.to_use, held_out.fold_of_sample, strict=True)
+    ]
+    return float(np.mean(areas))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ from chanceline.perceptron.validation import column_names
 from chanceline.prediction.candidates import Family, describe, mean_penalty
 from chanceline.prediction.columns import as_table, columns_of
 from chanceline.prediction.covariates import CovariateEncoder
+from chanceline.prediction.repeats import n_tuning_repeats
 from chanceline.prediction.ridge_logistic import sigmoid
 from chanceline.prediction.samples import Samples, make_samples, names_of
 from chanceline.prediction.train import TrainedRule, check_feature_choice, train
@@ -71,7 +72,7 @@ class PredictionRule(Result):
 
     @property
     def dense(self) -> bool:
-        """Whether it has many features because, by cross-validation, no small set does as well."""
+        """Whether it has many features, by cross-validation clearly better than a small set."""
         return self.family is Family.DENSE
 
     def scores(self, X: Any, blocks: ArrayLike | None = None, covariates: Any = None) -> Floats:
@@ -165,7 +166,6 @@ class PredictionRule(Result):
         return np.array([self.block_biases[name] for name in block_names])
 
 
-@one_thread()
 def fit_rule(  # noqa: PLR0913
     X: ArrayLike,
     y: ArrayLike,
@@ -193,16 +193,56 @@ def fit_rule(  # noqa: PLR0913
     encoder : how covariates become columns of numbers; by default numbers enter as they are.
     features : columns to use, all of them, where they are fixed beforehand; by default they are
         chosen.
-    max_features : largest number of features chosen; None: thirty, or many more where no small set
-        does as well.
+    max_features : largest number of features chosen; None: thirty, or all where many are clearly
+        better than a small set.
     seed : of the folds.
     """
+    rules = fit_rules(
+        X,
+        y,
+        groups=groups,
+        blocks=blocks,
+        covariates=covariates,
+        encoder=encoder,
+        features=features,
+        max_features=max_features,
+        seed=seed,
+    )
+    return rules.to_use
+
+
+class FittedRules(NamedTuple):
+    """The rule to use, and the one on few features; None where there is no such rule."""
+
+    to_use: PredictionRule
+    few: PredictionRule | None
+
+
+@one_thread()
+def fit_rules(  # noqa: PLR0913
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    blocks: ArrayLike | None = None,
+    covariates: Any = None,
+    encoder: CovariateEncoder | None = None,
+    features: Sequence[int] | None = None,
+    max_features: int | None = None,
+    seed: int = 0,
+) -> FittedRules:
+    """`fit_rule`, and beside a rule on many features the one on few; same parameters."""
     samples = make_samples(
         X, y, groups=groups, blocks=blocks, covariates=covariates, encoder=encoder
     )
     choice = check_feature_choice(samples.n_features, features, max_features)
-    trained = train(samples, samples.all_rows, choice, [seed])
-    return rule_in_original_units(trained, samples, X, blocks)
+    n_repeats = n_tuning_repeats(samples.X.size)
+    trained = train(samples, samples.all_rows, choice, [seed], n_repeats)
+    to_use = rule_in_original_units(trained.to_use, samples, X, blocks)
+    few = None
+    if trained.few is not None:
+        few = rule_in_original_units(trained.few, samples, X, blocks)
+    return FittedRules(to_use, few)
 
 
 def rule_in_original_units(

@@ -1,4 +1,4 @@
-"""The whole procedure on training samples: screen columns, choose a candidate, fit its weights.
+"""The whole procedure on training samples: screen columns, choose candidates, fit their weights.
 
 Everything that looks at labels is in here, so that cross-validation need only call `train` with
 some of the samples. Nothing of the other samples has a part in it, but for the mean of a block that
@@ -15,14 +15,15 @@ import numpy as np
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline.errors import whole_number
 from chanceline.perceptron.validation import find_features
-from chanceline.prediction.candidates import PATHS, DenseCandidate, RuleCandidate
-from chanceline.prediction.choose import choose_candidates, choose_penalty
+from chanceline.prediction.candidates import PATHS, RuleCandidate
+from chanceline.prediction.choose import Extent, choose_candidates, choose_penalty
 from chanceline.prediction.dense import average_dense_rules
 from chanceline.prediction.folds import Seed
 from chanceline.prediction.ridge_logistic import fit_one_ridge_logistic
 from chanceline.prediction.samples import Samples
 from chanceline.prediction.scaling import (
     ColumnScale,
+    Residualized,
     design_of,
     fit_scale,
     residualize,
@@ -54,14 +55,41 @@ class TrainedRule:
 
 
 @dataclass(frozen=True, eq=False)
+class TrainedRules:
+    """The rule to use, and what few and what many features would give.
+
+    Attributes
+    ----------
+    to_use : the rule that the procedure takes.
+    few : the rule on a small set of features, None if there is no such set or features were named.
+    many : the rule on many features, None if it was no candidate.
+    """
+
+    to_use: TrainedRule
+    few: TrainedRule | None = None
+    many: TrainedRule | None = None
+
+    def in_columns(self, columns: Ints) -> TrainedRules:
+        """The same rules, their columns numbered as in `columns`, (screened columns,)."""
+
+        def renumbered(rule: TrainedRule | None) -> TrainedRule | None:
+            if rule is None:
+                return None
+            return replace(rule, support=columns[rule.support])
+
+        to_use = replace(self.to_use, support=columns[self.to_use.support])
+        return TrainedRules(to_use, renumbered(self.few), renumbered(self.many))
+
+
+@dataclass(frozen=True, eq=False)
 class FeatureChoice:
     """Which features a rule may have.
 
     Attributes
     ----------
     named : columns to use, all of them, (features,); None: they are selected.
-    max_features : largest number of selected features; None: thirty, or many where no small set
-        does as well.
+    max_features : largest number of selected features; None: thirty, or many where these are
+        clearly better.
     screening : when columns of a very wide table are left out beforehand.
     """
 
@@ -92,26 +120,36 @@ def check_feature_choice(
     return FeatureChoice(named, max_features)
 
 
-def train(samples: Samples, training: Bools, features: FeatureChoice, seed: Seed) -> TrainedRule:
-    """The rule that the training samples give.
+def train(
+    samples: Samples,
+    training: Bools,
+    features: FeatureChoice,
+    seed: Seed,
+    n_repeats: int = 1,
+) -> TrainedRules:
+    """The rules that the training samples give.
 
     Parameters
     ----------
     samples : all of them
     training : which samples are for training, (samples,)
-    features : which features the rule may have
+    features : which features the rules may have
     seed : of the inner folds
+    n_repeats : how often training samples are dealt to inner folds
     """
     if features.named is not None:
-        return train_named(samples, training, features.named, seed)
-    return train_selected(samples, training, features, seed)
+        rule = train_named(samples, training, features.named, seed, n_repeats)
+        return TrainedRules(to_use=rule)
+    return train_selected(samples, training, features, seed, n_repeats)
 
 
-def train_named(samples: Samples, training: Bools, named: Ints, seed: Seed) -> TrainedRule:
+def train_named(
+    samples: Samples, training: Bools, named: Ints, seed: Seed, n_repeats: int
+) -> TrainedRule:
     """The rule on features named beforehand, its ridge chosen by cross-validation."""
     scale = fit_scale(samples, training)
     training_samples = samples.take(training)
-    candidate = choose_penalty(training_samples, named, seed)
+    candidate = choose_penalty(training_samples, named, seed, n_repeats=n_repeats)
     return fit_small_rule(training_samples, scale, named, candidate)
 
 
@@ -120,30 +158,49 @@ def train_selected(
     training: Bools,
     features: FeatureChoice,
     seed: Seed,
-) -> TrainedRule:
-    """The rule on features that are selected; parameters as in `train`."""
+    n_repeats: int,
+) -> TrainedRules:
+    """The rules on features that are selected; parameters as in `train`."""
     screened, screened_columns = screen_columns(samples, training, limits=features.screening)
     scale = fit_scale(screened, training)
     training_samples = screened.take(training)
-    # Either one candidate that is not dense, or dense ones alone.
-    candidates = choose_candidates(training_samples, features.max_features, seed)
+    choice = choose_candidates(training_samples, features.max_features, seed, n_repeats=n_repeats)
 
-    # The rule of the chosen candidates, from all training samples.
+    # What each extent gives, from all training samples.
     residualized = residualize(training_samples, scale)
-    dense_candidates = [
-        candidate for candidate in candidates if isinstance(candidate, DenseCandidate)
-    ]
-    if dense_candidates:
-        support, weights = average_dense_rules(dense_candidates, residualized)
-        rule = TrainedRule(support, weights, scale.take(support), tuple(candidates))
-    else:
-        candidate = candidates[0]
-        follow_path = PATHS[candidate.family]
-        path = follow_path(residualized.columns, residualized.target, candidate.n_features)
-        rule = fit_small_rule(training_samples, scale, path[-1], candidate)
+    few = None
+    if choice.few is not None:
+        few = train_on_path(training_samples, scale, residualized, choice.few)
+    many = None
+    if choice.many:
+        support, weights = average_dense_rules(choice.many, residualized)
+        many = TrainedRule(support, weights, scale.take(support), choice.many)
+    none = train_on_path(training_samples, scale, residualized, choice.none)
 
-    # Its columns as those of the whole table.
-    return replace(rule, support=screened_columns[rule.support])
+    to_use = {Extent.NONE: none, Extent.FEW: few, Extent.MANY: many}[choice.extent]
+    assert to_use is not None  # an extent without candidates is not chosen
+    rules = TrainedRules(to_use=to_use, few=few, many=many)
+    return rules.in_columns(screened_columns)
+
+
+def train_on_path(
+    samples: Samples,
+    scale: ColumnScale,
+    residualized: Residualized,
+    candidate: RuleCandidate,
+) -> TrainedRule:
+    """The rule on as many features of a path as the candidate has.
+
+    Parameters
+    ----------
+    samples : the training samples
+    scale : of their columns
+    residualized : columns and target that the path is for
+    candidate : its path, its number of features, and the ridge
+    """
+    follow_path = PATHS[candidate.family]
+    path = follow_path(residualized.columns, residualized.target, candidate.n_features)
+    return fit_small_rule(samples, scale, path[-1], candidate)
 
 
 def fit_small_rule(

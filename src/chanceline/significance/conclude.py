@@ -9,15 +9,16 @@ from chanceline.perceptron.rule import Rule
 from chanceline.significance.advice import advise
 from chanceline.significance.evidence import evidence_of
 from chanceline.significance.exchange import exchange_sentence
+from chanceline.significance.expectation import reconciliation
 from chanceline.significance.plan import Plan
 from chanceline.significance.proofs import proofs_of
 from chanceline.significance.readings import PermutationReading
 from chanceline.significance.result import SeparationTest
-from chanceline.significance.rule_to_use import RuleToUse, Standing
+from chanceline.significance.rule_to_use import RuleToUse
 from chanceline.significance.separating import separating_set
 from chanceline.significance.stage_results import StageResults
 from chanceline.significance.stages import OverallP
-from chanceline.significance.verdict import Grounds, decide
+from chanceline.significance.verdict import Grounds, Verdict, decide
 
 
 def conclude(
@@ -65,6 +66,7 @@ def conclude(
         interrupted=interrupted,
         # What goes with it.
         rule=rule,
+        reconciliation=_reconciliation(grounds, decision.verdict, rule),
         separating=grounds.separating,
         front=results.front,
         scores=scores_to_show(plan, results.shown.rule, rule),
@@ -108,8 +110,24 @@ def grounds_of(plan: Plan, results: StageResults, rule: RuleToUse | None) -> Gro
         permutation=shuffles.permutation,
         spread=shuffles.spread,
         proofs=proofs_of(plan, observed, overall),
-        rule_beats_guessing=rule is not None and rule.standing is Standing.CLEARLY_BETTER,
+        rule_helps=rule_helps(rule),
     )
+
+
+def _reconciliation(grounds: Grounds, verdict: Verdict, rule: RuleToUse | None) -> str:
+    """How the verdict goes with what cross-validation says of the rule; empty if it does anyway."""
+    if rule is None:
+        return ""
+    n_samples = len(grounds.plan.data.y)
+    return reconciliation(verdict, grounds.evidence, rule.expected_error, n_samples)
+
+
+def rule_helps(rule: RuleToUse | None) -> bool:
+    """Whether cross-validation says that the rule to use knows something, or errs less often."""
+    if rule is None or rule.expected_error is None:
+        return False
+    expected = rule.expected_error
+    return expected.knows_something or expected.better_than_majority
 
 
 def overall_p(plan: Plan, results: StageResults) -> OverallP:

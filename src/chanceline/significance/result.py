@@ -65,6 +65,9 @@ class SeparationTest(Result):
     rule
         The rule to use on new samples: `features`, `weights`, `threshold`, `expected_error`; None
         with a search of one's own, or if it was not asked for.
+    reconciliation
+        How the verdict goes with what cross-validation says of the rule, where the two seem to
+        contradict each other; else empty.
     separating
         The smallest set found that separates everything: `features`, `errors`, `bound`,
         `noise_needs`.
@@ -122,6 +125,7 @@ class SeparationTest(Result):
     reason: str
     evidence: Evidence
     rule: RuleToUse | None
+    reconciliation: str
     separating: Separating
     front: tuple[SizeReading, ...]
     spread: SpreadReading | None
@@ -367,6 +371,8 @@ class SeparationTest(Result):
         sentences = [f"{self.verdict.upper()}, {self.in_p()}. {self.reason}"]
         if self.rule is not None:
             sentences.append(f"New samples: {self.rule.summary()}.")
+        if self.reconciliation:
+            sentences.append(self.reconciliation)
         sentences.append(f"Separation: {self.separating.summary()}.")
         return tuple(sentences)
 

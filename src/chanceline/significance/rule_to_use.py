@@ -1,4 +1,4 @@
-"""The rule for new samples, what to expect of it, and how it compares with guessing.
+"""The rule for new samples, what to expect of it, and what few features would give.
 
 It is made by `prediction` on all features, or on those named, and has no part in the p-value.
 """
@@ -6,8 +6,6 @@ It is made by `prediction` on all features, or on those named, and has no part i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import Enum
-from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
@@ -17,47 +15,23 @@ from numpy.typing import NDArray
 from chanceline._arrays import Floats, Ints
 from chanceline.prediction.candidates import MAX_SMALL_FEATURES
 from chanceline.prediction.crossval import ExpectedError, expected_error
-from chanceline.prediction.rule import PredictionRule, fit_rule
+from chanceline.prediction.rule import FittedRules, PredictionRule, fit_rules
 from chanceline.prediction.scorecard import Scorecard, scorecard
 from chanceline.prediction.stability import (
     N_LARGEST_WEIGHTS,
     SelectionStability,
     selection_stability,
 )
+from chanceline.significance.expectation import (
+    knowledge_in_words,
+    other_size_in_words,
+    worth_in_words,
+)
 from chanceline.significance.plan import Plan
 from chanceline.significance.sentences import card_sentence, rule_sentence
 from chanceline.significance.spreadsheet import spreadsheet_formula
 from chanceline.tables.dataset import Dataset
 from chanceline.tables.wording import plural
-
-
-class Standing(Enum):
-    """The cross-validated error against that of guessing the larger class."""
-
-    CLEARLY_BETTER = "clearly better than guessing"
-    NOT_CLEARLY_BETTER = "not clearly better than guessing"
-    NO_BETTER = "no better than guessing"
-    UNKNOWN = "not cross-validated"
-
-
-def standing_of(expected: ExpectedError | None) -> Standing:
-    """How an error stands against guessing, by its interval.
-
-    It is clearly better if the whole interval lies below the error of guessing. It is no better
-    if the middle between the error and the upper end of its interval (about one standard error
-    above it) reaches that of guessing, and the rule does not rank samples better than guessing
-    either.
-    """
-    if expected is None:
-        return Standing.UNKNOWN
-    guessing_error = expected.majority_error
-    _, high = expected.interval
-    if high < guessing_error:
-        return Standing.CLEARLY_BETTER
-    half_way_up = (expected.rate + high) / 2
-    if half_way_up >= guessing_error and not expected.ranks_better_than_guessing:
-        return Standing.NO_BETTER
-    return Standing.NOT_CLEARLY_BETTER
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -83,6 +57,8 @@ class RuleToUse(PredictionRule):
     alternatives : other sets of the same size that make no more errors on the table (one feature
         exchanged).
     features_named : whether the user named the features, so that none were chosen.
+    few : beside a rule on many features the one on few; None else.
+    few_text : that rule as a sentence.
     scorecard, card_text : the same with small whole weights, and in words, if asked for.
     """
 
@@ -95,6 +71,8 @@ class RuleToUse(PredictionRule):
     surrogates: dict[str, tuple[str, ...]]
     alternatives: tuple[tuple[str, ...], ...]
     features_named: bool = False
+    few: PredictionRule | None = None
+    few_text: str = ""
     scorecard: Scorecard | None = None
     card_text: str = ""
     formula: str = ""
@@ -105,40 +83,47 @@ class RuleToUse(PredictionRule):
     )
 
     @property
-    def standing(self) -> Standing:
-        """The cross-validated error against guessing."""
-        return standing_of(self.expected_error)
+    def may_be_useful(self) -> bool:
+        """Whether the rule is worth showing.
 
-    @property
-    def may_beat_guessing(self) -> bool:
-        """Whether the rule is worth showing: one that is no better than guessing is not."""
-        return self.standing is not Standing.NO_BETTER
+        It is not if it neither ranks samples clearly better than guessing nor makes fewer errors
+        than the larger class.
+        """
+        expected = self.expected_error
+        if expected is None:
+            return True
+        return expected.knows_something or expected.rate < expected.majority_error
 
     def summary(self) -> str:
-        """`CV error 16 % (95 % CI 4–40), majority class 49 %, AUC 0.98 (rule of 1 feature)`."""
+        """`better than guessing, AUC 0.98 (…); CV error 16 % (…), … (rule of 1 feature)`."""
         expected = self.expected_error
         rule = self._size_in_words()
         if expected is None:
             return f"{rule}, not cross-validated (too few samples of a class)"
-        text = expected.summary()
-        if self.standing is not Standing.CLEARLY_BETTER:
-            text = f"{self.standing.value}; {text}"
+        if not self.features:
+            # A rule without features ranks nothing, and names one class always.
+            return f"not clearly better than guessing; {expected.summary()} ({rule})"
+        text = f"{knowledge_in_words(expected)}; {worth_in_words(expected)}"
         if expected.covariates_rate is not None:
-            text += f", covariates alone {100 * expected.covariates_rate:.0f} %"
-        # A rule without features ranks nothing.
-        if self.features and isfinite(expected.auc):
-            text += f", AUC {expected.auc:.2f}"
+            text += f"; covariates alone {100 * expected.covariates_rate:.0f} %"
         return f"{text} ({rule})"
 
     def _size_in_words(self) -> str:
-        """`rule of 3 features`, and whether fewer would do."""
+        """`rule of 3 features`, and what more or fewer would do."""
         n_features = len(self.features)
         if n_features == 0:
             return "no feature helps"
         text = f"rule of {plural(n_features, 'feature')}"
-        if self.dense and n_features > MAX_SMALL_FEATURES and self.may_beat_guessing:
-            text += f"; no set of {MAX_SMALL_FEATURES} or fewer does as well"
-        return text
+        if self.dense:
+            text = f"rule of all {n_features} features"
+        expected = self.expected_error
+        if expected is None or expected.few_minus_many is None:
+            return text
+        n_few = n_features if self.few is None else len(self.few.support)
+        other_size = other_size_in_words(
+            n_few, expected.few_minus_many, rule_has_many=self.few is not None
+        )
+        return f"{text}; {other_size}"
 
 
 def usable_rule(plan: Plan) -> RuleToUse:
@@ -149,7 +134,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
     scorecard.
     """
     data = plan.data
-    fitted = _fitted_rule(plan)
+    fitted, few = _fitted_rules(plan)
     scores = fitted.scores(data.X, _blocks_or_pairs(data), data.covariates)  # (samples,)
     is_wrong = (scores > 0) != (data.y > 0)
     expected = expected_error(
@@ -177,20 +162,32 @@ def usable_rule(plan: Plan) -> RuleToUse:
         surrogates=surrogates,
         alternatives=tuple(plan.names_of(support) for support in stability.alternatives),
         features_named=plan.features is not None,
+        few=few,
+        few_text="" if few is None else _sentence(plan, few),
     )
     if plan.settings.integer:
         return _with_scorecard(plan, rule)
     return rule
 
 
-def _fitted_rule(plan: Plan) -> PredictionRule:
-    """The rule on all samples, which knows the names of its features and of its blocks."""
+def _fitted_rules(plan: Plan) -> FittedRules:
+    """The rule on all samples, and beside one on many features that on few.
+
+    Both know the names of their features and of their blocks.
+    """
     data = plan.data
-    rule = fit_rule(data.X, data.y, **_sample_roles(plan), **_feature_choice(plan))
+    to_use, few = fit_rules(data.X, data.y, **_sample_roles(plan), **_feature_choice(plan))
+    if few is not None and to_use.dense:
+        return FittedRules(_with_names(plan, to_use), _with_names(plan, few))
+    return FittedRules(_with_names(plan, to_use), None)
+
+
+def _with_names(plan: Plan, rule: PredictionRule) -> PredictionRule:
+    """The rule with the names of its features, and of the column that its blocks come from."""
     return replace(
         rule,
         features=plan.names_of(rule.support),
-        block_column=_block_column(data),
+        block_column=_block_column(plan.data),
     )
 
 

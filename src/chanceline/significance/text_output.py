@@ -12,6 +12,7 @@ from textwrap import fill
 
 from chanceline._results import listed
 from chanceline.chance.bound import format_p
+from chanceline.prediction.crossval import ExpectedError
 from chanceline.significance.proofs import Proof
 from chanceline.significance.readings import StatisticKind
 from chanceline.significance.result import SeparationTest
@@ -94,9 +95,12 @@ def _rule_lines(result: SeparationTest) -> list[str]:
     rule = result.rule
     if rule is None:
         return lines
-    # A rule that is no better than guessing is not worth using.
-    if rule.may_beat_guessing:
+    if rule.may_be_useful:
         lines.append(_row("rule", _rule_words(rule)))
+        if rule.few is not None:
+            lines.append(_row("with few", _few_words(rule)))
+        if rule.expected_error is not None:
+            lines.append(_row("classes", _classes_words(result, rule.expected_error)))
         # A formula in several lines could not be pasted.
         fits_in_line = len(rule.formula) <= WIDTH - ROW_INDENT
         if rule.formula and fits_in_line:
@@ -112,6 +116,23 @@ def _rule_words(rule: RuleToUse) -> str:
     if len(rule.features) <= MAX_FEATURES_WRITTEN or rule.dense:
         return rule.text
     return listed(rule.features, MAX_FEATURES_LISTED)
+
+
+def _few_words(rule: RuleToUse) -> str:
+    """The rule on few features beside one on many, as a sentence or by its features."""
+    assert rule.few is not None
+    if len(rule.few.features) <= MAX_FEATURES_WRITTEN:
+        return rule.few_text
+    return listed(rule.few.features, MAX_FEATURES_LISTED)
+
+
+def _classes_words(result: SeparationTest, expected: ExpectedError) -> str:
+    """`ill found 88 % (sensitivity), well 80 % (specificity); balanced error 16 % (CV)`."""
+    negative, positive = result.class_names
+    sensitivity = f"{positive} found {100 * expected.sensitivity:.0f} % (sensitivity)"
+    specificity = f"{negative} {100 * expected.specificity:.0f} % (specificity)"
+    balanced = f"balanced error {100 * expected.balanced_rate:.0f} %"
+    return f"{sensitivity}, {specificity}; {balanced}, cross-validated"
 
 
 def _front_lines(result: SeparationTest) -> list[str]:

@@ -59,8 +59,8 @@ class Grounds:
     separating : the set that separates, for words only.
     permutation, spread : the shuffles; None where no labels were shuffled.
     proofs : every rigorous bound that says something.
-    rule_beats_guessing : whether the rule to use is clearly better than guessing by its
-        cross-validated error, of which nobody says that chance allows it.
+    rule_helps : whether the rule to use is clearly better than guessing, or than the larger class,
+        in cross-validation: of that nobody says that chance allows it.
     """
 
     plan: Plan
@@ -70,7 +70,7 @@ class Grounds:
     permutation: PermutationReading | None
     spread: SpreadReading | None
     proofs: tuple[Proof, ...]
-    rule_beats_guessing: bool
+    rule_helps: bool
 
     @property
     def level(self) -> float:
@@ -203,7 +203,7 @@ def _without_structure(grounds: Grounds, evidence_sentence: str) -> ReasonedVerd
         reason = f"{evidence_sentence} Only a feature {effect_clause}"
         return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
     reason = f"{evidence_sentence} A feature {effect_clause}"
-    if grounds.rule_beats_guessing:
+    if grounds.rule_helps:
         return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
     return ReasonedVerdict(Verdict.CHANCE, reason)
 

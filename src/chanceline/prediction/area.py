@@ -1,0 +1,58 @@
+"""The interval of an area under the curve: how far it may lie from the true one by chance.
+
+The variance of an estimated area (Hanley and McNeil 1982), for a true area A and n₁ positive and n₂
+negative samples, is
+
+    V(A) = [A(1 − A) + (n₁ − 1)(Q₁ − A²) + (n₂ − 1)(Q₂ − A²)]/(n₁n₂),
+    Q₁ = A/(2 − A),    Q₂ = 2A²/(1 + A).
+
+The interval has all A from which the estimate is no farther than z√V(A) (Newcombe 2006, method 5):
+so it has a length where the estimate is 1 and V of the estimate would be 0. At A = ½ the variance
+is Mann and Whitney's, (n₁ + n₂ + 1)/(12 n₁n₂), and ½ lies outside if their test says so.
+"""
+
+from __future__ import annotations
+
+from math import isnan, sqrt
+
+from scipy.optimize import brentq
+from scipy.special import ndtri
+
+from chanceline.prediction.interval import UPPER_QUANTILE
+
+NORMAL_QUANTILE = float(ndtri(UPPER_QUANTILE))
+# How near to the estimate the ends of the interval are looked for, as a share of the range.
+NEXT_TO = 1e-9
+
+
+def area_variance(area: float, n_positive: float, n_negative: float) -> float:
+    """V(A) of the module's docstring; numbers of samples need not be whole."""
+    both_positive = area / (2 - area)  # Q₁
+    both_negative = 2 * area**2 / (1 + area)  # Q₂
+    numerator = (
+        area * (1 - area)
+        + (n_positive - 1) * (both_positive - area**2)
+        + (n_negative - 1) * (both_negative - area**2)
+    )
+    return max(numerator, 0.0) / (n_positive * n_negative)
+
+
+def area_interval(area: float, n_positive: float, n_negative: float) -> tuple[float, float]:
+    """95 % interval of a true area under the curve, from its estimate; NaN where that is NaN."""
+    if isnan(area):
+        return area, area
+
+    def excess(true_area: float) -> float:
+        """How much farther than chance takes it the estimate lies from this area."""
+        deviation = sqrt(area_variance(true_area, n_positive, n_negative))
+        return abs(area - true_area) - NORMAL_QUANTILE * deviation
+
+    # Next to the estimate the excess is below 0; at the estimate itself it may be 0, if that is 0
+    # or 1. An end of the range that is not excluded is the interval's end.
+    low = 0.0
+    if excess(0.0) > 0:
+        low = float(brentq(excess, 0.0, area * (1 - NEXT_TO)))
+    high = 1.0
+    if excess(1.0) > 0:
+        high = float(brentq(excess, area + (1 - area) * NEXT_TO, 1.0))
+    return low, high

@@ -1,0 +1,162 @@
+"""Scores of samples by rules that they had no part in: repeated ten-fold cross-validation.
+
+Everything that looks at labels is done anew without each fold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from chanceline._arrays import Floats, Ints
+from chanceline._parallel import run_ordered
+from chanceline.prediction.folds import N_OUTER_FOLDS, Stream
+from chanceline.prediction.repeats import N_OUTER_REPEATS, n_fold_repeats
+from chanceline.prediction.samples import Samples
+from chanceline.prediction.train import FeatureChoice, TrainedRule, train
+
+
+class OuterFold(NamedTuple):
+    """One of the folds of one of the repeats."""
+
+    repeat: int
+    fold: int
+
+
+@dataclass(frozen=True, eq=False)
+class FoldScores:
+    """What the rules made without a fold say of its samples.
+
+    Attributes
+    ----------
+    to_use : scores of the rule that the procedure takes, (held out,)
+    few, many : those of the rules on few and on many features; None where there are none.
+    n_features : of the rule that the procedure takes.
+    """
+
+    to_use: Floats
+    few: Floats | None
+    many: Floats | None
+    n_features: int
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutScores:
+    """Scores of all samples, by repeats of the cross-validation.
+
+    Attributes
+    ----------
+    fold_of_sample : the fold that each sample was held out in, (repeats, samples)
+    to_use : scores of the rules that the procedure takes, (repeats, samples)
+    few, many : those of rules on few and on many features; None where some fold has none.
+    n_features : of the rules of all folds of all repeats, (repeats × folds,)
+    """
+
+    fold_of_sample: Ints
+    to_use: Floats
+    few: Floats | None
+    many: Floats | None
+    n_features: tuple[int, ...]
+
+    @property
+    def n_repeats(self) -> int:
+        return len(self.fold_of_sample)
+
+    @property
+    def n_folds(self) -> int:
+        return int(self.fold_of_sample.max()) + 1
+
+
+def hold_out(
+    samples: Samples,
+    choice: FeatureChoice,
+    seed: int,
+    *,
+    n_repeats: int = N_OUTER_REPEATS,
+    n_jobs: int | None = 1,
+) -> HeldOutScores:
+    """Cross-validate the training of a rule.
+
+    Parameters
+    ----------
+    samples : all of them
+    choice : which features the rules may have
+    seed : the user's
+    n_repeats : how often the samples are dealt to folds
+    n_jobs : as in joblib
+    """
+    fold_of_sample = np.stack(
+        [
+            samples.assign_folds(N_OUTER_FOLDS, [seed, Stream.OUTER_FOLDS, repeat])
+            for repeat in range(n_repeats)
+        ]
+    )
+    n_folds = int(fold_of_sample.max()) + 1
+    tasks = [OuterFold(repeat, fold) for repeat in range(n_repeats) for fold in range(n_folds)]
+    scored = run_ordered(
+        score_fold,
+        tasks,
+        common=(samples, fold_of_sample, choice, seed),
+        n_jobs=n_jobs,
+    )
+    return collect_folds(fold_of_sample, dict(zip(tasks, scored, strict=True)))
+
+
+def score_fold(
+    task: OuterFold, samples: Samples, fold_of_sample: Ints, choice: FeatureChoice, seed: int
+) -> FoldScores:
+    """Train without a fold, and score its samples.
+
+    Parameters
+    ----------
+    task : the fold
+    samples : all of them
+    fold_of_sample : (repeats, samples)
+    choice : which features the rules may have
+    seed : the user's
+    """
+    held_out = fold_of_sample[task.repeat] == task.fold
+    training_seed = [seed, Stream.OUTER_TRAINING, task.repeat, task.fold]
+    rules = train(samples, ~held_out, choice, training_seed, n_fold_repeats(samples.X.size))
+    samples_held_out = samples.take(held_out)
+
+    def scores_of(rule: TrainedRule | None) -> Floats | None:
+        if rule is None:
+            return None
+        return rule.scores(samples_held_out)
+
+    return FoldScores(
+        to_use=rules.to_use.scores(samples_held_out),
+        few=scores_of(rules.few),
+        many=scores_of(rules.many),
+        n_features=len(rules.to_use.support),
+    )
+
+
+def collect_folds(fold_of_sample: Ints, scored: dict[OuterFold, FoldScores]) -> HeldOutScores:
+    """The scores of all folds in the order of the samples.
+
+    Parameters
+    ----------
+    fold_of_sample : (repeats, samples)
+    scored : what the rules made without each fold say of its samples
+    """
+    to_use = np.empty(fold_of_sample.shape)
+    few = np.full(fold_of_sample.shape, np.nan)
+    many = np.full(fold_of_sample.shape, np.nan)
+    for task, scores in scored.items():
+        held_out = fold_of_sample[task.repeat] == task.fold
+        to_use[task.repeat, held_out] = scores.to_use
+        if scores.few is not None:
+            few[task.repeat, held_out] = scores.few
+        if scores.many is not None:
+            many[task.repeat, held_out] = scores.many
+    return HeldOutScores(
+        fold_of_sample=fold_of_sample,
+        to_use=to_use,
+        few=None if np.isnan(few).any() else few,
+        many=None if np.isnan(many).any() else many,
+        n_features=tuple(scores.n_features for scores in scored.values()),
+    )

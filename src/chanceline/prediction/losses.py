@@ -1,0 +1,155 @@
+"""Losses of candidates for a rule, sample by sample, and how candidates compare by them.
+
+The loss is Brier's: the squared difference of the probability given to the positive class and what
+is true (1 or 0). Probabilities are out of fold, by rules that the sample had no part in; losses are
+means over several assignments of the samples to folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from chanceline._arrays import Bools, Floats, Ints
+from chanceline.prediction.candidates import (
+    DenseCandidate,
+    Family,
+    RuleCandidate,
+    ScoredCandidates,
+)
+
+
+class LossDifference(NamedTuple):
+    """How much more one thing loses than another, and the standard error of that."""
+
+    mean: float
+    standard_error: float
+
+    def exceeds(self, standard_errors: float) -> bool:
+        """Whether it is larger than so many of its standard errors."""
+        return self.mean > standard_errors * self.standard_error
+
+
+def paired_difference(losses: Floats, reference: Floats) -> LossDifference:
+    """The mean difference of two losses of the same samples, (samples,) each."""
+    differences = losses - reference
+    standard_error = differences.std() / np.sqrt(len(differences))
+    return LossDifference(float(differences.mean()), float(standard_error))
+
+
+@dataclass(frozen=True, eq=False)
+class LossTable:
+    """Losses of all candidates.
+
+    Attributes
+    ----------
+    candidates : the candidates.
+    losses : (candidates, samples)
+    """
+
+    candidates: list[RuleCandidate]
+    losses: Floats
+
+    @property
+    def mean_losses(self) -> Floats:
+        """(candidates,)"""
+        return self.losses.mean(axis=1)
+
+    @property
+    def n_features(self) -> Ints:
+        """Of every candidate, (candidates,)."""
+        return np.array([candidate.n_features for candidate in self.candidates])
+
+    def is_of(self, *families: Family) -> Bools:
+        """Which candidates are of one of these families, (candidates,)."""
+        return np.array([candidate.family in families for candidate in self.candidates])
+
+    def difference(self, index: int, reference: int) -> LossDifference:
+        """How much more one candidate loses than another."""
+        return paired_difference(self.losses[index], self.losses[reference])
+
+    def best_among(self, eligible: Bools) -> int:
+        """The eligible candidate with the smallest mean loss."""
+        return int(np.where(eligible, self.mean_losses, np.inf).argmin())
+
+    def best_of_each_size(self, eligible: Bools) -> Ints:
+        """For every number of features the best eligible candidate, in ascending order: (sizes,)"""
+        sizes = np.unique(self.n_features[eligible])
+        best = [self.best_among(eligible & (self.n_features == size)) for size in sizes]
+        return np.array(best, dtype=np.int64)
+
+    def competing_with(self, index: int, eligible: Bools, standard_errors: float) -> Ints:
+        """The eligible candidates that lose at most so many standard errors more than one."""
+        competing = [
+            other
+            for other in np.flatnonzero(eligible).tolist()
+            if not self.difference(other, index).exceeds(standard_errors)
+        ]
+        return np.array(competing, dtype=np.int64)
+
+    def closeness_to_best(self, indices: Ints, width: float) -> Floats:
+        """How near each of some candidates is to the best of them, from 0 to 1: (indices,)
+
+        e^{−t²/2}, where t is the loss above the best one in units of `width` standard errors. The
+        standard error is the median of those of the differences, the same for all: a candidate with
+        a small one of its own, as it hardly differs from the best, would seem far away.
+        """
+        best = indices[self.mean_losses[indices].argmin()]
+        differences = [self.difference(index, best) for index in indices]
+        above_best = np.array([difference.mean for difference in differences])
+        if np.all(above_best == 0):
+            return np.ones(len(indices))
+        standard_errors = [
+            difference.standard_error
+            for index, difference in zip(indices, differences, strict=True)
+            if index != best
+        ]
+        scale = max(width * float(np.median(standard_errors)), np.finfo(float).tiny)
+        # Beyond 40 the result is 0 anyway, and the square might be too large for a number.
+        distance = np.minimum(above_best / scale, 40.0)
+        return np.exp(-(distance**2) / 2)
+
+
+def mean_loss_table(repeats: Sequence[ScoredCandidates], positive: Bools) -> LossTable:
+    """The losses of candidates, averaged over several assignments of the samples to folds.
+
+    Candidates that are missing in one of them, as a path ended early, are left out.
+
+    Parameters
+    ----------
+    repeats : the candidates as each assignment scored them, probabilities (candidates, samples)
+    positive : which samples are positive, (samples,)
+    """
+    rows_of_repeats = [
+        {candidate.identity: row for row, candidate in enumerate(scored.candidates)}
+        for scored in repeats
+    ]
+    candidates = []
+    losses = []
+    for identity in rows_of_repeats[0]:
+        if not all(identity in rows for rows in rows_of_repeats):
+            continue
+        found = [
+            (scored.candidates[rows[identity]], scored.probabilities[rows[identity]])
+            for scored, rows in zip(repeats, rows_of_repeats, strict=True)
+        ]
+        candidates.append(mean_candidate([candidate for candidate, _ in found]))
+        losses.append(np.mean([brier_losses(p, positive) for _, p in found], axis=0))
+    return LossTable(candidates, np.array(losses))
+
+
+def mean_candidate(candidates: Sequence[RuleCandidate]) -> RuleCandidate:
+    """One for several of the same identity; of dense ones it has the mean of their links."""
+    first = candidates[0]
+    links = [candidate.link for candidate in candidates if isinstance(candidate, DenseCandidate)]
+    if isinstance(first, DenseCandidate):
+        return replace(first, link=np.mean(links, axis=0))
+    return first
+
+
+def brier_losses(probabilities: Floats, positive: Bools) -> Floats:
+    """Squared differences of probabilities (…, samples) and what is true (samples,)."""
+    return (probabilities - positive) ** 2

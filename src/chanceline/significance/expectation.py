@@ -1,0 +1,110 @@
+"""What to expect of the rule to use on new samples, in words, and how that goes with the verdict.
+
+Two questions have a sentence each. Does the rule know anything? It does if the area under the curve
+of samples left out lies clearly above one half, which is guessing. Is it worth using? It is if its
+error lies clearly below that of always naming the larger class.
+"""
+
+from __future__ import annotations
+
+from math import isnan
+
+from chanceline.prediction.crossval import ExpectedError
+from chanceline.prediction.losses import LossDifference
+from chanceline.significance.evidence import Evidence
+from chanceline.significance.verdict import Verdict
+from chanceline.tables.wording import plural
+
+# An area is badly known if its interval is longer than this.
+LONG_AREA_INTERVAL = 0.3
+
+
+def knowledge_in_words(expected: ExpectedError) -> str:
+    """`better than guessing, AUC 0.87 (95 % CI 0.77–0.93)`."""
+    if isnan(expected.auc):
+        return "whether it is better than guessing cannot be said, as no fold has both classes"
+    low, high = expected.auc_interval
+    area = f"AUC {expected.auc:.2f} (95 % CI {low:.2f}–{high:.2f})"
+    if expected.knows_something:
+        return f"better than guessing, {area}"
+    return f"not clearly better than guessing, {area}"
+
+
+def worth_in_words(expected: ExpectedError) -> str:
+    """`CV error 15 % (95 % CI 8–26), majority class 35 %: clearly better, 14 samples won, 2 lost`.
+
+    Samples are won where the rule is right and the larger class wrong, and lost where it is the
+    other way round.
+    """
+    comparison = expected.against_majority
+    standing = "clearly better" if comparison.better else "not clearly better"
+    won = plural(round(comparison.won), "sample")
+    return f"{expected.summary()}: {standing}, {won} won, {round(comparison.lost)} lost"
+
+
+def other_size_in_words(n_few: int, difference: LossDifference, *, rule_has_many: bool) -> str:
+    """What rules of the other extent do: `with 9 features 1 ± 2 points worse`.
+
+    Parameters
+    ----------
+    n_few : number of features of the rule on few
+    difference : the cross-validated error with few features less that with many
+    rule_has_many : whether the rule to use is the one on many features
+    """
+    if rule_has_many:
+        other = f"with {plural(n_few, 'feature')}"
+        points = 100 * difference.mean
+    else:
+        other = "with many features"
+        points = -100 * difference.mean
+    direction = "worse" if points >= 0 else "better"
+    return f"{other} {abs(points):.0f} ± {100 * difference.standard_error:.0f} points {direction}"
+
+
+def reconciliation(
+    verdict: Verdict, evidence: Evidence, expected: ExpectedError | None, n_samples: int
+) -> str:
+    """The sentence between a verdict and an expectation that seem to contradict each other.
+
+    Empty where they do not.
+
+    Parameters
+    ----------
+    verdict, evidence : what the test says, and the features it rests on
+    expected : what cross-validation says of the rule to use; None if it was not cross-validated
+    n_samples : number of samples
+    """
+    if expected is None:
+        return ""
+    rule_helps = expected.knows_something or expected.better_than_majority
+    is_structure = verdict is Verdict.STRUCTURE
+    if is_structure and not rule_helps:
+        return f"Both hold: {_why_rule_lags(evidence, expected, n_samples)}."
+    if is_structure and not expected.better_than_majority:
+        return (
+            "Both hold: the rule ranks samples by what it knows, but at its threshold that is not "
+            "clearly enough to err less often than the larger class."
+        )
+    if rule_helps and not is_structure:
+        return (
+            "Both hold: the rule promises something, but the test, which is the stricter of the "
+            "two, does not exclude chance; further samples would tell."
+        )
+    return ""
+
+
+def _why_rule_lags(evidence: Evidence, expected: ExpectedError, n_samples: int) -> str:
+    """Why there is structure, and yet no rule that clearly uses it."""
+    samples = plural(n_samples, "sample")
+    if evidence.spread:
+        return (
+            "the evidence is spread over many features, and these "
+            f"{samples} are too few to learn how to weigh them"
+        )
+    low, high = expected.auc_interval
+    if high - low > LONG_AREA_INTERVAL:
+        return (
+            f"the test needs no rule, and {samples} are too few to measure what a rule made from "
+            "them is worth"
+        )
+    return "the effect is there, but small: a rule gains little by it"
