@@ -1,8 +1,9 @@
-"""How often a table that hides nothing is warned of: 200 simulated tables of ten kinds.
+"""How often a table that hides nothing is warned of: simulated tables of fourteen kinds.
 
 A kind is a function of a seed that gives a data frame with the label `outcome`: noise or real structure, of numbers, counts or logarithms of these, with few
 samples or unequal classes, with columns of text and whole numbers that have nothing to do with the label.
 `python benchmarks/clean_tables.py [SETS]` (20 of each kind by default) prints how many get a warning, and which; `traps.py` writes that into its table.
+`python benchmarks/clean_tables.py --tables ../shared/data` prints the warnings about published tables instead, where these are.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from trap_tables import answer
 
+from chanceline.tables import load_data
+from chanceline.tables.checks.advice import examine_dataset
+
 Table = pd.DataFrame
-WORDS_SHOWN = 70  # letters of a warning
+LETTERS_SHOWN = 70  # of a warning
+FIRST_SEED = 1000  # smaller ones were looked at when the limits of the checks were chosen
 
 
 def finished(values: np.ndarray, positive: np.ndarray, **columns: object) -> Table:
@@ -107,6 +113,38 @@ def subtypes(rng: np.random.Generator) -> Table:
     return finished(filled.fillna(filled.median()).to_numpy(), tissue < 2)
 
 
+def all_features_good(rng: np.random.Generator) -> Table:
+    """Thirty clinical measurements, all of which go with the class, some far better than others."""
+    positive = sorted_halves(120)
+    effects = rng.choice([-1, 1], 30) * rng.uniform(0.5, 2.0, 30)
+    severity = 0.7 * rng.normal(size=(120, 1))
+    values = rng.normal(size=(120, 30)) + severity * effects + np.outer(positive, effects)
+    return finished(values.round(2), positive)
+
+
+def survey(rng: np.random.Generator) -> Table:
+    """Answers from 1 to 5, which lean on one attitude."""
+    attitude = rng.normal(size=(100, 1))
+    leaning = 3 + rng.uniform(0, 1, 40) * attitude + rng.normal(size=(100, 40))
+    return finished(np.clip(leaning.round(), 1, 5), rng.permutation(sorted_halves(100)))
+
+
+def drift_in_turns(rng: np.random.Generator) -> Table:
+    """Features drift along the rows, but the classes were measured in turns."""
+    time = np.linspace(-1, 1, 60)[:, None]
+    values = rng.normal(size=(60, 200)) + time * rng.normal(size=200)
+    return finished(values, np.tile([True, False], 30))
+
+
+def centred_batches(rng: np.random.Generator) -> Table:
+    """Batches, with equally many of each class, that were centred without the labels."""
+    batch = np.repeat(np.arange(4), 16)
+    values = rng.normal(size=(64, 200)) + rng.normal(size=(4, 200))[batch]
+    means = pd.DataFrame(values).groupby(batch).transform("mean").to_numpy()
+    positive = np.concatenate([rng.permutation(sorted_halves(16)) for _ in range(4)])
+    return finished(values - means, positive, run=[f"r{one}" for one in batch])
+
+
 KINDS: dict[str, Callable[[np.random.Generator], Table]] = {
     "independent noise, names S01 … S60": gaussian,
     "counts": counts,
@@ -117,18 +155,22 @@ KINDS: dict[str, Callable[[np.random.Generator], Table]] = {
     "three features good": a_few_good_features,
     "few samples": few_samples,
     "unequal classes, sex, age and grade": unequal_classes,
-    "subtypes": subtypes,
+    "subtypes, gaps filled with medians": subtypes,
+    "all features good": all_features_good,
+    "answers of a survey": survey,
+    "drift, classes in turns": drift_in_turns,
+    "batches centred without the labels": centred_batches,
 }
 
 
 def warned(kind: str, seed: int) -> str:
     """What is warned of in one table, shortened; empty if nothing is."""
     position = list(KINDS).index(kind)
-    table = KINDS[kind](np.random.default_rng([seed, 100 + position]))
+    table = KINDS[kind](np.random.default_rng([FIRST_SEED + seed, position]))
     said = answer(table, {})
     if said.verdict == "stops":
-        return f"stops: {said.warnings[:WORDS_SHOWN]}"
-    return said.warnings[:WORDS_SHOWN]
+        return f"stops: {said.warnings[:LETTERS_SHOWN]}"
+    return said.warnings[:LETTERS_SHOWN]
 
 
 def count_warnings(sets: int) -> dict[str, Counter[str]]:
@@ -136,10 +178,29 @@ def count_warnings(sets: int) -> dict[str, Counter[str]]:
     return {kind: Counter(warned(kind, seed) for seed in range(sets)) for kind in KINDS}
 
 
-def main(sets: int) -> None:
+def warnings_of_file(path: Path) -> list[str]:
+    """The warnings about a table whose last column is the label (of a sheet: the column `Class`)."""
+    label = "Class" if path.suffix == ".xlsx" else "-1"
+    settings = {"classes": "GC,HE", "missing": "median"} if path.suffix == ".xlsx" else {}
+    data = load_data(path, label, **settings)
+    findings = [*data.findings, *examine_dataset(data, np.arange(len(data.y)))]
+    return [finding.message for finding in findings if finding.severity == "warning"]
+
+
+def print_warnings_of_folder(folder: Path) -> None:
+    """A line for every table of a folder."""
+    for path in sorted([*folder.glob("*.csv.gz"), *folder.glob("*.xlsx")]):
+        print(f"{path.name}: {warnings_of_file(path)}", flush=True)
+
+
+def main(arguments: list[str]) -> None:
+    if arguments[:1] == ["--tables"]:
+        print_warnings_of_folder(Path(arguments[1]))
+        return
+    sets = int(arguments[0]) if arguments else 20
     for kind, said in count_warnings(sets).items():
         print(f"{kind}: {sets - said['']} of {sets} warned {dict(said)}", flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    main(sys.argv[1:])

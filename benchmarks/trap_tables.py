@@ -93,7 +93,7 @@ def identifier_by_class(seed: int) -> Trap:
         rng.normal(size=(SAMPLES, FEATURES)), columns=[f"gene{j}" for j in range(FEATURES)]
     )
     table.insert(0, "barcode", 100_000 + np.cumsum(rng.integers(1, 50, SAMPLES)))
-    return Trap(table.assign(outcome=_labels()), {})
+    return Trap(table.assign(outcome=_labels()), {}, named="left out as identifiers")
 
 
 def date_by_class(seed: int) -> Trap:
@@ -108,7 +108,7 @@ def date_by_class(seed: int) -> Trap:
     table.insert(
         0, "sampled", days.strftime("%Y-%m-%d") if seed % 2 else days.strftime("%Y%m%d").astype(int)
     )
-    return Trap(table.assign(outcome=_labels()), {})
+    return Trap(table.assign(outcome=_labels()), {}, named="left out as")
 
 
 TRAPS: dict[str, Callable[[int], Trap]] = {
@@ -121,10 +121,11 @@ TRAPS: dict[str, Callable[[int], Trap]] = {
 
 
 class Answer(NamedTuple):
-    """What the test says of a table: `stops` or the verdict, and all its warnings."""
+    """What the test says of a table."""
 
-    verdict: str
-    warnings: str
+    verdict: str  # or `stops`
+    warnings: str  # or the sentence with which it stops
+    notes: str = ""
 
 
 def answer(table: pd.DataFrame, settings: dict[str, Any]) -> Answer:
@@ -135,7 +136,11 @@ def answer(table: pd.DataFrame, settings: dict[str, Any]) -> Answer:
         )
     except InputError as error:
         return Answer("stops", str(error))
-    return Answer(result.verdict, " ".join(result.checks()))
+    return Answer(
+        verdict=str(result.verdict),
+        warnings=" ".join(result.checks("warning")),
+        notes=" ".join(result.checks("note")),
+    )
 
 
 class Outcome(NamedTuple):
@@ -152,7 +157,8 @@ def spring(trap: Trap) -> Outcome:
     table = trap.table if trap.remedied is None else trap.remedied
     remedied = answer(table, trap.settings)
     named = trap.named or trap.option()
-    return Outcome(plain.verdict, named in plain.warnings, remedied.verdict)
+    is_told = named in plain.warnings or named in plain.notes
+    return Outcome(plain.verdict, is_told, remedied.verdict)
 
 
 def print_answers(traps: dict[str, Callable[[int], Trap]], sets: int) -> None:

@@ -35,26 +35,20 @@ def warn_of_class_fills(X: Floats, y: Floats, names: Sequence[Any]) -> list[Find
     # A fill that is blind to the labels may be near the mean of a class, and in that class alone.
     is_blind = _is_filled(X, all_rows, np.mean) | _is_filled(X, all_rows, np.median)
     has_mean = _is_filled(X, is_positive, np.mean) | _is_filled(X, ~is_positive, np.mean)
-    columns_of_means = np.flatnonzero(has_mean & ~is_blind)
-    if len(columns_of_means) >= FEWEST_FILLED_COLUMNS:
-        return [_warning_of_fills(columns_of_means, names, "mean")]
     # A median is one of the values, and may be there again by accident, but hardly in both classes.
     has_medians = _is_filled(X, is_positive, np.median) & _is_filled(X, ~is_positive, np.median)
-    columns_of_medians = np.flatnonzero(has_medians & ~is_blind)
-    if len(columns_of_medians) >= FEWEST_FILLED_COLUMNS:
-        return [_warning_of_fills(columns_of_medians, names, "median")]
-    return []
-
-
-def _warning_of_fills(columns: NDArray[np.int64], names: Sequence[Any], centre: str) -> Finding:
-    """The warning about columns that were filled with the centre of a class."""
-    columns_in_words = plural(len(columns), "column")
+    columns = np.flatnonzero((has_mean | has_medians) & ~is_blind)
+    n_columns = len(columns)
+    if n_columns < FEWEST_FILLED_COLUMNS:
+        return []
     shown = quoted([names[column] for column in columns.tolist()], NAMES_SHOWN)
-    return Finding.warning(
-        f"in {columns_in_words} ({shown}) the {centre} of a class stands again and again, in that "
-        "class alone, as if gaps had been filled class by class; leave them empty, and choose "
-        "missing='median' or missing='columns'."
-    )
+    return [
+        Finding.warning(
+            f"in {plural(n_columns, 'column')} ({shown}) the mean or median of a class stands "
+            "again and again, in that class alone, as if gaps had been filled class by class; "
+            "leave them empty, and choose missing='median' or missing='columns'."
+        )
+    ]
 
 
 def _is_filled(

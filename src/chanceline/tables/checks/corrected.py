@@ -17,10 +17,10 @@ from chanceline.tables.checks.within_classes import columns_in_steps
 from chanceline.tables.dataset import Finding
 
 FEWEST_COLUMNS_A_ROW = 2  # of fewer columns rows are combined to nearly nothing by accident
-MOST_ROWS = 1000  # of a table that is looked at
+MOST_ROWS = 500  # of a table that is looked at
 MOST_BATCHES = 10
 FEWEST_ROWS_A_BATCH = 4  # on average
-VARIANCE_TOO_SMALL = 0.1  # of a combination, as a share of the next larger one
+VARIANCE_TOO_SMALL = 0.3  # of a combination, as a share of the next larger one
 # Rows of one batch and class have one weight. Its twin must be so much nearer to a row than the
 # nearest row of the other class, …
 TWIN_DISTANCE = 0.3
@@ -61,17 +61,21 @@ def vanishing_combinations(X: Floats) -> Floats:
     centred = columns - columns.mean(axis=0)
     spread = centred.std(axis=0)
     values = centred[:, spread > 0] / spread[spread > 0]
-    variances, vectors = np.linalg.eigh(values @ values.T)  # ascending
-    # The first is the sum of all rows, which vanishes as the columns have mean 0.
+    products = values @ values.T
+    # The sum of all rows vanishes in any case, as the columns have mean 0. With the largest
+    # variance of all it is out of the way.
+    largest_variance = float(np.trace(products))
+    variances, vectors = np.linalg.eigh(products + largest_variance / n_samples)  # ascending
+
     most_combinations = min(MOST_BATCHES - 1, n_samples // FEWEST_ROWS_A_BATCH)
     # Nothing but rounding is left below this.
-    rounding = np.finfo(float).eps * n_samples * variances[-1]
-    relevant = np.maximum(variances[1 : most_combinations + 2], rounding)
-    is_gap = relevant[:-1] <= VARIANCE_TOO_SMALL * relevant[1:]
+    rounding = np.finfo(float).eps * n_samples * largest_variance
+    smallest = np.maximum(variances[: most_combinations + 1], rounding)
+    is_gap = smallest[:-1] <= VARIANCE_TOO_SMALL * smallest[1:]
     n_combinations = 0
     if is_gap.any():
         n_combinations = int(np.flatnonzero(is_gap)[-1]) + 1
-    return vectors[:, 1 : n_combinations + 1]
+    return vectors[:, :n_combinations]
 
 
 def weights_depend_on_class(weights: Floats, y: Floats) -> bool:
