@@ -275,7 +275,8 @@ def test_a_noisy_copy_of_the_label_is_asked_about():
     assert "drop='g7'" in said.message
     values[:, 3] = values[:, 7] + 0.1 * rng.normal(size=80)
     (said,) = warn_of_lone_columns(values, HALVES, NAMES)
-    assert "drop='g7,g3'" in said.message
+    assert "each of the columns 'g7', 'g3' alone tells" in said.message
+    assert "leave them out (drop='g7,g3')" in said.message
 
 
 def test_good_features_are_not_taken_for_the_outcome():

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
 from chanceline.tables.checks.confounders import FEWEST_ROWS_A_TERM, pvalue_of_labels
@@ -25,7 +26,7 @@ from chanceline.tables.checks.within_classes import (
 )
 from chanceline.tables.column_names import is_called_confounder
 from chanceline.tables.dataset import Finding
-from chanceline.tables.identifiers import MOST_COLUMNS_ALIKE, possibly_whole_columns
+from chanceline.tables.identifiers import FIRST_ROWS, MOST_COLUMNS_ALIKE
 from chanceline.tables.partitions import determines
 
 CLASSES_LEVEL = 0.01  # p-value, of all columns looked at, up to which one goes with the classes
@@ -55,23 +56,19 @@ def warn_of_batches(
     """
     if size_of_smaller_class(labels) < FEWEST_ROWS_A_TERM:
         return []
-    whole_columns = few_numbers(features)
     candidates = [text.iloc[:, position] for position in range(text.shape[1])][:MOST_TEXT_COLUMNS]
-    candidates += [features[name] for name in whole_columns]
-    suspects = []
-    for column in candidates:
-        is_said = is_called_confounder(column.name)  # `confounders` warns of these
-        if not is_said and _goes_with_classes(column, labels, len(candidates)):
-            is_allowed_for = any(determines(allowed, column) for allowed in allowed_for)
-            if not is_allowed_for:
-                suspects.append(column)
-    if not suspects:
+    candidates += [features[name] for name in few_numbers(features)]
+    suspects = [
+        column
+        for column in candidates
+        if _goes_with_classes(column, labels, len(candidates))
+        and not _is_spoken_of(column, allowed_for)
+    ]
+    measured = _measured(features, [column.name for column in candidates])
+    if not suspects or len(measured) < FEWEST_FEATURES:
         return []
 
-    values = _measured(features, [column.name for column in candidates])
-    if values.shape[1] < FEWEST_FEATURES:
-        return []
-    standardized = standardized_within_classes(values, labels)
+    standardized = standardized_within_classes(features[measured].to_numpy(np.float64), labels)
     products = standardized @ standardized.T
     findings = []
     for column in suspects:
@@ -79,19 +76,34 @@ def warn_of_batches(
     return findings
 
 
+def _is_spoken_of(column: pd.Series, allowed_for: Sequence[pd.Series]) -> bool:
+    """Whether the test allows for the column, or it is called like a usual confounder, of which
+    `confounders` warns.
+    """
+    if is_called_confounder(column.name):
+        return True
+    return any(determines(allowed, column) for allowed in allowed_for)
+
+
 def few_numbers(features: pd.DataFrame) -> list[Any]:
     """Names of the columns of a few whole numbers, where these are exceptions in the table."""
-    names = []
-    for name in possibly_whole_columns(features):
-        column = features[name]
-        is_whole = bool(np.all(column % 1 == 0))
-        if is_whole and column.nunique() <= MOST_NUMBERS:
-            names.append(name)
-        if len(names) > MOST_COLUMNS_ALIKE:
-            return []
-    if 2 * len(names) > features.shape[1]:
+    values = features.to_numpy(dtype=np.float64)
+    # The first rows tell most measurements, so that few columns are copied.
+    candidates = np.flatnonzero(_are_few_whole(values[:FIRST_ROWS]))
+    columns = candidates[_are_few_whole(values[:, candidates])]
+    n_columns = len(columns)
+    are_exceptions = n_columns <= MOST_COLUMNS_ALIKE and 2 * n_columns <= features.shape[1]
+    if not are_exceptions:
         return []
-    return names
+    return features.columns[columns].tolist()
+
+
+def _are_few_whole(values: Floats) -> NDArray[np.bool_]:
+    """Which columns hold whole numbers, few of them different, of shape (columns,)."""
+    is_whole = np.all(values == np.round(values), axis=0)
+    ordered = np.sort(values, axis=0)
+    n_different = 1 + np.sum(np.diff(ordered, axis=0) > 0, axis=0)
+    return is_whole & (n_different <= MOST_NUMBERS)
 
 
 def _goes_with_classes(column: pd.Series, labels: Floats, n_columns: int) -> bool:
@@ -102,11 +114,12 @@ def _goes_with_classes(column: pd.Series, labels: Floats, n_columns: int) -> boo
     return n_columns * pvalue_of_labels(column.astype(str), labels) <= CLASSES_LEVEL
 
 
-def _measured(features: pd.DataFrame, left_out: Sequence[Any]) -> Floats:
-    """The features that are neither one of some columns nor an indicator of it (`kit=Zymo`)."""
-    names = {str(name) for name in left_out}
-    is_measured = [str(name).partition("=")[0] not in names for name in features.columns]
-    return features.loc[:, is_measured].to_numpy(dtype=np.float64)
+def _measured(features: pd.DataFrame, left_out: Sequence[Any]) -> list[Any]:
+    """Names of the features that are neither one of some columns nor an indicator of it
+    (`kit=Zymo`).
+    """
+    names_left_out = {str(name) for name in left_out}
+    return [name for name in features if str(name).partition("=")[0] not in names_left_out]
 
 
 def _warn_if_features_follow(column: pd.Series, products: Floats, labels: Floats) -> list[Finding]:

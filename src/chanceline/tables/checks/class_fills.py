@@ -30,14 +30,7 @@ def warn_of_class_fills(X: Floats, y: Floats, names: Sequence[Any]) -> list[Find
     """
     if size_of_smaller_class(y) < FEWEST_REPEATS:
         return []
-    is_positive = y > 0
-    all_rows = np.ones(len(y), dtype=np.bool_)
-    # A fill that is blind to the labels may be near the mean of a class, and in that class alone.
-    is_blind = _is_filled(X, all_rows, np.mean) | _is_filled(X, all_rows, np.median)
-    has_mean = _is_filled(X, is_positive, np.mean) | _is_filled(X, ~is_positive, np.mean)
-    # A median is one of the values, and may be there again by accident, but hardly in both classes.
-    has_medians = _is_filled(X, is_positive, np.median) & _is_filled(X, ~is_positive, np.median)
-    columns = np.flatnonzero((has_mean | has_medians) & ~is_blind)
+    columns = columns_filled_by_class(X, y > 0)
     n_columns = len(columns)
     if n_columns < FEWEST_FILLED_COLUMNS:
         return []
@@ -49,6 +42,30 @@ def warn_of_class_fills(X: Floats, y: Floats, names: Sequence[Any]) -> list[Find
             "leave them empty, and choose missing='median' or missing='columns'."
         )
     ]
+
+
+def columns_filled_by_class(X: Floats, is_positive: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Positions of the columns that look filled with the mean or median of a class.
+
+    Parameters
+    ----------
+    X : numbers of shape (samples, features).
+    is_positive : the rows of one class, of shape (samples,).
+    """
+    has_mean = _is_filled(X, is_positive, np.mean) | _is_filled(X, ~is_positive, np.mean)
+    # A median is one of the values, and may be there again by accident, but hardly in both classes.
+    has_medians = _is_filled(X, is_positive, np.median)
+    in_question = np.flatnonzero(has_medians)  # medians take longer, and few columns are left
+    has_medians[in_question] = _is_filled(X[:, in_question], ~is_positive, np.median)
+
+    # A fill that is blind to the labels may be near the mean of a class, and in that class alone.
+    columns = np.flatnonzero(has_mean | has_medians)
+    all_rows = np.ones(len(X), dtype=np.bool_)
+    of_columns = X[:, columns]
+    is_blind = _is_filled(of_columns, all_rows, np.mean) | _is_filled(
+        of_columns, all_rows, np.median
+    )
+    return columns[~is_blind]
 
 
 def _is_filled(

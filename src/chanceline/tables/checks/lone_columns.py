@@ -41,15 +41,27 @@ def warn_of_lone_columns(X: Floats, y: Floats, names: Sequence[Any]) -> list[Fin
     weakest = tests[order[n_lone - 1]]
     if not _is_no_accident(weakest, X.shape[1]):
         return []
-    lone_names = [str(names[column]) for column in candidates[order[:n_lone]].tolist()]
+    falling_areas = areas[order]
     return [
-        Finding.warning(
-            f"{quoted(lone_names)} alone tells the classes apart (area under the curve "
-            f"{areas[order[n_lone - 1]]:.2f}), and all other columns are far behind "
-            f"({areas[order[n_lone]]:.2f} at most): is it made from the outcome, or known only "
-            f"after it? If so, leave it out (drop={','.join(lone_names)!r})."
+        _question(
+            [str(names[column]) for column in candidates[order[:n_lone]].tolist()],
+            smallest_area=falling_areas[n_lone - 1],
+            next_area=falling_areas[n_lone],
         )
     ]
+
+
+def _question(names: list[str], *, smallest_area: float, next_area: float) -> Finding:
+    """The question about columns, with the smallest of their areas, and the largest of others."""
+    subject = f"column {names[0]!r} alone tells"
+    question = "is it made from the outcome, or known only after it? If so, leave it out"
+    if len(names) > 1:
+        subject = f"each of the columns {quoted(names)} alone tells"
+        question = "are they made from the outcome, or known only after it? If so, leave them out"
+    return Finding.warning(
+        f"{subject} the classes apart (area under the curve {smallest_area:.2f}), and all others "
+        f"are far behind ({next_area:.2f} at most): {question} (drop={','.join(names)!r})."
+    )
 
 
 def _most_correlated_columns(X: Floats, y: Floats) -> NDArray[np.int64]:
