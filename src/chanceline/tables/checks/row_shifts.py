@@ -20,8 +20,8 @@ FEWEST_COLUMNS = 20  # a mean of fewer is no depth
 FEWEST_ROWS_OF_CLASS = 3
 SHARE_RISING = 0.9  # of the columns, that rise with the mean of the others
 # A row of twice the depth has every logarithm larger by the same, so that all columns have the same
-# covariance with each other. Of tables of expression, spectra and cells the median was at most half
-# of the mean wherever most columns rise together, but for two whose rows have different levels.
+# covariance with each other. Of published tables and simulated spectra the median was below half of
+# the mean wherever nearly all columns rise together, but for one table.
 SMALLEST_RATIO = 0.75  # of the median covariance to the mean
 MOST_COLUMNS_PAIRED = 300  # whose covariances are compared
 
