@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,30 @@ import pandas as pd
 from chanceline import separation_test
 from chanceline.errors import InputError
 
-Trap = tuple[pd.DataFrame, dict[str, Any]]
 SAMPLES, FEATURES = 60, 200
+
+
+class Trap(NamedTuple):
+    """A null table, and the remedy.
+
+    Attributes
+    ----------
+    table : with the label `outcome`.
+    settings : those of the remedy; none where the command takes care without any.
+    named : what the message says of the remedy; the settings themselves if empty.
+    remedied : the table to test with these settings, if it is another one.
+    remark : how that differs.
+    """
+
+    table: pd.DataFrame
+    settings: dict[str, Any]
+    named: str = ""
+    remedied: pd.DataFrame | None = None
+    remark: str = ""
+
+    def option(self) -> str:
+        """The settings in words."""
+        return ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
 
 
 def _labels() -> np.ndarray:
@@ -37,7 +59,7 @@ def sequencing_depth(seed: int) -> Trap:
         * rng.gamma(2.5, 0.4, (SAMPLES, FEATURES))
     )
     table = pd.DataFrame(rng.poisson(means), columns=[f"taxon{j}" for j in range(FEATURES)])
-    return table.assign(outcome=outcome), {"transform": "clr"}
+    return Trap(table.assign(outcome=outcome), {"transform": "clr"})
 
 
 def detection_limit(seed: int) -> Trap:
@@ -50,7 +72,7 @@ def detection_limit(seed: int) -> Trap:
         values < limits, np.char.add("<", limits.astype(str)), np.char.mod("%.4g", values)
     )
     table = pd.DataFrame(cells, columns=[f"protein{j}" for j in range(FEATURES)])
-    return table.assign(outcome=outcome), {"below": "half"}
+    return Trap(table.assign(outcome=outcome), {"below": "half"})
 
 
 def gaps_by_class(seed: int) -> Trap:
@@ -61,7 +83,7 @@ def gaps_by_class(seed: int) -> Trap:
     share = np.where(outcome == "case", 0.35, 0.05)[:, None] * (np.arange(FEATURES) % 4 == 0)
     values[rng.random(values.shape) < share] = np.nan
     table = pd.DataFrame(values, columns=[f"metabolite{j}" for j in range(FEATURES)])
-    return table.assign(outcome=outcome), {"missing": "columns"}
+    return Trap(table.assign(outcome=outcome), {"missing": "columns"})
 
 
 def identifier_by_class(seed: int) -> Trap:
@@ -71,7 +93,7 @@ def identifier_by_class(seed: int) -> Trap:
         rng.normal(size=(SAMPLES, FEATURES)), columns=[f"gene{j}" for j in range(FEATURES)]
     )
     table.insert(0, "barcode", 100_000 + np.cumsum(rng.integers(1, 50, SAMPLES)))
-    return table.assign(outcome=_labels()), {}
+    return Trap(table.assign(outcome=_labels()), {}, named="left out as identifiers")
 
 
 def date_by_class(seed: int) -> Trap:
@@ -86,7 +108,7 @@ def date_by_class(seed: int) -> Trap:
     table.insert(
         0, "sampled", days.strftime("%Y-%m-%d") if seed % 2 else days.strftime("%Y%m%d").astype(int)
     )
-    return table.assign(outcome=_labels()), {}
+    return Trap(table.assign(outcome=_labels()), {}, named="left out as")
 
 
 TRAPS: dict[str, Callable[[int], Trap]] = {
@@ -98,28 +120,59 @@ TRAPS: dict[str, Callable[[int], Trap]] = {
 }
 
 
-def answer(table: pd.DataFrame, settings: dict[str, Any]) -> str:
-    """`stops`, `warns, VERDICT` or `VERDICT`."""
+class Answer(NamedTuple):
+    """What the test says of a table."""
+
+    verdict: str  # or `stops`
+    warnings: str  # or the sentence with which it stops
+    notes: str = ""
+
+
+def answer(table: pd.DataFrame, settings: dict[str, Any]) -> Answer:
+    """The test at level 0.05 with 99 shuffles, and without swaps, which only the bound would see."""
     try:
         result = separation_test(
             table, label="outcome", permutations=99, expected_error=False, budget=0, **settings
         )
-    except InputError:
-        return "stops"
-    warned = any(finding.severity == "warning" for finding in result.findings)
-    return f"warns, {result.verdict}" if warned else result.verdict
+    except InputError as error:
+        return Answer("stops", str(error))
+    return Answer(
+        verdict=str(result.verdict),
+        warnings=" ".join(result.checks("warning")),
+        notes=" ".join(result.checks("note")),
+    )
 
 
-def main(sets: int) -> None:
-    for name, trap in TRAPS.items():
-        plain = Counter(answer(trap(seed)[0], {}) for seed in range(sets))
-        with_option = Counter(answer(*trap(seed)) for seed in range(sets))
-        structure = sum(count for said, count in with_option.items() if "structure" in said)
+class Outcome(NamedTuple):
+    """What became of a trap."""
+
+    verdict: str  # without options
+    is_told: bool  # whether the message names the remedy
+    verdict_with_remedy: str
+
+
+def spring(trap: Trap) -> Outcome:
+    """Test a trap without options, and with the remedy."""
+    plain = answer(trap.table, {})
+    table = trap.table if trap.remedied is None else trap.remedied
+    remedied = answer(table, trap.settings)
+    named = trap.named or trap.option()
+    is_told = named in plain.warnings or named in plain.notes
+    return Outcome(plain.verdict, is_told, remedied.verdict)
+
+
+def print_answers(traps: dict[str, Callable[[int], Trap]], sets: int) -> None:
+    """A line for every trap."""
+    for name, trap in traps.items():
+        outcomes = [spring(trap(seed)) for seed in range(sets)]
+        told = sum(outcome.is_told for outcome in outcomes)
+        without = Counter(outcome.verdict for outcome in outcomes)
+        remedied = Counter(outcome.verdict_with_remedy for outcome in outcomes)
         print(
-            f"{name} | {dict(plain)} | {trap(0)[1]} | {structure / sets:.2f} {dict(with_option)}",
+            f"{name} | told {told} | {dict(without)} | {trap(0).option()} | {dict(remedied)}",
             flush=True,
         )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    print_answers(TRAPS, int(sys.argv[1]) if len(sys.argv) > 1 else 20)

@@ -1,22 +1,24 @@
-"""Thirteen null tables that lead a test astray: what the command does without options, and with the option that it names.
+"""Null tables that lead a test astray: whether the message names the remedy, what the test says without it, and with it.
 
-`python benchmarks/traps.py [SETS]` (100 by default) goes on where results/traps.jsonl ends and writes docs/tables/traps.md. A
+`python benchmarks/traps.py [SETS]` (100 by default) goes on where results/trap_outcomes.jsonl ends and writes docs/tables/traps.md. A
 trap is a function of a seed: a data frame with the label `outcome` in which nothing measured differs between the classes, and the
-settings that the message names. The search for a separating set makes no swaps (`budget=0`), which only the bound would see. The
-second table is the study of a covariate: age drives 60 of 300 features and the label of 120 samples.
+remedy that the message names. The search for a separating set makes no swaps (`budget=0`), which only the bound would see. The
+second table counts warnings about tables that hide nothing (`clean_tables.py`). The third is the study of a covariate: age drives 60
+of 300 features and the label of 120 samples.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from trap_tables import TRAPS as OF_INSTRUMENTS, Trap, answer
+from clean_tables import KINDS, warned
+from trap_tables import TRAPS as OF_INSTRUMENTS, Trap, spring
+from trap_traces import TRAPS as WITH_TRACES
 
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import make_design
@@ -24,8 +26,9 @@ from chanceline.significance.path_columns import make_path_columns
 from chanceline.significance.shuffles import ShufflePlan, shuffle_paths
 
 TREE = Path(__file__).resolve().parents[1]
-STORE = TREE / "results" / "traps.jsonl"
+STORE = TREE / "results" / "trap_outcomes.jsonl"
 FEATURES = 200
+CLEAN_SETS = 20  # of each kind
 
 
 def table(values: np.ndarray, outcome: np.ndarray, **columns: Any) -> pd.DataFrame:
@@ -45,21 +48,27 @@ def repeated(seed: int, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.
 
 def text_subjects(seed: int) -> Trap:
     values, outcome, patient = repeated(seed)
-    return table(values, outcome, patient=[f"P{one:02d}" for one in patient]), {"groups": "patient"}
+    names = [f"P{one:02d}" for one in patient]
+    return Trap(table(values, outcome, patient=names), {"groups": "patient"})
 
 
 def number_subjects(seed: int) -> Trap:
     values, outcome, _ = repeated(seed)
     order = np.argsort(outcome, kind="stable")
-    return table(values[order], outcome[order], patient_id=np.repeat(np.arange(1, 16), 4)), {
-        "groups": "patient_id"
-    }
+    numbers = np.repeat(np.arange(1, 16), 4)
+    return Trap(table(values[order], outcome[order], patient_id=numbers), {"groups": "patient_id"})
 
 
 def equal_rows(seed: int) -> Trap:
     """No column says so; with the option, one was added that does."""
     values, outcome, patient = repeated(seed, noise=0.1)
-    return table(values, outcome), {"groups": "subject", "added": {"subject": patient.tolist()}}
+    return Trap(
+        table=table(values, outcome),
+        settings={"groups": "subject"},
+        named="groups=COLUMN",
+        remedied=table(values, outcome, subject=patient.tolist()),
+        remark="column added",
+    )
 
 
 def pairs(seed: int) -> Trap:
@@ -67,9 +76,8 @@ def pairs(seed: int) -> Trap:
     rng = np.random.default_rng([seed, 2])
     subject = np.repeat(np.arange(30), 2)
     values = rng.normal(size=(30, FEATURES))[subject] + 0.3 * rng.normal(size=(60, FEATURES))
-    return table(values, np.tile([1, -1], 30), subject=[f"S{one}" for one in subject]), {
-        "pairs": "subject"
-    }
+    names = [f"S{one}" for one in subject]
+    return Trap(table(values, np.tile([1, -1], 30), subject=names), {"pairs": "subject"})
 
 
 def site(seed: int) -> Trap:
@@ -79,7 +87,7 @@ def site(seed: int) -> Trap:
     at_a = rng.random(80) < np.where(outcome > 0, 0.75, 0.25)
     values = rng.normal(size=(80, FEATURES))
     values[:, :50] += np.where(at_a, 0.8, -0.8)[:, None]
-    return table(values, outcome, site=np.where(at_a, "A", "B")), {"adjust": "site"}
+    return Trap(table(values, outcome, site=np.where(at_a, "A", "B")), {"adjust": "site"})
 
 
 def covariate(
@@ -97,12 +105,12 @@ def covariate(
 
 def linear_confounder(seed: int) -> Trap:
     values, outcome, age = covariate(seed)
-    return table(values, outcome, age=age.round(1)), {"adjust": "age"}
+    return Trap(table(values, outcome, age=age.round(1)), {"adjust": "age"})
 
 
 def quadratic_confounder(seed: int) -> Trap:
     values, outcome, age = covariate(seed, power=2)
-    return table(values, outcome, age=age.round(1)), {"adjust": "age"}
+    return Trap(table(values, outcome, age=age.round(1)), {"adjust": "age"})
 
 
 def in_both_classes(seed: int) -> Trap:
@@ -111,7 +119,8 @@ def in_both_classes(seed: int) -> Trap:
     values, outcome = rng.normal(size=(60, FEATURES)), rng.permutation(np.repeat([1, -1], 30))
     again = rng.choice(60, 12, replace=False)
     copies = values[again] + 0.05 * rng.normal(size=(12, FEATURES))
-    return table(np.vstack([values, copies]), np.append(outcome, -outcome[again])), {}
+    twice = table(np.vstack([values, copies]), np.append(outcome, -outcome[again]))
+    return Trap(twice, {}, named="as if samples were in both")
 
 
 TRAPS = {
@@ -124,21 +133,46 @@ TRAPS = {
     "age² goes with the label": quadratic_confounder,
     **OF_INSTRUMENTS,
     "samples in both classes": in_both_classes,
+    **WITH_TRACES,
 }
 
 
 def one(trap: str, seed: int) -> dict[str, Any]:
-    """What the test says of one table without options and with those that its message names."""
-    data, settings = TRAPS[trap](seed)
-    added = settings.pop("added", {})
-    named = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    """What the test says of one table without options and with the remedy that its message names."""
+    table_and_remedy = TRAPS[trap](seed)
+    outcome = spring(table_and_remedy)
+    remark = f" ({table_and_remedy.remark})" if table_and_remedy.remark else ""
     return {
         "trap": trap,
         "seed": seed,
-        "plain": answer(data, {}),
-        "option": named + (" (column added)" if added else ""),
-        "with": answer(data.assign(**added), settings),
+        "told": outcome.is_told,
+        "plain": outcome.verdict,
+        "remedy": f"`{table_and_remedy.option()}`{remark}" if table_and_remedy.settings else "none",
+        "with": outcome.verdict_with_remedy,
     }
+
+
+def row_of_table(trap: str, outcomes: list[dict[str, Any]]) -> str:
+    """The line of one trap: how often it is told, and STRUCTURE without and with the remedy."""
+    told = np.mean([outcome["told"] for outcome in outcomes])
+    stopped = np.mean([outcome["plain"] == "stops" for outcome in outcomes])
+    without = np.mean([outcome["plain"] == "structure" for outcome in outcomes])
+    remedied = np.mean([outcome["with"] == "structure" for outcome in outcomes])
+    before = "stops" if stopped == 1 else f"{without:.2f}"
+    return f"| {trap} | {told:.2f} | {before} | {outcomes[0]['remedy']} | {remedied:.2f} |"
+
+
+def lines_on_clean_tables() -> list[str]:
+    """How many tables that hide nothing are warned of, kind by kind."""
+    lines = ["", f"{CLEAN_SETS} tables of each kind that hide nothing:", ""]
+    lines += ["| table | with a warning |", "|---|---|"]
+    n_warned = 0
+    for kind in KINDS:
+        n_warned_of_kind = sum(warned(kind, seed) != "" for seed in range(CLEAN_SETS))
+        lines.append(f"| {kind} | {n_warned_of_kind} |")
+        n_warned += n_warned_of_kind
+    lines.append(f"| all {CLEAN_SETS * len(KINDS)} | {n_warned} |")
+    return lines
 
 
 def rate(sets: int, *, adjusted: bool, permutations: int = 199, **design: Any) -> float:
@@ -168,18 +202,13 @@ def main(sets: int) -> None:
     lines = [
         f"{sets} null tables of each kind, 99 shuffles, level 0.05.",
         "",
-        "| trap | without options | the option it names | STRUCTURE with it |",
-        "|---|---|---|---|",
+        "| trap | the message names the remedy | STRUCTURE without it | remedy | STRUCTURE with it |",
+        "|---|---|---|---|---|",
     ]
     for trap in TRAPS:
-        mine = [row for row in rows if row["trap"] == trap and row["seed"] < sets]
-        plain = ", ".join(
-            f"{said} ({count})"
-            for said, count in Counter(row["plain"] for row in mine).most_common()
-        )
-        structure = np.mean(["structure" in row["with"] for row in mine])
-        option = f"`{mine[0]['option']}`" if mine[0]["option"] else "none"
-        lines.append(f"| {trap} | {plain} | {option} | {structure:.2f} |")
+        outcomes = [row for row in rows if row["trap"] == trap and row["seed"] < sets]
+        lines.append(row_of_table(trap, outcomes))
+    lines += lines_on_clean_tables()
     lines += [
         "",
         f"Age drives 60 of 300 features and the label of 120 samples ({sets} sets, 199 shuffles, share of p ≤ 0.05):",

@@ -15,11 +15,10 @@ from chanceline.chance.binomial import log_binomial
 from chanceline.prediction.metrics import area_under_curve
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.result import SeparationTest
+from chanceline.tables.checks.lone_columns import NEARLY_PERFECT_AREA
 from chanceline.tables.dataset import Finding, Severity
 from chanceline.tables.wording import quoted
 
-# Area under the curve from which on a column nearly determines the classes.
-NEARLY_PERFECT_AREA = 0.98
 # Area under the curve below which the others are far behind.
 FAR_BEHIND_AREA = 0.95
 # Area under the curve of a column that tells nothing.

@@ -168,7 +168,9 @@ def _with_table_findings(plan: Plan) -> Plan:
     related_rows = plan.design.unit_of_sample
     if plan.data.pairs is not None:
         related_rows = plan.design.block_of_sample
-    about_table = examine_dataset(plan.data, related_rows)
+    about_table = examine_dataset(
+        plan.data, related_rows, has_all_candidates=plan.settings.candidates is None
+    )
     return replace(plan, findings=(*plan.findings, *about_table))
 
 

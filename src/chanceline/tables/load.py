@@ -16,15 +16,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from chanceline._arrays import Floats
 from chanceline.errors import InputError
+from chanceline.tables.checks.batches import warn_of_batches
+from chanceline.tables.checks.class_fills import warn_of_class_fills
 from chanceline.tables.checks.confounders import warn_of_confounders
 from chanceline.tables.checks.declared import check_declared
+from chanceline.tables.checks.row_shifts import warn_if_row_means_follow_classes
 from chanceline.tables.checks.subjects import SampleColumns
 from chanceline.tables.checks.totals import warn_if_totals_follow_classes
 from chanceline.tables.checks.undeclared import find_undeclared
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.features import numeric_features
-from chanceline.tables.gaps import without_gaps
+from chanceline.tables.gaps import CompleteFeatures, without_gaps
 from chanceline.tables.identifiers import warn_of_identifiers
 from chanceline.tables.labelled import LabelledTable, read_labelled_table
 from chanceline.tables.left_out import without_dates, without_identifiers
@@ -71,9 +75,9 @@ def load_data(
         report.add(findings)
     features, findings = numeric_features(columns, labels, settings)
     report.add(findings)
+    sample_columns = _sample_columns(others, columns, features)
     undeclared = others.undeclared
     if not undeclared:
-        sample_columns = _sample_columns(others, columns, features)
         suspect = find_undeclared(sample_columns, labels, named, settings.groups)
         undeclared = "" if suspect is None else suspect.sentence
     if not settings.keep_identifiers:
@@ -94,7 +98,9 @@ def load_data(
     if not settings.keep_identifiers:
         # A gap may have hidden that a column counts the rows.
         report.add(warn_of_identifiers(X, feature_names))
+    report.put_first(_look_for_traces(features, complete, sample_columns.text, labels, named))
     if settings.transform is None:
+        report.put_first(warn_if_row_means_follow_classes(X, y))
         report.put_first(warn_if_totals_follow_classes(X, y))
     else:
         X, findings = transform_table(X, settings.transform, feature_names)
@@ -149,3 +155,35 @@ def _sample_columns(
         names=others.sample_names,
         names_place=others.names_place,
     )
+
+
+def _look_for_traces(
+    features: pd.DataFrame,
+    complete: CompleteFeatures,
+    text: pd.DataFrame,
+    labels: Floats,
+    named: NamedColumns,
+) -> list[Finding]:
+    """Traces of how the table was made: batches that go with the classes, and gaps that were
+    filled class by class before the table was written.
+
+    Parameters
+    ----------
+    features, complete : the features with gaps, of shape (samples, features), and without.
+    text : columns of words, of shape (samples, columns).
+    labels : ±1 of shape (samples,).
+    named : the columns that the user names.
+    """
+    kept_rows = complete.kept_rows
+    kept_labels = labels[kept_rows]
+    about_batches = warn_of_batches(
+        text=text.loc[kept_rows],
+        features=complete.features,
+        labels=kept_labels,
+        allowed_for=[column.loc[kept_rows] for column in named.allowed_for],
+    )
+    # What was filled in here is known not to look at the labels.
+    without_gap = np.isfinite(features.to_numpy()).all(axis=0)
+    as_written = features.loc[kept_rows, without_gap]
+    about_fills = warn_of_class_fills(as_written.to_numpy(), kept_labels, as_written.columns)
+    return [*about_batches, *about_fills]

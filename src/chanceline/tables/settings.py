@@ -90,9 +90,9 @@ class TableSettings:
     )
     transform: str | None = table_field(
         None,
-        "Units, blind to the labels: cpm or clr of rows, log of cells, rank in columns; none: as "
-        "they are.",
-        choices=("none", "cpm", "log", "clr", "rank"),
+        "Units, blind to the labels: cpm or clr of rows, centre (logarithms less their mean in the "
+        "row), log of cells, rank in columns; none: as they are.",
+        choices=("none", "cpm", "log", "clr", "centre", "rank"),
     )
     layer: str | None = table_field(
         None,

@@ -1,5 +1,5 @@
-"""The table in other units, blind to the labels: row by row (cpm, clr), cell by cell (log) or
-column by column (rank).
+"""The table in other units, blind to the labels: row by row (cpm, clr, centre), cell by cell (log)
+or column by column (rank).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ TRANSFORMS_IN_WORDS = {
     "log": "logarithms to base 2, 1 added first where the table has zeros",
     "clr": "centred log-ratios: logarithms (0.5 added first where the table has zeros) less their "
     "mean in the row",
+    "centre": "every value less the mean of its row",
     "rank": "ranks within the column",
 }
 ADDED_BEFORE_LOG = 1.0  # to every value, where the table has zeros
@@ -42,6 +43,8 @@ def apply_transform(X: Floats, transform: str, names: pd.Index) -> Floats:
     """
     if transform == "rank":
         return pd.DataFrame(X).rank().to_numpy()
+    if transform == "centre":
+        return X - X.mean(axis=1, keepdims=True)
     if X.min() < 0:
         name = str(names[np.argmax(X.min(axis=0) < 0)])
         raise InputError(

@@ -1,5 +1,5 @@
-"""What bears on a verdict about numbers and labels: rows that contradict each other, identifiers
-and the label among the features.
+"""What bears on a verdict about numbers and labels: rows that contradict each other or are too
+near, identifiers and the label among the features, traces of labels in how the table was made.
 """
 
 from __future__ import annotations
@@ -8,11 +8,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
 from chanceline.perceptron.duplicates import contradicting_rows
+from chanceline.tables.checks.class_fills import warn_of_class_fills
+from chanceline.tables.checks.corrected import warn_of_corrected_batches
+from chanceline.tables.checks.filtered import warn_of_filtered_features
+from chanceline.tables.checks.lone_columns import warn_of_lone_columns
 from chanceline.tables.checks.near_rows import warn_of_near_rows
+from chanceline.tables.checks.row_order import is_in_order_of_rows, warn_of_drift_along_rows
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.identifiers import warn_of_identifiers
 
@@ -52,18 +58,22 @@ def examine(
     return findings
 
 
-def examine_dataset(data: Dataset, group_of_row: NDArray[np.int64]) -> list[Finding]:
+def examine_dataset(
+    data: Dataset, group_of_row: NDArray[np.int64], *, has_all_candidates: bool = True
+) -> list[Finding]:
     """What the numbers and labels of a table show that its reading did not look for: rows that are
-    nearly equal, and whatever `examine` tells.
+    too near, traces of how the table was made, and whatever `examine` tells.
 
     Parameters
     ----------
     data : the table.
     group_of_row : rows with one number belong together and may be nearly equal, of shape
         (samples,).
+    has_all_candidates : whether nothing was said about features that the table lacks.
     """
     row_names = data.rows or range(1, len(data.y) + 1)
     about_near_rows = warn_of_near_rows(data.X, data.y, group_of_row, row_names)
+    about_traces = _look_for_traces_of_labels(data, has_all_candidates=has_all_candidates)
     other_findings = examine(
         data.X,
         data.y,
@@ -72,7 +82,43 @@ def examine_dataset(data: Dataset, group_of_row: NDArray[np.int64]) -> list[Find
         # Reading looked for identifiers before any transform, after which they cannot be told.
         look_for_identifiers=not data.columns_checked,
     )
-    return [*about_near_rows, *other_findings]
+    return [*about_near_rows, *about_traces, *other_findings]
+
+
+def _look_for_traces_of_labels(data: Dataset, *, has_all_candidates: bool) -> list[Finding]:
+    """Warnings about features that were made or chosen with the labels, and about the order of the
+    rows.
+
+    Parameters
+    ----------
+    data, has_all_candidates : as in `examine_dataset`.
+    """
+    findings = warn_of_corrected_batches(data.X, data.y)
+    if not data.columns_checked:
+        findings += warn_of_class_fills(data.X, data.y, data.feature_names)
+
+    X = data.X
+    y = data.y
+    if data.groups is not None:
+        # Rows of a group are not independent: one of each is enough.
+        is_first = ~pd.Series(data.groups).duplicated().to_numpy()
+        X = X[is_first]
+        y = y[is_first]
+    findings += warn_of_lone_columns(X, y, data.feature_names)
+    if has_all_candidates:
+        findings += warn_of_filtered_features(X, y)
+    if not _order_is_allowed_for(data):
+        findings += warn_of_drift_along_rows(X, y)
+    return findings
+
+
+def _order_is_allowed_for(data: Dataset) -> bool:
+    """Whether something was said that may keep a drift along the rows out: blocks, pairs, or a
+    covariate that rises or falls with the rows.
+    """
+    if data.blocks is not None or data.pairs is not None:
+        return True
+    return any(is_in_order_of_rows(values) for values in (data.covariates or {}).values())
 
 
 def _warn_of_contradictions(X: Floats, y: Floats, row_names: Sequence[Any]) -> list[Finding]:

@@ -45,6 +45,25 @@ def warn_of_confounders(
 def _warn_if_confounded(column: pd.Series, labels: Floats) -> list[Finding]:
     """A warning if the label depends on the column.
 
+    Parameters
+    ----------
+    column, labels : a value and ±1 for each sample, of shape (samples,).
+    """
+    pvalue = pvalue_of_labels(column, labels)
+    if pvalue > CONFOUNDED_LEVEL:
+        return []
+    name = str(column.name)
+    return [
+        Finding.warning(
+            f"column {name!r} goes with the classes (χ² test, p = {pvalue:.1g}); adjust={name!r} "
+            "asks what the features show beyond it."
+        )
+    ]
+
+
+def pvalue_of_labels(column: pd.Series, labels: Floats) -> float:
+    """The p-value of labels that do not depend on the column; 1 for text of too many values.
+
     The labels of n samples are regressed on the centred terms of the column
     (`_regression_terms`). If they are independent of it, n times R², the share of their variance
     that the regression explains, is χ² with as many degrees of freedom as the terms have rank
@@ -58,21 +77,12 @@ def _warn_if_confounded(column: pd.Series, labels: Floats) -> list[Finding]:
     terms = terms - terms.mean(axis=0)
     # Centred terms have the same weights whether the labels are centred or not.
     weights, _, rank, _ = np.linalg.lstsq(terms, labels, rcond=None)
+    if rank > len(labels) / FEWEST_ROWS_A_TERM:
+        return 1.0
     explained_sum_of_squares = np.sum((terms @ weights) ** 2)
     # R² = (explained_sum_of_squares/n)/variance, so that n cancels in n R².
     n_times_r_squared = explained_sum_of_squares / labels.var()
-    pvalue = float(chdtrc(max(rank, 1), n_times_r_squared))
-    has_few_terms = rank <= len(labels) / FEWEST_ROWS_A_TERM
-    is_confounded = pvalue <= CONFOUNDED_LEVEL and has_few_terms
-    if not is_confounded:
-        return []
-    name = str(column.name)
-    return [
-        Finding.warning(
-            f"column {name!r} goes with the classes (χ² test, p = {pvalue:.1g}); adjust={name!r} "
-            "asks what the features show beyond it."
-        )
-    ]
+    return float(chdtrc(max(rank, 1), n_times_r_squared))
 
 
 def _regression_terms(column: pd.Series) -> Floats:

@@ -1,10 +1,12 @@
-"""Rows that are nearly equal though nothing says that they belong together."""
+"""Rows that are far more alike than independent rows, though nothing says that they belong
+together.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +15,11 @@ from scipy.special import chdtr
 from chanceline._arrays import Floats
 from chanceline.tables.dataset import Finding
 
-# Rows are nearly equal if their squared distance is this share of the median, …
-NEAR_SHARE = 0.1
+# Rows are too near if their squared distance is at most this share of the median, …
+NEAR_SHARE = 0.5
 # … and the closest of independent rows would be so close with at most this probability.
 NEAR_LEVEL = 0.001
+NEARLY_EQUAL_SHARE = 0.1  # of the median, up to which they are called nearly equal
 # Of larger tables the first rows are looked at, and so many columns in equal steps.
 MOST_ROWS_COMPARED = 3000
 MOST_COLUMNS_COMPARED = 1000
@@ -26,10 +29,30 @@ SMALLEST_MEAN = 1e-100  # of squared distances, so that nothing is divided by 0
 SMALLEST_SHARE_OF_VARIANCE = 1e-6  # of the squared mean, for the same reason
 
 
+class NearPairs(NamedTuple):
+    """Pairs of rows that are near each other, all of shape (pairs,).
+
+    Attributes
+    ----------
+    first_rows, second_rows : positions of the two rows.
+    shares : squared distances, as shares of the median of all pairs.
+    """
+
+    first_rows: NDArray[np.int64]
+    second_rows: NDArray[np.int64]
+    shares: Floats
+
+    def those(self, is_meant: NDArray[np.bool_]) -> NearPairs:
+        """The pairs that are marked, `is_meant` of shape (pairs,)."""
+        return NearPairs(
+            self.first_rows[is_meant], self.second_rows[is_meant], self.shares[is_meant]
+        )
+
+
 def warn_of_near_rows(
     X: Floats, y: Floats, group_of_row: NDArray[np.int64], row_names: Sequence[Any]
 ) -> list[Finding]:
-    """Warnings about rows that are nearly equal though nothing declared says that they belong
+    """Warnings about rows that are far too near though nothing declared says that they belong
     together: one for pairs of rows of one class, and one for those of opposite classes.
 
     Parameters
@@ -38,8 +61,8 @@ def warn_of_near_rows(
     group_of_row : rows with one number belong together, of shape (samples,).
     row_names : what sentences call the rows.
     """
-    first_rows, second_rows = _near_pairs(X, group_of_row)
-    same_class = y[first_rows] == y[second_rows]  # (near pairs,)
+    near = _near_pairs(X, group_of_row)
+    same_class = y[near.first_rows] == y[near.second_rows]  # (near pairs,)
     findings = []
 
     if same_class.any():
@@ -47,51 +70,46 @@ def warn_of_near_rows(
         has_groups = len(np.unique(group_of_row)) < len(group_of_row)
         if has_groups:
             meaning = "though nothing that was declared says that they belong together"
-        findings.append(
-            _pairs_warning(first_rows[same_class], second_rows[same_class], row_names, meaning)
-        )
+        findings.append(_pairs_warning(near.those(same_class), row_names, meaning))
 
     # Exactly equal rows of opposite classes are not told here: `examine` tells of them.
-    opposite = np.flatnonzero(~same_class)  # positions among the near pairs
-    opposite = opposite[~_are_equal(X, first_rows[opposite], second_rows[opposite])]
-    if len(opposite) > 0:
+    opposite = near.those(~same_class)
+    opposite = opposite.those(~_are_equal(X, opposite.first_rows, opposite.second_rows))
+    if len(opposite.first_rows) > 0:
         meaning = "though of opposite classes, as if samples were in both"
-        findings.append(
-            _pairs_warning(first_rows[opposite], second_rows[opposite], row_names, meaning)
-        )
+        findings.append(_pairs_warning(opposite, row_names, meaning))
     return findings
 
 
-def _pairs_warning(
-    first_rows: NDArray[np.int64],
-    second_rows: NDArray[np.int64],
-    row_names: Sequence[Any],
-    meaning: str,
-) -> Finding:
-    """The warning about nearly equal rows, with the first pairs of them.
+def _pairs_warning(pairs: NearPairs, row_names: Sequence[Any], meaning: str) -> Finding:
+    """The warning about rows that are too near, with the first pairs of them.
 
     Parameters
     ----------
-    first_rows, second_rows : positions of the two rows of each pair, of shape (pairs,).
+    pairs : the rows.
     row_names : what the sentence calls the rows.
     meaning : what that may mean, the end of the sentence.
     """
-    n_pairs = len(first_rows)
+    n_pairs = len(pairs.first_rows)
     shown = [
         f"{row_names[first]} and {row_names[second]}"
-        for first, second in zip(first_rows[:PAIRS_SHOWN], second_rows[:PAIRS_SHOWN], strict=True)
+        for first, second in zip(
+            pairs.first_rows[:PAIRS_SHOWN], pairs.second_rows[:PAIRS_SHOWN], strict=True
+        )
     ]
     if n_pairs > PAIRS_SHOWN:
         shown.append("…")
-    pairs = "; ".join(shown)
-    return Finding.warning(f"rows {pairs} are nearly equal ({n_pairs} such pairs); {meaning}.")
+    likeness = "far more alike than independent rows"
+    if np.all(pairs.shares <= NEARLY_EQUAL_SHARE):
+        likeness = "nearly equal"
+    pairs_in_words = "; ".join(shown)
+    return Finding.warning(
+        f"rows {pairs_in_words} are {likeness} ({n_pairs} such pairs); {meaning}."
+    )
 
 
-def _near_pairs(
-    X: Floats, group_of_row: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of rows of different groups that are nearly equal: the first row of each pair, and the
-    second, both of shape (near pairs,).
+def _near_pairs(X: Floats, group_of_row: NDArray[np.int64]) -> NearPairs:
+    """Pairs of rows of different groups that are too near.
 
     Their squared distance is small beside the median, and the closest of all pairs of independent
     rows would hardly be so close.
@@ -102,10 +120,14 @@ def _near_pairs(
     n_pairs = len(squares)
 
     # Pairs of different groups whose distance is small.
-    is_small = squares <= NEAR_SHARE * float(np.median(squares))
+    median = float(np.median(squares))
+    is_small = squares <= NEAR_SHARE * median
     is_candidate = is_small & (group_of_row[first_rows] != group_of_row[second_rows])
-    first_rows = first_rows[is_candidate]
-    second_rows = second_rows[is_candidate]
+    candidates = NearPairs(
+        first_rows=first_rows[is_candidate],
+        second_rows=second_rows[is_candidate],
+        shares=squares[is_candidate] / max(median, SMALLEST_MEAN),
+    )
 
     # Of these, the ones that chance hardly makes. The distribution of distances is continuous and
     # does not know that rows of few different values are often equal: the larger of the two
@@ -113,7 +135,7 @@ def _near_pairs(
     chance_closer = _chance_closer(squares[is_candidate], squares)
     chance = np.maximum(chance_closer, _chance_equal(values))
     is_near = n_pairs * chance <= NEAR_LEVEL
-    return first_rows[is_near], second_rows[is_near]
+    return candidates.those(is_near)
 
 
 def _standardized(X: Floats) -> Floats:

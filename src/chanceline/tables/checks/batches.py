@@ -1,0 +1,176 @@
+"""Columns of few values that look like batches: the classes go with them, and so do the features.
+
+Text (`kit`) or a few whole numbers (`lab`) may say how the samples were made. Where the classes
+depend on such a column, whatever it changes in the features looks like structure. That the features
+go with it is looked for within the classes, so that a real difference between these does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from chanceline._arrays import Floats
+from chanceline.tables.checks.confounders import FEWEST_ROWS_A_TERM, pvalue_of_labels
+from chanceline.tables.checks.within_classes import (
+    centred_within,
+    class_of_rows,
+    shuffle_pvalue,
+    shuffles_within_classes,
+    size_of_smaller_class,
+    standardized_within_classes,
+)
+from chanceline.tables.column_names import is_called_confounder
+from chanceline.tables.dataset import Finding
+from chanceline.tables.identifiers import FIRST_ROWS, MOST_COLUMNS_ALIKE
+from chanceline.tables.partitions import determines
+
+CLASSES_LEVEL = 0.01  # p-value, of all columns looked at, up to which one goes with the classes
+FEATURES_LEVEL = 0.01  # p-value up to which the features go with it
+N_SHUFFLES = 199
+MOST_NUMBERS = 12  # different whole numbers; more are a measurement
+MOST_TEXT_COLUMNS = 100  # that are looked at
+FEWEST_FEATURES = 5
+SMALLEST_LENGTH = 1e-9  # of a direction that is not rounding
+
+
+def warn_of_batches(
+    text: pd.DataFrame,
+    features: pd.DataFrame,
+    labels: Floats,
+    allowed_for: Sequence[pd.Series] = (),
+) -> list[Finding]:
+    """A warning for every column of few values that goes with the classes and, within these, with
+    the features.
+
+    Parameters
+    ----------
+    text : columns of words, of shape (samples, columns).
+    features : numbers without gaps, of shape (samples, features).
+    labels : ±1 of shape (samples,).
+    allowed_for : blocks and covariates, for which the test allows.
+    """
+    if size_of_smaller_class(labels) < FEWEST_ROWS_A_TERM:
+        return []
+    candidates = [text.iloc[:, position] for position in range(text.shape[1])][:MOST_TEXT_COLUMNS]
+    candidates += [features[name] for name in few_numbers(features)]
+    suspects = [
+        column
+        for column in candidates
+        if _goes_with_classes(column, labels, len(candidates))
+        and not _is_spoken_of(column, allowed_for)
+    ]
+    measured = _measured(features, [column.name for column in candidates])
+    if not suspects or len(measured) < FEWEST_FEATURES:
+        return []
+
+    standardized = standardized_within_classes(features[measured].to_numpy(np.float64), labels)
+    products = standardized @ standardized.T
+    findings = []
+    for column in suspects:
+        findings += _warn_if_features_follow(column, products, labels)
+    return findings
+
+
+def _is_spoken_of(column: pd.Series, allowed_for: Sequence[pd.Series]) -> bool:
+    """Whether the test allows for the column, or it is called like a usual confounder, of which
+    `confounders` warns.
+    """
+    if is_called_confounder(column.name):
+        return True
+    return any(determines(allowed, column) for allowed in allowed_for)
+
+
+def few_numbers(features: pd.DataFrame) -> list[Any]:
+    """Names of the columns of a few whole numbers, where these are exceptions in the table."""
+    values = features.to_numpy(dtype=np.float64)
+    # The first rows tell most measurements, so that few columns are copied.
+    candidates = np.flatnonzero(_are_few_whole(values[:FIRST_ROWS]))
+    columns = candidates[_are_few_whole(values[:, candidates])]
+    n_columns = len(columns)
+    are_exceptions = n_columns <= MOST_COLUMNS_ALIKE and 2 * n_columns <= features.shape[1]
+    if not are_exceptions:
+        return []
+    return features.columns[columns].tolist()
+
+
+def _are_few_whole(values: Floats) -> NDArray[np.bool_]:
+    """Which columns hold whole numbers, few of them different, of shape (columns,)."""
+    is_whole = np.all(values == np.round(values), axis=0)
+    ordered = np.sort(values, axis=0)
+    n_different = 1 + np.sum(np.diff(ordered, axis=0) > 0, axis=0)
+    return is_whole & (n_different <= MOST_NUMBERS)
+
+
+def _goes_with_classes(column: pd.Series, labels: Floats, n_columns: int) -> bool:
+    """Whether there are few categories, and classes that depend on them (Bonferroni)."""
+    n_categories = column.nunique()
+    if not 2 <= n_categories <= len(column) / FEWEST_ROWS_A_TERM:
+        return False
+    return n_columns * pvalue_of_labels(column.astype(str), labels) <= CLASSES_LEVEL
+
+
+def _measured(features: pd.DataFrame, left_out: Sequence[Any]) -> list[Any]:
+    """Names of the features that are neither one of some columns nor an indicator of it
+    (`kit=Zymo`).
+    """
+    names_left_out = {str(name) for name in left_out}
+    return [name for name in features if str(name).partition("=")[0] not in names_left_out]
+
+
+def _warn_if_features_follow(column: pd.Series, products: Floats, labels: Floats) -> list[Finding]:
+    """A warning if the features go with the column within the classes.
+
+    Parameters
+    ----------
+    column : of categories, of shape (samples,).
+    products : of the rows of standardized features, of shape (samples, samples).
+    labels : ±1 of shape (samples,).
+    """
+    pvalue = pvalue_of_features(column, products, labels)
+    if pvalue > FEATURES_LEVEL:
+        return []
+    name = str(column.name)
+    pvalue_of_classes = pvalue_of_labels(column.astype(str), labels)
+    return [
+        Finding.warning(
+            f"column {name!r} goes with the classes (χ² test, p = {pvalue_of_classes:.1g}), and "
+            f"within the classes the features go with it (p = {pvalue:.1g}), as with a batch; if "
+            f"it is one, adjust={name!r} asks what they show beyond it."
+        )
+    ]
+
+
+def pvalue_of_features(column: pd.Series, products: Floats, labels: Floats) -> float:
+    """The p-value of features that within the classes have nothing to do with the categories.
+
+    The statistic is the sum of squares that the categories explain within the classes, over all
+    features; rows are shuffled within the classes.
+
+    Parameters
+    ----------
+    column, products, labels : as in `_warn_if_features_follow`.
+    """
+    indicators = pd.get_dummies(column.astype(str)).to_numpy(dtype=np.float64)
+    in_classes = centred_within(indicators, class_of_rows(labels))
+    directions, lengths, _ = np.linalg.svd(in_classes, full_matrices=False)
+    directions = directions[:, lengths > SMALLEST_LENGTH]  # (samples, directions), orthonormal
+    if directions.shape[1] == 0:
+        return 1.0  # the classes determine the categories
+
+    orders = shuffles_within_classes(labels, N_SHUFFLES)
+    # Directions q of the observed order, then of shuffled ones: Σ qᵀ (x xᵀ) q.
+    explained = [_explained(directions, products)]
+    explained += [_explained(directions[order], products) for order in orders]
+    return shuffle_pvalue(explained[0], np.array(explained[1:]))
+
+
+def _explained(directions: Floats, products: Floats) -> float:
+    """The sum of squares of the features in orthonormal directions of shape (samples, directions),
+    from the products of their rows, of shape (samples, samples).
+    """
+    return float(np.sum(directions * (products @ directions)))

@@ -1,0 +1,102 @@
+"""Gaps that were filled class by class: the mean of a class again and again, there only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline._arrays import Floats
+from chanceline.tables.checks.within_classes import size_of_smaller_class
+from chanceline.tables.dataset import Finding
+from chanceline.tables.wording import plural, quoted
+
+FEWEST_REPEATS = 3  # of a value in its class
+CLOSE_TO_CENTRE = 0.002  # standard deviations, as tables are rounded
+FEWEST_FILLED_COLUMNS = 2
+NAMES_SHOWN = 3
+
+
+def warn_of_class_fills(X: Floats, y: Floats, names: Sequence[Any]) -> list[Finding]:
+    """A warning if columns hold the mean or the median of a class again and again, in that class
+    alone.
+
+    Parameters
+    ----------
+    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    names : of the features.
+    """
+    if size_of_smaller_class(y) < FEWEST_REPEATS:
+        return []
+    columns = columns_filled_by_class(X, y > 0)
+    n_columns = len(columns)
+    if n_columns < FEWEST_FILLED_COLUMNS:
+        return []
+    shown = quoted([names[column] for column in columns.tolist()], NAMES_SHOWN)
+    return [
+        Finding.warning(
+            f"in {plural(n_columns, 'column')} ({shown}) the mean or median of a class stands "
+            "again and again, in that class alone, as if gaps had been filled class by class; "
+            "leave them empty, and choose missing='median' or missing='columns'."
+        )
+    ]
+
+
+def columns_filled_by_class(X: Floats, is_positive: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Positions of the columns that look filled with the mean or median of a class.
+
+    Parameters
+    ----------
+    X : numbers of shape (samples, features).
+    is_positive : the rows of one class, of shape (samples,).
+    """
+    has_mean = _is_filled(X, is_positive, np.mean) | _is_filled(X, ~is_positive, np.mean)
+    # A median is one of the values, and may be there again by accident, but hardly in both classes.
+    has_medians = _is_filled(X, is_positive, np.median)
+    in_question = np.flatnonzero(has_medians)  # medians take longer, and few columns are left
+    has_medians[in_question] = _is_filled(X[:, in_question], ~is_positive, np.median)
+
+    # A fill that is blind to the labels may be near the mean of a class, and in that class alone.
+    columns = np.flatnonzero(has_mean | has_medians)
+    all_rows = np.ones(len(X), dtype=np.bool_)
+    of_columns = X[:, columns]
+    is_blind = _is_filled(of_columns, all_rows, np.mean) | _is_filled(
+        of_columns, all_rows, np.median
+    )
+    return columns[~is_blind]
+
+
+def _is_filled(
+    X: Floats, in_class: NDArray[np.bool_], centre: Callable[..., Any]
+) -> NDArray[np.bool_]:
+    """Which columns have a value near the centre several times in a class, and never outside; of
+    shape (features,).
+
+    The smallest and the largest value of a column may repeat for other reasons (limits), and where
+    other values repeat too, the column is a coarse one.
+
+    Parameters
+    ----------
+    X : numbers of shape (samples, features).
+    in_class : the rows of the class, or all of them, of shape (samples,).
+    centre : the mean or the median, a function of an array and an axis.
+    """
+    of_class = X[in_class]
+    centres = centre(of_class, axis=0)  # (features,)
+    of_others = X[~in_class]
+    nearest_row = np.argmin(np.abs(of_class - centres), axis=0)
+    value = of_class[nearest_row, np.arange(X.shape[1])]  # (features,)
+    is_near = np.abs(value - centres) <= CLOSE_TO_CENTRE * X.std(axis=0)
+    n_repeats = np.sum(of_class == value, axis=0)
+    is_elsewhere = np.any(of_others == value, axis=0)
+    is_extreme = (value == X.min(axis=0)) | (value == X.max(axis=0))
+    is_filled = is_near & (n_repeats >= FEWEST_REPEATS) & ~is_elsewhere & ~is_extreme
+
+    # Sorting takes longer, and few columns are left.
+    candidates = np.flatnonzero(is_filled)
+    ordered = np.sort(of_class[:, candidates], axis=0)
+    n_ties = np.sum(ordered[1:] == ordered[:-1], axis=0)
+    is_filled[candidates] = n_ties == n_repeats[candidates] - 1
+    return is_filled

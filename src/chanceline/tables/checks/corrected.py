@@ -1,0 +1,102 @@
+"""Batches that were taken out of the features by a method that kept the labels.
+
+Taking out the means of batches in a regression on batches and labels makes the labels look better
+than they are, where batches and labels go together. It leaves a trace in tables of more features
+than rows: a few combinations of rows, one fewer than there were batches, are (nearly) the same in
+all features. The weights of such a combination depend on the batch and on the class of a row alone.
+Where the labels were not used they depend on the batch alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline._arrays import Floats
+from chanceline.tables.checks.within_classes import columns_in_steps
+from chanceline.tables.dataset import Finding
+
+FEWEST_COLUMNS_A_ROW = 2  # of fewer columns rows are combined to nearly nothing by accident
+MOST_ROWS = 500  # of a table that is looked at
+MOST_BATCHES = 10
+FEWEST_ROWS_A_BATCH = 4  # on average
+VARIANCE_TOO_SMALL = 0.3  # of a combination, as a share of the next larger one
+# Rows of one batch and class have one weight. Its twin must be so much nearer to a row than the
+# nearest row of the other class, …
+TWIN_DISTANCE = 0.3
+# … for so many rows.
+SHARE_WITH_TWIN = 0.9
+
+
+def warn_of_corrected_batches(X: Floats, y: Floats) -> list[Finding]:
+    """A warning if batches seem to have been taken out with the labels kept.
+
+    Parameters
+    ----------
+    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    """
+    n_samples, n_columns = X.shape
+    if n_samples > MOST_ROWS or n_columns < FEWEST_COLUMNS_A_ROW * n_samples:
+        return []
+    combinations = vanishing_combinations(X)
+    n_combinations = combinations.shape[1]
+    if n_combinations == 0 or not weights_depend_on_class(combinations, y):
+        return []
+    return [
+        Finding.warning(
+            f"the features look as if {n_combinations + 1} batches had been taken out with the "
+            "labels kept, which makes noise look like structure; give the table before that, with "
+            "the batches as blocks=COLUMN or adjust=COLUMN."
+        )
+    ]
+
+
+def vanishing_combinations(X: Floats) -> Floats:
+    """Combinations of rows that hardly vary over the features, of shape (samples, combinations).
+
+    They are eigenvectors of the rows' products, for the smallest eigenvalues, below a gap.
+    """
+    n_samples = len(X)
+    columns = columns_in_steps(X)
+    centred = columns - columns.mean(axis=0)
+    spread = centred.std(axis=0)
+    values = centred[:, spread > 0] / spread[spread > 0]
+    products = values @ values.T
+    # The sum of all rows vanishes in any case, as the columns have mean 0. With the largest
+    # variance of all it is out of the way.
+    largest_variance = float(np.trace(products))
+    variances, vectors = np.linalg.eigh(products + largest_variance / n_samples)  # ascending
+
+    most_combinations = min(MOST_BATCHES - 1, n_samples // FEWEST_ROWS_A_BATCH)
+    # Nothing but rounding is left below this.
+    rounding = np.finfo(float).eps * n_samples * largest_variance
+    smallest = np.maximum(variances[: most_combinations + 1], rounding)
+    is_gap = smallest[:-1] <= VARIANCE_TOO_SMALL * smallest[1:]
+    n_combinations = 0
+    if is_gap.any():
+        n_combinations = int(np.flatnonzero(is_gap)[-1]) + 1
+    return vectors[:, :n_combinations]
+
+
+def weights_depend_on_class(weights: Floats, y: Floats) -> bool:
+    """Whether nearly every row has a twin of its own class, of much the same weights, and none of
+    the other class.
+
+    Parameters
+    ----------
+    weights : of rows in combinations, of shape (samples, combinations).
+    y : labels ±1 of shape (samples,).
+    """
+    differences = weights[:, None, :] - weights[None, :, :]
+    distances = np.linalg.norm(differences, axis=2)  # (samples, samples)
+    np.fill_diagonal(distances, np.inf)
+    is_same_class = y[:, None] == y[None, :]
+    to_own_class = _nearest(distances, is_same_class)
+    to_other_class = _nearest(distances, ~is_same_class)
+    has_twin = to_own_class < TWIN_DISTANCE * to_other_class
+    return float(np.mean(has_twin)) >= SHARE_WITH_TWIN
+
+
+def _nearest(distances: Floats, is_candidate: NDArray[np.bool_]) -> Floats:
+    """The distance of each row to the nearest candidate, of shape (samples,)."""
+    return np.where(is_candidate, distances, np.inf).min(axis=1)

@@ -1,0 +1,87 @@
+"""Columns that tell the classes apart far better than all others: perhaps made from the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline._arrays import Floats
+from chanceline.tables.checks.ranks import RankTest, mann_whitney
+from chanceline.tables.dataset import Finding
+from chanceline.tables.wording import quoted
+
+# Area under the curve from which on a column nearly determines the classes. The test asks about
+# such columns itself, and says what the verdict is without them.
+NEARLY_PERFECT_AREA = 0.98
+SUSPECT_AREA = 0.9  # area from which on a column may be made from the outcome, …
+FAR_ABOVE = 0.15  # … if it is so much larger than those of all others
+MOST_SUSPECTS = 3  # the outcome may be there in several versions; more are good features
+MOST_RANKED = 20  # of the columns most correlated with the labels
+LARGEST_CHANCE = 0.001  # p-value, of all columns, up to which an area is no accident
+
+
+def warn_of_lone_columns(X: Floats, y: Floats, names: Sequence[Any]) -> list[Finding]:
+    """A question about the columns that tell the classes apart far better than all others.
+
+    Parameters
+    ----------
+    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    names : of the features.
+    """
+    candidates = _most_correlated_columns(X, y)
+    tests = [mann_whitney(X[:, column], y) for column in candidates.tolist()]
+    areas = np.array([max(test.area, 1 - test.area) for test in tests])
+    order = np.argsort(-areas, kind="stable")
+    n_lone = _n_far_above(areas[order])
+    if n_lone == 0 or areas[order[0]] >= NEARLY_PERFECT_AREA:
+        return []
+    weakest = tests[order[n_lone - 1]]
+    if not _is_no_accident(weakest, X.shape[1]):
+        return []
+    falling_areas = areas[order]
+    return [
+        _question(
+            [str(names[column]) for column in candidates[order[:n_lone]].tolist()],
+            smallest_area=falling_areas[n_lone - 1],
+            next_area=falling_areas[n_lone],
+        )
+    ]
+
+
+def _question(names: list[str], *, smallest_area: float, next_area: float) -> Finding:
+    """The question about columns, with the smallest of their areas, and the largest of others."""
+    subject = f"column {names[0]!r} alone tells"
+    question = "is it made from the outcome, or known only after it? If so, leave it out"
+    if len(names) > 1:
+        subject = f"each of the columns {quoted(names)} alone tells"
+        question = "are they made from the outcome, or known only after it? If so, leave them out"
+    return Finding.warning(
+        f"{subject} the classes apart (area under the curve {smallest_area:.2f}), and all others "
+        f"are far behind ({next_area:.2f} at most): {question} (drop={','.join(names)!r})."
+    )
+
+
+def _most_correlated_columns(X: Floats, y: Floats) -> NDArray[np.int64]:
+    """Positions of the columns most correlated with the labels, at most `MOST_RANKED`."""
+    spread = X.std(axis=0)
+    covariances = np.abs((y - y.mean()) @ X)
+    correlations = covariances / np.where(spread > 0, spread, np.inf)
+    return np.argsort(-correlations, kind="stable")[:MOST_RANKED]
+
+
+def _n_far_above(falling_areas: Floats) -> int:
+    """How many of the largest areas are far above the next one; 0 if none are."""
+    for n_lone in range(1, min(MOST_SUSPECTS, len(falling_areas) - 1) + 1):
+        smallest_lone = falling_areas[n_lone - 1]
+        is_gap = falling_areas[n_lone] <= smallest_lone - FAR_ABOVE
+        if smallest_lone >= SUSPECT_AREA and is_gap:
+            return n_lone
+    return 0
+
+
+def _is_no_accident(test: RankTest, n_columns: int) -> bool:
+    """Whether the best of so many columns hardly goes so well with shuffled labels (Bonferroni)."""
+    return n_columns * test.pvalue <= LARGEST_CHANCE

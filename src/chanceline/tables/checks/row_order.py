@@ -1,0 +1,138 @@
+"""Features that drift along the order of the rows, in a table whose labels stand in runs.
+
+Rows in the order of their measurement carry whatever drifted meanwhile: an instrument, a reagent, a
+hand. Where the classes were measured one after the other the drift tells them apart. The
+drift is looked for within the classes, where real differences between them do not matter: it must
+be the same in both, and the classes must differ as it predicts.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from chanceline._arrays import Floats
+from chanceline.tables.checks.within_classes import (
+    centred_within,
+    class_of_rows,
+    columns_in_steps,
+    shuffle_pvalue,
+    shuffles_within_classes,
+    size_of_smaller_class,
+    standardized_within_classes,
+)
+from chanceline.tables.dataset import Finding
+
+DRIFT_LEVEL = 0.002  # p-value up to which features are said to drift
+N_SHUFFLES = 999
+FEWEST_ROWS_OF_CLASS = 6  # fewer have too few orders
+# Cosine between the differences of the classes and those that the drift predicts. Of tables of gene
+# expression sorted by class, whose features often drift too, it was below 0.2.
+SMALLEST_LIKENESS = 0.4
+ALONG_THE_ROWS = 0.9  # correlation of ranks from which on a column is the order of the rows
+RUNS_TOO_FEW = 3.0  # standard deviations below the number of runs of shuffled labels
+
+
+def warn_of_drift_along_rows(X: Floats, y: Floats) -> list[Finding]:
+    """A warning if labels stand in runs and features drift along the rows alike in both classes.
+
+    Parameters
+    ----------
+    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,), in the order of
+        the table.
+    """
+    if size_of_smaller_class(y) < FEWEST_ROWS_OF_CLASS or not labels_stand_in_runs(y):
+        return []
+    if likeness_to_drift(X, y) < SMALLEST_LIKENESS:
+        return []
+    pvalue = drift_pvalue(X, y)
+    if pvalue > DRIFT_LEVEL:
+        return []
+    return [
+        Finding.warning(
+            "the labels stand in runs, and the features drift along the rows, in both classes "
+            f"alike (p = {pvalue:.1g}) and towards the difference between the classes; if rows are "
+            "in the order of their measurement, add that order as a column and set adjust=COLUMN, "
+            "or runs with both classes and set blocks=COLUMN."
+        )
+    ]
+
+
+def is_in_order_of_rows(values: NDArray[Any]) -> bool:
+    """Whether the numbers of a column rise or fall along the rows, or nearly so."""
+    numbers = pd.to_numeric(pd.Series(values), errors="coerce")
+    ranks = numbers.rank()
+    if ranks.nunique() < 2:
+        return False
+    correlation = ranks.corr(pd.Series(np.arange(len(ranks), dtype=np.float64)))
+    return bool(abs(correlation) >= ALONG_THE_ROWS)
+
+
+def labels_stand_in_runs(y: Floats) -> bool:
+    """Whether neighbouring rows have one label far more often than by chance.
+
+    Of shuffled labels with n₊ and n₋ of each class, n in all, the number of changes from row to row
+    has mean m = 2 n₊ n₋/n and variance m (m − 1)/(n − 1) (Wald and Wolfowitz).
+    """
+    n_samples = len(y)
+    n_positives = int(np.sum(y > 0))
+    n_changes = int(np.sum(y[1:] != y[:-1]))
+    mean = 2 * n_positives * (n_samples - n_positives) / n_samples
+    variance = mean * (mean - 1) / (n_samples - 1)
+    return n_changes < mean - RUNS_TOO_FEW * sqrt(max(variance, 0.0))
+
+
+def drift_pvalue(X: Floats, y: Floats) -> float:
+    """How likely slopes along the rows agree so well between the classes by chance.
+
+    A feature has a slope a along the positive rows and a slope b along the negative ones, and the
+    statistic is the sum of a·b over the features. Rows are shuffled within the classes.
+
+    Parameters
+    ----------
+    X, y : as in `warn_of_drift_along_rows`.
+    """
+    values = standardized_within_classes(X, y)
+    is_positive = y > 0
+    # Products of every positive with every negative row, (positives, negatives).
+    products = values[is_positive] @ values[~is_positive].T
+    places = np.arange(len(y), dtype=np.float64)
+    # The observed order, then shuffled ones, (1 + shuffles, samples).
+    orders = np.vstack([places, places[shuffles_within_classes(y, N_SHUFFLES)]])
+    positive_places = orders[:, is_positive]
+    negative_places = orders[:, ~is_positive]
+    # With features x_i of positives and x_k of negatives, all of mean 0, and centred places t:
+    # Σ a·b is proportional to Σ_ik t_i (x_i·x_k) t_k.
+    positive_times = positive_places - positive_places.mean(axis=1, keepdims=True)
+    negative_times = negative_places - negative_places.mean(axis=1, keepdims=True)
+    statistics = np.sum((positive_times @ products) * negative_times, axis=1)
+    return shuffle_pvalue(float(statistics[0]), statistics[1:])
+
+
+def likeness_to_drift(X: Floats, y: Floats) -> float:
+    """The cosine, over features, between the differences of the classes' means and those that
+    slopes along the rows within the classes predict.
+
+    Parameters
+    ----------
+    X, y : as in `warn_of_drift_along_rows`.
+    """
+    columns = columns_in_steps(X)
+    class_of_row = class_of_rows(y)
+    is_positive = y > 0
+    spread = centred_within(columns, class_of_row).std(axis=0)
+    units = np.where(spread > 0, spread, np.inf)  # of features that vary within the classes
+    differences = (columns[is_positive].mean(axis=0) - columns[~is_positive].mean(axis=0)) / units
+
+    places = np.arange(len(y), dtype=np.float64)
+    places_in_class = centred_within(places[:, None], class_of_row)[:, 0]
+    slopes = places_in_class @ (columns / units) / (places_in_class @ places_in_class)
+    predicted = slopes * (places[is_positive].mean() - places[~is_positive].mean())
+    lengths = float(np.linalg.norm(differences) * np.linalg.norm(predicted))
+    if lengths == 0:
+        return 0.0
+    return float(differences @ predicted) / lengths
