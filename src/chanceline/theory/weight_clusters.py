@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -25,7 +24,12 @@ from chanceline.theory.continuation import follow, last_point
 from chanceline.theory.ensemble import EQUAL_CLASSES, Ensemble
 from chanceline.theory.first_moment import Counted
 from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
-from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
+from chanceline.theory.pattern_averages import (
+    PatternMeans,
+    PatternOrder,
+    class_sides,
+    pattern_means,
+)
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 
 # A start near the solution without threshold and margin at this error rate, in the coordinates
@@ -102,7 +106,8 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     error, and χ; the last in the form of an identity, which sets the load.
     """
     order = _decode(point, ensemble)
-    means = _mean_values(order, ensemble)
+    sides = class_sides(ensemble, order, QUADRATURE_STEP)
+    means = pattern_means(sides, ensemble, rho=1.0)
 
     # The identity: as many tight constraints as weights, α·isostatic = 1.
     if not means.isostatic > 0:
@@ -116,38 +121,12 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     wrong_error = means.wrong / ensemble.error_rate - 1
     residual = [overlap_error, wrong_error, _cluster_exponent(alpha, order, means, ensemble)]
     if ensemble.free_threshold:
-        residual.append(means.violation_by_sign)  # ∂Σ/∂b = 0 where this vanishes
+        residual.append(means.by_threshold)  # ∂Σ/∂b = 0 where this vanishes
     return Counted(alpha=float(alpha), rho=1.0, residual=np.array(residual))
 
 
-class _MeanValues(NamedTuple):
-    """Means over patterns, R₁ the mean violation of a pattern of given field."""
-
-    # ⟨p₊ − v*e* + κR₁⟩, with the share p₊ of tight constraints, the density e* of violations at v*,
-    # the largest that is no error, and the margin κ.
-    isostatic: float
-    square: float  # ⟨R₁²⟩
-    wrong: float  # the share of errors
-    violation_by_sign: float  # ⟨σR₁⟩, σ = ±1 the sign of a class
-    log_weight: float  # ⟨ln A⟩, A the weight of a pattern
-
-
-def _mean_values(order: PatternOrder, ensemble: Ensemble) -> _MeanValues:
-    """The means over fields and classes of patterns, without their derivatives."""
-    sides = class_sides(ensemble, order, QUADRATURE_STEP)
-    means = pattern_means(sides, ensemble, rho=1.0)
-    # Arrays hold the mean first, then its derivatives.
-    return _MeanValues(
-        isostatic=means.isostatic[0],
-        square=means.square[0],
-        wrong=means.wrong[0],
-        violation_by_sign=means.by_threshold[0],
-        log_weight=means.log_a,
-    )
-
-
 def _cluster_exponent(
-    alpha: float, order: PatternOrder, means: _MeanValues, ensemble: Ensemble
+    alpha: float, order: PatternOrder, means: PatternMeans, ensemble: Ensemble
 ) -> float:
     """The exponent of the number of clusters, at the load α,
 
@@ -159,7 +138,7 @@ def _cluster_exponent(
     chi = order.chi
     price = order.ceiling**2 / (2 * chi)  # y, what the largest violation v* costs
     exponent = (
-        alpha * (means.log_weight + price * ensemble.error_rate)
+        alpha * (means.log_a + price * ensemble.error_rate)
         + 0.5 * np.log1p(order.s2 / chi)
         + 0.5 * order.q0 / (chi + order.s2)
     )
