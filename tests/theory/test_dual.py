@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chanceline.theory import dual
+from chanceline.theory import dual, first_moment
 from chanceline.theory.dual import Dual, independent
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
@@ -169,3 +169,31 @@ def test_means_over_supports(signed, point, field):
         return getattr(support_means(order, QUADRATURE_STEP, signed), field)
 
     assert_differentiates(value, (np.log(F0), log_V_over_d, K), rel=1e-6, floor=1e-7)
+
+
+@pytest.mark.parametrize("ensemble", ENSEMBLES, ids=str)
+@pytest.mark.parametrize("log_response", [-6.0, 0.5, 12.0])
+def test_exponents_of_the_first_moment(ensemble, log_response):
+    """By ln x, b and y; for a large response x the derivative by ln x does not cancel."""
+
+    def per_pattern(log_x, threshold, price):
+        unknowns = first_moment._Unknowns(
+            response=dual.exp(log_x),
+            threshold=threshold if ensemble.free_threshold else 0.0,
+            price=price if ensemble.error_rate else np.inf,
+        )
+        return first_moment._exponent_per_pattern(unknowns, ensemble)
+
+    assert_differentiates(per_pattern, (log_response, -0.3, 2.0), rel=1e-5)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_exponent_of_a_variable(signed):
+    def per_variable(log_x):
+        return first_moment._exponent_per_variable(dual.exp(log_x), signed)
+
+    assert_differentiates(per_variable, (0.7,))
+    # ln γ ≈ 1/2x, or 1/4x with given signs, for a large response x.
+    far = per_variable(*independent(np.array([25.0])))
+    share = 0.5 if signed else 1.0
+    assert far.gradient[0] == pytest.approx(-share * np.exp(-25.0) / 2, rel=1e-10)

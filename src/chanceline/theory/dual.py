@@ -102,6 +102,18 @@ def value_of(x: Numbers) -> Any:
     return x
 
 
+def _has_dual(x: Numbers, y: Numbers) -> bool:
+    """Whether one of them is a Dual."""
+    return isinstance(x, Dual) or isinstance(y, Dual)
+
+
+def _differential_of(x: Numbers) -> Array | float:
+    """The differential of a Dual; 0 for a plain number or array."""
+    if isinstance(x, Dual):
+        return x.differential
+    return 0.0
+
+
 def weighted_sum(weights: Array, values: Numbers) -> Numbers:
     """Σ weights·values over the nodes, both (nodes,)."""
     if not isinstance(values, Dual):
@@ -111,11 +123,11 @@ def weighted_sum(weights: Array, values: Numbers) -> Numbers:
 
 
 def where(condition: Array, x: Numbers, y: Numbers) -> Numbers:
-    """x where the condition holds, y elsewhere; x and y are both Duals, or both are not."""
-    if not isinstance(x, Dual):
-        return np.where(condition, x, y)
-    value = np.where(condition, x.value, y.value)
-    return Dual(value, np.where(condition, x.differential, y.differential))
+    """x where the condition holds, y elsewhere."""
+    value = np.where(condition, value_of(x), value_of(y))
+    if not _has_dual(x, y):
+        return value
+    return Dual(value, np.where(condition, _differential_of(x), _differential_of(y)))
 
 
 def square(x: Numbers) -> Numbers:
@@ -165,15 +177,15 @@ def expit(x: Numbers) -> Numbers:
 
 
 def logaddexp(x: Numbers, y: Numbers) -> Numbers:
-    """ln(e^x + e^y), of x and y that are both Duals, or both not.
-
-    Its slope by x is the share of e^x in the sum, 1/(1 + e^{y − x}), that by y the rest.
-    """
-    if not isinstance(x, Dual):
-        return np.logaddexp(x, y)
-    share_of_x = special.expit(x.value - y.value)
-    differential = y.differential + share_of_x * (x.differential - y.differential)
-    return Dual(np.logaddexp(x.value, y.value), differential)
+    """ln(e^x + e^y), whose slope by x is the share of e^x in the sum, and by y the rest."""
+    x_value = value_of(x)
+    y_value = value_of(y)
+    value = np.logaddexp(x_value, y_value)
+    if not _has_dual(x, y):
+        return value
+    share_of_x = special.expit(x_value - y_value)  # 1/(1 + e^{y − x})
+    share_of_y = special.expit(y_value - x_value)
+    return Dual(value, share_of_x * _differential_of(x) + share_of_y * _differential_of(y))
 
 
 def softplus(x: Numbers) -> Numbers:

@@ -161,28 +161,42 @@ class _UnitLaw(NamedTuple):
     top: Numbers = 0.0  # v*/σ'; without errors, where n(top) = 0, any finite number will do
 
 
-def _unit_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _UnitLaw:
-    """The law of T/σ' from the weights of two parts; μ and s² are as in `pattern_side`.
+class _LogWeights(NamedTuple):
+    """Logarithms of the weights of the two parts of A without errors: each may underflow."""
 
-    With the density N(v; μ, s²) of the violation v, A is the sum of the weights
+    satisfied: Numbers
+    tight: Numbers
+
+
+def _log_weights(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _LogWeights:
+    """The weights of a satisfied and of a tight constraint; μ and s² are as in `pattern_side`.
+
+    With the density N(v; μ, s²) of the violation v they are
 
         satisfied   v < 0    ∫N dv             = Φ(−μ/s),
         tight       v > 0    ∫N e^{−v²/2χ} dv  = C Φ(t),
 
     because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ' (`tilted`).
-    Weights are taken in logarithms: each of them may underflow.
     """
-    t = tilted.t
-    log_c = tilted.log_c
-    log_satisfied = log_ndtr(mu / -sqrt(s2))
-    log_tight = log_c + log_ndtr(t)
-    log_a = logaddexp(log_satisfied, log_tight)
+    return _LogWeights(satisfied=log_ndtr(mu / -sqrt(s2)), tight=tilted.log_c + log_ndtr(tilted.t))
+
+
+def log_pattern_weight(mu: Numbers, s2: Numbers, chi: Numbers) -> Numbers:
+    """ln A(μ) without errors, alone; `pattern_side` has the parameters, and the moments too."""
+    log_weights = _log_weights(mu, s2, _tilted_gaussian(mu, s2, chi))
+    return logaddexp(log_weights.satisfied, log_weights.tight)
+
+
+def _unit_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _UnitLaw:
+    """The law of T/σ' from the weights of two parts; μ and s² are as in `pattern_side`."""
+    log_weights = _log_weights(mu, s2, tilted)
+    log_a = logaddexp(log_weights.satisfied, log_weights.tight)
     return _UnitLaw(
         log_a=log_a,
-        t=t,
-        tight=exp(log_tight - log_a),
-        loose=exp(log_satisfied - log_a),
-        density_at_zero=_unit_density(0.0, t, log_c - log_a),
+        t=tilted.t,
+        tight=exp(log_weights.tight - log_a),
+        loose=exp(log_weights.satisfied - log_a),
+        density_at_zero=_unit_density(0.0, tilted.t, tilted.log_c - log_a),
     )
 
 
