@@ -125,7 +125,15 @@ ENSEMBLES = [
 
 @pytest.mark.parametrize("ensemble", ENSEMBLES, ids=str)
 @pytest.mark.parametrize(
-    "field", ["isostatic", "square", "variance", "by_threshold", "wrong", "log_a"]
+    "field",
+    [
+        "isostatic",
+        "violation_square",
+        "violation_variance",
+        "violation_by_sign",
+        "wrong",
+        "log_a",
+    ],
 )
 def test_means_over_patterns(ensemble, field):
     rho = 0.4
@@ -145,7 +153,7 @@ def test_means_over_patterns(ensemble, field):
 
     point = (-2.0, 0.15, -0.3, -0.2)
     is_zero = (field == "wrong" and not ceiling_is_free) or (
-        field == "by_threshold" and not ensemble.free_threshold
+        field == "violation_by_sign" and not ensemble.free_threshold
     )
     if is_zero:
         found = value(*independent(np.array(point)))

@@ -15,12 +15,14 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from chanceline.errors import ConvergenceError, InputError
+from chanceline.theory import dual
 from chanceline.theory.continuation import (
     first_success,
     follow,
     last_point,
     last_two_points,
 )
+from chanceline.theory.dual import Dual, independent
 from chanceline.theory.ensemble import (
     ERRORS_ARE_APPROXIMATE,
     Ensemble,
@@ -195,7 +197,7 @@ def density_at(
         end = zero_entropy(Branch(rho, ensemble), start)
         start = end.solved.unknowns
         slope = _capacity_slope(end, alpha, ensemble)
-        step = _logit_step(alpha, end.alpha, slope, rho, ensemble)
+        step = _logit_step(alpha, end.alpha, slope, logit_share, ensemble)
         logit_share += step
 
         has_arrived = abs(step) < _LAST_STEP or abs(end.alpha - alpha) <= end.error
@@ -243,22 +245,22 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
 
 
 def _logit_step(
-    alpha: float, reached: float, slope: float, rho: float, ensemble: Ensemble
+    alpha: float, reached: float, slope: float, logit_share: float, ensemble: Ensemble
 ) -> float:
-    """Newton's step in x = logit(ρ/ρ_s) from the capacity `reached` at ρ towards the load α.
+    """Newton's step in x = logit(ρ/ρ_s) from the capacity `reached` there towards the load α.
 
     `slope` is dα_VS/dρ, that of the capacity, and ρ_s the saturation density of the ensemble. Loads
     lie between 0 and α_c, the load of all variables, and t = ln(α/(α_c − α)) is nearly linear in x:
     Newton is applied to t. The step is cut to the longest one allowed.
     """
     load_of_all = gardner(ensemble).load  # α_c
-    # t(α) − t(reached)
+    (x,) = independent(np.array([logit_share]))
+    rho = ensemble.saturation_density * dual.expit(x)
+    capacity = Dual(reached, slope * rho.differential)
+    t = dual.log(capacity / (load_of_all - capacity))
+    # t(α) − t(reached), in one logarithm: the difference of two would cancel.
     t_difference = np.log(alpha * (load_of_all - reached) / (reached * (load_of_all - alpha)))
-    # dρ/dx = ρ(1 − ρ/ρ_s), as ρ/ρ_s is the logistic function of x
-    rho_by_x = rho * (1 - rho / ensemble.saturation_density)
-    # dt/dx = (dα_VS/dρ)(dρ/dx)(dt/dα), where dt/dα = 1/α + 1/(α_c − α) = α_c/[α(α_c − α)]
-    t_by_x = slope * rho_by_x * load_of_all / (reached * (load_of_all - reached))
-    return float(np.clip(t_difference / t_by_x, -_LONGEST_STEP, _LONGEST_STEP))
+    return float(np.clip(t_difference / t.gradient[0], -_LONGEST_STEP, _LONGEST_STEP))
 
 
 def _capacity_slope(end: End, alpha: float, ensemble: Ensemble) -> float:

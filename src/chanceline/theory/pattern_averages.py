@@ -135,12 +135,12 @@ class PatternMeans(NamedTuple):
     """
 
     isostatic: Numbers  # p₊ − v*e* + κR₁/ρ, which times α is ρ
-    square: Numbers  # R₁²
-    variance: Numbers  # R₂ − R₁²
-    by_threshold: Numbers  # Σ_c σ_c f_c R₁, zero at the best threshold
+    violation_square: Numbers  # R₁²
+    violation_variance: Numbers  # R₂ − R₁²
+    violation_by_sign: Numbers  # Σ_c σ_c f_c R₁, zero at the best threshold
     wrong: Numbers  # the error rate, 0 where no errors are allowed
     log_a: Numbers  # g = ln A
-    first: float  # R₁
+    violation: float  # R₁
     tight: float  # p₊
     log_a_by_s2: float  # ∂ ln A/∂s² = ½(g'' + g'²), where ' is ∂/∂μ
     curvature_square: float  # g''²
@@ -178,12 +178,12 @@ def _class_means(class_side: ClassSide, kappa_over_rho: float) -> PatternMeans:
     log_a_by_s2 = 0.5 * (curvature + values.slope**2)
     return PatternMeans(
         isostatic=net_tight + kappa_over_rho * mean_violation,
-        square=class_side.mean(square(side.mean)),
-        variance=class_side.mean(side.variance),
-        by_threshold=class_side.sign * mean_violation,
+        violation_square=class_side.mean(square(side.mean)),
+        violation_variance=class_side.mean(side.variance),
+        violation_by_sign=class_side.sign * mean_violation,
         wrong=wrong,
         log_a=class_side.mean(side.log_a),
-        first=value_of(mean_violation),
+        violation=value_of(mean_violation),
         tight=class_side.mean(values.tight),
         log_a_by_s2=class_side.mean(log_a_by_s2),
         curvature_square=class_side.mean(curvature**2),

@@ -191,7 +191,9 @@ def _multiplier_ratios(order: PatternOrder, ensemble: Ensemble) -> _MultiplierRa
     means = pattern_means(sides, ensemble, order.rho)
     # (α/χ²)/E
     factor = 1 / (means.isostatic * order.chi)
-    return _MultiplierRatios(V_over_E=means.variance * factor, F0_over_E=means.square * factor)
+    return _MultiplierRatios(
+        V_over_E=means.violation_variance * factor, F0_over_E=means.violation_square * factor
+    )
 
 
 def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:

@@ -215,7 +215,7 @@ def _residual(
     ]
     if ensemble.free_threshold:
         # Σ_c σ_c f_c ∫Dz R₁ = 0, over classes c of share f_c and sign σ_c; the scale of R₁ is √ρ.
-        errors.append(means.by_threshold / float(np.sqrt(coords.rho)))
+        errors.append(means.violation_by_sign / float(np.sqrt(coords.rho)))
     if ensemble.error_rate:
         # The share of errors is the one allowed.
         errors.append(means.wrong / ensemble.error_rate - 1)
@@ -294,7 +294,7 @@ def _log_weight_by_rho(coords: Coordinates, ensemble: Ensemble, means: PatternMe
     kappa = ensemble.margin * np.sqrt(rho)
     # ∂θ_c/∂ρ = θ_c/2ρ and ∂ ln A/∂θ_c = −R₁/χ give −⟨θ_c R₁⟩/2ρχ. At the saddle ⟨σ_c R₁⟩ = 0: so b
     # drops out, and ⟨θ_c R₁⟩ = κ⟨R₁⟩ with κ = margin·√ρ.
-    by_offset = -0.5 * kappa * means.first / (rho * coords.chi.value)
+    by_offset = -0.5 * kappa * means.violation / (rho * coords.chi.value)
     return means.log_a_by_s2 + by_offset
 
 

@@ -168,8 +168,8 @@ def evaluate(
         F0=F0,
         F1=F0 + V,
         alpha=alpha,
-        F0_of_patterns=alpha_over_chi2 * means.square,
-        V_of_patterns=alpha_over_chi2 * means.variance,
+        F0_of_patterns=alpha_over_chi2 * means.violation_square,
+        V_of_patterns=alpha_over_chi2 * means.violation_variance,
         # Means of squared weights were taken at E = 1, and scale as 1/E.
         norm=support.norm / E,
         overlap=support.overlap / E,

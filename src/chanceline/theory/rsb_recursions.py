@@ -1,7 +1,7 @@
 """The two sides of the equations with breaking: recursions from the closed forms, and averages.
 
-The pattern side descends from g_k = ln A with s² = ρ − p_k (`patterns`). The support side descends
-from f_k = ln(1 + e^{−K}B), where e^{−K}B = e^{u²/2d − switch} (`supports`) with d = E − F₁ + G_k and
+The pattern side descends from g_k = ln A with s² = ρ − p_k (`patterns`), the support side from
+f_k = ln(1 + e^{−K}B), where e^{−K}B = e^{u²/2d − switch} (`supports`) with d = E − F₁ + G_k and
 switch = K − ½ ln(E/d). `parisi` has the recursion.
 """
 

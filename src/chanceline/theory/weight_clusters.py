@@ -103,7 +103,8 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     χ is the response: a violation v of a constraint costs v²/2χ. q₀ is the overlap of weights in
     different clusters, b the threshold of the rule. From the violation v* on a pattern is an error.
     The exponent Σ of the number of clusters is 0 there, and stationary in q₀, b, the price of an
-    error, and χ; the last in the form of an identity, which sets the load.
+    error, and χ; the last in the form of an identity, which sets the load. The equations are
+    written out as relative errors: with the bare slopes of Σ Newton loses its way at large margins.
     """
     order = _decode(point, ensemble)
     sides = class_sides(ensemble, order, QUADRATURE_STEP)
@@ -115,13 +116,15 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     alpha = 1 / means.isostatic
 
     # ∂Σ/∂q₀ = 0 where (α/χ²)⟨R₁²⟩ = q₀/(χ + s²)², s² = 1 − q₀; R₁ is the mean violation.
-    overlap_of_patterns = alpha * means.square / order.chi**2 * (order.chi + order.s2) ** 2
+    overlap_of_patterns = (
+        alpha * means.violation_square / order.chi**2 * (order.chi + order.s2) ** 2
+    )
     overlap_error = overlap_of_patterns / order.q0 - 1
     # ∂Σ/∂(price) = 0 where the share of errors is the one allowed.
     wrong_error = means.wrong / ensemble.error_rate - 1
     residual = [overlap_error, wrong_error, _cluster_exponent(alpha, order, means, ensemble)]
     if ensemble.free_threshold:
-        residual.append(means.by_threshold)  # ∂Σ/∂b = 0 where this vanishes
+        residual.append(means.violation_by_sign)  # ∂Σ/∂b = 0 where this vanishes
     return Counted(alpha=float(alpha), rho=1.0, residual=np.array(residual))
 
 
