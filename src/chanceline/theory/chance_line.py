@@ -34,7 +34,7 @@ from chanceline.theory.gardner import gardner, l0_load
 from chanceline.theory.newton import EPS, Solved
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 from chanceline.theory.rs_branch import Branch
-from chanceline.theory.rs_equations import RSState
+from chanceline.theory.rs_equations import RSState, entropy_by_rho
 from chanceline.theory.rs_point import LOG_CHI
 
 # The density is sought between these values of logit ρ: 1e-13 and 1 − 1e-6.
@@ -196,7 +196,7 @@ def density_at(
         rho = density_of(logit_share)
         end = zero_entropy(Branch(rho, ensemble), start)
         start = end.solved.unknowns
-        slope = _capacity_slope(end, alpha, ensemble)
+        slope = _capacity_slope(end, alpha, rho, ensemble)
         step = _logit_step(alpha, end.alpha, slope, logit_share, ensemble)
         logit_share += step
 
@@ -263,14 +263,14 @@ def _logit_step(
     return float(np.clip(t_difference / t.gradient[0], -_LONGEST_STEP, _LONGEST_STEP))
 
 
-def _capacity_slope(end: End, alpha: float, ensemble: Ensemble) -> float:
-    """dα_VS/dρ, the slope of the capacity, at a point where the entropy Σ vanishes.
+def _capacity_slope(end: End, alpha: float, rho: float, ensemble: Ensemble) -> float:
+    """dα_VS/dρ, the slope of the capacity, at the point of density ρ where the entropy Σ vanishes.
 
     Σ stays 0 along the line of capacities, so that the slope is −(∂Σ/∂ρ)/(∂Σ/∂α). ConvergenceError
     where it is not positive; `alpha` is the load asked for, which the error names.
     """
-    state = end.solved.state
-    slope = -state.entropy_by_rho / state.entropy_by_alpha
+    by_rho = entropy_by_rho(end.solved.unknowns, rho, ensemble)
+    slope = -by_rho / end.solved.state.entropy_by_alpha
     if slope <= 0:
         raise ConvergenceError(
             f"density at {ensemble.label(f'α = {alpha:g}')}: with errors replica symmetry is an "

@@ -91,8 +91,8 @@ def independent(point: Array) -> list[Dual]:
 
     The differential of each is 1 by itself and 0 by the others.
     """
-    columns = np.eye(len(point))[:, :, None]
-    return [Dual(value, column) for value, column in zip(point.tolist(), columns, strict=True)]
+    unit_columns = np.eye(len(point))[:, :, None]  # one (coordinates, 1) for each coordinate
+    return [Dual(value, unit) for value, unit in zip(point.tolist(), unit_columns, strict=True)]
 
 
 def value_of(x: Numbers) -> Any:

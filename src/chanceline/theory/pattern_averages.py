@@ -34,7 +34,7 @@ class ClassSide(NamedTuple):
 class PatternOrder(NamedTuple):
     """The order parameters on which the pattern side depends, numbers or Duals."""
 
-    rho: float  # ρ, the share of variables chosen; also |w|² per variable
+    rho: Numbers  # ρ, the share of variables chosen; also |w|² per variable
     q0: Numbers  # q₀, the overlap of the weights of two choices of variables
     s2: Numbers  # ρ − q₀, by itself: the difference would cancel
     chi: Numbers  # χ: a violation v that is corrected has the weight e^{−v²/2χ}
@@ -140,30 +140,27 @@ class PatternMeans(NamedTuple):
     violation_by_sign: Numbers  # Σ_c σ_c f_c R₁, zero at the best threshold
     wrong: Numbers  # the error rate, 0 where no errors are allowed
     log_a: Numbers  # g = ln A
-    violation: float  # R₁
     tight: float  # p₊
-    log_a_by_s2: float  # ∂ ln A/∂s² = ½(g'' + g'²), where ' is ∂/∂μ
-    curvature_square: float  # g''²
+    curvature_square: float  # g''², where ' is ∂/∂μ
 
 
-def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: float) -> PatternMeans:
+def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: Numbers) -> PatternMeans:
     """The means of all classes together: the sum over classes of each field of `PatternMeans`.
 
     The share of a class is already a factor of its means. `rho` is ρ = |w|² per variable.
     """
-    kappa_over_rho = ensemble.margin / float(np.sqrt(rho))  # κ/ρ, where κ = margin·√ρ
+    kappa_over_rho = ensemble.margin / sqrt(rho)  # κ/ρ, where κ = margin·√ρ
     means_of_classes = [_class_means(class_side, kappa_over_rho) for class_side in sides]
     # zip turns (class, field) into (field, class): each field is a sum over the classes.
     sums_of_fields = map(sum, zip(*means_of_classes, strict=True))
     return PatternMeans._make(sums_of_fields)
 
 
-def _class_means(class_side: ClassSide, kappa_over_rho: float) -> PatternMeans:
+def _class_means(class_side: ClassSide, kappa_over_rho: Numbers) -> PatternMeans:
     """The means of one class; its share f_c of the patterns is a factor of each.
 
     At a node z of ∫Dz, v is the violation of a pattern, T what is corrected of it, and R₁ = E[T].
-    g = ln A is the log-weight of a pattern, with slope and curvature by the mean of v. κ/ρ is
-    `kappa_over_rho`, κ = margin·√ρ.
+    A is the weight of a pattern, and κ/ρ is `kappa_over_rho`, κ = margin·√ρ.
     """
     side = class_side.side
     mean_violation = class_side.mean(side.mean)  # of R₁
@@ -174,8 +171,6 @@ def _class_means(class_side: ClassSide, kappa_over_rho: float) -> PatternMeans:
 
     # No equation is solved for these, so that their derivatives are not needed.
     values = side.without_differentials()
-    curvature = values.curvature
-    log_a_by_s2 = 0.5 * (curvature + values.slope**2)
     return PatternMeans(
         isostatic=net_tight + kappa_over_rho * mean_violation,
         violation_square=class_side.mean(square(side.mean)),
@@ -183,8 +178,6 @@ def _class_means(class_side: ClassSide, kappa_over_rho: float) -> PatternMeans:
         violation_by_sign=class_side.sign * mean_violation,
         wrong=wrong,
         log_a=class_side.mean(side.log_a),
-        violation=value_of(mean_violation),
         tight=class_side.mean(values.tight),
-        log_a_by_s2=class_side.mean(log_a_by_s2),
-        curvature_square=class_side.mean(curvature**2),
+        curvature_square=class_side.mean(values.curvature**2),
     )

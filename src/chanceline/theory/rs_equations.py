@@ -44,7 +44,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chanceline.theory.dual import Dual, value_of
+from chanceline.theory.dual import Dual, independent, value_of
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
 from chanceline.theory.newton import check_logarithms
@@ -101,7 +101,6 @@ class RSState:
     entropy: float  # Σ = ln(number of separating choices)/N
     entropy_gradient: Array
     entropy_by_alpha: float  # ∂Σ/∂α at the saddle
-    entropy_by_rho: float  # ∂Σ/∂ρ at the saddle
     between: float  # the replicon between supports: above 1 replica symmetry is unstable
 
 
@@ -123,25 +122,23 @@ def equations(
         Step of the quadrature.
     """
     # Every coordinate but K is a logarithm (b, which is none, is small enough to pass).
-    check_logarithms(point[:K_INDEX])
-    check_logarithms(point[K_INDEX + 1 :])
+    logarithms = point.copy()
+    logarithms[K_INDEX] = 0.0
+    check_logarithms(logarithms)
 
     # Decode the point and average over the fields of variables and of patterns.
-    coords = decode_point(point, rho, ensemble)
+    coords = decode_point(independent(point), rho, ensemble)
     support = support_means(coords.supports, step, ensemble.signed)
     sides = class_sides(ensemble, coords.patterns, step)
     means = pattern_means(sides, ensemble, rho)
 
     # What the averages give: the load and the multipliers, the errors of the equations, Σ.
     values = evaluate(coords, ensemble, means, support)
-    alpha = values.alpha.value
     residual = _residual(values, coords, ensemble, means, support)
-    # ∂Σ/∂α = ⟨ln A⟩ + yε: Σ is linear in the load. A is the weight of a pattern, e^{−y} that of an
-    # error, and ε the share of errors allowed.
-    entropy_by_alpha = means.log_a + values.price * ensemble.error_rate
-    entropy = _entropy(values, coords, support, entropy_by_alpha)
+    entropy = _entropy(values, coords, support)
+    alpha = float(values.alpha.value)
     return RSState(
-        alpha=float(alpha),
+        alpha=alpha,
         to_gardner=_load_below_gardner(sides, rho, ensemble, alpha),
         order=_order(values, coords, ensemble),
         residual=np.array([error.value for error in residual]),
@@ -154,8 +151,7 @@ def equations(
         overlap=float(values.overlap.value),
         entropy=float(entropy.value),
         entropy_gradient=entropy.gradient,
-        entropy_by_alpha=entropy_by_alpha.value,
-        entropy_by_rho=_entropy_by_rho(values, coords, ensemble, means),
+        entropy_by_alpha=values.entropy_by_alpha.value,
         between=_replicon_between(values, means, support),
     )
 
@@ -253,17 +249,15 @@ def _norm_and_overlap_error(values: PointValues, coords: Coordinates) -> Dual:
     return combined_excess / coords.rho
 
 
-def _entropy(
-    values: PointValues, coords: Coordinates, support: SupportMeans, by_alpha: Dual
-) -> Dual:
+def _entropy(values: PointValues, coords: Coordinates, support: SupportMeans) -> Dual:
     """The entropy of separating choices, Σ = ln(their number)/N:
 
         Σ = α ∂Σ/∂α + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
 
     ρ is the density, q₀ the overlap of two choices, χ the response; K, E, F₁, F₀ are multipliers.
     """
-    # Of the patterns: Σ is linear in the load α, with the slope `by_alpha` = ∂Σ/∂α.
-    pattern_term = values.alpha * by_alpha
+    # Of the patterns: Σ is linear in the load α.
+    pattern_term = values.alpha * values.entropy_by_alpha
     # Of the variables: one weighs e^{−K}B if it is chosen, 1 if not.
     variable_term = support.log_one_plus
     # (E − F₁)ρ − F₁χ + F₀q₀, with d = E − F₁ + F₀: no term is larger than need be.
@@ -271,31 +265,22 @@ def _entropy(
     return pattern_term + variable_term + coords.K * coords.rho + 0.5 * order_terms
 
 
-def _entropy_by_rho(
-    values: PointValues, coords: Coordinates, ensemble: Ensemble, means: PatternMeans
-) -> float:
-    """∂Σ/∂ρ at the saddle, of the entropy Σ by the density ρ at a fixed load α.
+def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> float:
+    """∂Σ/∂ρ at a saddle, of the entropy of separating choices by the density at a fixed load α.
 
-    Σ is stationary in all order parameters, so only the terms count in which ρ itself stands:
-    Kρ + ½(E − F₁)ρ, with multipliers K, E and F₁, and α⟨ln A⟩, with the weight A of a pattern.
+    `point` is the saddle, as in `equations`. Σ is stationary in all order parameters there: so the
+    coordinates are held, and only ρ is a Dual. The load follows from the averages and moves with ρ,
+    which is no part of the derivative: what that adds to Σ is taken back.
     """
-    order_terms_by_rho = 0.5 * (values.E.value - values.F1.value)
-    pattern_term_by_rho = values.alpha.value * _log_weight_by_rho(coords, ensemble, means)
-    return float(pattern_term_by_rho + coords.K.value + order_terms_by_rho)
-
-
-def _log_weight_by_rho(coords: Coordinates, ensemble: Ensemble, means: PatternMeans) -> float:
-    """∂⟨ln A⟩/∂ρ at the saddle, of the log-weight of a pattern, whose violation is Gaussian.
-
-    ρ enters by its variance s² = ρ − q₀, and by the offset θ_c = √ρ(margin + σ_c b) of its mean in
-    class c, of sign σ_c; b is the threshold. R₁ is the mean violation that is corrected.
-    """
-    rho = coords.rho
-    kappa = ensemble.margin * np.sqrt(rho)
-    # ∂θ_c/∂ρ = θ_c/2ρ and ∂ ln A/∂θ_c = −R₁/χ give −⟨θ_c R₁⟩/2ρχ. At the saddle ⟨σ_c R₁⟩ = 0: so b
-    # drops out, and ⟨θ_c R₁⟩ = κ⟨R₁⟩ with κ = margin·√ρ.
-    by_offset = -0.5 * kappa * means.violation / (rho * coords.chi.value)
-    return means.log_a_by_s2 + by_offset
+    (dual_rho,) = independent(np.array([rho]))
+    coords = decode_point(point.tolist(), dual_rho, ensemble)
+    support = support_means(coords.supports, QUADRATURE_STEP, ensemble.signed)
+    sides = class_sides(ensemble, coords.patterns, QUADRATURE_STEP)
+    means = pattern_means(sides, ensemble, dual_rho)
+    values = evaluate(coords, ensemble, means, support)
+    (by_rho,) = _entropy(values, coords, support).gradient
+    (alpha_by_rho,) = values.alpha.gradient
+    return float(by_rho - values.entropy_by_alpha.value * alpha_by_rho)
 
 
 def _load_below_gardner(

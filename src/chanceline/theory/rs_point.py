@@ -1,17 +1,18 @@
 """A point of the replica-symmetric equations: its order parameters, and the averages there.
 
-The formulas are those of `rs_equations`. Every number is a `Dual`: it carries its derivatives by
-the coordinates of the point.
+The formulas are those of `rs_equations`. Numbers are Duals, which carry their derivatives by the
+coordinates of the point, wherever the coordinates or the density they are made of are Duals.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logit
 
-from chanceline.theory.dual import Dual, Numbers, exp, expit, independent, square
+from chanceline.theory.dual import Numbers, exp, expit, sqrt, square, value_of
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.newton import OutsideDomain
 from chanceline.theory.pattern_averages import PatternMeans, PatternOrder
@@ -36,16 +37,16 @@ class Coordinates(NamedTuple):
     shares of E, which follows later from χE = ρ₊, the share of variables with a weight.
     """
 
-    rho: float  # the density, share of variables chosen
-    chi: Dual  # (ρ − q₁)/m as m → 0
-    q0: Dual  # overlap of the weights of two typical choices
-    s2: Dual  # ρ − q₀, without cancellation
-    K: Dual  # the multiplier of ρ
-    V_over_E: Dual
-    d_over_E: Dual
-    F0_over_E: Dual
-    threshold: Numbers  # b in units of |w|: a Dual, or 0 where it is fixed
-    ceiling: Numbers  # v*, the largest violation that is no error: a Dual, or ∞ without errors
+    rho: Numbers  # the density, share of variables chosen
+    chi: Numbers  # (ρ − q₁)/m as m → 0
+    q0: Numbers  # overlap of the weights of two typical choices
+    s2: Numbers  # ρ − q₀, without cancellation
+    K: Numbers  # the multiplier of ρ
+    V_over_E: Numbers
+    d_over_E: Numbers
+    F0_over_E: Numbers
+    threshold: Numbers  # b in units of |w|, 0 where it is fixed
+    ceiling: Numbers  # v*, the largest violation that is no error, ∞ without errors
 
     @property
     def patterns(self) -> PatternOrder:
@@ -65,13 +66,12 @@ class Coordinates(NamedTuple):
         return SupportOrder(F0=self.F0_over_E, V=self.V_over_E, d=self.d_over_E, K=self.K)
 
 
-def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
-    """The order parameters of a point, each with its differential by all coordinates.
+def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensemble) -> Coordinates:
+    """The order parameters of a point at the density ρ.
 
-    `point` is (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b if the threshold is free, then
-    ln t* if errors are allowed; the letters are those of `Coordinates`, and v* = √ρ t*.
+    `coordinates` are (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b if the threshold is free,
+    then ln t* if errors are allowed; the letters are those of `Coordinates`, and v* = √ρ t*.
     """
-    coordinates = independent(point)
     logit_q0_over_rho = coordinates[LOGIT_Q0]
     # As V + d = E, ln(V/d) is the logit of V/E.
     logit_V_over_E = coordinates[LOG_V_OVER_D]
@@ -80,7 +80,7 @@ def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
         threshold = coordinates[THRESHOLD]
     ceiling: Numbers = np.inf
     if ensemble.error_rate:
-        ceiling = float(np.sqrt(rho)) * exp(coordinates[LOG_CEILING])
+        ceiling = sqrt(rho) * exp(coordinates[LOG_CEILING])
     return Coordinates(
         rho=rho,
         chi=exp(coordinates[LOG_CHI]),
@@ -129,17 +129,18 @@ class PointValues(NamedTuple):
     """
 
     nonzero: Numbers  # ρ₊, the share of variables with a weight other than zero
-    E: Dual  # conjugate to the norm
-    V: Dual  # F₁ − F₀
-    d: Dual  # E − V
-    F0: Dual  # conjugate to the overlap q₀ of two choices
-    F1: Dual  # conjugate to the overlap q₁ within a choice
-    alpha: Dual  # the load
-    F0_of_patterns: Dual  # (α/χ²)⟨R₁²⟩, equal to F₀ at the saddle
-    V_of_patterns: Dual  # (α/χ²)⟨R₂ − R₁²⟩, equal to V at the saddle
-    norm: Dual  # ∫Dz p⟨w²⟩, equal to ρ at the saddle
-    overlap: Dual  # ∫Dz (p⟨w⟩)², equal to q₀ at the saddle
+    E: Numbers  # conjugate to the norm
+    V: Numbers  # F₁ − F₀
+    d: Numbers  # E − V
+    F0: Numbers  # conjugate to the overlap q₀ of two choices
+    F1: Numbers  # conjugate to the overlap q₁ within a choice
+    alpha: Numbers  # the load
+    F0_of_patterns: Numbers  # (α/χ²)⟨R₁²⟩, equal to F₀ at the saddle
+    V_of_patterns: Numbers  # (α/χ²)⟨R₂ − R₁²⟩, equal to V at the saddle
+    norm: Numbers  # ∫Dz p⟨w²⟩, equal to ρ at the saddle
+    overlap: Numbers  # ∫Dz (p⟨w⟩)², equal to q₀ at the saddle
     price: Numbers  # y = v*²/2χ, where an error weighs e^{−y}; 0 without errors
+    entropy_by_alpha: Numbers  # ∂Σ/∂α = ⟨ln A⟩ + yε, A the weight of a pattern, ε the error rate
 
 
 def evaluate(
@@ -160,6 +161,7 @@ def evaluate(
     F0 = E * coords.F0_over_E
     alpha = _load(nonzero, means)
     alpha_over_chi2 = alpha / square(chi)
+    price = _price(coords, ensemble)
     return PointValues(
         nonzero=nonzero,
         E=E,
@@ -173,7 +175,8 @@ def evaluate(
         # Means of squared weights were taken at E = 1, and scale as 1/E.
         norm=support.norm / E,
         overlap=support.overlap / E,
-        price=_price(coords, ensemble),
+        price=price,
+        entropy_by_alpha=means.log_a + price * ensemble.error_rate,
     )
 
 
@@ -187,17 +190,16 @@ def _nonzero_share(coords: Coordinates, ensemble: Ensemble, support: SupportMean
     return coords.rho
 
 
-def _load(nonzero: Numbers, means: PatternMeans) -> Dual:
+def _load(nonzero: Numbers, means: PatternMeans) -> Numbers:
     """The load α, by an identity: as many tight constraints as weights, α·isostatic = ρ₊.
 
     `nonzero` is ρ₊. Without margin and errors `isostatic` is p₊, the share of patterns at the
     margin. With them it is ⟨p₊ − v*e* + κR₁/ρ⟩: v* is the largest violation that is no error, e*
     the density of violations there, R₁ the mean violation and κ = margin·√ρ.
     """
-    isostatic: Dual = means.isostatic
-    if not isostatic.value > 0:
+    if not value_of(means.isostatic) > 0:
         raise OutsideDomain("p₊ − v*e* must be positive")
-    return nonzero / isostatic
+    return nonzero / means.isostatic
 
 
 def _price(coords: Coordinates, ensemble: Ensemble) -> Numbers:
