@@ -130,8 +130,7 @@ def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
 
     def solve_at(logit_share: float, guess: Array) -> Solved[RSState]:
         """The point Σ = 0 at the density whose share of ρ_s has this logit."""
-        rho = saturation * float(expit(logit_share))
-        return Branch(rho, ensemble).at_zero_entropy(guess)
+        return Branch(_density_of(logit_share, ensemble), ensemble).at_zero_entropy(guess)
 
     return last_point(
         follow(
@@ -184,16 +183,11 @@ def density_at(
     """
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
-
-    def density_of(logit_share: float) -> float:
-        """ρ from the logit of its share of the saturation density of the ensemble, ρ_s."""
-        return ensemble.saturation_density * float(expit(logit_share))
-
     logit_share = _logit_of_l0_load(alpha, ensemble)
     start: Array | None = None  # the last point Σ = 0
     for _ in range(_DENSITY_NEWTON_STEPS):
         # The capacity at this density, and Newton's step from it.
-        rho = density_of(logit_share)
+        rho = _density_of(logit_share, ensemble)
         end = zero_entropy(Branch(rho, ensemble), start)
         start = end.solved.unknowns
         slope = _capacity_slope(end, alpha, rho, ensemble)
@@ -202,7 +196,7 @@ def density_at(
 
         has_arrived = abs(step) < _LAST_STEP or abs(end.alpha - alpha) <= end.error
         if has_arrived:
-            found = density_of(logit_share)
+            found = _density_of(logit_share, ensemble)
             # The error of the capacity over its slope is that of the density.
             error = end.error / slope + _ROUNDINGS_OF_DENSITY * EPS * found
             return Density(
@@ -213,9 +207,14 @@ def density_at(
                 threshold=end.solved.state.order.threshold,
             )
     raise ConvergenceError(
-        f"density at α = {alpha:g}: Newton stopped at ρ = {density_of(logit_share):.10g}; "
+        f"density at α = {alpha:g}: Newton stopped at ρ = {rho:.10g}; "
         f"try a load further from 0 or {gardner(ensemble).load:.6g}"
     )
+
+
+def _density_of(logit_share: float, ensemble: Ensemble) -> float:
+    """ρ from the logit of its share of the saturation density of the ensemble, ρ_s."""
+    return ensemble.saturation_density * float(expit(logit_share))
 
 
 def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
@@ -233,8 +232,7 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
 
     def excess(logit_share: float) -> float:
         """The ℓ₀-Gardner load at the density whose share of ρ_s has this logit, less α."""
-        rho = ensemble.saturation_density * float(expit(logit_share))
-        return l0_load(rho, ensemble) - alpha
+        return l0_load(_density_of(logit_share, ensemble), ensemble) - alpha
 
     if not excess(_LOWEST_LOGIT) < 0 < excess(_HIGHEST_LOGIT):
         raise InputError(

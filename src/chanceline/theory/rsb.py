@@ -504,11 +504,7 @@ class RSBBranch(ChiBranch[RSBState]):
         fineness
             Grids are finer by this factor.
         """
-        all_coordinates = range(len(point))
-        all_held = set(held)
-        if hold_breaks:
-            all_held.update(all_coordinates[_Layout(self.steps).log_breaks])
-        free_coordinates = [index for index in all_coordinates if index not in all_held]
+        free_coordinates = self._free_coordinates(len(point), held, hold_breaks)
 
         def whole_point(free_values: Array) -> Array:
             """All coordinates: the free ones, which Newton moves, among those held."""
@@ -532,6 +528,16 @@ class RSBBranch(ChiBranch[RSBState]):
             residual=residual,
         )
         return replace(solved, unknowns=whole_point(solved.unknowns))
+
+    def _free_coordinates(
+        self, n_coordinates: int, held: tuple[int, ...], hold_breaks: bool
+    ) -> list[int]:
+        """Indices of the coordinates that are not held; `hold_breaks` holds the break points, too."""
+        all_coordinates = range(n_coordinates)
+        all_held = set(held)
+        if hold_breaks:
+            all_held.update(all_coordinates[_Layout(self.steps).log_breaks])
+        return [index for index in all_coordinates if index not in all_held]
 
     def at_chi(self, log_chi: float, start: Array) -> Solved[RSBState]:
         """The saddle at a given χ, from a point near to it, whose own ln χ is not used.
