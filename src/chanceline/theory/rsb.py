@@ -532,7 +532,7 @@ class RSBBranch(ChiBranch[RSBState]):
     def _free_coordinates(
         self, n_coordinates: int, held: tuple[int, ...], hold_breaks: bool
     ) -> list[int]:
-        """Indices of the coordinates that are not held; `hold_breaks` holds the break points, too."""
+        """Indices of the coordinates that are not held; `hold_breaks` holds break points, too."""
         all_coordinates = range(n_coordinates)
         all_held = set(held)
         if hold_breaks:
