@@ -11,7 +11,7 @@ from scipy.stats import norm
 import chanceline
 from chanceline.errors import InputError
 from chanceline.theory.bounds import bounds_at, typical_load
-from chanceline.theory.closed_forms import l0_gardner, union_bound
+from chanceline.theory.closed_forms import binary_entropy, l0_gardner, union_bound
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.first_moment import first_moment_load
 from chanceline.theory.gardner import gardner
@@ -303,6 +303,25 @@ def test_union_bound_and_l0_bound_reduce_to_the_plain_ones():
         assert bounds_at(rho, Ensemble(0.3)).l0_gardner == pytest.approx(
             gardner(Ensemble(0.3)).load / 2 * l0_gardner(rho), rel=1e-14
         )
+
+
+@pytest.mark.parametrize(
+    "ensemble",
+    [Ensemble(), Ensemble(0.15), Ensemble(0.5, 1.5), Ensemble(0.4, 0.3), Ensemble(signs="given")],
+    ids=str,
+)
+def test_first_moment_is_found_where_almost_all_variables_are_kept(ensemble):
+    """Rounding is all that is left of its exponent; the load falls to that of all variables."""
+    complements = np.array([1.3e-6, 1.7e-7, 2.3e-8, 3.1e-9])
+    loads = [first_moment_load(1 - left_out, ensemble) for left_out in complements]
+    above_all = np.array(loads) - gardner(ensemble).load
+    assert np.all(np.diff(above_all) < 0)
+    # The exponent is quadratic around the load of all variables, so the excess grows as √H₂(ρ).
+    entropies = np.array([binary_entropy(c) for c in complements])
+    ratios = above_all / np.sqrt(entropies)
+    np.testing.assert_allclose(ratios, ratios[-1], rtol=0.01)
+    if ensemble == Ensemble():
+        assert loads == pytest.approx([union_bound(1 - c) for c in complements], rel=1e-10)
 
 
 def test_first_moment_with_errors_counts_them():

@@ -41,7 +41,7 @@ from chanceline.theory.dual import (
 )
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
-from chanceline.theory.newton import Newton, OutsideDomain, Solved
+from chanceline.theory.newton import EPS, Newton, OutsideDomain, Solved
 from chanceline.theory.patterns import log_pattern_weight
 from chanceline.theory.quadrature import Array
 
@@ -50,6 +50,10 @@ from chanceline.theory.quadrature import Array
 _RATE_FACTORS = (None, 4.0, 1.5, 1.15, 1.04, 1.01)
 # Error rates below this share of H₂(ρ) change little, and the point without errors starts them.
 _SMALL_RATE = 1e-3
+# Largest residual accepted. Where few variables are left out rounding leaves more than that: it is
+# so many roundings of the exponent, in units of the machine's precision.
+_TOLERANCE = 1e-11
+_ROUNDINGS_OF_EXPONENT = 16
 # Ends of the search for y and logit ρ: beyond them weights and densities are out of reach.
 _LARGEST_PRICE = 50.0
 _LOGIT_RHO_ENDS = (-40.0, 30.0)
@@ -68,6 +72,7 @@ class _Line(NamedTuple):
     """
 
     name: str  # for the sentence of an error
+    rho: float  # the density, or one near to it
     rho_and_alpha: Callable[[float], tuple[float, float]]  # (ρ, α) from α/ρ
 
 
@@ -93,8 +98,12 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
     """
     if _never_vanishes(ensemble):
         return np.inf
-    at_rho = _Line(f"the first moment at rho = {rho:.10g}", lambda ratio: (rho, ratio * rho))
-    return _solve_first_moment(at_rho, ensemble, rho).alpha
+    at_rho = _Line(
+        name=f"the first moment at rho = {rho:.10g}",
+        rho=rho,
+        rho_and_alpha=lambda ratio: (rho, ratio * rho),
+    )
+    return _solve_first_moment(at_rho, ensemble).alpha
 
 
 def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
@@ -105,13 +114,14 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     """
     if _never_vanishes(ensemble):
         return 0.0
-    at_alpha = _Line(
-        f"the first moment at alpha = {alpha:.10g}", lambda ratio: (alpha / ratio, alpha)
-    )
     # The load of the first moment may have a maximum inside 0 < ρ < 1, and then two densities share
     # it. The start lies on the rising side, for the smaller one.
-    start = _density_nearby(alpha, ensemble)
-    return _solve_first_moment(at_alpha, ensemble, start).rho
+    at_alpha = _Line(
+        name=f"the first moment at alpha = {alpha:.10g}",
+        rho=_density_nearby(alpha, ensemble),
+        rho_and_alpha=lambda ratio: (alpha / ratio, alpha),
+    )
+    return _solve_first_moment(at_alpha, ensemble).rho
 
 
 def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
@@ -132,18 +142,18 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
     return float(expit(brentq(excess, *_LOGIT_RHO_ENDS)))
 
 
-def _solve_first_moment(line: _Line, ensemble: Ensemble, rho: float) -> Counted:
+def _solve_first_moment(line: _Line, ensemble: Ensemble) -> Counted:
     """Where the exponent of the first moment vanishes at a given density or load (`line`).
 
-    `rho` is a density near to it. Three steps: without errors, from the plain ensemble; with the
-    error rate raised, in larger or smaller steps; from a second threshold that may be stationary.
+    Three steps: without errors, from the plain ensemble; with the error rate raised, in larger or
+    smaller steps; from a second threshold that may be stationary.
     """
     faultless = replace(ensemble, error_rate=0.0)
-    without_errors = _stationary(line, faultless, _start_without_errors(rho, faultless))
+    without_errors = _stationary(line, faultless, _start_without_errors(line.rho, faultless))
     if not ensemble.error_rate:
         return without_errors.state
 
-    small_rate = _SMALL_RATE * binary_entropy(rho)
+    small_rate = _SMALL_RATE * binary_entropy(line.rho)
 
     def raise_rate_by(factor: float | None) -> Solved[Counted]:
         """The zero at the error rate, in steps by this factor; None goes there in one step."""
@@ -158,7 +168,9 @@ def _solve_first_moment(line: _Line, ensemble: Ensemble, rho: float) -> Counted:
 
 def _stationary(line: _Line, ensemble: Ensemble, start: Array) -> Solved[Counted]:
     """The zero of the exponent by Newton, from a point of `_first_moment_equations` near to it."""
-    newton = Newton(tolerance=1e-11, step_tolerance=1e-7, iterations=60)
+    # The exponent is a sum of terms of the order of 1, relative to H₂(ρ): its rounding is, too.
+    rounding = _ROUNDINGS_OF_EXPONENT * EPS / binary_entropy(line.rho)
+    newton = Newton(tolerance=max(_TOLERANCE, rounding), step_tolerance=1e-7, iterations=60)
     return newton.solve(
         lambda point: _first_moment_equations(point, line, ensemble),
         start,
