@@ -41,7 +41,8 @@ def broken(o, alpha, rho, ensemble=PLAIN):
     for share, _, offset in ensemble.offsets(rho, o.threshold):
         _, patterns = rsb_recursions.pattern_recursion(p, x, o.chi, rho, offset=offset)
         value += share * patterns.mean_values[0]
-    _, supports = rsb_recursions.support_recursion(G, x, o.E, o.E - o.F1 + G[-1], o.K)
+    d = o.E - o.F1 + G[-1]
+    _, supports = rsb_recursions.support_recursion(G, x, d, o.K - 0.5 * np.log(o.E / d))
     gaps = np.diff(np.array([0.0, *o.x, 1.0]))
     outside = o.K * rho + 0.5 * ((o.E - o.F1) * rho - o.F1 * o.chi + gaps @ (G * p))
     return float(alpha * value + supports.mean_values[0] + outside)

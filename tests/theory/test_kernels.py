@@ -32,7 +32,7 @@ def test_pattern_side_is_the_integral(mu, s2, chi):
         lambda v: gauss(v, mu, s2), min(mu, 0) - 12 * np.sqrt(s2), 0, epsabs=1e-15, limit=400
     )[0]
     a = outside + moment(0)
-    r = [moment(k) / a for k in range(5)]
+    r = [moment(k) / a for k in range(3)]
     side = pattern_side(np.array([mu]), s2, chi)
     assert np.exp(side.log_a[0]) == pytest.approx(a, rel=1e-9)
     assert side.tight[0] == pytest.approx(r[0], rel=1e-8)
@@ -40,10 +40,6 @@ def test_pattern_side_is_the_integral(mu, s2, chi):
     assert side.mean[0] == pytest.approx(r[1], rel=1e-8)
     assert side.second[0] == pytest.approx(r[2], rel=1e-8)
     assert side.variance[0] == pytest.approx(r[2] - r[1] ** 2, rel=1e-7)
-    third = r[3] - 3 * r[1] * r[2] + 2 * r[1] ** 3
-    fourth = r[4] - 4 * r[1] * r[3] + 6 * r[1] ** 2 * r[2] - 3 * r[1] ** 4
-    assert side.third[0] == pytest.approx(third, rel=1e-5, abs=1e-12)
-    assert side.fourth[0] == pytest.approx(fourth, rel=1e-5, abs=1e-12)
 
 
 @pytest.mark.parametrize(("mu", "s2", "chi"), CASES)
@@ -61,13 +57,11 @@ def test_slope_curvature_and_heat_equation(mu, s2, chi):
 
 
 def test_moments_do_not_cancel_far_from_the_boundary():
-    """Deep in the violated side T is the Gaussian N(m', σ'²): variance σ'², third moment 0, fourth 3σ'⁴."""
+    """Deep in the violated side T is the Gaussian N(m', σ'²), σ'² = s²χ/(s² + χ)."""
     s2, chi = 1e-6, 2e-6
     side = pattern_side(np.array([1.0]), s2, chi)
     var = s2 * chi / (s2 + chi)
     assert side.variance[0] == pytest.approx(var, rel=1e-14)
-    assert side.third[0] == pytest.approx(0, abs=1e-14 * var**1.5)
-    assert side.fourth[0] == pytest.approx(3 * var**2, rel=1e-14)
 
 
 def test_support_side_is_the_integral():

@@ -11,7 +11,7 @@ from scipy.stats import norm
 import chanceline
 from chanceline.errors import InputError
 from chanceline.theory.bounds import bounds_at, typical_load
-from chanceline.theory.closed_forms import l0_gardner, union_bound
+from chanceline.theory.closed_forms import binary_entropy, l0_gardner, union_bound
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.first_moment import first_moment_load
 from chanceline.theory.gardner import gardner
@@ -79,19 +79,16 @@ def test_pattern_side_with_errors_is_the_integral():
         )
         moments = [
             average(lambda v, k=k: v**k * math.exp(-v * v / (2 * chi)), 0, top) / a
-            for k in range(5)
-        ]
-        raw = [1.0, *moments[1:]]  # T is 0 with the rest of the weight
-        central = [
-            sum(math.comb(k, j) * raw[j] * (-raw[1]) ** (k - j) for j in range(k + 1))
-            for k in (2, 3, 4)
+            for k in range(3)
         ]
         assert side.log_a[i] == pytest.approx(math.log(a), abs=1e-10)
         assert side.tight[i] == pytest.approx(moments[0], rel=1e-9)
         assert side.mean[i] == pytest.approx(moments[1], rel=1e-9)
         assert side.wrong[i] == pytest.approx(wrong / a, rel=1e-9)
-        found = [side.variance[i], side.third[i], side.fourth[i]]
-        np.testing.assert_allclose(found, central, rtol=1e-7)
+        # T is 0 with the rest of the weight.
+        assert side.variance[i] == pytest.approx(moments[2] - moments[1] ** 2, rel=1e-7)
+        ceiling_density = math.exp(-top * top / (2 * chi)) * norm.pdf(top, mu, math.sqrt(s2)) / a
+        assert side.ceiling_density[i] == pytest.approx(top * ceiling_density, rel=1e-9)
 
 
 def test_focused_rule_resolves_sharp_features_off_centre():
@@ -306,6 +303,25 @@ def test_union_bound_and_l0_bound_reduce_to_the_plain_ones():
         assert bounds_at(rho, Ensemble(0.3)).l0_gardner == pytest.approx(
             gardner(Ensemble(0.3)).load / 2 * l0_gardner(rho), rel=1e-14
         )
+
+
+@pytest.mark.parametrize(
+    "ensemble",
+    [Ensemble(), Ensemble(0.15), Ensemble(0.5, 1.5), Ensemble(0.4, 0.3), Ensemble(signs="given")],
+    ids=str,
+)
+def test_first_moment_is_found_where_almost_all_variables_are_kept(ensemble):
+    """Rounding is all that is left of its exponent; the load falls to that of all variables."""
+    complements = np.array([1.3e-6, 1.7e-7, 2.3e-8, 3.1e-9])
+    loads = [first_moment_load(1 - left_out, ensemble) for left_out in complements]
+    above_all = np.array(loads) - gardner(ensemble).load
+    assert np.all(np.diff(above_all) < 0)
+    # The exponent is quadratic around the load of all variables, so the excess grows as √H₂(ρ).
+    entropies = np.array([binary_entropy(c) for c in complements])
+    ratios = above_all / np.sqrt(entropies)
+    np.testing.assert_allclose(ratios, ratios[-1], rtol=0.01)
+    if ensemble == Ensemble():
+        assert loads == pytest.approx([union_bound(1 - c) for c in complements], rel=1e-10)
 
 
 def test_first_moment_with_errors_counts_them():

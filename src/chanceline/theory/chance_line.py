@@ -15,12 +15,14 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from chanceline.errors import ConvergenceError, InputError
+from chanceline.theory import dual
 from chanceline.theory.continuation import (
     first_success,
     follow,
     last_point,
     last_two_points,
 )
+from chanceline.theory.dual import Dual, independent
 from chanceline.theory.ensemble import (
     ERRORS_ARE_APPROXIMATE,
     Ensemble,
@@ -32,7 +34,7 @@ from chanceline.theory.gardner import gardner, l0_load
 from chanceline.theory.newton import EPS, Solved
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 from chanceline.theory.rs_branch import Branch
-from chanceline.theory.rs_equations import RSState
+from chanceline.theory.rs_equations import RSState, entropy_by_rho
 from chanceline.theory.rs_point import LOG_CHI
 
 # The density is sought between these values of logit ρ: 1e-13 and 1 − 1e-6.
@@ -128,8 +130,7 @@ def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
 
     def solve_at(logit_share: float, guess: Array) -> Solved[RSState]:
         """The point Σ = 0 at the density whose share of ρ_s has this logit."""
-        rho = saturation * float(expit(logit_share))
-        return Branch(rho, ensemble).at_zero_entropy(guess)
+        return Branch(_density_of(logit_share, ensemble), ensemble).at_zero_entropy(guess)
 
     return last_point(
         follow(
@@ -182,25 +183,20 @@ def density_at(
     """
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
-
-    def density_of(logit_share: float) -> float:
-        """ρ from the logit of its share of the saturation density of the ensemble, ρ_s."""
-        return ensemble.saturation_density * float(expit(logit_share))
-
     logit_share = _logit_of_l0_load(alpha, ensemble)
     start: Array | None = None  # the last point Σ = 0
     for _ in range(_DENSITY_NEWTON_STEPS):
         # The capacity at this density, and Newton's step from it.
-        rho = density_of(logit_share)
+        rho = _density_of(logit_share, ensemble)
         end = zero_entropy(Branch(rho, ensemble), start)
         start = end.solved.unknowns
-        slope = _capacity_slope(end, alpha, ensemble)
-        step = _logit_step(alpha, end.alpha, slope, rho, ensemble)
+        slope = _capacity_slope(end, alpha, rho, ensemble)
+        step = _logit_step(alpha, end.alpha, slope, logit_share, ensemble)
         logit_share += step
 
         has_arrived = abs(step) < _LAST_STEP or abs(end.alpha - alpha) <= end.error
         if has_arrived:
-            found = density_of(logit_share)
+            found = _density_of(logit_share, ensemble)
             # The error of the capacity over its slope is that of the density.
             error = end.error / slope + _ROUNDINGS_OF_DENSITY * EPS * found
             return Density(
@@ -211,9 +207,14 @@ def density_at(
                 threshold=end.solved.state.order.threshold,
             )
     raise ConvergenceError(
-        f"density at α = {alpha:g}: Newton stopped at ρ = {density_of(logit_share):.10g}; "
+        f"density at α = {alpha:g}: Newton stopped at ρ = {rho:.10g}; "
         f"try a load further from 0 or {gardner(ensemble).load:.6g}"
     )
+
+
+def _density_of(logit_share: float, ensemble: Ensemble) -> float:
+    """ρ from the logit of its share of the saturation density of the ensemble, ρ_s."""
+    return ensemble.saturation_density * float(expit(logit_share))
 
 
 def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
@@ -231,8 +232,7 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
 
     def excess(logit_share: float) -> float:
         """The ℓ₀-Gardner load at the density whose share of ρ_s has this logit, less α."""
-        rho = ensemble.saturation_density * float(expit(logit_share))
-        return l0_load(rho, ensemble) - alpha
+        return l0_load(_density_of(logit_share, ensemble), ensemble) - alpha
 
     if not excess(_LOWEST_LOGIT) < 0 < excess(_HIGHEST_LOGIT):
         raise InputError(
@@ -243,32 +243,32 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
 
 
 def _logit_step(
-    alpha: float, reached: float, slope: float, rho: float, ensemble: Ensemble
+    alpha: float, reached: float, slope: float, logit_share: float, ensemble: Ensemble
 ) -> float:
-    """Newton's step in x = logit(ρ/ρ_s) from the capacity `reached` at ρ towards the load α.
+    """Newton's step in x = logit(ρ/ρ_s) from the capacity `reached` there towards the load α.
 
     `slope` is dα_VS/dρ, that of the capacity, and ρ_s the saturation density of the ensemble. Loads
     lie between 0 and α_c, the load of all variables, and t = ln(α/(α_c − α)) is nearly linear in x:
     Newton is applied to t. The step is cut to the longest one allowed.
     """
     load_of_all = gardner(ensemble).load  # α_c
-    # t(α) − t(reached)
+    (x,) = independent(np.array([logit_share]))
+    rho = ensemble.saturation_density * dual.expit(x)
+    capacity = Dual(reached, slope * rho.differential)
+    t = dual.log(capacity / (load_of_all - capacity))
+    # t(α) − t(reached), in one logarithm: the difference of two would cancel.
     t_difference = np.log(alpha * (load_of_all - reached) / (reached * (load_of_all - alpha)))
-    # dρ/dx = ρ(1 − ρ/ρ_s), as ρ/ρ_s is the logistic function of x
-    rho_by_x = rho * (1 - rho / ensemble.saturation_density)
-    # dt/dx = (dα_VS/dρ)(dρ/dx)(dt/dα), where dt/dα = 1/α + 1/(α_c − α) = α_c/[α(α_c − α)]
-    t_by_x = slope * rho_by_x * load_of_all / (reached * (load_of_all - reached))
-    return float(np.clip(t_difference / t_by_x, -_LONGEST_STEP, _LONGEST_STEP))
+    return float(np.clip(t_difference / t.gradient[0], -_LONGEST_STEP, _LONGEST_STEP))
 
 
-def _capacity_slope(end: End, alpha: float, ensemble: Ensemble) -> float:
-    """dα_VS/dρ, the slope of the capacity, at a point where the entropy Σ vanishes.
+def _capacity_slope(end: End, alpha: float, rho: float, ensemble: Ensemble) -> float:
+    """dα_VS/dρ, the slope of the capacity, at the point of density ρ where the entropy Σ vanishes.
 
     Σ stays 0 along the line of capacities, so that the slope is −(∂Σ/∂ρ)/(∂Σ/∂α). ConvergenceError
     where it is not positive; `alpha` is the load asked for, which the error names.
     """
-    state = end.solved.state
-    slope = -state.entropy_by_rho / state.entropy_by_alpha
+    by_rho = entropy_by_rho(end.solved.unknowns, rho, ensemble)
+    slope = -by_rho / end.solved.state.entropy_by_alpha
     if slope <= 0:
         raise ConvergenceError(
             f"density at {ensemble.label(f'α = {alpha:g}')}: with errors replica symmetry is an "

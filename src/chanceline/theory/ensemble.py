@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 
 from chanceline._results import Result
 from chanceline.errors import InputError, real_number, shown
+from chanceline.theory.dual import Numbers, sqrt
 
 # Larger margins leave almost no load, and the quadrature is not made for them.
 LARGEST_MARGIN = 10.0
@@ -51,7 +52,7 @@ class OffsetClass(NamedTuple):
 
     share: float  # f_c
     sign: float  # σ_c
-    offset: float  # θ_c
+    offset: Numbers  # θ_c, a Dual if ρ or b is one
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class Ensemble:
             PatternClass(share=1 - self.balance, sign=1.0),
         )
 
-    def offsets(self, rho: float, threshold: float) -> list[OffsetClass]:
+    def offsets(self, rho: Numbers, threshold: Numbers) -> list[OffsetClass]:
         """Share, sign and offset θ_c = √ρ(margin + σ_c b) of each class, of sign σ_c.
 
         θ_c is what margin and threshold add to the violation of a pattern; the threshold b is in
@@ -148,7 +149,7 @@ class Ensemble:
         """
         classes = []
         for share, sign in self.classes:
-            offset = math.sqrt(rho) * (self.margin + sign * threshold)
+            offset = sqrt(rho) * (self.margin + sign * threshold)
             classes.append(OffsetClass(share, sign, offset))
         return classes
 

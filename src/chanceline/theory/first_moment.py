@@ -5,10 +5,10 @@ Its exponent is that of the replica calculation without overlap between supports
 
     H₂(ρ) + ρ ln γ(x) + α{Σ_c f_c ln[A(τ_c) + e^{−y}] + yε},      τ_c = margin + σ_c b,
 
-stationary in x, b and y; γ = √(1 + 1/x), or ½ + ½√(1 + 1/x) with given signs. e^{−y} is the weight
-of an error (y = ∞ without errors). For the plain ensemble this is Cover's count,
-`closed_forms.union_bound`. By Markov the zero is an upper bound on the load, or a lower bound on
-the density.
+stationary in x, b and y, by which `Dual` numbers differentiate it; γ = √(1 + 1/x), or
+½ + ½√(1 + 1/x) with given signs. e^{−y} is the weight of an error (y = ∞ without errors). For the
+plain ensemble this is Cover's count, `closed_forms.union_bound`. By Markov the zero is an upper
+bound on the load, or a lower bound on the density.
 """
 
 from __future__ import annotations
@@ -29,10 +29,20 @@ from chanceline.theory.closed_forms import (
     union_bound,
 )
 from chanceline.theory.continuation import first_success
+from chanceline.theory.dual import (
+    Dual,
+    Numbers,
+    exp,
+    independent,
+    log,
+    logaddexp,
+    sqrt,
+    weighted_sum,
+)
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
-from chanceline.theory.newton import Newton, OutsideDomain, Solved
-from chanceline.theory.patterns import PatternSide, pattern_side
+from chanceline.theory.newton import EPS, Newton, OutsideDomain, Solved
+from chanceline.theory.patterns import log_pattern_weight
 from chanceline.theory.quadrature import Array
 
 # From no errors to those wanted the rate grows by such factors; None goes there at once. Where one
@@ -40,6 +50,10 @@ from chanceline.theory.quadrature import Array
 _RATE_FACTORS = (None, 4.0, 1.5, 1.15, 1.04, 1.01)
 # Error rates below this share of H₂(ρ) change little, and the point without errors starts them.
 _SMALL_RATE = 1e-3
+# Largest residual accepted. Where few variables are left out rounding leaves more than that: it is
+# so many roundings of the exponent, in units of the machine's precision.
+_TOLERANCE = 1e-11
+_ROUNDINGS_OF_EXPONENT = 16
 # Ends of the search for y and logit ρ: beyond them weights and densities are out of reach.
 _LARGEST_PRICE = 50.0
 _LOGIT_RHO_ENDS = (-40.0, 30.0)
@@ -58,6 +72,7 @@ class _Line(NamedTuple):
     """
 
     name: str  # for the sentence of an error
+    rho: float  # the density, or one near to it
     rho_and_alpha: Callable[[float], tuple[float, float]]  # (ρ, α) from α/ρ
 
 
@@ -83,8 +98,12 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
     """
     if _never_vanishes(ensemble):
         return np.inf
-    at_rho = _Line(f"the first moment at rho = {rho:.10g}", lambda ratio: (rho, ratio * rho))
-    return _solve_first_moment(at_rho, ensemble, rho).alpha
+    at_rho = _Line(
+        name=f"the first moment at rho = {rho:.10g}",
+        rho=rho,
+        rho_and_alpha=lambda ratio: (rho, ratio * rho),
+    )
+    return _solve_first_moment(at_rho, ensemble).alpha
 
 
 def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
@@ -95,13 +114,14 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     """
     if _never_vanishes(ensemble):
         return 0.0
-    at_alpha = _Line(
-        f"the first moment at alpha = {alpha:.10g}", lambda ratio: (alpha / ratio, alpha)
-    )
     # The load of the first moment may have a maximum inside 0 < ρ < 1, and then two densities share
     # it. The start lies on the rising side, for the smaller one.
-    start = _density_nearby(alpha, ensemble)
-    return _solve_first_moment(at_alpha, ensemble, start).rho
+    at_alpha = _Line(
+        name=f"the first moment at alpha = {alpha:.10g}",
+        rho=_density_nearby(alpha, ensemble),
+        rho_and_alpha=lambda ratio: (alpha / ratio, alpha),
+    )
+    return _solve_first_moment(at_alpha, ensemble).rho
 
 
 def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
@@ -122,18 +142,18 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
     return float(expit(brentq(excess, *_LOGIT_RHO_ENDS)))
 
 
-def _solve_first_moment(line: _Line, ensemble: Ensemble, rho: float) -> Counted:
+def _solve_first_moment(line: _Line, ensemble: Ensemble) -> Counted:
     """Where the exponent of the first moment vanishes at a given density or load (`line`).
 
-    `rho` is a density near to it. Three steps: without errors, from the plain ensemble; with the
-    error rate raised, in larger or smaller steps; from a second threshold that may be stationary.
+    Three steps: without errors, from the plain ensemble; with the error rate raised, in larger or
+    smaller steps; from a second threshold that may be stationary.
     """
     faultless = replace(ensemble, error_rate=0.0)
-    without_errors = _stationary(line, faultless, _start_without_errors(rho, faultless))
+    without_errors = _stationary(line, faultless, _start_without_errors(line.rho, faultless))
     if not ensemble.error_rate:
         return without_errors.state
 
-    small_rate = _SMALL_RATE * binary_entropy(rho)
+    small_rate = _SMALL_RATE * binary_entropy(line.rho)
 
     def raise_rate_by(factor: float | None) -> Solved[Counted]:
         """The zero at the error rate, in steps by this factor; None goes there in one step."""
@@ -148,7 +168,9 @@ def _solve_first_moment(line: _Line, ensemble: Ensemble, rho: float) -> Counted:
 
 def _stationary(line: _Line, ensemble: Ensemble, start: Array) -> Solved[Counted]:
     """The zero of the exponent by Newton, from a point of `_first_moment_equations` near to it."""
-    newton = Newton(tolerance=1e-11, step_tolerance=1e-7, iterations=60)
+    # The exponent is a sum of terms of the order of 1, relative to H₂(ρ): its rounding is, too.
+    rounding = _ROUNDINGS_OF_EXPONENT * EPS / binary_entropy(line.rho)
+    newton = Newton(tolerance=max(_TOLERANCE, rounding), step_tolerance=1e-7, iterations=60)
     return newton.solve(
         lambda point: _first_moment_equations(point, line, ensemble),
         start,
@@ -218,63 +240,69 @@ def _start_without_errors(rho: float, faultless: Ensemble) -> Array:
     return point
 
 
-class _Unknowns(NamedTuple):
-    """A point decoded: all that the exponent is stationary in."""
+# Where a point holds its coordinates: ln x, then b if it is free, and y last if errors are allowed.
+_LOG_RESPONSE = 0
+_THRESHOLD = 1
+_PRICE = -1
 
-    response: float  # x = χ/ρ, of the weights
-    threshold: float  # b of the rule, 0 where it is not free
-    price: float  # y of an error, which weighs e^{−y}; infinite where none is allowed
+
+class _Unknowns(NamedTuple):
+    """A point decoded: all that the exponent is stationary in, numbers or Duals."""
+
+    response: Numbers  # x = χ/ρ, of the weights
+    threshold: Numbers = 0.0  # b of the rule, 0 where it is not free
+    price: Numbers = np.inf  # y of an error, which weighs e^{−y}; infinite where none is allowed
 
 
 def _decode(point: Array, ensemble: Ensemble) -> _Unknowns:
-    """The unknowns at a point (ln x, b if the threshold is free, y if errors are allowed)."""
-    log_response, *others = point.tolist()
-    threshold = 0.0
+    """The unknowns, as Duals, at a point (ln x, b if it is free, y if errors are allowed)."""
+    coordinates = independent(point)
+    unknowns = _Unknowns(response=exp(coordinates[_LOG_RESPONSE]))
     if ensemble.free_threshold:
-        threshold = others.pop(0)
-    price = np.inf
+        unknowns = unknowns._replace(threshold=coordinates[_THRESHOLD])
     if ensemble.error_rate:
-        price = others.pop(0)
-    return _Unknowns(response=float(np.exp(log_response)), threshold=threshold, price=price)
+        unknowns = unknowns._replace(price=coordinates[_PRICE])
+    return unknowns
 
 
-class _Classes(NamedTuple):
-    """The classes c of the patterns; every array is (classes,)."""
+class _ClassWeights(NamedTuple):
+    """The classes c of the patterns; both arrays are (classes,)."""
 
     shares: Array  # f_c
-    signs: Array  # σ_c = ±1
-    side: PatternSide  # ln A_c and the moments of the violation
+    log_right: Numbers  # ln A_c, A_c the weight of a pattern that is right
 
 
-def _classes_at(unknowns: _Unknowns, ensemble: Ensemble) -> _Classes:
+def _class_weights(response: Numbers, threshold: Numbers, ensemble: Ensemble) -> _ClassWeights:
     """The classes at a response x and a threshold b.
 
     In units of |w| = √ρ the violation in class c, of sign σ_c, has the mean τ_c = margin + σ_c b
     and, as supports do not overlap, the variance s² = 1; its response is χ = x.
     """
     shares, signs = np.array(ensemble.classes).T
-    means = ensemble.margin + signs * unknowns.threshold
-    side = pattern_side(means, s2=1.0, chi=unknowns.response)
-    return _Classes(shares, signs, side)
+    mean_violations = ensemble.margin + signs * threshold
+    log_right = log_pattern_weight(mean_violations, s2=1.0, chi=response)
+    return _ClassWeights(shares=shares, log_right=log_right)
 
 
 def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
     """The price y of an error at which the error rate, Σ_c f_c e^{−y}/(A_c + e^{−y}), is `rate`.
 
-    Class c has the share f_c; a pattern of it has the weight A_c if it is right (`side.log_a` is
-    ln A_c), and e^{−y} if it is an error. `point` is one without errors: the response ln x and, if
-    it is free, the threshold b.
+    Class c has the share f_c; a pattern of it has the weight A_c if it is right, and e^{−y} if it
+    is an error. `point` is one without errors: the response ln x and, if it is free, the threshold
+    b.
     """
-    # Decoded as a point of the ensemble without errors, which has no price among its coordinates.
-    faultless = replace(ensemble, error_rate=0.0)
-    shares, _, side = _classes_at(_decode(point, faultless), ensemble)
+    response = float(np.exp(point[_LOG_RESPONSE]))
+    threshold = 0.0
+    if ensemble.free_threshold:
+        threshold = float(point[_THRESHOLD])
+    shares, log_right = _class_weights(response, threshold, ensemble)  # f_c and ln A_c
 
     def excess(price: float) -> float:
-        p_wrong = expit(-price - side.log_a)  # e^{−y}/(A_c + e^{−y}), (classes,)
+        p_wrong = expit(-price - log_right)  # e^{−y}/(A_c + e^{−y}), (classes,)
         return float(shares @ p_wrong) - rate
 
     # At the upper end e^{−y} is negligible beside the smallest A_c too, and no pattern is wrong.
-    upper_end = _LARGEST_PRICE - float(np.min(side.log_a))
+    upper_end = _LARGEST_PRICE - float(np.min(log_right))
     return float(brentq(excess, -_LARGEST_PRICE, upper_end))
 
 
@@ -308,103 +336,52 @@ def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Co
     """How far the exponent of the first moment is from zero and from stationary, at a point.
 
     The point is (ln x, b if the threshold is free, y if errors are allowed): x is the response of
-    the weights, b the threshold of the rule and y the price of an error. Stationarity in x sets the
-    ratio of the load α to the density ρ, and the line, which holds one of them, gives both. What is
-    left for the residual is that the exponent vanishes and is stationary in b and in y.
+    the weights, b the threshold of the rule and y the price of an error. The exponent is
+
+        H₂(ρ) + ρ·variable + α·pattern,
+
+    at the density ρ and the load α. That it is stationary in x sets α/ρ, and the line, which holds
+    one of them, gives both. What is left for the residual is that the exponent vanishes and is
+    stationary in b and in y.
     """
     unknowns = _decode(point, ensemble)
-    patterns = _weighed_patterns(_classes_at(unknowns, ensemble), unknowns.price)
-    variable = _chosen_variable(unknowns.response, ensemble.signed)
-    rho, alpha = line.rho_and_alpha(_load_over_density(variable, patterns))
+    variable = _exponent_per_variable(unknowns.response, ensemble.signed)
+    pattern = _exponent_per_pattern(unknowns, ensemble)
+    alpha_over_rho = -variable.gradient[_LOG_RESPONSE] / pattern.gradient[_LOG_RESPONSE]
+    rho, alpha = line.rho_and_alpha(float(alpha_over_rho))
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
 
-    # H₂(ρ) + ρ ln γ + α{Σ_c f_c ln W_c + yε} = 0, relative to H₂(ρ), the exponent of all choices.
-    # γ is the weight of a chosen variable, W_c that of a pattern of class c, which has the share
-    # f_c, and ε the error rate.
-    exponent_per_pattern = float(patterns.shares @ patterns.log_weight)
-    if ensemble.error_rate:
-        exponent_per_pattern += unknowns.price * ensemble.error_rate
-    exponent = binary_entropy(rho) + rho * variable.log_gamma + alpha * exponent_per_pattern
+    # The exponent is relative to that of all choices. Its slopes by b and y, per pattern, are made
+    # numbers of the order of 1: x times the first is a mean violation, the second has the scale of
+    # the error rate.
+    exponent = binary_entropy(rho) + rho * variable.value + alpha * pattern.value
     residual = [exponent / binary_entropy(rho)]
     if ensemble.free_threshold:
-        residual.append(_violation_by_sign(patterns))
+        residual.append(unknowns.response.value * pattern.gradient[_THRESHOLD])
     if ensemble.error_rate:
-        # By y: the share of errors, Σ_c f_c e^{−y}/W_c, is the error rate.
-        wrong = float(patterns.shares @ patterns.p_wrong)
-        residual.append(wrong / ensemble.error_rate - 1)
+        residual.append(pattern.gradient[_PRICE] / ensemble.error_rate)
     return Counted(alpha=alpha, rho=rho, residual=np.array(residual))
 
 
-class _WeighedPatterns(NamedTuple):
-    """Patterns of each class c with and without error; every array is (classes,)."""
+def _exponent_per_variable(response: Dual, signed: bool) -> Dual:
+    """ln γ, γ the weight of a chosen variable at the response x.
 
-    shares: Array  # f_c
-    signs: Array  # σ_c = ±1
-    log_weight: Array  # ln W_c
-    p_right: Array  # A_c/W_c, the probability of no error
-    p_wrong: Array  # e^{−y}/W_c, that of an error
-    violation: Array  # R₁, mean violation of a right pattern
-    square_violation: Array  # R₂, mean square of it
-
-
-def _weighed_patterns(classes: _Classes, price: float) -> _WeighedPatterns:
-    """The classes at a price y of an error.
-
-    A pattern of class c weighs W_c = A_c + e^{−y}: A_c if it is right, e^{−y} if it is an error.
+    γ = r with free signs and ½ + ½r with given ones, where r = √(1 + 1/x).
     """
-    side = classes.side
-    log_weight = np.logaddexp(side.log_a, -price)
-    return _WeighedPatterns(
-        shares=classes.shares,
-        signs=classes.signs,
-        log_weight=log_weight,
-        p_right=np.exp(side.log_a - log_weight),
-        p_wrong=np.exp(-price - log_weight),
-        violation=side.mean,
-        square_violation=side.second,
-    )
-
-
-def _violation_by_sign(patterns: _WeighedPatterns) -> float:
-    """Σ_c σ_c f_c (A_c/W_c) R₁, which vanishes at a stationary threshold b.
-
-    b moves the mean violation of class c by σ_c, and ln W_c has the slope −(A_c/W_c) R₁/x by it.
-    """
-    mean_violation = patterns.p_right * patterns.violation
-    return float((patterns.shares * patterns.signs) @ mean_violation)
-
-
-class _ChosenVariable(NamedTuple):
-    """The weight γ of a chosen variable at the response x."""
-
-    log_gamma: float  # ln γ
-    scaled_slope: float  # −2x² ∂ ln γ/∂x
-
-
-def _chosen_variable(response: float, signed: bool) -> _ChosenVariable:
-    """The weight γ of a chosen variable: γ = r with free signs, ½ + ½r with given ones.
-
-    Here r = √(1 + 1/x) at the response x. As ∂r/∂x = −1/(2x²r), −2x² ∂ ln γ/∂x = (∂γ/∂r)/(rγ).
-    """
-    r = np.sqrt(1 + 1 / response)
+    gamma = sqrt(1 + 1 / response)
     if signed:
-        gamma = 0.5 + 0.5 * r
-        gamma_by_r = 0.5
-    else:
-        gamma = r
-        gamma_by_r = 1.0
-    return _ChosenVariable(log_gamma=np.log(gamma), scaled_slope=gamma_by_r / (r * gamma))
+        gamma = 0.5 + 0.5 * gamma
+    return log(gamma)
 
 
-def _load_over_density(variable: _ChosenVariable, patterns: _WeighedPatterns) -> float:
-    """α/ρ, load over density, at which the exponent is stationary in the response x.
+def _exponent_per_pattern(unknowns: _Unknowns, ensemble: Ensemble) -> Dual:
+    """Σ_c f_c ln(A_c + e^{−y}) + yε, with the share f_c of class c and the error rate ε.
 
-    The exponent depends on x by ρ ln γ + α Σ_c f_c ln W_c, where γ is the weight of a chosen
-    variable and W_c that of a pattern of class c, with ∂ ln W_c/∂x = (A_c/W_c) R₂/2x². So
-
-        ρ ∂ ln γ/∂x + α Σ_c f_c (A_c/W_c) R₂/2x² = 0,    or, times 2x²,
-        α/ρ = −2x² ∂ ln γ/∂x / Σ_c f_c (A_c/W_c) R₂.
+    A pattern weighs A_c if it is right, and e^{−y} if it is an error.
     """
-    mean_square_violation = patterns.p_right * patterns.square_violation
-    return variable.scaled_slope / float(patterns.shares @ mean_square_violation)
+    shares, log_right = _class_weights(unknowns.response, unknowns.threshold, ensemble)
+    if not ensemble.error_rate:
+        return weighted_sum(shares, log_right)
+    log_weights = logaddexp(log_right, -unknowns.price)
+    return weighted_sum(shares, log_weights) + unknowns.price * ensemble.error_rate

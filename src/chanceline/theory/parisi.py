@@ -60,14 +60,14 @@ def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid
     """Steps near `fine` for |u| up to `focus` and `coarse` far away, up to ±reach.
 
     The nodes are u(τ) = coarse·τ − (coarse − fine) w tanh(τ/w) at integer τ. The step between them,
-    du/dτ = coarse − (coarse − fine) [1 − tanh²(τ/w)], rises from `fine` at 0, where tanh is 0, to
-    `coarse` for |τ| ≫ w. The map is analytic far beyond the unit step in τ, so that the trapezoidal
-    rule keeps its exponential convergence.
+    du/dτ = fine + (coarse − fine) tanh²(τ/w), rises from `fine` at 0 to `coarse` for |τ| ≫ w; up to
+    the focus it goes at most a tenth of the way. The map is analytic far beyond the unit step in τ,
+    so that the trapezoidal rule keeps its exponential convergence.
     """
     if coarse <= fine:
         return uniform_grid(reach, coarse)
     # |u| = focus lies at |τ| = focus/fine at most. With a width w of three times that tanh²(τ/w) is
-    # at most tanh²(1/3) = 0.10 there: the step has gone a tenth of the way from fine to coarse.
+    # at most tanh²(1/3) = 0.10 there.
     width = _WIDTHS_OF_FOCUS * focus / fine  # w
     excess = (coarse - fine) * width  # by how much u falls short of coarse·τ far away
     n_half = int(np.ceil((reach + excess) / coarse))
@@ -75,7 +75,7 @@ def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid
     bend = np.tanh(tau / width)
     return Grid(
         nodes=coarse * tau - excess * bend,
-        spacing=coarse - (coarse - fine) * (1 - bend**2),  # du/dτ
+        spacing=fine + (coarse - fine) * bend**2,  # du/dτ
     )
 
 
@@ -169,13 +169,6 @@ class Recursion:
     def mean_square_slopes(self) -> Array:
         """E_i[g_i'²] of each level."""
         return np.array([self.mean(level, slopes**2) for level, slopes in enumerate(self.slopes)])
-
-    def mean_square_curvatures(self, top: Array) -> Array:
-        """E_k[g_k''²] and E₀[g₀''²], (2,), from `top`: g_k'' on the grid of the top level k."""
-        k = len(self.breaks)
-        at_top = self.mean(k, top**2)
-        at_bottom = self.mean(0, self.bottom_curvature(top) ** 2)
-        return np.array([at_top, at_bottom])
 
     def bottom_curvature(self, top: Array) -> Array:
         """g₀'' on the grid of the bottom level, from `top`: g_k'' on that of the top level k.

@@ -2,82 +2,93 @@
 
 With H̃(v, χ) = Θ(−v) + Θ(v) exp(−v²/2χ) and v ~ N(μ, s²),
 
-    A(μ) = ∫Dy H̃ = H(μ/s) + C Φ(t),    R_k(μ) = ∫Dy H̃ Θ(v) v^k / A,
+    A(μ) = ∫Dy H̃ = Φ(−μ/s) + C Φ(t),    R_k(μ) = ∫Dy H̃ Θ(v) v^k / A,
 
-where C = √(χ/(χ+s²)) exp(−μ²/2(χ+s²)), m' = μχ/(s²+χ), σ'² = s²χ/(s²+χ), t = m'/σ'. R₀ = p₊ is the
+where r = s²/χ, σ'² = s²/(1 + r), t = (μ/s)/√(1 + r) and C = e^{−rt²/2}/√(1 + r). R₀ = p₊ is the
 tilted weight of the violated side, that is of the tight constraints. With T = Θ(v)v, R_k = E[T^k]
 under the tilted law of v, and
 
-    ∂ ln A/∂μ = −R₁/χ,    ∂R₁/∂μ = p₊ − Var T/χ,    ∂E[f(T)]/∂χ = Cov(f(T), T²)/(2χ²);
+    ∂ ln A/∂μ = −R₁/χ,    ∂R₁/∂μ = p₊ − Var T/χ;
 
 A solves the heat equation ∂A/∂s² = ½ ∂²A/∂μ². Where errors are allowed with weight e^{−y} each, a
-violation beyond v* = √(2χy) weighs more as an error: H̃ = e^{−y} for v > v*, A gains e^{−y}H((v* −
-μ)/s), and T counts 0 < v < v* only.
+violation beyond v* = √(2χy) weighs more as an error: H̃ = e^{−y} for v > v*, A gains e^{−y}Φ((μ −
+v*)/s), and T counts 0 < v < v* only.
+
+Every formula is written for numbers, arrays and `Dual` numbers alike (`dual`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr
 
-from chanceline.theory.quadrature import Array
+from chanceline.theory.dual import (
+    Numbers,
+    exp,
+    log1p,
+    log_ndtr,
+    logaddexp,
+    sqrt,
+    square,
+    value_of,
+    where,
+)
 
-_LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
+_LOG_SQRT_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
-@dataclass(frozen=True)
-class PatternSide:
-    """ln A and the law of T tilted by H̃, at each μ; every array has the shape of μ.
+class PatternSide(NamedTuple):
+    """ln A and the law of T tilted by H̃, at each μ; every field but χ and v* has the shape of μ.
 
     v is by how much a pattern violates its constraint, Gaussian of mean μ and variance s² before
     the tilt. T is what is corrected: v where 0 < v < v*, with weight p₊, and 0 elsewhere. Its
     moments are R_k = E[T^k].
     """
 
-    log_a: Array
-    tight: Array  # p₊ = R₀, weight of 0 < v < v*
-    loose: Array  # 1 − p₊
-    density_at_zero: Array  # e₀, of v at 0⁺: N(0; μ, s²)/A
-    mean: Array  # R₁
-    variance: Array  # R₂ − R₁²
-    third: Array  # third central moment
-    fourth: Array  # fourth central moment
-    chi: float  # χ: a correction T has the weight e^{−T²/2χ}
-    wrong: Array | float = 0.0  # weight of v > v*
-    density_at_ceiling: Array | float = 0.0  # e*, of v at v*: e^{−y}N(v*; μ, s²)/A
-    ceiling: float = np.inf  # v*, beyond which a violation is an error; ∞ without errors
+    log_a: Numbers
+    tight: Numbers  # p₊ = R₀, weight of 0 < v < v*
+    loose: Numbers  # 1 − p₊
+    mean: Numbers  # R₁
+    variance: Numbers  # R₂ − R₁²
+    chi: Numbers  # χ: a correction T has the weight e^{−T²/2χ}
+    wrong: Numbers = 0.0  # weight of v > v*
+    ceiling: Numbers = np.inf  # v*, beyond which a violation is an error; ∞ without errors
+    # v*e*, with the density e* of v at v*, e^{−y}N(v*; μ, s²)/A; 0 without errors.
+    ceiling_density: Numbers = 0.0
 
     @property
-    def second(self) -> Array:
+    def second(self) -> Numbers:
         """R₂."""
-        return self.variance + self.mean**2
+        return self.variance + square(self.mean)
 
     @property
-    def slope(self) -> Array:
+    def slope(self) -> Numbers:
         """g' = d ln A/dμ = −R₁/χ."""
         return -self.mean / self.chi
 
     @property
-    def net_tight(self) -> Array:
+    def net_tight(self) -> Numbers:
         """p₊ − v*e*, e* the density of v at v*; it replaces p₊ where errors are allowed.
 
         It is the mean slope of T as a function of v: 1 where 0 < v < v*, and the fall by v* at v*.
         Hence ∂R₁/∂μ = this − Var T/χ.
         """
-        if np.isinf(self.ceiling):
+        if np.isinf(value_of(self.ceiling)):
             return self.tight
-        return self.tight - self.ceiling * self.density_at_ceiling
+        return self.tight - self.ceiling_density
 
     @property
-    def curvature(self) -> Array:
+    def curvature(self) -> Numbers:
         """g'' = (R₂ − R₁²)/χ² − p₊/χ (with errors `net_tight` for p₊)."""
-        return self.variance / self.chi**2 - self.net_tight / self.chi
+        return self.variance / square(self.chi) - self.net_tight / self.chi
+
+    def without_differentials(self) -> PatternSide:
+        """The same numbers and arrays, none of them a Dual."""
+        return PatternSide._make(map(value_of, self))
 
 
-def pattern_side(mu: Array, s2: float, chi: float, ceiling: float = np.inf) -> PatternSide:
+def pattern_side(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.inf) -> PatternSide:
     """A(μ) and the moments of T, for v ~ N(μ, s²); violations beyond the ceiling v* are errors.
 
     v is by how much a pattern violates its constraint, A the mean weight of the pattern: 1 where
@@ -94,146 +105,181 @@ def pattern_side(mu: Array, s2: float, chi: float, ceiling: float = np.inf) -> P
     ceiling
         v*, infinite without errors.
     """
-    # On the tight part N(v; μ, s²) e^{−v²/2χ} is a Gaussian of this standard deviation, σ'. The law
-    # of T is found in units of it.
-    tight_sd = np.sqrt(s2 * chi / (s2 + chi))
-    law = _unit_law(mu, s2, chi, ceiling)
-    moments = _moments(law)
+    # The law of T is found in units of σ', the standard deviation of v on the tight part.
+    tilted = _tilted_gaussian(mu, s2, chi)
+    if np.isinf(value_of(ceiling)):
+        law = _unit_law_without_errors(mu, s2, tilted)
+    else:
+        law = _unit_law_with_errors(mu, s2, tilted, ceiling, price=square(ceiling) / (2 * chi))
+    mean, variance = _mean_and_variance(law)
     return PatternSide(
         log_a=law.log_a,
         tight=law.tight,
         loose=law.loose,
-        density_at_zero=law.density_at_zero / tight_sd,
-        mean=tight_sd * moments.mean,
-        variance=tight_sd**2 * moments.variance,
-        third=tight_sd**3 * moments.third,
-        fourth=tight_sd**4 * moments.fourth,
+        mean=tilted.sd * mean,
+        variance=tilted.variance * variance,
         chi=chi,
         wrong=law.wrong,
-        density_at_ceiling=law.density_at_top / tight_sd,
         ceiling=ceiling,
+        # v*e*: times a density a length has the same value in any unit.
+        ceiling_density=law.top * law.density_at_top,
     )
+
+
+class _TiltedGaussian(NamedTuple):
+    """N(v; μ, s²) e^{−v²/2χ}, which is C times the Gaussian of mean tσ' and variance σ'²."""
+
+    variance: Numbers  # σ'²
+    sd: Numbers  # σ'
+    t: Numbers
+    log_c: Numbers  # ln C
+
+
+def _tilted_gaussian(mu: Numbers, s2: Numbers, chi: Numbers) -> _TiltedGaussian:
+    """The Gaussian of mean μ and variance s² times e^{−v²/2χ}. Completing the square gives
+
+    σ'² = s²/(1 + r),    t = μσ'/s²,    C = e^{−rt²/2}/√(1 + r),    r = s²/χ.
+    """
+    r = s2 / chi
+    variance = s2 / (1 + r)
+    sd = sqrt(variance)
+    t = mu * (sd / s2)
+    log_c = -0.5 * (log1p(r) + r * square(t))
+    return _TiltedGaussian(variance=variance, sd=sd, t=t, log_c=log_c)
 
 
 class _UnitLaw(NamedTuple):
     """The law of X = T/σ': a mass at 0, and a density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top."""
 
-    log_a: Array  # ln A, of the sum of all weights before they are normalised
-    t: Array  # the mean of the whole Gaussian, before it is cut at 0 and top
-    tight: Array  # p₊ = ∫n dx
-    loose: Array  # 1 − p₊, the mass at 0: satisfied or wrong
-    wrong: Array | float  # the part of it that is wrong, 0 without errors
-    density_at_zero: Array  # n(0)
-    density_at_top: Array | float  # n(top), 0 without errors
-    top: float  # v*/σ', always finite: without errors, where n(top) = 0, any number will do
+    log_a: Numbers  # ln A, of the sum of all weights before they are normalised
+    t: Numbers  # the mean of the whole Gaussian, before it is cut at 0 and top
+    tight: Numbers  # p₊ = ∫n dx
+    loose: Numbers  # 1 − p₊, the mass at 0: satisfied or wrong
+    density_at_zero: Numbers  # n(0)
+    wrong: Numbers = 0.0  # the part of the mass at 0 that is wrong, 0 without errors
+    density_at_top: Numbers = 0.0  # n(top), 0 without errors
+    top: Numbers = 0.0  # v*/σ'; without errors, where n(top) = 0, any finite number will do
 
 
-def _unit_law(mu: Array, s2: float, chi: float, ceiling: float) -> _UnitLaw:
-    """The law of T/σ' from the weights of the three parts; the parameters are as in `pattern_side`.
+class _LogWeights(NamedTuple):
+    """Logarithms of the weights of the two parts of A without errors: each may underflow."""
+
+    satisfied: Numbers
+    tight: Numbers
+
+
+def _log_weights(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _LogWeights:
+    """The weights of a satisfied and of a tight constraint; μ and s² are as in `pattern_side`.
+
+    With the density N(v; μ, s²) of the violation v they are
+
+        satisfied   v < 0    ∫N dv             = Φ(−μ/s),
+        tight       v > 0    ∫N e^{−v²/2χ} dv  = C Φ(t),
+
+    because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ' (`tilted`).
+    """
+    return _LogWeights(satisfied=log_ndtr(mu / -sqrt(s2)), tight=tilted.log_c + log_ndtr(tilted.t))
+
+
+def log_pattern_weight(mu: Numbers, s2: Numbers, chi: Numbers) -> Numbers:
+    """ln A(μ) without errors, alone; `pattern_side` has the parameters, and the moments too."""
+    log_weights = _log_weights(mu, s2, _tilted_gaussian(mu, s2, chi))
+    return logaddexp(log_weights.satisfied, log_weights.tight)
+
+
+def _unit_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _UnitLaw:
+    """The law of T/σ' from the weights of two parts; μ and s² are as in `pattern_side`."""
+    log_weights = _log_weights(mu, s2, tilted)
+    log_a = logaddexp(log_weights.satisfied, log_weights.tight)
+    return _UnitLaw(
+        log_a=log_a,
+        t=tilted.t,
+        tight=exp(log_weights.tight - log_a),
+        loose=exp(log_weights.satisfied - log_a),
+        density_at_zero=_unit_density(0.0, tilted.t, tilted.log_c - log_a),
+    )
+
+
+def _unit_law_with_errors(
+    mu: Numbers, s2: Numbers, tilted: _TiltedGaussian, ceiling: Numbers, price: Numbers
+) -> _UnitLaw:
+    """The law of T/σ' from the weights of three parts; μ, s² and v* are as in `pattern_side`.
 
     With the density N(v; μ, s²) of the violation v, A is the sum of the weights
 
         satisfied   v < 0         ∫N dv             = Φ(−μ/s),
         tight       0 < v < v*    ∫N e^{−v²/2χ} dv  = C [Φ(v*/σ' − t) − Φ(−t)],
-        wrong       v > v*        e^{−y} ∫N dv      = e^{−y} Φ((μ − v*)/s),    y = v*²/2χ,
+        wrong       v > v*        e^{−y} ∫N dv      = e^{−y} Φ((μ − v*)/s),
 
-    because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ', with
-
-        σ'² = s²χ/(s² + χ),    t = μσ'/s²,    C = √(χ/(s² + χ)) e^{−μ²/2(s² + χ)}.
-
-    Weights are taken in logarithms: each of them may underflow.
+    because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ' (`tilted`). The
+    price y of an error is v*²/2χ. Weights are taken in logarithms: each of them may underflow.
     """
-    total_variance = s2 + chi
-    t = mu * np.sqrt(chi / (s2 * total_variance))
-    log_c = 0.5 * np.log(chi / total_variance) - mu**2 / (2 * total_variance)
-    log_satisfied = log_ndtr(-mu / np.sqrt(s2))
-    if np.isinf(ceiling):
-        log_tight = log_c + log_ndtr(t)
-        log_a = np.logaddexp(log_satisfied, log_tight)
-        top = 0.0  # any finite number: it is only multiplied with the density there, which is 0
-        density_at_top: Array | float = 0.0
-        wrong: Array | float = 0.0
-    else:
-        top = ceiling / np.sqrt(s2 * chi / total_variance)  # v*/σ'
-        log_tight = log_c + _log_ndtr_between(-t, top - t)
-        log_wrong = log_ndtr((mu - ceiling) / np.sqrt(s2)) - ceiling**2 / (2 * chi)
-        log_a = np.logaddexp(np.logaddexp(log_satisfied, log_tight), log_wrong)
-        # n(x) is C times the normal density of x − t, over A.
-        density_at_top = np.exp(log_c - 0.5 * (top - t) ** 2 - _LOG_SQRT_2PI - log_a)
-        wrong = np.exp(log_wrong - log_a)
+    t = tilted.t
+    log_c = tilted.log_c
+    s = sqrt(s2)
+    top = ceiling / tilted.sd  # v*/σ'
+    log_satisfied = log_ndtr(-mu / s)
+    log_tight = log_c + _log_ndtr_between(-t, top - t)
+    log_wrong = log_ndtr((mu - ceiling) / s) - price
+    log_a = logaddexp(logaddexp(log_satisfied, log_tight), log_wrong)
+    wrong = exp(log_wrong - log_a)
     return _UnitLaw(
         log_a=log_a,
         t=t,
-        tight=np.exp(log_tight - log_a),
-        loose=np.exp(log_satisfied - log_a) + wrong,
+        tight=exp(log_tight - log_a),
+        loose=exp(log_satisfied - log_a) + wrong,
+        density_at_zero=_unit_density(0.0, t, log_c - log_a),
         wrong=wrong,
-        density_at_zero=np.exp(log_c - 0.5 * t**2 - _LOG_SQRT_2PI - log_a),
-        density_at_top=density_at_top,
+        density_at_top=_unit_density(top, t, log_c - log_a),
         top=top,
     )
 
 
-def _log_ndtr_between(low: Array, high: Array) -> Array:
+def _unit_density(x: Numbers, t: Numbers, log_factor: Numbers) -> Numbers:
+    """The normal density of x − t, times e^{log_factor}."""
+    return exp(log_factor - 0.5 * square(x - t) - _LOG_SQRT_2PI)
+
+
+def _log_ndtr_between(low: Numbers, high: Numbers) -> Numbers:
     """ln[Φ(high) − Φ(low)] for low < high, Φ the normal distribution function.
 
     Where both are positive it is taken as ln[Φ(−low) − Φ(−high)]: of two numbers near 1 the
     difference would cancel. It is ln(larger) + ln(1 − smaller/larger) in either case.
     """
-    in_upper_tail = low > 0
-    larger = log_ndtr(np.where(in_upper_tail, -low, high))
-    smaller = log_ndtr(np.where(in_upper_tail, -high, low))
-    return larger + np.log1p(-np.exp(smaller - larger))
+    in_upper_tail = value_of(low) > 0
+    larger = log_ndtr(where(in_upper_tail, -low, high))
+    smaller = log_ndtr(where(in_upper_tail, -high, low))
+    return larger + log1p(-exp(smaller - larger))
 
 
 class _Moments(NamedTuple):
-    """Mean and central moments."""
-
-    mean: Array
-    variance: Array
-    third: Array
-    fourth: Array
+    mean: Numbers
+    variance: Numbers
 
 
-def _moments(law: _UnitLaw) -> _Moments:
-    """Mean and central moments of X, from its moments m_k = E[(X − a)^k] about a point a.
+def _mean_and_variance(law: _UnitLaw) -> _Moments:
+    """Mean and variance of X, which has a mass at 0 and a density n(x) on 0 < x < top.
 
-    X has the mass 1 − p₊ (`law.loose`) at 0 and, on 0 < x < top, a density n(x) ∝ e^{−(x − t)²/2}
-    of weight p₊ (`law.tight`). Little cancels if a is where X mostly lies: at t where that is
-    positive and most of the mass is tight, else at 0.
-    """
-    t = law.t
-    mostly_around_t = (t > 0) & (law.tight > 0.5)
-    a = np.where(mostly_around_t, t, 0.0)
-    zero_powers = {1: -a, 2: a**2, 3: -(a**3), 4: a**4}  # (0 − a)^k
-    D = _density_moments(law, a, zero_powers)
+    Moments are taken about a point a. n ∝ e^{−(x − t)²/2} has the slope n' = −(x − t) n, so that
+    (x − a) n = (t − a) n − n'. Integrated, and integrated again times (x − a), by parts, this is
 
-    # The mass at 0 adds its own part: m_k = D_k + (0 − a)^k (1 − p₊).
-    m_1, m_2, m_3, m_4 = (D[k] + zero_powers[k] * law.loose for k in (1, 2, 3, 4))
-    # The central moments follow from those about a. The mean is D₁ at a = 0.
-    return _Moments(
-        mean=t * law.tight + (law.density_at_zero - law.density_at_top),
-        variance=m_2 - m_1**2,
-        third=m_3 - 3 * m_1 * m_2 + 2 * m_1**3,
-        fourth=m_4 - 4 * m_1 * m_3 + 6 * m_1**2 * m_2 - 3 * m_1**4,
-    )
+        D₁ = (t − a) p₊ + n(0) − n(top),
+        D₂ = (t − a) D₁ + p₊ + (0 − a) n(0) − (top − a) n(top),    D_k = ∫(x − a)^k n dx,
 
-
-def _density_moments(law: _UnitLaw, a: Array, zero_powers: dict[int, Array]) -> list[Array]:
-    """D₀ … D₄, the moments D_k = ∫(x − a)^k n dx about a of the density n(x) on 0 < x < top.
-
-    n ∝ e^{−(x − t)²/2} has the slope n' = −(x − t) n, so that (x − a) n = (t − a) n − n'. Times
-    (x − a)^{k−1} and integrated, the last term by parts, this is
-
-        D_k = (t − a) D_{k−1} + (k − 1) D_{k−2} + (0 − a)^{k−1} n(0) − (top − a)^{k−1} n(top).
-
-    `law` has t, top, n(0), n(top) and D₀ = `law.tight`; `zero_powers` are (0 − a)^k by k.
+    with the weight p₊ = ∫n dx (`law.tight`). The mass 1 − p₊ at 0 (`law.loose`) adds (0 − a)^k.
     """
     n_0 = law.density_at_zero
     n_top = law.density_at_top
+    n_difference = n_0 - n_top
+    mean = law.t * law.tight + n_difference  # D₁ about 0
+
+    # Little cancels in the variance if a is where X mostly lies.
+    t = value_of(law.t)
+    mostly_around_t = (t > 0) & (value_of(law.tight) > 0.5)
+    a = np.where(mostly_around_t, t, 0.0)
     t_from_a = law.t - a
-    top_from_a = law.top - a  # finite, also where the density has no end and n(top) is 0
-    D = [law.tight, t_from_a * law.tight + (n_0 - n_top)]
-    for k in (2, 3, 4):
-        inner_terms = t_from_a * D[k - 1] + (k - 1) * D[k - 2]
-        D.append(inner_terms + zero_powers[k - 1] * n_0 - top_from_a ** (k - 1) * n_top)
-    return D
+    D_1 = t_from_a * law.tight + n_difference
+    D_2 = t_from_a * D_1 + law.tight - a * n_0 - (law.top - a) * n_top
+    first = D_1 - a * law.loose
+    second = D_2 + a**2 * law.loose
+    return _Moments(mean=mean, variance=second - square(first))

@@ -189,13 +189,10 @@ def _multiplier_ratios(order: PatternOrder, ensemble: Ensemble) -> _MultiplierRa
     """
     sides = class_sides(ensemble, order, QUADRATURE_STEP)
     means = pattern_means(sides, ensemble, order.rho)
-    # Each of these holds the mean first, then its derivatives.
-    isostatic = means.isostatic[0]
-    mean_square = means.square[0]  # ⟨R₁²⟩
-    mean_variance = means.variance[0]  # ⟨R₂ − R₁²⟩
+    # (α/χ²)/E
+    factor = 1 / (means.isostatic * order.chi)
     return _MultiplierRatios(
-        V_over_E=mean_variance / (isostatic * order.chi),
-        F0_over_E=mean_square / (isostatic * order.chi),
+        V_over_E=means.violation_variance * factor, F0_over_E=means.violation_square * factor
     )
 
 

@@ -41,11 +41,10 @@ of every solution.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from chanceline.theory.dual import Dual
+from chanceline.theory.dual import Dual, independent, value_of
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
 from chanceline.theory.newton import check_logarithms
@@ -102,7 +101,6 @@ class RSState:
     entropy: float  # Σ = ln(number of separating choices)/N
     entropy_gradient: Array
     entropy_by_alpha: float  # ∂Σ/∂α at the saddle
-    entropy_by_rho: float  # ∂Σ/∂ρ at the saddle
     between: float  # the replicon between supports: above 1 replica symmetry is unstable
 
 
@@ -124,39 +122,36 @@ def equations(
         Step of the quadrature.
     """
     # Every coordinate but K is a logarithm (b, which is none, is small enough to pass).
-    check_logarithms(np.delete(point, K_INDEX))
+    logarithms = point.copy()
+    logarithms[K_INDEX] = 0.0
+    check_logarithms(logarithms)
 
     # Decode the point and average over the fields of variables and of patterns.
-    coords = decode_point(point, rho, ensemble)
-    support = support_means(
-        coords.F0_over_E.value, coords.log_V_over_d, coords.K.value, step, ensemble.signed
-    )
+    coords = decode_point(independent(point), rho, ensemble)
+    support = support_means(coords.supports, step, ensemble.signed)
     sides = class_sides(ensemble, coords.patterns, step)
     means = pattern_means(sides, ensemble, rho)
 
     # What the averages give: the load and the multipliers, the errors of the equations, Σ.
     values = evaluate(coords, ensemble, means, support)
-    alpha = values.alpha.value
-    residual = _residual(values, coords, ensemble, support)
-    # ∂Σ/∂α = ⟨ln A⟩ + yε: Σ is linear in the load. A is the weight of a pattern, e^{−y} that of an
-    # error, and ε the share of errors allowed.
-    entropy_by_alpha = means.log_a + values.price.value * ensemble.error_rate
+    residual = _residual(values, coords, ensemble, means, support)
+    entropy = _entropy(values, coords, support)
+    alpha = float(values.alpha.value)
     return RSState(
-        alpha=float(alpha),
+        alpha=alpha,
         to_gardner=_load_below_gardner(sides, rho, ensemble, alpha),
         order=_order(values, coords, ensemble),
         residual=np.array([error.value for error in residual]),
-        jacobian=np.array([error.differential for error in residual]),
-        alpha_gradient=values.alpha.differential,
-        isostatic=float(means.isostatic[0]),
-        nonzero=float(values.nonzero.value),
+        jacobian=np.array([error.gradient for error in residual]),
+        alpha_gradient=values.alpha.gradient,
+        isostatic=float(means.isostatic.value),
+        nonzero=float(value_of(values.nonzero)),
         tight=means.tight,
         norm=float(values.norm.value),
         overlap=float(values.overlap.value),
-        entropy=_entropy(values, coords, support, entropy_by_alpha),
-        entropy_gradient=_entropy_gradient(values, coords, ensemble, support, entropy_by_alpha),
-        entropy_by_alpha=entropy_by_alpha,
-        entropy_by_rho=_entropy_by_rho(values, coords, ensemble, means),
+        entropy=float(entropy.value),
+        entropy_gradient=entropy.gradient,
+        entropy_by_alpha=values.entropy_by_alpha.value,
         between=_replicon_between(values, means, support),
     )
 
@@ -173,7 +168,7 @@ def _order(values: PointValues, coords: Coordinates, ensemble: Ensemble) -> Orde
         F1=float(values.F1.value),
         F0=float(values.F0.value),
         K=coords.K.value,
-        threshold=coords.threshold.value,
+        threshold=value_of(coords.threshold),
         price=price,
     )
 
@@ -190,7 +185,11 @@ def _replicon_between(values: PointValues, means: PatternMeans, support: Support
 
 
 def _residual(
-    values: PointValues, coords: Coordinates, ensemble: Ensemble, support: SupportMeans
+    values: PointValues,
+    coords: Coordinates,
+    ensemble: Ensemble,
+    means: PatternMeans,
+    support: SupportMeans,
 ) -> list[Dual]:
     """The relative error of each equation, with its differential: a row of the Jacobian.
 
@@ -201,7 +200,7 @@ def _residual(
     """
     errors = [
         # ∫Dz p = ρ: the share of variables chosen, p the probability of choosing one of field z.
-        _chosen_error(values, coords, support),
+        _chosen_error(support, coords.rho),
         # norm = ρ and overlap = q₀, in one.
         _norm_and_overlap_error(values, coords),
         # (α/χ²)⟨R₁²⟩ = F₀.
@@ -212,23 +211,22 @@ def _residual(
     ]
     if ensemble.free_threshold:
         # Σ_c σ_c f_c ∫Dz R₁ = 0, over classes c of share f_c and sign σ_c; the scale of R₁ is √ρ.
-        errors.append(values.violation_by_sign / np.sqrt(coords.rho))
+        errors.append(means.violation_by_sign / float(np.sqrt(coords.rho)))
     if ensemble.error_rate:
         # The share of errors is the one allowed.
-        errors.append(values.wrong / ensemble.error_rate - 1)
+        errors.append(means.wrong / ensemble.error_rate - 1)
     return errors
 
 
-def _chosen_error(values: PointValues, coords: Coordinates, support: SupportMeans) -> Dual:
+def _chosen_error(support: SupportMeans, rho: float) -> Dual:
     """The relative error of "the share of variables chosen is ρ".
 
     Of the shares chosen and rejected the smaller one is compared: its relative error says more.
     """
-    rho = coords.rho
+    chosen: Dual = support.chosen
+    rejected: Dual = support.rejected
     if rho <= 0.5:
-        return (values.chosen - rho) / rho
-    # rejected = 1 − chosen, with all digits of its own; so its differential is −d(chosen).
-    rejected = Dual(support.rejected, -values.chosen.differential)
+        return (chosen - rho) / rho
     return 1 - rejected / (1 - rho)
 
 
@@ -251,155 +249,38 @@ def _norm_and_overlap_error(values: PointValues, coords: Coordinates) -> Dual:
     return combined_excess / coords.rho
 
 
-def _entropy(
-    values: PointValues, coords: Coordinates, support: SupportMeans, by_alpha: float
-) -> float:
+def _entropy(values: PointValues, coords: Coordinates, support: SupportMeans) -> Dual:
     """The entropy of separating choices, Σ = ln(their number)/N:
 
         Σ = α ∂Σ/∂α + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
 
     ρ is the density, q₀ the overlap of two choices, χ the response; K, E, F₁, F₀ are multipliers.
     """
-    rho = coords.rho
-    chi = coords.chi.value
-    d = values.d.value  # E − F₁ + F₀
-    F1 = values.F1.value
-    F0 = values.F0.value
-    s2 = coords.patterns.s2  # ρ − q₀
-
-    # Of the patterns: Σ is linear in the load α, with the slope `by_alpha` = ∂Σ/∂α.
-    pattern_term = values.alpha.value * by_alpha
+    # Of the patterns: Σ is linear in the load α.
+    pattern_term = values.alpha * values.entropy_by_alpha
     # Of the variables: one weighs e^{−K}B if it is chosen, 1 if not.
     variable_term = support.log_one_plus
-    # ½[(E − F₁)ρ − F₁χ + F₀q₀], with E − F₁ = d − F₀: no term is larger than need be.
-    order_terms = 0.5 * (d * rho - F0 * s2 - F1 * chi)
-    return float(pattern_term + variable_term + coords.K.value * rho + order_terms)
+    # (E − F₁)ρ − F₁χ + F₀q₀, with d = E − F₁ + F₀: no term is larger than need be.
+    order_terms = values.d * coords.rho - values.F0 * coords.s2 - values.F1 * coords.chi
+    return pattern_term + variable_term + coords.K * coords.rho + 0.5 * order_terms
 
 
-def _entropy_by_rho(
-    values: PointValues, coords: Coordinates, ensemble: Ensemble, means: PatternMeans
-) -> float:
-    """∂Σ/∂ρ at the saddle, of the entropy Σ by the density ρ at a fixed load α.
+def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> float:
+    """∂Σ/∂ρ at a saddle, of the entropy of separating choices by the density at a fixed load α.
 
-    Σ is stationary in all order parameters, so only the terms count in which ρ itself stands:
-    Kρ + ½(E − F₁)ρ, with multipliers K, E and F₁, and α⟨ln A⟩, with the weight A of a pattern.
+    `point` is the saddle, as in `equations`. Σ is stationary in all order parameters there: so the
+    coordinates are held, and only ρ is a Dual. The load follows from the averages and moves with ρ,
+    which is no part of the derivative: what that adds to Σ is taken back.
     """
-    order_terms_by_rho = 0.5 * (values.E.value - values.F1.value)
-    pattern_term_by_rho = values.alpha.value * _log_weight_by_rho(coords, ensemble, means)
-    return float(pattern_term_by_rho + coords.K.value + order_terms_by_rho)
-
-
-def _log_weight_by_rho(coords: Coordinates, ensemble: Ensemble, means: PatternMeans) -> float:
-    """∂⟨ln A⟩/∂ρ at the saddle, of the log-weight of a pattern, whose violation is Gaussian.
-
-    ρ enters by its variance s² = ρ − q₀, and by the offset θ_c = √ρ(margin + σ_c b) of its mean in
-    class c, of sign σ_c; b is the threshold. R₁ is the mean violation that is corrected.
-    """
-    rho = coords.rho
-    kappa = ensemble.margin * np.sqrt(rho)
-    # ∂θ_c/∂ρ = θ_c/2ρ and ∂ ln A/∂θ_c = −R₁/χ give −⟨θ_c R₁⟩/2ρχ. At the saddle ⟨σ_c R₁⟩ = 0: so b
-    # drops out, and ⟨θ_c R₁⟩ = κ⟨R₁⟩ with κ = margin·√ρ.
-    by_offset = -0.5 * kappa * means.first / (rho * coords.chi.value)
-    return means.log_a_by_s2 + by_offset
-
-
-class _Slope(NamedTuple):
-    """∂Σ/∂a of the entropy Σ, and the quantity a, which knows its differential da."""
-
-    by_quantity: float
-    quantity: Dual
-
-
-def _entropy_gradient(
-    values: PointValues,
-    coords: Coordinates,
-    ensemble: Ensemble,
-    support: SupportMeans,
-    by_alpha: float,
-) -> Array:
-    """The differential of the entropy Σ by the coordinates of the point, (coordinates,).
-
-    By the chain rule it is the sum of (∂Σ/∂a) da over all a that Σ depends on: multipliers, order
-    parameters of the patterns, and the load α, with ∂Σ/∂α = `by_alpha`.
-    """
-    slopes = [
-        *_slopes_by_multipliers(values, coords, support),
-        *_slopes_by_pattern_order(values, coords, ensemble),
-        _Slope(by_alpha, values.alpha),
-    ]
-    gradient = np.zeros_like(values.alpha.differential)
-    for slope in slopes:
-        gradient += slope.by_quantity * slope.quantity.differential
-    return gradient
-
-
-def _slopes_by_multipliers(
-    values: PointValues, coords: Coordinates, support: SupportMeans
-) -> list[_Slope]:
-    """∂Σ/∂a of the entropy Σ by the multipliers a = K, E, F₁ and F₀, which stand in
-
-        ∫Dz ln(1 + e^{−K}B) + Kρ + ½(E − F₁)ρ − ½F₁χ + ½F₀q₀.
-
-    e^{−K}B are the odds, p/(1 − p), of choosing a variable: B is the mean of e^{h²/2E} over its
-    field h, of mean √F₀ z and variance F₁ − F₀. Its weight is w = h/E, and ⟨·⟩ the mean over h
-    with that factor. (Where the sign of the weight is given, max(h, 0) takes the place of h.) Each
-    derivative is the error of a saddle equation.
-    """
-    rho = coords.rho
-    chi = coords.chi.value
-    norm = values.norm.value  # ∫Dz p⟨w²⟩
-    overlap = values.overlap.value  # ∫Dz (p⟨w⟩)²
-    nonzero_over_E = support.nonzero[0] / values.E.value  # ρ₊/E, ρ₊ the share of weights not zero
-
-    # The log of the odds falls with K.
-    by_K = rho - values.chosen.value
-    # h²/2E falls with E, by h²/2E² = w²/2.
-    by_E = 0.5 * (rho - norm)
-    # The mean over h grows with its variance, by half the second derivative of e^{h²/2E}, which is
-    # (w² + 1/E)e^{h²/2E} where the weight is not zero.
-    by_F1 = 0.5 * (norm - rho + nonzero_over_E - chi)
-    # F₀ moves variance from h to its mean u = √F₀ z. With Z = 1 + e^{−K}B this adds ½(ln Z)'' and
-    # takes ½Z''/Z, derivatives by u: −½[(ln Z)']² is left, and (ln Z)' = p⟨w⟩.
-    by_F0 = 0.5 * (coords.q0.value - overlap)
-    return [
-        _Slope(by_K, coords.K),
-        _Slope(by_E, values.E),
-        _Slope(by_F1, values.F1),
-        _Slope(by_F0, values.F0),
-    ]
-
-
-def _slopes_by_pattern_order(
-    values: PointValues, coords: Coordinates, ensemble: Ensemble
-) -> list[_Slope]:
-    """∂Σ/∂a of the entropy Σ by a = χ, q₀, the threshold b and the price y of an error, in
-
-        α(⟨ln A⟩ + yε) − ½F₁χ + ½F₀q₀.
-
-    A is the weight of a pattern: the mean over its violation v of e^{−v²/2χ} where v is corrected,
-    e^{−y} where it is an error, 1 without one. v has the mean √q₀ z + √ρ(margin + σb), σ the sign
-    of the class, and the variance ρ − q₀. R₁ and R₂ are moments of the v corrected, ε is the share
-    of errors allowed. Each derivative is the error of a saddle equation.
-    """
-    alpha = values.alpha.value
-    chi = coords.chi.value
-    F0_of_patterns = values.F0_of_patterns.value  # (α/χ²)⟨R₁²⟩
-    F1_of_patterns = F0_of_patterns + values.V_of_patterns.value  # (α/χ²)⟨R₂⟩
-
-    # ∂ ln A/∂χ = R₂/2χ².
-    by_chi = 0.5 * (F1_of_patterns - values.F1.value)
-    # q₀ moves variance from v to its mean: −½ of the square of ln A's slope, −R₁/χ, is left.
-    by_q0 = 0.5 * (values.F0.value - F0_of_patterns)
-    # The same slope, with √ρσ of b in the mean; `violation_by_sign` is ⟨σR₁⟩.
-    by_threshold = -alpha / chi * np.sqrt(coords.rho) * values.violation_by_sign.value
-    # ∂ ln A/∂y is minus the probability of an error.
-    by_price = alpha * (ensemble.error_rate - values.wrong.value)
-    return [
-        _Slope(by_chi, coords.chi),
-        _Slope(by_q0, coords.q0),
-        _Slope(by_threshold, coords.threshold),
-        _Slope(by_price, values.price),
-    ]
+    (dual_rho,) = independent(np.array([rho]))
+    coords = decode_point(point.tolist(), dual_rho, ensemble)
+    support = support_means(coords.supports, QUADRATURE_STEP, ensemble.signed)
+    sides = class_sides(ensemble, coords.patterns, QUADRATURE_STEP)
+    means = pattern_means(sides, ensemble, dual_rho)
+    values = evaluate(coords, ensemble, means, support)
+    (by_rho,) = _entropy(values, coords, support).gradient
+    (alpha_by_rho,) = values.alpha.gradient
+    return float(by_rho - values.entropy_by_alpha.value * alpha_by_rho)
 
 
 def _load_below_gardner(
@@ -422,16 +303,22 @@ def _load_below_two(only_class: ClassSide, rho: float) -> float:
 
         2∫Dz p₊ − ρ = 1 − ρ + ∫Dz D(z),    D(z) = p₊(−z) − [1 − p₊(z)].
     """
-    rule = only_class.rule  # its nodes are z = 0 and pairs ±z
-    middle = rule.nodes.size // 2
-    assert rule.nodes[middle] == 0  # so that a reversed array is the one at −z
-    tight = only_class.side.tight  # p₊(z), (nodes,)
-    loose = only_class.side.loose  # 1 − p₊(z), with all digits where it is small
-
+    tight = value_of(only_class.side.tight)  # p₊(z), (nodes,)
+    loose = value_of(only_class.side.loose)  # 1 − p₊(z), with all digits where it is small
+    # The nodes are 0 and pairs ±z: a reversed array is the one at −z.
+    D = tight[::-1] - loose
     # D(−z) = D(z). For z > 0 both of its terms are small, and the difference is accurate; for z < 0
-    # both are near 1. So D(0) is taken once and D at each z > 0 twice.
-    weighted_D = rule.weights * (tight[::-1] - loose)
-    D_at_zero = weighted_D[middle]
-    D_beyond_zero = weighted_D[middle + 1 :].sum()
-    numerator = 1 - rho + D_at_zero + 2 * D_beyond_zero
-    return float(numerator / rule.mean(tight))
+    # both are near 1, and it is not.
+    numerator = 1 - rho + _mean_of_even(D, only_class)
+    return float(numerator / only_class.mean(tight))
+
+
+def _mean_of_even(values: Array, class_side: ClassSide) -> float:
+    """∫Dz of an even function from its values at z ≥ 0 alone; `values` are at all nodes, (nodes,).
+
+    The nodes must be 0, in the middle, and pairs ±z.
+    """
+    middle = class_side.nodes.size // 2
+    assert class_side.nodes[middle] == 0
+    terms = class_side.weights * values
+    return float(terms[middle] + 2 * terms[middle + 1 :].sum())

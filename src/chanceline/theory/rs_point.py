@@ -1,22 +1,23 @@
 """A point of the replica-symmetric equations: its order parameters, and the averages there.
 
-The formulas are those of `rs_equations`. Every number is a `Dual`: it carries its derivatives by
-the coordinates of the point.
+The formulas are those of `rs_equations`. Numbers are Duals, which carry their derivatives by the
+coordinates of the point, wherever the coordinates or the density they are made of are Duals.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
-from chanceline.theory.dual import Dual
+from chanceline.theory.dual import Numbers, exp, expit, sqrt, square, value_of
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.newton import OutsideDomain
 from chanceline.theory.pattern_averages import PatternMeans, PatternOrder
 from chanceline.theory.quadrature import Array
-from chanceline.theory.support_averages import SupportMeans
+from chanceline.theory.support_averages import SupportMeans, SupportOrder
 
 # Where a point holds its coordinates.
 LOG_CHI = 0
@@ -36,107 +37,62 @@ class Coordinates(NamedTuple):
     shares of E, which follows later from χE = ρ₊, the share of variables with a weight.
     """
 
-    rho: float  # the density, share of variables chosen
-    chi: Dual  # (ρ − q₁)/m as m → 0
-    q0: Dual  # overlap of the weights of two typical choices
-    K: Dual  # the multiplier of ρ
-    V_over_E: Dual
-    d_over_E: Dual
-    F0_over_E: Dual
-    threshold: Dual  # b in units of |w|; zero where it is fixed
-    ceiling: Dual  # v*, the largest violation that is no error; infinite without errors
-    patterns: PatternOrder  # what the pattern side depends on, as plain numbers
-    log_V_over_d: float
-    pattern_differentials: Array  # differentials of ln χ, q₀, b, ln v*, (4, coordinates)
-    support_differentials: Array  # differentials of K, ln(V/d), ln(F₀/E), (3, coordinates)
+    rho: Numbers  # the density, share of variables chosen
+    chi: Numbers  # (ρ − q₁)/m as m → 0
+    q0: Numbers  # overlap of the weights of two typical choices
+    s2: Numbers  # ρ − q₀, without cancellation
+    K: Numbers  # the multiplier of ρ
+    V_over_E: Numbers
+    d_over_E: Numbers
+    F0_over_E: Numbers
+    threshold: Numbers  # b in units of |w|, 0 where it is fixed
+    ceiling: Numbers  # v*, the largest violation that is no error, ∞ without errors
 
-    def pattern_mean(self, mean: Array) -> Dual:
-        """A mean of `PatternMeans` with its derivatives by (ln χ, q₀, b, ln v*), (5,)."""
-        return Dual(float(mean[0]), mean[1:] @ self.pattern_differentials)
+    @property
+    def patterns(self) -> PatternOrder:
+        """What the pattern side depends on."""
+        return PatternOrder(
+            rho=self.rho,
+            q0=self.q0,
+            s2=self.s2,
+            chi=self.chi,
+            threshold=self.threshold,
+            ceiling=self.ceiling,
+        )
 
-    def support_mean(self, mean: Array) -> Dual:
-        """A mean of `SupportMeans` with its derivatives by (K, ln(V/d), ln(F₀/E)), (4,)."""
-        return Dual(float(mean[0]), mean[1:] @ self.support_differentials)
+    @property
+    def supports(self) -> SupportOrder:
+        """What the support side depends on, in units of E."""
+        return SupportOrder(F0=self.F0_over_E, V=self.V_over_E, d=self.d_over_E, K=self.K)
 
 
-def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
-    """The order parameters of a point, each with its differential by all coordinates.
+def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensemble) -> Coordinates:
+    """The order parameters of a point at the density ρ.
 
-    `point` is (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b if the threshold is free, then
-    ln t* if errors are allowed; the letters are those of `Coordinates`, and v* = √ρ t*.
-
-    The differential of e^x is e^x dx, that of the logistic function s(x) is s(x) s(−x) dx.
+    `coordinates` are (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b if the threshold is free,
+    then ln t* if errors are allowed; the letters are those of `Coordinates`, and v* = √ρ t*.
     """
-    unit = np.eye(len(point))  # row i is the differential of coordinate i
-    values = point.tolist()
-
-    chi = np.exp(values[LOG_CHI])
-    F0_over_E = np.exp(values[LOG_F0_OVER_E])
-
-    # q₀/ρ = s(x), and 1 − q₀/ρ = s(−x) without cancellation.
-    q0_over_rho = expit(values[LOGIT_Q0])
-    one_minus_q0_over_rho = expit(-values[LOGIT_Q0])
-    q0 = rho * q0_over_rho
-    q0_differential = q0 * one_minus_q0_over_rho * unit[LOGIT_Q0]
-
-    # As V + d = E, ln(V/d) is the logit of V/E: V/E = s(x) and d/E = s(−x).
-    V_over_E = expit(values[LOG_V_OVER_D])
-    d_over_E = expit(-values[LOG_V_OVER_D])
-    V_over_E_differential = V_over_E * d_over_E * unit[LOG_V_OVER_D]
-
-    threshold = _decode_threshold(point, ensemble)
-    ceiling = _decode_ceiling(point, rho, ensemble)
+    logit_q0_over_rho = coordinates[LOGIT_Q0]
+    # As V + d = E, ln(V/d) is the logit of V/E.
+    logit_V_over_E = coordinates[LOG_V_OVER_D]
+    threshold: Numbers = 0.0
+    if ensemble.free_threshold:
+        threshold = coordinates[THRESHOLD]
+    ceiling: Numbers = np.inf
+    if ensemble.error_rate:
+        ceiling = sqrt(rho) * exp(coordinates[LOG_CEILING])
     return Coordinates(
         rho=rho,
-        chi=Dual(chi, chi * unit[LOG_CHI]),
-        q0=Dual(q0, q0_differential),
-        K=Dual(values[K_INDEX], unit[K_INDEX]),
-        V_over_E=Dual(V_over_E, V_over_E_differential),
-        d_over_E=Dual(d_over_E, -V_over_E_differential),
-        F0_over_E=Dual(F0_over_E, F0_over_E * unit[LOG_F0_OVER_E]),
+        chi=exp(coordinates[LOG_CHI]),
+        q0=rho * expit(logit_q0_over_rho),
+        s2=rho * expit(-logit_q0_over_rho),
+        K=coordinates[K_INDEX],
+        V_over_E=expit(logit_V_over_E),
+        d_over_E=expit(-logit_V_over_E),
+        F0_over_E=exp(coordinates[LOG_F0_OVER_E]),
         threshold=threshold,
-        ceiling=ceiling.value,
-        patterns=PatternOrder(
-            rho=rho,
-            q0=q0,
-            s2=rho * one_minus_q0_over_rho,  # ρ − q₀
-            chi=chi,
-            threshold=threshold.value,
-            ceiling=ceiling.value.value,
-        ),
-        log_V_over_d=values[LOG_V_OVER_D],
-        pattern_differentials=np.array(
-            [unit[LOG_CHI], q0_differential, threshold.differential, ceiling.log_differential]
-        ),
-        support_differentials=unit[[K_INDEX, LOG_V_OVER_D, LOG_F0_OVER_E]],
+        ceiling=ceiling,
     )
-
-
-def _decode_threshold(point: Array, ensemble: Ensemble) -> Dual:
-    """The threshold b in units of |w|: a coordinate of the point where it is free, 0 elsewhere."""
-    differential = np.zeros(len(point))
-    if not ensemble.free_threshold:
-        return Dual(0.0, differential)
-    differential[THRESHOLD] = 1.0
-    return Dual(float(point[THRESHOLD]), differential)
-
-
-class _Ceiling(NamedTuple):
-    """v*, the largest violation that is no error."""
-
-    value: Dual
-    log_differential: Array  # of ln v*, (coordinates,)
-
-
-def _decode_ceiling(point: Array, rho: float, ensemble: Ensemble) -> _Ceiling:
-    """v* = √ρ t*, where ln t* is the last coordinate of the point; infinite without errors."""
-    log_differential = np.zeros(len(point))
-    if not ensemble.error_rate:
-        return _Ceiling(Dual(np.inf, log_differential), log_differential)
-    # ln v* = ln t* + ½ ln ρ has the differential of the coordinate.
-    log_differential[LOG_CEILING] = 1.0
-    v_star = float(np.sqrt(rho) * np.exp(float(point[LOG_CEILING])))
-    return _Ceiling(Dual(v_star, v_star * log_differential), log_differential)
 
 
 def encode_point(  # noqa: PLR0913
@@ -172,32 +128,29 @@ class PointValues(NamedTuple):
     of share f_c and sign σ_c.
     """
 
-    nonzero: Dual  # ρ₊, the share of variables with a weight other than zero
-    E: Dual  # conjugate to the norm
-    V: Dual  # F₁ − F₀
-    d: Dual  # E − V
-    F0: Dual  # conjugate to the overlap q₀ of two choices
-    F1: Dual  # conjugate to the overlap q₁ within a choice
-    alpha: Dual  # the load
-    F0_of_patterns: Dual  # (α/χ²)⟨R₁²⟩, equal to F₀ at the saddle
-    V_of_patterns: Dual  # (α/χ²)⟨R₂ − R₁²⟩, equal to V at the saddle
-    chosen: Dual  # ∫Dz p, equal to ρ at the saddle
-    norm: Dual  # ∫Dz p⟨w²⟩, equal to ρ at the saddle
-    overlap: Dual  # ∫Dz (p⟨w⟩)², equal to q₀ at the saddle
-    violation_by_sign: Dual  # Σ_c σ_c f_c ∫Dz R₁, zero at the saddle
-    wrong: Dual  # ⟨wrong⟩, equal to ε at the saddle
-    price: Dual  # y = v*²/2χ, where an error weighs e^{−y}; 0 without errors
+    nonzero: Numbers  # ρ₊, the share of variables with a weight other than zero
+    E: Numbers  # conjugate to the norm
+    V: Numbers  # F₁ − F₀
+    d: Numbers  # E − V
+    F0: Numbers  # conjugate to the overlap q₀ of two choices
+    F1: Numbers  # conjugate to the overlap q₁ within a choice
+    alpha: Numbers  # the load
+    F0_of_patterns: Numbers  # (α/χ²)⟨R₁²⟩, equal to F₀ at the saddle
+    V_of_patterns: Numbers  # (α/χ²)⟨R₂ − R₁²⟩, equal to V at the saddle
+    norm: Numbers  # ∫Dz p⟨w²⟩, equal to ρ at the saddle
+    overlap: Numbers  # ∫Dz (p⟨w⟩)², equal to q₀ at the saddle
+    price: Numbers  # y = v*²/2χ, where an error weighs e^{−y}; 0 without errors
+    entropy_by_alpha: Numbers  # ∂Σ/∂α = ⟨ln A⟩ + yε, A the weight of a pattern, ε the error rate
 
 
 def evaluate(
     coords: Coordinates, ensemble: Ensemble, means: PatternMeans, support: SupportMeans
 ) -> PointValues:
-    """The multipliers, the load, and the averages that the equations compare.
+    """The multipliers and the load at a point, and the averages that they are needed for.
 
     E, F₁ and F₀ are the multipliers of the norm of the weights, of the overlap of two weight
     vectors within a choice of variables, and of that between two choices; V = F₁ − F₀ and
-    d = E − V. χ is the response. `means` are over the patterns, `support` over the variables;
-    `coords.pattern_mean` and `coords.support_mean` give them their derivatives by all coordinates.
+    d = E − V. χ is the response. `means` are over the patterns, `support` over the variables.
     """
     chi = coords.chi
     nonzero = _nonzero_share(coords, ensemble, support)  # ρ₊
@@ -205,65 +158,55 @@ def evaluate(
     # The saddle equation χE = ρ₊ sets E. The point holds the other multipliers as shares of it.
     E = nonzero / chi
     V = E * coords.V_over_E
-    d = E * coords.d_over_E
     F0 = E * coords.F0_over_E
-
-    # The multipliers that the patterns ask for: R₁ and R₂ are moments of the violation of one.
-    alpha = _load(coords, nonzero, means)
-    alpha_over_chi2 = alpha / (chi * chi)
-    F0_of_patterns = alpha_over_chi2 * coords.pattern_mean(means.square)  # (α/χ²)⟨R₁²⟩
-    V_of_patterns = alpha_over_chi2 * coords.pattern_mean(means.variance)  # (α/χ²)⟨R₂ − R₁²⟩
-
-    # Means of squared weights were taken at E = 1, and scale as 1/E.
-    norm = coords.support_mean(support.norm) / E
-    overlap = coords.support_mean(support.overlap) / E
+    alpha = _load(nonzero, means)
+    alpha_over_chi2 = alpha / square(chi)
+    price = _price(coords, ensemble)
     return PointValues(
         nonzero=nonzero,
         E=E,
         V=V,
-        d=d,
+        d=E * coords.d_over_E,
         F0=F0,
         F1=F0 + V,
         alpha=alpha,
-        F0_of_patterns=F0_of_patterns,
-        V_of_patterns=V_of_patterns,
-        chosen=coords.support_mean(support.chosen),
-        norm=norm,
-        overlap=overlap,
-        violation_by_sign=coords.pattern_mean(means.by_threshold),
-        wrong=coords.pattern_mean(means.wrong),
-        price=_price(coords, ensemble),
+        F0_of_patterns=alpha_over_chi2 * means.violation_square,
+        V_of_patterns=alpha_over_chi2 * means.violation_variance,
+        # Means of squared weights were taken at E = 1, and scale as 1/E.
+        norm=support.norm / E,
+        overlap=support.overlap / E,
+        price=price,
+        entropy_by_alpha=means.log_a + price * ensemble.error_rate,
     )
 
 
-def _nonzero_share(coords: Coordinates, ensemble: Ensemble, support: SupportMeans) -> Dual:
+def _nonzero_share(coords: Coordinates, ensemble: Ensemble, support: SupportMeans) -> Numbers:
     """ρ₊, the share of variables with a weight other than zero.
 
     They are all that are chosen, ρ, unless the sign of each weight is given.
     """
     if ensemble.signed:
-        return coords.support_mean(support.nonzero)
-    return Dual(coords.rho, np.zeros_like(coords.chi.differential))
+        return support.nonzero
+    return coords.rho
 
 
-def _load(coords: Coordinates, nonzero: Dual, means: PatternMeans) -> Dual:
+def _load(nonzero: Numbers, means: PatternMeans) -> Numbers:
     """The load α, by an identity: as many tight constraints as weights, α·isostatic = ρ₊.
 
     `nonzero` is ρ₊. Without margin and errors `isostatic` is p₊, the share of patterns at the
     margin. With them it is ⟨p₊ − v*e* + κR₁/ρ⟩: v* is the largest violation that is no error, e*
     the density of violations there, R₁ the mean violation and κ = margin·√ρ.
     """
-    isostatic = coords.pattern_mean(means.isostatic)
-    if not isostatic.value > 0:
+    if not value_of(means.isostatic) > 0:
         raise OutsideDomain("p₊ − v*e* must be positive")
-    return nonzero / isostatic
+    return nonzero / means.isostatic
 
 
-def _price(coords: Coordinates, ensemble: Ensemble) -> Dual:
+def _price(coords: Coordinates, ensemble: Ensemble) -> Numbers:
     """The price y of an error, which weighs e^{−y}; 0 where none is allowed.
 
     At the ceiling v* a violation weighs as much as an error: e^{−v*²/2χ} = e^{−y}.
     """
     if not ensemble.error_rate:
-        return Dual(0.0, np.zeros_like(coords.chi.differential))
-    return coords.ceiling * coords.ceiling / (2 * coords.chi)
+        return 0.0
+    return square(coords.ceiling) / (2 * coords.chi)

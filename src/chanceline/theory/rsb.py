@@ -179,40 +179,47 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
     """
     check_logarithms(point)
     layout = _Layout(steps)
-
-    chi = float(np.exp(point[layout.log_chi]))  # the response χ
+    chi = float(np.exp(point[layout.log_chi]))
     E = rho / chi  # a saddle equation
+    d = float(np.exp(point[layout.log_d]))
     x = np.exp(point[layout.log_breaks])
-    if np.any(np.diff(x, prepend=0.0, append=1.0) <= 0):
-        raise OutsideDomain("0 < x₁ < … < x_k < 1 is needed")
+    _check_order(d, E, x)
 
-    d = float(np.exp(point[layout.log_d]))  # E − F₁ + G_k
-    if d >= E:
-        raise OutsideDomain("E > d is needed")
-    switch = float(point[layout.switch])  # K − ½ ln(E/d)
+    switch = float(point[layout.switch])
     G_parts = np.exp(point[layout.log_G_parts])  # G₀, G₁ − G₀, …
     G = np.cumsum(G_parts)
-
-    # The shares p₀/(ρ − p_k), (p₁ − p₀)/(ρ − p_k), … sum to p_k/(ρ − p_k) = ρ/(ρ − p_k) − 1: one
-    # more than their sum is ρ/(ρ − p_k).
-    shares = np.exp(point[layout.log_shares])
-    rho_minus_top = rho / (1 + shares.sum())  # ρ − p_k
-    p = rho_minus_top * np.cumsum(shares)
-
+    p = _overlaps_of_shares(np.exp(point[layout.log_shares]), rho)
     threshold = 0.0
     if ensemble.free_threshold:
         threshold = float(point[layout.threshold])
     order = RSBOrder(
         chi=chi,
-        K=switch + 0.5 * np.log(E / d),
+        K=switch + 0.5 * np.log(E / d),  # as switch = K − ½ ln(E/d)
         E=E,
-        F1=E - d + float(G[-1]),
+        F1=E - d + float(G[-1]),  # as d = E − F₁ + G_k
         p=tuple(p.tolist()),
         G=tuple(G.tolist()),
         x=tuple(x.tolist()),
         threshold=threshold,
     )
     return _UnpackedOrder(order=order, switch=switch, d=d, p=p, G=G, G_parts=G_parts, x=x)
+
+
+def _check_order(d: float, E: float, x: Array) -> None:
+    """OutsideDomain unless d < E and 0 < x₁ < … < x_k < 1."""
+    if d >= E:
+        raise OutsideDomain("E > d is needed")
+    if np.any(np.diff(x, prepend=0.0, append=1.0) <= 0):
+        raise OutsideDomain("0 < x₁ < … < x_k < 1 is needed")
+
+
+def _overlaps_of_shares(shares: Array, rho: float) -> Array:
+    """The overlaps p₀ … p_k from p₀/(ρ − p_k), (p₁ − p₀)/(ρ − p_k), …; both are (k + 1,).
+
+    The shares sum to p_k/(ρ − p_k) = ρ/(ρ − p_k) − 1: one more than their sum is ρ/(ρ − p_k).
+    """
+    rho_minus_top = rho / (1 + shares.sum())  # ρ − p_k
+    return rho_minus_top * np.cumsum(shares)
 
 
 class _Averages(NamedTuple):
@@ -248,13 +255,13 @@ def _averages(
     )
     shares = [pattern_class.share for pattern_class in classes]
     return _Averages(
-        patterns=_weighted_sum(shares, means_of_class),
+        patterns=_sum_over_classes(shares, means_of_class),
         supports=supports,
         violation_by_sign=violation_by_sign,
     )
 
 
-def _weighted_sum(
+def _sum_over_classes(
     shares: list[float], means_of_class: list[BrokenPatternMeans]
 ) -> BrokenPatternMeans:
     """Σ_c f_c of each average, field by field; `shares` are the f_c of the classes."""
@@ -316,9 +323,11 @@ def _replicons(alpha: float, averages: _Averages) -> _Replicons:
 
     The averages are those of the level, α is the load.
     """
-    g_top, g_bottom = averages.patterns.square_curvatures
-    f_top, f_bottom = averages.supports.square_curvatures
-    return _Replicons(inner=float(alpha * g_top * f_top), outer=float(alpha * g_bottom * f_bottom))
+    patterns = averages.patterns
+    supports = averages.supports
+    inner = alpha * patterns.top_square_curvature * supports.top_square_curvature
+    outer = alpha * patterns.bottom_square_curvature * supports.bottom_square_curvature
+    return _Replicons(inner=inner, outer=outer)
 
 
 def _entropy(unpacked: _UnpackedOrder, averages: _Averages, rho: float, alpha: float) -> float:
@@ -495,11 +504,7 @@ class RSBBranch(ChiBranch[RSBState]):
         fineness
             Grids are finer by this factor.
         """
-        all_coordinates = range(len(point))
-        all_held = set(held)
-        if hold_breaks:
-            all_held.update(all_coordinates[_Layout(self.steps).log_breaks])
-        free_coordinates = [index for index in all_coordinates if index not in all_held]
+        free_coordinates = self._free_coordinates(len(point), held, hold_breaks)
 
         def whole_point(free_values: Array) -> Array:
             """All coordinates: the free ones, which Newton moves, among those held."""
@@ -523,6 +528,16 @@ class RSBBranch(ChiBranch[RSBState]):
             residual=residual,
         )
         return replace(solved, unknowns=whole_point(solved.unknowns))
+
+    def _free_coordinates(
+        self, n_coordinates: int, held: tuple[int, ...], hold_breaks: bool
+    ) -> list[int]:
+        """Indices of the coordinates that are not held; `hold_breaks` holds break points, too."""
+        all_coordinates = range(n_coordinates)
+        all_held = set(held)
+        if hold_breaks:
+            all_held.update(all_coordinates[_Layout(self.steps).log_breaks])
+        return [index for index in all_coordinates if index not in all_held]
 
     def at_chi(self, log_chi: float, start: Array) -> Solved[RSBState]:
         """The saddle at a given χ, from a point near to it, whose own ln χ is not used.

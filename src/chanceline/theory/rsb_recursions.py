@@ -1,8 +1,8 @@
 """The two sides of the equations with breaking: recursions from the closed forms, and averages.
 
-The pattern side descends from g_k = ln A with s² = ρ − p_k, the support side from f_k = ln(1 +
-e^{−K}B) with d = E − F₁ + G_k (`parisi` has the recursion, `patterns` and `supports` the closed
-forms).
+The pattern side descends from g_k = ln A with s² = ρ − p_k (`patterns`), the support side from
+f_k = ln(1 + e^{−K}B), where e^{−K}B = e^{u²/2d − switch} (`supports`) with d = E − F₁ + G_k and
+switch = K − ½ ln(E/d). `parisi` has the recursion.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr
+from scipy.special import entr, expit
 
 from chanceline.theory.newton import OutsideDomain
 from chanceline.theory.parisi import (
@@ -26,7 +26,6 @@ from chanceline.theory.parisi import (
 )
 from chanceline.theory.patterns import PatternSide, pattern_side
 from chanceline.theory.quadrature import Array
-from chanceline.theory.supports import SupportSide, support_side
 
 # Grid points in the width s of the edge of A, and in the distance from the real axis of the zero
 # that limits the support side; with these the error is near rounding (tests compare finer grids).
@@ -124,14 +123,49 @@ def _narrowing_by_patterns(p: Array, x: Array, decay_variance: float) -> float:
     return float(np.sqrt(decay_variance / (decay_variance + last_break * last_variance)))
 
 
-def support_recursion(  # noqa: PLR0913
-    G: Array, x: Array, E: float, d: float, K: float, *, fineness: float = 1.0
-) -> tuple[SupportSide, Recursion]:
-    """One variable with k steps of breaking: f_k = ln(1 + e^{−K}B), and the levels below it.
+class ChosenSide(NamedTuple):
+    """A variable with free sign at each field u: whether it is chosen, and its mean weight then.
 
-    A variable of field u is chosen with the odds e^{−K}B(u), B = √(E/d) e^{u²/2d} (`supports`).
-    Replicas of the support fall into nested groups, one level i = 0 … k for each depth; f_k
-    descends to f₀ by the recursion of `parisi`, in which u is a sum of nested Gaussians.
+    It is chosen with probability p, of log-odds ln(e^{−K}B) = u²/2d − switch. Arrays are (nodes,).
+    """
+
+    log_partition: Array  # f = ln(1 + e^{−K}B)
+    chosen: Array  # p
+    rejected: Array  # 1 − p
+    mean: Array  # u/d, of its weight
+    d: float
+
+    @property
+    def slope(self) -> Array:
+        """f' = p u/d."""
+        return self.chosen * self.mean
+
+    @property
+    def curvature(self) -> Array:
+        """f'' = p/d + p(1 − p)(u/d)²."""
+        return self.chosen / self.d + self.chosen * self.rejected * self.mean**2
+
+
+def _chosen_side(u: Array, d: float, switch: float) -> ChosenSide:
+    """A variable at the fields u, (nodes,), of log-odds u²/2d − switch."""
+    log_odds = u**2 / (2 * d) - switch
+    return ChosenSide(
+        log_partition=np.logaddexp(0.0, log_odds),
+        chosen=expit(log_odds),
+        rejected=expit(-log_odds),
+        mean=u / d,
+        d=d,
+    )
+
+
+def support_recursion(
+    G: Array, x: Array, d: float, switch: float, *, fineness: float = 1.0
+) -> tuple[ChosenSide, Recursion]:
+    """One variable with k steps of breaking: f_k = ln(1 + e^{u²/2d − switch}), and levels below it.
+
+    A variable of field u is chosen with the log-odds u²/2d − switch. Replicas of the support fall
+    into nested groups, one level i = 0 … k for each depth; f_k descends to f₀ by the recursion of
+    `parisi`, in which u is a sum of nested Gaussians.
 
     For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1}).
 
@@ -141,29 +175,27 @@ def support_recursion(  # noqa: PLR0913
         Conjugates G₀ … G_k of the overlaps: the variances of the field u on the levels.
     x : (k,)
         Break points x₁ … x_k: the sizes of the groups, 0 < x₁ < … < x_k < 1.
-    E, d
-        A weight of field h gains e^{h²/2E}, where h has the mean u and the variance E − d.
-    K
-        The price of choosing a variable.
+    d
+        The mean weight of a chosen variable is u/d.
+    switch
+        K − ½ ln(E/d), with the price K of a variable and the conjugate E of the norm.
     fineness
         Grids are finer by this factor.
 
     Returns
     -------
     top
-        f_k, the probability of choosing and the law of the weight at the nodes of the top grid.
+        f_k, the probability of choosing and the mean weight at the nodes of the top grid.
     recursion
         f_i, its slope and the weight P_i of the field on the grid of each level.
     """
     scales = descending_scales(d, x, G)  # d₀ … d_k
     increasing = np.all(np.diff(G, prepend=0.0) > 0)  # 0 < G₀ < … < G_k
-    if not (d < E and increasing and scales.min() > _SMALLEST_SCALE * d):
-        raise OutsideDomain("E > d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
+    if not (increasing and scales.min() > _SMALLEST_SCALE * d):
+        raise OutsideDomain("d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
 
-    # The log-odds of a chosen variable are ln(e^{−K}B) = u²/2d − switch.
-    switch = K - 0.5 * np.log(E / d)
     grids = _support_grids(G, x, scales, switch, fineness)
-    top = support_side(grids[-1].nodes, E - d, d, K)
+    top = _chosen_side(grids[-1].nodes, d, switch)
     recursion = recurse(grids, top=top.log_partition, top_slope=top.slope, variances=G, breaks=x)
     return top, recursion
 
@@ -248,7 +280,8 @@ class BrokenPatternMeans(NamedTuple):
     entropy_term: float  # E_k[g_k + ½(s² + χ)g_k'²], the patterns' part of the entropy Σ over α
     squares: Array  # E_i[g_i'²], (levels,)
     values: Array  # E_i[g_i], (levels,)
-    square_curvatures: Array  # E_k[g_k''²] and E₀[g₀''²], (2,)
+    top_square_curvature: float  # E_k[g_k''²]
+    bottom_square_curvature: float  # E₀[g₀''²]
     edge_weight: float  # the largest weight at an end of a grid: what the grids cut off
 
 
@@ -264,7 +297,8 @@ class BrokenSupportMeans(NamedTuple):
     choice_entropy: float  # E_k[H₂(p)]
     squares: Array  # E_i[f_i'²], (levels,)
     values: Array  # E_i[f_i], (levels,)
-    square_curvatures: Array  # E_k[f_k''²] and E₀[f₀''²], (2,)
+    top_square_curvature: float  # E_k[f_k''²]
+    bottom_square_curvature: float  # E₀[f₀''²]
     edge_weight: float  # the largest weight at an end of a grid: what the grids cut off
 
 
@@ -307,6 +341,7 @@ def broken_class_means(  # noqa: PLR0913
     # The patterns' part of the entropy Σ of separating supports is α E_k[g_k + ½(s² + χ)g_k'²].
     s2 = rho - p[-1]  # variance of the field within a smallest group
     entropy_term = top.log_a + 0.5 * (s2 + chi) * top.slope**2
+    bottom_curvature = recursion.bottom_curvature(top.curvature)
     return BrokenPatternMeans(
         tight=recursion.mean(k, top.tight),
         violation=recursion.mean(k, top.mean),
@@ -314,7 +349,8 @@ def broken_class_means(  # noqa: PLR0913
         entropy_term=recursion.mean(k, entropy_term),
         squares=recursion.mean_square_slopes,
         values=recursion.mean_values,
-        square_curvatures=recursion.mean_square_curvatures(top.curvature),
+        top_square_curvature=recursion.mean(k, top.curvature**2),
+        bottom_square_curvature=recursion.mean(0, bottom_curvature**2),
         edge_weight=recursion.edge_weight,
     )
 
@@ -342,12 +378,9 @@ def broken_support_means(
     fineness
         Grids are finer by this factor.
     """
-    # `support_recursion` wants E and K apart. Any pair with this switch will do: E = e·d, for which
-    # ½ ln(E/d) = ½, with the K that belongs to it.
-    E = np.e * d
-    K = switch + 0.5
-    top, recursion = support_recursion(np.array(G), np.array(x), E, d, K, fineness=fineness)
+    top, recursion = support_recursion(np.array(G), np.array(x), d, switch, fineness=fineness)
     k = len(x)  # the top level, on whose grid `top` stands
+    bottom_curvature = recursion.bottom_curvature(top.curvature)
     return BrokenSupportMeans(
         chosen=recursion.mean(k, top.chosen),
         rejected=recursion.mean(k, top.rejected),
@@ -355,6 +388,7 @@ def broken_support_means(
         choice_entropy=recursion.mean(k, entr(top.chosen) + entr(top.rejected)),
         squares=recursion.mean_square_slopes,
         values=recursion.mean_values,
-        square_curvatures=recursion.mean_square_curvatures(top.curvature),
+        top_square_curvature=recursion.mean(k, top.curvature**2),
+        bottom_square_curvature=recursion.mean(0, bottom_curvature**2),
         edge_weight=recursion.edge_weight,
     )

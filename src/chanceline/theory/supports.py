@@ -12,21 +12,19 @@ h₊/E, and exp(h₊²/2E) stands in the integral: B is A of `patterns` with μ 
 that the pattern side has all its moments,
 
     B(u) = Φ(−u/√V) + √(E/d) e^{u²/2d} Φ(u√(E/(V d))).
+
+Every formula is written for numbers, arrays and `Dual` numbers alike (`dual`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
-from scipy.special import expit
-
+from chanceline.theory.dual import Numbers, expit, log, softplus, square, value_of
 from chanceline.theory.patterns import pattern_side
-from chanceline.theory.quadrature import Array
 
 
-@dataclass(frozen=True)
-class SupportSide:
+class SupportSide(NamedTuple):
     """f = ln(1 + e^{−K}B), p, 1 − p, and the tilted law of a chosen variable's weight w, at each u.
 
     u is the mean of the field h on a variable, p the probability that the variable is chosen, with
@@ -34,23 +32,21 @@ class SupportSide:
     Arrays have the shape of u.
     """
 
-    log_partition: Array  # f
-    chosen: Array  # p
-    rejected: Array  # 1 − p
-    mean: Array  # of w
-    variance: Array | float  # of w
-    E: float  # stiffness of the weights: w = h/E
-    nonzero: Array | float = 1.0  # P(w ≠ 0)
-    third: Array | float = 0.0  # third central moment of w
-    nonzero_slope: Array | float = 0.0  # d nonzero/du
+    log_partition: Numbers  # f
+    chosen: Numbers  # p
+    rejected: Numbers  # 1 − p
+    mean: Numbers  # of w
+    variance: Numbers  # of w
+    E: Numbers  # stiffness of the weights: w = h/E
+    nonzero: Numbers = 1.0  # P(w ≠ 0)
 
     @property
-    def slope(self) -> Array:
+    def slope(self) -> Numbers:
         """f' = p⟨w⟩."""
         return self.chosen * self.mean
 
     @property
-    def mean_slope(self) -> Array | float:
+    def mean_slope(self) -> Numbers:
         """d⟨w⟩/du = Var w + P(w ≠ 0)/E, where w = h/E and ⟨·⟩ is the tilted mean.
 
         With free signs it is 1/d, because ⟨w⟩ = u/d.
@@ -58,12 +54,18 @@ class SupportSide:
         return self.variance + self.nonzero / self.E
 
     @property
-    def curvature(self) -> Array:
+    def curvature(self) -> Numbers:
         """f'' = p d⟨w⟩/du + p(1 − p)⟨w⟩²."""
-        return self.chosen * self.mean_slope + self.chosen * self.rejected * self.mean**2
+        return self.chosen * self.mean_slope + self.chosen * self.rejected * square(self.mean)
+
+    def without_differentials(self) -> SupportSide:
+        """The same numbers and arrays, none of them a Dual."""
+        return SupportSide._make(map(value_of, self))
 
 
-def support_side(u: Array, V: float, d: float, K: float, signed: bool = False) -> SupportSide:
+def support_side(
+    u: Numbers, V: Numbers, d: Numbers, K: Numbers, signed: bool = False
+) -> SupportSide:
     """Whether a variable of mean field u is chosen, and the law of its weight.
 
     The field on a variable is h ~ N(u, V), and its weight is w = h/E if it is chosen, E = V + d.
@@ -87,9 +89,9 @@ def support_side(u: Array, V: float, d: float, K: float, signed: bool = False) -
     if signed:
         return _support_side_given_signs(u, V, d, K)
     E = V + d
-    log_odds = 0.5 * np.log(E / d) + u**2 / (2 * d) - K  # ln(e^{−K}B)
+    log_odds = square(u) / (2 * d) + (0.5 * log(E / d) - K)  # ln(e^{−K}B)
     return SupportSide(
-        log_partition=np.logaddexp(0.0, log_odds),  # ln(1 + e^{−K}B)
+        log_partition=softplus(log_odds),  # ln(1 + e^{−K}B)
         chosen=expit(log_odds),
         rejected=expit(-log_odds),
         mean=u / d,
@@ -98,7 +100,7 @@ def support_side(u: Array, V: float, d: float, K: float, signed: bool = False) -
     )
 
 
-def _support_side_given_signs(u: Array, V: float, d: float, K: float) -> SupportSide:
+def _support_side_given_signs(u: Numbers, V: Numbers, d: Numbers, K: Numbers) -> SupportSide:
     """`support_side` for weights w = h₊/E ≥ 0, E = V + d, with the same arguments.
 
     The field on a variable is h ~ N(u, V), and the variable is chosen with the odds e^{−K}B, where
@@ -110,17 +112,12 @@ def _support_side_given_signs(u: Array, V: float, d: float, K: float) -> Support
     E = V + d
     law = pattern_side(mu=u, s2=V, chi=-E)  # of h₊; `law.log_a` is ln B
     log_odds = law.log_a - K  # ln(e^{−K}B)
-    mean_weight = law.mean / E  # ⟨w⟩
     return SupportSide(
-        log_partition=np.logaddexp(0.0, log_odds),
+        log_partition=softplus(log_odds),
         chosen=expit(log_odds),
         rejected=expit(-log_odds),
-        mean=mean_weight,
-        variance=law.variance / E**2,
+        mean=law.mean / E,
+        variance=law.variance / square(E),
         E=E,
-        nonzero=law.tight,  # P(h > 0), which `loose` completes to 1
-        third=law.third / E**3,
-        # With u more of h becomes positive, by the density of h at 0; and the tilt of its law, by
-        # e^{w·change of u}, adds the covariance of 1_{w ≠ 0} with w, which is ⟨w⟩ P(w = 0).
-        nonzero_slope=law.density_at_zero + mean_weight * law.loose,
+        nonzero=law.tight,  # P(h > 0)
     )

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -25,7 +24,12 @@ from chanceline.theory.continuation import follow, last_point
 from chanceline.theory.ensemble import EQUAL_CLASSES, Ensemble
 from chanceline.theory.first_moment import Counted
 from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
-from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
+from chanceline.theory.pattern_averages import (
+    PatternMeans,
+    PatternOrder,
+    class_sides,
+    pattern_means,
+)
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 
 # A start near the solution without threshold and margin at this error rate, in the coordinates
@@ -99,10 +103,12 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     χ is the response: a violation v of a constraint costs v²/2χ. q₀ is the overlap of weights in
     different clusters, b the threshold of the rule. From the violation v* on a pattern is an error.
     The exponent Σ of the number of clusters is 0 there, and stationary in q₀, b, the price of an
-    error, and χ; the last in the form of an identity, which sets the load.
+    error, and χ; the last in the form of an identity, which sets the load. The equations are
+    written out as relative errors: with the bare slopes of Σ Newton loses its way at large margins.
     """
     order = _decode(point, ensemble)
-    means = _mean_values(order, ensemble)
+    sides = class_sides(ensemble, order, QUADRATURE_STEP)
+    means = pattern_means(sides, ensemble, rho=1.0)
 
     # The identity: as many tight constraints as weights, α·isostatic = 1.
     if not means.isostatic > 0:
@@ -110,7 +116,9 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     alpha = 1 / means.isostatic
 
     # ∂Σ/∂q₀ = 0 where (α/χ²)⟨R₁²⟩ = q₀/(χ + s²)², s² = 1 − q₀; R₁ is the mean violation.
-    overlap_of_patterns = alpha * means.square / order.chi**2 * (order.chi + order.s2) ** 2
+    overlap_of_patterns = (
+        alpha * means.violation_square / order.chi**2 * (order.chi + order.s2) ** 2
+    )
     overlap_error = overlap_of_patterns / order.q0 - 1
     # ∂Σ/∂(price) = 0 where the share of errors is the one allowed.
     wrong_error = means.wrong / ensemble.error_rate - 1
@@ -120,34 +128,8 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     return Counted(alpha=float(alpha), rho=1.0, residual=np.array(residual))
 
 
-class _MeanValues(NamedTuple):
-    """Means over patterns, R₁ the mean violation of a pattern of given field."""
-
-    # ⟨p₊ − v*e* + κR₁⟩, with the share p₊ of tight constraints, the density e* of violations at v*,
-    # the largest that is no error, and the margin κ.
-    isostatic: float
-    square: float  # ⟨R₁²⟩
-    wrong: float  # the share of errors
-    violation_by_sign: float  # ⟨σR₁⟩, σ = ±1 the sign of a class
-    log_weight: float  # ⟨ln A⟩, A the weight of a pattern
-
-
-def _mean_values(order: PatternOrder, ensemble: Ensemble) -> _MeanValues:
-    """The means over fields and classes of patterns, without their derivatives."""
-    sides = class_sides(ensemble, order, QUADRATURE_STEP)
-    means = pattern_means(sides, ensemble, rho=1.0)
-    # Arrays hold the mean first, then its derivatives.
-    return _MeanValues(
-        isostatic=means.isostatic[0],
-        square=means.square[0],
-        wrong=means.wrong[0],
-        violation_by_sign=means.by_threshold[0],
-        log_weight=means.log_a,
-    )
-
-
 def _cluster_exponent(
-    alpha: float, order: PatternOrder, means: _MeanValues, ensemble: Ensemble
+    alpha: float, order: PatternOrder, means: PatternMeans, ensemble: Ensemble
 ) -> float:
     """The exponent of the number of clusters, at the load α,
 
@@ -159,7 +141,7 @@ def _cluster_exponent(
     chi = order.chi
     price = order.ceiling**2 / (2 * chi)  # y, what the largest violation v* costs
     exponent = (
-        alpha * (means.log_weight + price * ensemble.error_rate)
+        alpha * (means.log_a + price * ensemble.error_rate)
         + 0.5 * np.log1p(order.s2 / chi)
         + 0.5 * order.q0 / (chi + order.s2)
     )
