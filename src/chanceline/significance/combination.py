@@ -1,16 +1,16 @@
 """One p-value from the losses at every number of features and of all features together.
 
-Losses come in four families, the *members* (`members`): the loss of the path at K = 1, 2, …
+Losses come in three families, the *members* (`members`): the loss of the path at K = 1, 2, …
 features; the negative spread over all features and the negative fit of ridge regressions on them;
-the negative spread over the best tenth; and that over the best hundredth of the features. Let
-S[b, k] be the loss of labelling b (0 observed, 1 … B drawn from the null) in column k of a member.
-Every labelling has a rank among all in each column,
+and the negative spread over the best tenth and over the best hundredth of the features. Let S[b, k]
+be the loss of labelling b (0 observed, 1 … B drawn from the null) in column k of a member. Every
+labelling has a rank among all in each column,
 
     p[b, k] = #{b′ : S[b′, k] ≤ S[b, k]}/(1 + B).
 
 Its smallest p[b, k] within a member is ranked once more, q[b, member], which pays for choosing k.
-The four are combined by their harmonic mean, which is small if one of them is very small or several
-are small (Good 1958; Wilson 2019):
+The three are combined by their harmonic mean, which is small if one of them is very small or
+several are small (Good 1958; Wilson 2019):
 
     T[b] = Σ_member 1/q[b, member],   p = #{b : T[b] ≥ T[0]}/(1 + B).
 
@@ -18,7 +18,8 @@ The best labelling in each column has the same p[b, k] = 1/(1 + B); of equals, t
 more standard deviations below the mean of its column comes first, so that p can be as small as
 1/(1 + B). Under the null the labellings are exchangeable given the table, the map from losses to
 (T[0], …, T[B]) treats all of them alike, and p is valid whatever the losses are: the choice of K
-and of the ridge is paid for.
+and of the ridge is paid for. Every further member would take power from the others; these three
+found most, and hardly less than others anywhere, on the designs of which `ridges` speaks.
 
 The adjusted p-value of one column counts the labellings one of whose terms reaches its own, which
 holds for all columns together (Westfall and Young 1993, single step); it is p where that is larger,

@@ -18,13 +18,13 @@ class MemberArrays(NamedTuple):
     path : a column for every number of features.
     all_features : a column for the spread over all features, then one for each ridge regression on
         them.
-    best_tenth, best_hundredth : one column, for the spread over that share of the features.
+    best_features : a column for the spread over the best tenth of the features, and one for that
+        over the best hundredth.
     """
 
     path: Floats
     all_features: Floats
-    best_tenth: Floats
-    best_hundredth: Floats
+    best_features: Floats
 
 
 def join_labellings(batches: Sequence[MemberArrays]) -> MemberArrays:

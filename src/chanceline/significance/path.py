@@ -78,12 +78,11 @@ class ForwardPaths:
         """The losses of every member of the combination; a spread and a fit count negative, so
         that small is good.
         """
-        over_all, over_tenth, over_hundredth = np.hsplit(-self.spread, len(SPREAD_SHARES))
+        spread_over_all = self.spread[:, :1]  # the first of `SPREAD_SHARES`
         return MemberArrays(
             path=self.losses,
-            all_features=np.hstack([over_all, -self.ridge_fits]),
-            best_tenth=over_tenth,
-            best_hundredth=over_hundredth,
+            all_features=-np.hstack([spread_over_all, self.ridge_fits]),
+            best_features=-self.spread[:, 1:],
         )
 
     def support(self, row: int, size: int) -> Ints:
