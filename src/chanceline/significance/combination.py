@@ -18,8 +18,9 @@ The best labelling in each column has the same p[b, k] = 1/(1 + B); of equals, t
 more standard deviations below the mean of its column comes first, so that p can be as small as
 1/(1 + B). Under the null the labellings are exchangeable given the table, the map from losses to
 (T[0], …, T[B]) treats all of them alike, and p is valid whatever the losses are: the choice of K
-and of the ridge is paid for. Every further member would take power from the others; these three
-found most, and hardly less than others anywhere, on the designs of which `ridges` speaks.
+and of the ridge is paid for. Every further member takes power from the others. Of the nine sets of
+members compared on the designs of which `ridges` speaks, this one gained nearly as much as the best
+and lost no more than 0.02 of power in any design beside path and spreads alone.
 
 The adjusted p-value of one column counts the labellings one of whose terms reaches its own, which
 holds for all columns together (Westfall and Young 1993, single step); it is p where that is larger,
