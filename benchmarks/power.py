@@ -1,4 +1,4 @@
-"""How often each test finds what is there, at level 0.05: twenty-one designs and noise, ours against the tests people use.
+"""How often each test finds what is there, at level 0.05: twenty-four designs and noise, ours against the tests people use.
 
     python benchmarks/power.py            every cell that is not there yet, then docs/tables/power.md
     python benchmarks/power.py --table    the table from what is there
@@ -11,6 +11,7 @@ Two tests of any dependence, linear or not, on fewer sets as well: multiscale gr
 are permuted (treeple). treeple 0.10 loads with scikit-learn 1.6 alone, so that these two have an environment of their own:
 pip install hyppo treeple 'scikit-learn<1.7', then --tests "hyppo, MGC" "treeple, forest"; the rest is run in the usual one.
 With the covariate, all tests see columns without what it explains and labels drawn from the same model.
+Rows of noise show the level, and have more sets for the quick tests. A cell of which nothing is stored keeps what the table says.
 """
 
 from __future__ import annotations
@@ -44,11 +45,13 @@ STORE = HERE / "results" / "power.jsonl"
 TABLE = HERE.parent / "docs" / "tables" / "power.md"
 LEVEL = 0.05
 SETS = 100
+SETS_OF_NOISE_PER_SET = 4
 SEED = 20_000
 FAST, SLOW = 199, 19
 FEWER_SETS = 30
 FOLDS, SHRINKAGES = 5, (0.0, 0.15, 0.3, 0.45, 0.6, 0.75)
 TREES = 200
+CPU_ROW = "*CPU seconds a set*"
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
@@ -145,6 +148,33 @@ def covariate(rng: Rng) -> tuple[Floats, Floats, Floats]:
     return X, coin(rng, age + X[:, :3].sum(axis=1), 1.0), age
 
 
+def outside_factors(
+    rng: Rng, n_samples: int, n_features: int, slope: float = np.inf
+) -> tuple[Floats, Floats]:
+    """Five factors behind all columns; the label follows a direction of small variance, in which the factors have no part."""
+    loadings = rng.normal(size=(5, n_features)) / np.sqrt(5)
+    own_parts = 0.3 * rng.normal(size=(n_samples, n_features))
+    X = rng.normal(size=(n_samples, 5)) @ loadings + own_parts
+    factor_space = np.linalg.qr(loadings.T)[0]
+    direction = rng.normal(size=n_features)
+    direction -= factor_space @ (factor_space.T @ direction)
+    z = X @ direction
+    return X, np.where(z > 0, 1.0, -1.0) if np.isinf(slope) else coin(rng, z / z.std(), slope)
+
+
+def contrast(rng: Rng) -> tuple[Floats, Floats]:
+    """All columns have the correlation .8; ten go up with the label and ten down."""
+    X = np.sqrt(0.8) * rng.normal(size=(150, 1)) + np.sqrt(0.2) * rng.normal(size=(150, 300))
+    z = X[:, :10].sum(axis=1) - X[:, 10:20].sum(axis=1)
+    return X, coin(rng, z / np.sqrt(20 * 0.2), 6.0)
+
+
+def noise(rng: Rng, X: Floats, positives: int) -> tuple[Floats, Floats]:
+    """Labels that have nothing to do with the columns."""
+    return X, rng.permutation(np.repeat([1.0, -1.0], [positives, len(X) - positives]))
+
+
+# A design's sets depend on its place: new ones go to the end.
 DESIGNS: dict[str, Callable[[Rng], tuple[Floats, ...]]] = {
     "60 × 500, 3 true, noiseless": lambda rng: three(rng, np.inf),
     "60 × 500, 3 true, slope 3": lambda rng: three(rng, 3.0),
@@ -167,10 +197,17 @@ DESIGNS: dict[str, Callable[[Rng], tuple[Floats, ...]]] = {
     "100 × 200, exclusive or of two": exclusive,
     "100 × 1000 counts, 5 of them 2.2-fold": counts,
     "150 × 300, a covariate drives label and sixty columns": covariate,
-    "60 × 500, noise: the level": lambda rng: (
-        rng.normal(size=(60, 500)),
-        rng.permutation(np.repeat([1.0, -1.0], 30)),
+    "60 × 500, noise: the level": lambda rng: noise(rng, rng.normal(size=(60, 500)), 30),
+    "100 × 100, along a small variance among five factors' columns": lambda rng: outside_factors(
+        rng, 100, 100
     ),
+    "200 × 60, the same, slope 1": lambda rng: outside_factors(rng, 200, 60, 1.0),
+    "80 × 150, the same, noiseless": lambda rng: outside_factors(rng, 80, 150),
+    "150 × 300, contrast of twenty of correlation .8": contrast,
+    "100 × 100, five factors, noise: the level": lambda rng: noise(
+        rng, outside_factors(rng, 100, 100)[0], 40
+    ),
+    "500 × 60, noise: the level": lambda rng: noise(rng, rng.normal(size=(500, 60)), 150),
 }
 
 
@@ -364,6 +401,7 @@ TESTS: dict[str, Callable[[Case], float]] = {
     "hyppo, MGC": multiscale,
     "treeple, forest": permuted_trees,
 }
+NOISE = "noise: the level"  # how the names of designs without signal end
 FEWER = ("L1 logistic", "random forest", "hyppo, MGC", "treeple, forest")
 
 
@@ -390,18 +428,29 @@ def read_store() -> dict[tuple[str, str, int], dict[str, float]]:
     return {(row["design"], row["test"], row["set"]): row for row in rows}
 
 
-def fill(sets: int, tests: list[str]) -> None:
+def sets_wanted(design: str, slow: bool, sets: int) -> int:
+    """How many sets of a design the quick or the slow tests see, if the quick ones see so many of most designs."""
+    if slow:
+        return min(sets, FEWER_SETS)
+    if design.endswith(NOISE):
+        return SETS_OF_NOISE_PER_SET * sets
+    return sets
+
+
+def fill(sets: int, tests: list[str], designs: list[str]) -> None:
     """Run what is missing, the quick tests first, set by set, so that a run that is stopped leaves the cells equally full."""
     STORE.parent.mkdir(exist_ok=True)
     there = read_store()
     with STORE.open("a", encoding="utf-8") as store:
-        for slow, number, design in product((False, True), range(sets), DESIGNS):
+        for slow, number, design in product(
+            (False, True), range(SETS_OF_NOISE_PER_SET * sets), designs
+        ):
             wanted = [
                 test
                 for test in tests
                 if (test in FEWER) == slow and (design, test, number) not in there
             ]
-            if not wanted or (slow and number >= FEWER_SETS):
+            if not wanted or number >= sets_wanted(design, slow, sets):
                 continue
             case = make_case(design, number)
             for test in wanted:
@@ -418,16 +467,30 @@ def fill(sets: int, tests: list[str]) -> None:
             store.flush()
 
 
+def read_table() -> dict[tuple[str, str], str]:
+    """The cells of the table as it is, by the first cell of their row and the test."""
+    if not TABLE.exists():
+        return {}
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in TABLE.read_text(encoding="utf-8").splitlines()
+        if line.startswith("| ")
+    ]
+    header, *body = rows
+    return {(row[0], test): cell for row in body for test, cell in zip(header, row, strict=True)}
+
+
 def write_table() -> None:
     """Power with its standard error; and CPU seconds a set of the whole column."""
     there = read_store()
+    before = read_table()
     lines = [
         f"Share of sets with p ≤ {LEVEL:g} (standard error in hundredths), by `python benchmarks/power.py`: {FAST} permutations,",
         f"all tests on the same sets. L1 logistic: {SLOW} permutations, {FEWER_SETS} sets. Random forest: not permuted, binomial",
-        f"test of out-of-bag errors, {FEWER_SETS} sets. hyppo 0.5.2 and treeple 0.10.3: half of them or more. Unequal variances:",
-        "the classes differ, but hardly in what a linear rule could use on new samples. Exclusive or: no linear rule sees it;",
-        "forests and MGC could. treeple's forest does not keep the level (last row): its column is no power. –: fewer than half",
-        "of its sets are done; run again.",
+        f"test of out-of-bag errors, {FEWER_SETS} sets. hyppo 0.5.2 and treeple 0.10.3: half of them or more, on another machine.",
+        "Unequal variances: the classes differ, but hardly in what a linear rule could use on new samples. Exclusive or: no",
+        "linear rule sees it; forests and MGC could. treeple's forest does not keep the level (60 × 500, noise): its column is no",
+        f"power. Noise: {SETS_OF_NOISE_PER_SET * SETS} sets for the quick tests. –: fewer than half of the sets are done; run again.",
         "",
         "| design | sets | " + " | ".join(TESTS) + " |",
         "|---|---" + "|---" * len(TESTS) + "|",
@@ -439,14 +502,17 @@ def write_table() -> None:
             rows = [row for (d, t, _), row in there.items() if (d, t) == (design, test)]
             count = max(count, len(rows))
             if len(rows) < (FEWER_SETS if test in FEWER else SETS) // 2:
-                cells.append("–")
+                cells.append(before.get((design, test), "–"))
                 continue
             seconds[test] += [row["cpu"] for row in rows]
             found = float(np.mean([row["p"] <= LEVEL + 1e-12 for row in rows]))
             cells.append(f"{found:.2f} ({100 * np.sqrt(found * (1 - found) / len(rows)):.0f})")
         lines.append(f"| {design} | {count} | " + " | ".join(cells) + " |")
-    means = [f"{np.mean(values):.2g}" if values else "–" for values in seconds.values()]
-    lines.append("| *CPU seconds a set* | | " + " | ".join(means) + " |")
+    means = [
+        f"{np.mean(values):.2g}" if values else before.get((CPU_ROW, test), "–")
+        for test, values in seconds.items()
+    ]
+    lines.append(f"| {CPU_ROW} | | " + " | ".join(means) + " |")
     write_text(TABLE, "\n".join(lines) + "\n")
 
 
@@ -454,10 +520,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=SETS)
     parser.add_argument("--tests", nargs="*", choices=list(TESTS), default=list(TESTS))
+    parser.add_argument("--designs", nargs="*", choices=list(DESIGNS), default=list(DESIGNS))
     parser.add_argument("--table", action="store_true", help="only write the table")
     options = parser.parse_args()
     if not options.table:
-        fill(options.sets, options.tests)
+        fill(options.sets, options.tests, options.designs)
     write_table()
 
 

@@ -15,6 +15,7 @@ from chanceline.significance.combination import rank_losses
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import NullDesign, make_design
 from chanceline.significance.least_squares import fewest_threshold_errors
+from chanceline.significance.members import MemberArrays
 from chanceline.significance.path import follow_paths
 from chanceline.significance.path_columns import (
     CLIP_DEVIATIONS,
@@ -22,6 +23,8 @@ from chanceline.significance.path_columns import (
     make_path_columns,
 )
 from chanceline.significance.plan import shuffles_by_size
+from chanceline.significance.readings import SpreadMeasure
+from chanceline.significance.ridges import make_ridge_regressions
 from chanceline.significance.shuffled_paths import ShuffledLosses
 from chanceline.significance.shuffles import (
     BATCH_SIZE,
@@ -196,22 +199,32 @@ def test_within_blocks_only_differences_within_blocks_count():
 
 
 def test_p_values_by_the_definition():
-    """Four numbers of features, of which the best counts, and three shares; with fractions, so that nothing is rounded."""
+    """Of four numbers of features, three measures of all and two shares the best counts; with fractions, so that nothing is
+    rounded."""
     rng = np.random.default_rng(7)
-    losses = np.round(rng.uniform(size=(30, 7)), 1)
-    draws = ShuffledLosses(losses, np.ones((30, 4), dtype=np.int64), 29, None)
-    ranks = np.array([[np.sum(losses[:, k] <= losses[b, k]) for k in range(7)] for b in range(30)])
+    losses = np.round(rng.uniform(size=(30, 9)), 1)
+    members = [range(4), range(4, 7), range(7, 9)]
+    by_member = MemberArrays(*(losses[:, columns] for columns in members))
+    draws = ShuffledLosses(by_member, np.ones((30, 4), dtype=np.int64), 29, None)
+    ranks = np.array([[np.sum(losses[:, k] <= losses[b, k]) for k in range(9)] for b in range(30)])
     assert np.array_equal(np.rint(rank_losses(losses)), ranks)
     far = (losses.mean(axis=0) - losses) / losses.std(axis=0)
     # Lexicographic: the rank, then how far below the mean.
-    keys = [[(int(ranks[b, k]), -round(far[b, k], 9)) for k in range(4)] for b in range(30)]
-    smallest = [min(row) for row in keys]
-    few = [[sum(key <= own for key in smallest) for own in row] for row in keys]
-    terms = [[Fraction(1, int(place)) for place in [*few[b], *ranks[b, 4:]]] for b in range(30)]
-    total = [max(row[:4]) + sum(row[4:]) for row in terms]
+    keys = [[(int(ranks[b, k]), -round(far[b, k], 9)) for k in range(9)] for b in range(30)]
+    smallest = [[min(row[k] for k in columns) for columns in members] for row in keys]
+
+    def term(own, member):
+        """One over the number of labellings whose smallest key in the member is no larger."""
+        return Fraction(1, sum(row[member] <= own for row in smallest))
+
+    terms = [
+        [term(row[k], member) for member, columns in enumerate(members) for k in columns]
+        for row in keys
+    ]
+    total = [sum(max(row[k] for k in columns) for columns in members) for row in terms]
     assert draws.permutation_reading().pvalue == sum(value >= total[0] for value in total) / 30
     reached = [sum(max(row) >= own for row in terms) / 30 for own in terms[0]]
-    assert draws.adjusted_pvalues().tolist() == [
+    assert np.concatenate(draws.adjusted_pvalues()).tolist() == [
         max(value, draws.permutation_reading().pvalue) for value in reached
     ]
 
@@ -219,6 +232,11 @@ def test_p_values_by_the_definition():
 def test_rounding_makes_no_difference_between_equal_losses():
     losses = np.array([[0.3], [0.3 * (1 + 1e-13)], [0.3 * (1 - 1e-13)], [0.4]])
     assert np.rint(rank_losses(losses)).ravel().tolist() == [3, 3, 3, 4]
+
+
+def all_losses(draws):
+    """Those of all members side by side."""
+    return np.hstack(draws.losses)
 
 
 def test_draws_depend_on_seed_and_number_alone():
@@ -230,15 +248,15 @@ def test_draws_depend_on_seed_and_number_alone():
     three_batches = ShufflePlan(3 * BATCH_SIZE - 1, seed=3)
     short, _ = shuffle_paths(columns, design, two_batches, 4)
     longer, _ = shuffle_paths(columns, design, three_batches, 4)
-    assert np.array_equal(short.losses, longer.losses[: 2 * BATCH_SIZE])
+    assert np.array_equal(all_losses(short), all_losses(longer)[: 2 * BATCH_SIZE])
     by_two_jobs, _ = shuffle_paths(
         columns, design, replace(three_batches, runner=ShuffleRunner(n_jobs=2)), 4
     )
-    assert np.array_equal(by_two_jobs.losses, longer.losses)
+    assert np.array_equal(all_losses(by_two_jobs), all_losses(longer))
     assert np.array_equal(by_two_jobs.first_batch_errors, longer.first_batch_errors)
     other_seed, _ = shuffle_paths(columns, design, ShufflePlan(BATCH_SIZE - 1, seed=4), 4)
-    assert np.array_equal(other_seed.losses[0], longer.losses[0])
-    assert not np.array_equal(other_seed.losses[1:], longer.losses[1:BATCH_SIZE])
+    assert np.array_equal(all_losses(other_seed)[0], all_losses(longer)[0])
+    assert not np.array_equal(all_losses(other_seed)[1:], all_losses(longer)[1:BATCH_SIZE])
 
 
 class InterruptedDesign(NullDesign):
@@ -264,7 +282,7 @@ def test_an_interrupt_keeps_whole_batches():
     assert draws.stopped_by == "interrupt"
     assert draws.done == 2 * BATCH_SIZE - 1
     second_batch = follow_batch(range(BATCH_SIZE, 2 * BATCH_SIZE), columns, design, 3, 0)
-    assert np.array_equal(draws.losses[BATCH_SIZE:, :3], second_batch.losses)
+    assert np.array_equal(draws.losses.path[BATCH_SIZE:], second_batch.losses)
 
     interrupted = InterruptedDesign(
         y, design.unit_of_sample, design.unit_labels, design.block_of_unit, "fixed"
@@ -317,9 +335,10 @@ def test_signal_in_every_feature_is_seen_by_the_spread_alone():
     assert spread.value == paths.spread[0, 0]
     assert spread.value > 1.2 > spread.shuffled[2]
     assert spread.shuffled[1] == pytest.approx(1, abs=0.05)
-    # Alone it is the first of 200; that labellings may come first in any of four members costs it a factor.
+    # Alone it is the first of 200; that labellings may come first in any of three members costs it a factor.
     assert draws.permutation_reading().pvalue == 1 / 200
-    assert spread.pvalue <= 4 / 200 < draws.adjusted_pvalues()[:6].min() / 2
+    assert spread.pvalue <= 3 / 200 < draws.adjusted_pvalues().path.min() / 2
+    assert spread.measure is SpreadMeasure.CORRELATIONS
 
 
 def test_adjusted_p_values_of_single_columns_count_labellings_whose_best_column_is_as_good():
@@ -351,6 +370,7 @@ def test_wide_tables_are_ranked_in_single_precision():
         single.losses[:, [0, 2, 3, 4]], double.losses[:, [0, 2, 3, 4]], rtol=1e-5
     )
     np.testing.assert_allclose(single.spread, double.spread, rtol=1e-5)
+    np.testing.assert_allclose(single.ridge_fits, double.ridge_fits, rtol=1e-5)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -362,9 +382,11 @@ def test_a_long_table_is_followed_within_its_columns_span(intercept):
     columns = make_path_columns(X, make_design(labels[0]), intercept)
     assert columns.frame.coordinates.shape == (12, 12)
     in_frame = follow_paths(columns, labels, 5)
-    in_samples = follow_paths(replace(columns, frame=None), labels, 5)
+    without_frame = replace(columns, frame=None, ridges=make_ridge_regressions(columns.normalized))
+    in_samples = follow_paths(without_frame, labels, 5)
     np.testing.assert_allclose(in_frame.losses, in_samples.losses, rtol=1e-10)
     np.testing.assert_allclose(in_frame.spread, in_samples.spread, rtol=1e-10)
+    np.testing.assert_allclose(in_frame.ridge_fits, in_samples.ridge_fits, rtol=1e-10)
     for name in ("chosen", "errors", "pair"):
         assert np.array_equal(getattr(in_frame, name), getattr(in_samples, name))
 

@@ -42,7 +42,7 @@ class Evidence(Result):
         values; None otherwise.
     pvalue : of these features (or the spread) alone, adjusted for the choice; None without
         shuffles of that kind.
-    spread : many features hold it, each a little, and no small set does.
+    spread : many features hold it together, and no small set does.
     by : what made the p-value: "shuffles", "bound" or "search" (one's own, run again on every
         shuffle).
     """

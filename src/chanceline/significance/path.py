@@ -18,7 +18,8 @@ d the part of the labels along Q; the gain of a column is C²/L.
 Two things are compared beside the path. The best *pair* of a list of highly correlated columns
 takes the place of the first two steps where it is better. The *spread* is the mean of the squared
 products of the first step over all columns, over the tenth and over the hundredth that fit best; it
-sees what is spread over many columns, each too weak to be found.
+sees what is spread over many columns, each too weak to be found. Beside the spread over all columns
+stand *ridge regressions* on them (`ridges`), which see what many columns hold only together.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ from chanceline._arrays import Bools, Floats, Ints
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, MIN_SQUARED_LENGTH, ColumnPairs
 from chanceline.significance.least_squares import fewest_threshold_errors
+from chanceline.significance.members import MemberArrays
 from chanceline.significance.path_columns import PathColumns
+from chanceline.significance.ridges import RidgeRegressions
 
 # Shares of the columns, those that fit best, over which the spread is a mean.
 SPREAD_SHARES = (1.0, 0.1, 0.01)
@@ -59,6 +62,8 @@ class ForwardPaths:
     spread : (labellings, SPREAD_SHARES) the mean squared correlation with the labels of that share
         of the columns, times samples − 1: over all columns 1 on average for labels that are
         permuted freely.
+    ridge_fits : (labellings, ridges) how much of the labels each ridge regression fits, relative to
+        chance: 1 on average for labels that are permuted freely.
     """
 
     losses: Floats
@@ -66,11 +71,19 @@ class ForwardPaths:
     chosen: Ints
     pair: Ints
     spread: Floats
+    ridge_fits: Floats
 
     @property
-    def losses_and_spread(self) -> Floats:
-        """(labellings, steps + shares) the losses, then the negative spreads: small is good."""
-        return np.column_stack([self.losses, -self.spread])
+    def member_losses(self) -> MemberArrays:
+        """The losses of every member of the combination; a spread and a fit count negative, so
+        that small is good.
+        """
+        spread_over_all = self.spread[:, :1]  # the first of `SPREAD_SHARES`
+        return MemberArrays(
+            path=self.losses,
+            all_features=-np.hstack([spread_over_all, self.ridge_fits]),
+            best_features=-self.spread[:, 1:],
+        )
 
     def support(self, row: int, size: int) -> Ints:
         """Features of the best set of this size for one labelling, sorted."""
@@ -84,7 +97,7 @@ class ForwardPaths:
 def follow_paths(
     columns: PathColumns, labels: Floats, n_steps: int, *, with_errors: bool = True
 ) -> ForwardPaths:
-    """The path of every labelling, its best pair and its spread.
+    """The path of every labelling, its best pair, its spread and its ridge regressions.
 
     Parameters
     ----------
@@ -115,7 +128,14 @@ def follow_paths(
             errors[:, step] = fewest_threshold_errors(fit, labels, columns.intercept)
 
     no_pair = np.full((n_labellings, 2), NO_FEATURE, dtype=np.int64)
-    paths = ForwardPaths(losses=losses, errors=errors, chosen=chosen, pair=no_pair, spread=spread)
+    paths = ForwardPaths(
+        losses=losses,
+        errors=errors,
+        chosen=chosen,
+        pair=no_pair,
+        spread=spread,
+        ridge_fits=_ridge_fits(columns.ridges, target),
+    )
     if n_steps > 1 and best_pairs is not None:
         return _with_better_pairs(paths, best_pairs, columns, target)
     return paths
@@ -386,6 +406,18 @@ def _spread(products: Floats, target: _Target) -> Floats:
     ranked = np.partition(products**2, starts, axis=1)
     means = [ranked[:, start:].mean(axis=1, dtype=float) / target.scale for start in starts]
     return (n_samples - 1) * np.column_stack(means)
+
+
+def _ridge_fits(ridges: RidgeRegressions, target: _Target) -> Floats:
+    """yᵀHy/(|y|²·tr H), times samples − 1: (labellings, ridges).
+
+    Labels that are permuted freely have a squared length of |y|²/(samples − 1) along every axis on
+    average, so that yᵀHy is |y|²·tr H/(samples − 1). For large ridges this becomes the spread over
+    all columns.
+    """
+    n_samples = target.labels.shape[1]
+    fitted = ridges.fitted_squares(target.coordinates)
+    return (n_samples - 1) * fitted / (target.scale[:, None] * ridges.n_parameters)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,8 @@ costs nothing for bell-shaped columns and keeps a few large values from hiding t
 are centred (within blocks, where labels are exchanged there), freed of what covariates explain, and
 scaled to length 1.
 
-With them comes a list of highly correlated pairs (`column_pairs`).
+With them come a list of highly correlated pairs (`column_pairs`) and ridge regressions on all
+columns (`ridges`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from chanceline.significance.column_pairs import (
     no_pairs,
 )
 from chanceline.significance.design import NullDesign
+from chanceline.significance.ridges import RidgeRegressions, make_ridge_regressions
 
 CLIP_DEVIATIONS = 3.0
 # Median absolute deviation of a normal distribution, in standard deviations.
@@ -69,6 +71,7 @@ class PathColumns:
     normalized : (samples, columns) clipped, centred and of length 1.
     intercept : whether columns and labels are centred at all.
     pairs : the most correlated pairs of columns.
+    ridges : regressions on all columns, in the coordinates of the frame if there is one.
     block_of_sample : (samples,) the blocks within which columns and labels are centred; None if
         there is one block or no centring.
     covariate_basis : (samples, terms) orthonormal columns that span what covariates explain, which
@@ -80,6 +83,7 @@ class PathColumns:
     normalized: Floats
     intercept: bool
     pairs: ColumnPairs
+    ridges: RidgeRegressions
     block_of_sample: Ints | None = None
     covariate_basis: Floats | None = None
     frame: SpanFrame | None = None
@@ -121,7 +125,8 @@ def make_path_columns(
     features: Ints | None = None,
     max_columns_for_pairs: int = MAX_COLUMNS_FOR_PAIRS,
 ) -> PathColumns:
-    """Clip, centre and normalise the columns of a checked table, and list correlated pairs.
+    """Clip, centre and normalise the columns of a checked table, list correlated pairs, and make
+    the ridge regressions.
 
     Parameters
     ----------
@@ -147,14 +152,16 @@ def make_path_columns(
         # Columns of which nothing is left are dropped.
         features = features[varies]
         normalized = np.ascontiguousarray(normalized[:, varies])
+    frame = _make_frame(normalized)
     return PathColumns(
         feature_of_column=features,
         normalized=normalized,
         intercept=intercept,
         pairs=correlated_pairs(normalized) if has_pairs else no_pairs(),
+        ridges=make_ridge_regressions(normalized if frame is None else frame.coordinates),
         block_of_sample=block_of_sample,
         covariate_basis=design.covariate_basis,
-        frame=_make_frame(normalized),
+        frame=frame,
     )
 
 

@@ -29,6 +29,13 @@ class StatisticKind(StrEnum):
     SEARCH = "search"  # the set size of a search that was run again on every draw
 
 
+class SpreadMeasure(StrEnum):
+    """By what the joint effect of all features is measured."""
+
+    CORRELATIONS = "squared correlations"  # each feature does a little
+    RIDGE = "ridge regression"  # features do together what none does alone
+
+
 class StopCause(StrEnum):
     """What ended drawing before it was done."""
 
@@ -143,20 +150,23 @@ class SizeReading:
 
 @dataclass(frozen=True)
 class SpreadReading:
-    """What all features do together, each a little: for signal that no small set holds.
+    """What all features do together: for signal that no small set holds.
 
     Attributes
     ----------
-    value : mean squared correlation of the features with the labels, times P − 1, which is 1 on
+    value : mean squared correlation of the features with the labels, times P − 1; or how much of
+        the labels a ridge regression on all features fits, relative to chance. Both are 1 on
         average for permuted labels.
     shuffled : lower end, median and upper end of the range that holds 90 % of the same on shuffled
         labels.
     pvalue : adjusted like those of the front, of which this is one more member.
+    measure : what `value` is.
     """
 
     value: float
     shuffled: tuple[float, float, float]
     pvalue: float
+    measure: SpreadMeasure
 
 
 @dataclass(frozen=True, eq=False)

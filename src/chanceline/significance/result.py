@@ -75,8 +75,7 @@ class SeparationTest(Result):
         For every number of features: the fewest errors known, R² of least squares, the same on
         shuffled labels, adjusted p-value.
     spread
-        All features together, each a little: the evidence that no small set holds. None without
-        shuffles.
+        All features together: the evidence that no small set holds. None without shuffles.
     feature_bound
         Rigorous bound for the one feature that goes best with the labels; None where features were
         named or the bound for the separating set convinced.

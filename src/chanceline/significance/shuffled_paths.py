@@ -9,12 +9,14 @@ import numpy as np
 from chanceline._arrays import Floats, Ints
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.combination import combine_losses
+from chanceline.significance.members import MemberArrays
 from chanceline.significance.path_columns import PathColumns
 from chanceline.significance.readings import (
     Band,
     Draws,
     PermutationReading,
     SearchStatistic,
+    SpreadMeasure,
     SpreadReading,
     StatisticKind,
     StopCause,
@@ -31,14 +33,14 @@ class ShuffledLosses:
 
     Attributes
     ----------
-    losses : (labellings, steps + shares) the loss at every K, then the negative spreads.
+    losses : of every member of the combination (labellings, columns).
     first_batch_errors : (labellings of the first batch, steps) at every K; errors of later batches
         are not counted.
     requested : how many draws were asked for.
     stopped_by : what ended drawing before that; None if nothing did.
     """
 
-    losses: Floats
+    losses: MemberArrays
     first_batch_errors: Ints
     requested: int
     stopped_by: StopCause | None
@@ -46,15 +48,15 @@ class ShuffledLosses:
     @property
     def done(self) -> int:
         """Number of draws."""
-        return len(self.losses) - 1
+        return len(self.losses.path) - 1
 
     @property
     def n_steps(self) -> int:
         """The largest number of features."""
         return self.first_batch_errors.shape[1]
 
-    def adjusted_pvalues(self) -> Floats:
-        """Of K = 1, 2, …, and of the spread over every share of the features."""
+    def adjusted_pvalues(self) -> MemberArrays:
+        """Of every member (columns,); those of K = 1, 2, … are its `path`."""
         return combine_losses(self.losses).adjusted_pvalues()
 
     def marginal_pvalues(self, columns: PathColumns, y: Floats) -> Floats:
@@ -74,7 +76,7 @@ class ShuffledLosses:
         centred = columns.residuals(y[None])[0]
         products = centred.astype(columns.normalized.dtype) @ columns.normalized
         losses = 1 - products.astype(float) ** 2 / (centred @ centred)
-        best_losses = np.sort(self.losses[:, 0])
+        best_losses = np.sort(self.losses.path[:, 0])
         n_as_good = np.searchsorted(best_losses, losses + ROUNDING_TOLERANCE, side="right")
         return n_as_good / len(best_losses)
 
@@ -82,19 +84,25 @@ class ShuffledLosses:
         """The range of R² on shuffled labels, for every K; None without shuffles."""
         if self.done == 0:
             return [None] * self.n_steps
-        explained = 1.0 - self.losses[1:, : self.n_steps]
+        explained = 1.0 - self.losses.path[1:]
         quantiles = np.quantile(explained, BAND_QUANTILES, axis=0)  # (quantiles, steps)
         return [Band(low, median, high) for low, median, high in quantiles.T.tolist()]
 
     def spread(self) -> SpreadReading:
-        """The spread over all features, beside that of the shuffles."""
-        over_all_features = self.n_steps
-        spread = -self.losses[:, over_all_features]
-        low, median, high = np.quantile(spread[1:], BAND_QUANTILES).tolist()
+        """What all features do together, beside the same of the shuffles.
+
+        It is measured by the squared correlations, or by a ridge regression if its p-value is
+        smaller.
+        """
+        pvalues = self.adjusted_pvalues().all_features
+        best = int(pvalues.argmin())  # of equal p-values the first, which is the plainer
+        values = -self.losses.all_features[:, best]
+        low, median, high = np.quantile(values[1:], BAND_QUANTILES).tolist()
         return SpreadReading(
-            value=float(spread[0]),
+            value=float(values[0]),
             shuffled=(low, median, high),
-            pvalue=float(self.adjusted_pvalues()[over_all_features]),
+            pvalue=float(pvalues[best]),
+            measure=SpreadMeasure.CORRELATIONS if best == 0 else SpreadMeasure.RIDGE,
         )
 
     def permutation_reading(self) -> PermutationReading:

@@ -18,6 +18,7 @@ import numpy as np
 from chanceline._arrays import Floats
 from chanceline._parallel import Progress, ended_early, run_ordered
 from chanceline.significance.design import NullDesign
+from chanceline.significance.members import join_labellings
 from chanceline.significance.path import ForwardPaths, follow_paths
 from chanceline.significance.path_columns import PathColumns
 from chanceline.significance.readings import StopCause
@@ -144,7 +145,7 @@ def shuffle_paths(
         # Stopped within the very first batch: the observed labels alone.
         batches = [follow_paths(columns, design.y[None], n_steps)]
     losses = ShuffledLosses(
-        losses=np.concatenate([batch.losses_and_spread for batch in batches]),
+        losses=join_labellings([batch.member_losses for batch in batches]),
         first_batch_errors=batches[0].errors,
         requested=plan.n_shuffles,
         stopped_by=stopped_by,

@@ -49,7 +49,7 @@ def size_readings(
     pvalues: list[float | None] = [None] * path.n_steps
     has_drawn_labellings = shuffles.losses.done > 0
     if shuffles.permutation is not None and has_drawn_labellings:
-        pvalues = shuffles.losses.adjusted_pvalues().tolist()
+        pvalues = shuffles.losses.adjusted_pvalues().path.tolist()
     return tuple(
         SizeReading(
             k=step + 1,

@@ -16,7 +16,7 @@ from chanceline.significance.evidence import Evidence, EvidenceSource
 from chanceline.significance.plan import Plan
 from chanceline.significance.power import POWER, detectable_effect
 from chanceline.significance.proofs import Proof
-from chanceline.significance.readings import PermutationReading, SpreadReading
+from chanceline.significance.readings import PermutationReading, SpreadMeasure, SpreadReading
 from chanceline.significance.separating import Separating
 from chanceline.significance.stages import OverallP
 from chanceline.tables.wording import plural
@@ -133,14 +133,23 @@ def evidence_in_words(grounds: Grounds) -> str:
         hits = f"{grounds.permutation.exceedances} of {grounds.permutation.done}"
         text += f"; the same search does as well on {hits} shuffled labellings"
     if is_spread and spread is not None:
-        low, median, high = spread.shuffled
-        observed = f"mean squared correlation, relative to chance, {spread.value:.2f}"
-        text += f": {observed}, shuffled labels {median:.2f} ({low:.2f}–{high:.2f})"
+        text += f": {_spread_in_words(spread)}"
     if grounds.plan.data.covariates:
         covariates = listed(list(grounds.plan.data.covariates))
         verb = "explains" if len(grounds.plan.data.covariates) == 1 else "explain"
         text = f"Beyond what {covariates} {verb}: {text}"
     return f"{text}."
+
+
+def _spread_in_words(spread: SpreadReading) -> str:
+    """What all features do together, beside the same on shuffled labels."""
+    low, median, high = spread.shuffled
+    if spread.measure is SpreadMeasure.RIDGE:
+        # Small ridges fit much of any labels, so that what matters is in the third decimal.
+        observed = f"fit of a ridge regression on all, relative to chance, {spread.value:.3f}"
+        return f"{observed}, shuffled labels {median:.3f} ({low:.3f}–{high:.3f})"
+    observed = f"mean squared correlation, relative to chance, {spread.value:.2f}"
+    return f"{observed}, shuffled labels {median:.2f} ({low:.2f}–{high:.2f})"
 
 
 def _joint_evidence(grounds: Grounds) -> str:
