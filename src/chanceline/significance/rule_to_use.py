@@ -155,7 +155,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
     expected = expected_error(
         data.X,
         data.y,
-        **_sample_roles(plan),  # groups, blocks, covariates, encoder, seed
+        **sample_roles(plan),  # groups, blocks, covariates, encoder, seed
         **_feature_choice(plan),  # features, max_features
         n_jobs=plan.settings.n_jobs,
     )
@@ -186,7 +186,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
 def _fitted_rule(plan: Plan) -> PredictionRule:
     """The rule on all samples, which knows the names of its features and of its blocks."""
     data = plan.data
-    rule = fit_rule(data.X, data.y, **_sample_roles(plan), **_feature_choice(plan))
+    rule = fit_rule(data.X, data.y, **sample_roles(plan), **_feature_choice(plan))
     return replace(
         rule,
         features=plan.names_of(rule.support),
@@ -204,13 +204,13 @@ def _selection_stability(plan: Plan, rule: PredictionRule) -> SelectionStability
         data.X,
         data.y,
         _heaviest_features(rule, data.X),
-        **_sample_roles(plan),
+        **sample_roles(plan),
         penalty=rule.penalty,
         family=rule.family,
     )
 
 
-def _sample_roles(plan: Plan) -> dict[str, Any]:
+def sample_roles(plan: Plan) -> dict[str, Any]:
     """The arguments about samples that everything in `prediction` takes, and the seed."""
     return {
         "groups": plan.data.groups,

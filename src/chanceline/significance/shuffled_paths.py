@@ -57,6 +57,12 @@ class ShuffledLosses:
         """Of K = 1, 2, …, and of the spread over every share of the features."""
         return combine_losses(self.losses).adjusted_pvalues()
 
+    def adjusted_pvalue_of(self, n_selected: int, loss: float) -> float:
+        """The adjusted p-value of a number of features, had the observed labels this loss there."""
+        losses = self.losses.copy()
+        losses[0, n_selected - 1] = loss
+        return float(combine_losses(losses).adjusted_pvalues()[n_selected - 1])
+
     def marginal_pvalues(self, columns: PathColumns, y: Floats) -> Floats:
         """Adjusted p-value of every column by itself.
 
