@@ -207,7 +207,9 @@ def test_halves_are_those_of_the_stability_of_the_set():
     stability = selection_stability(X, y, [0], family=Family.STEPWISE)
     share = stability.readings[0].selected
     assert result.named[0].selected_in_halves == share > 0.5
-    assert f"x0: forward selection takes it in {100 * share:.0f} % of halves" in str(result)
+    assert f"x0: forward selection of 1 feature takes it in {100 * share:.0f} % of halves" in str(
+        result
+    )
     record = json.loads(json.dumps(result.to_dict()))
     assert record["named"][0]["selected_in_halves"] == share
     assert record["evidence"]["features"] == ["x0"]
@@ -223,3 +225,18 @@ def test_features_of_the_users_choice_are_named_as_they_are():
         X, y, features=["x0"], preregistered=True, permutations=99, expected_error=False
     )
     assert (before.evidence.features, before.evidence.additions) == (("x0",), ())
+
+
+@pytest.mark.parametrize("role", ["blocks", "groups", "adjust"])
+def test_what_a_feature_adds_is_the_r2_of_the_front_in_every_design(role):
+    X, y = shifted_table(5, 80, 20, [3.0])
+    values = np.repeat(np.arange(40), 2) if role == "groups" else np.arange(80) % 4
+    if role == "groups":
+        # Rows of a group share their label.
+        y = np.repeat(np.tile([1.0, -1.0], 20), 2)
+        X[:, 0] += 1.5 * y
+    result = separation_test(
+        X, y, **{role: values}, permutations=99, expected_error=False, always_permute=True
+    )
+    assert result.evidence.features == ("x0",)
+    assert result.named[0].adds == pytest.approx(result.front[0].explained, abs=1e-6)

@@ -10,8 +10,9 @@ from chanceline.perceptron.rule import Rule
 from chanceline.prediction.candidates import Family
 from chanceline.prediction.stability import selection_stability
 from chanceline.significance.additions import pvalues_of_adding
+from chanceline.significance.convincing_sets import counted_errors_proof
 from chanceline.significance.evidence import Evidence
-from chanceline.significance.naming import columns_named, counted_errors_proof
+from chanceline.significance.naming import columns_named
 from chanceline.significance.plan import Plan
 from chanceline.significance.rule_to_use import sample_roles
 from chanceline.significance.span_of_set import span_of_set

@@ -105,17 +105,23 @@ def named_sentences(result: SeparationTest) -> list[str]:
     """
     if result.verdict is not Verdict.STRUCTURE:
         return []
+    set_size = result.evidence.k or 0
     sentences = []
     for reading in result.named:
         clauses = []
-        if (result.evidence.k or 0) > 1:
+        if set_size > 1:
             clauses.append(_addition_clause(reading))
         if reading.selected_in_halves is not None:
-            share = f"{100 * reading.selected_in_halves:.0f} %"
-            clauses.append(f"forward selection takes it in {share} of halves of the samples")
+            clauses.append(_halves_clause(reading.selected_in_halves, set_size))
         if clauses:
             sentences.append(f"{reading.feature}: {'; '.join(clauses)}")
     return sentences
+
+
+def _halves_clause(share: float, set_size: int) -> str:
+    """`forward selection of 2 features takes it in 74 % of halves of the samples`."""
+    selection = f"forward selection of {plural(set_size, 'feature')}"
+    return f"{selection} takes it in {100 * share:.0f} % of halves of the samples"
 
 
 def _addition_clause(reading: NamedFeature) -> str:
