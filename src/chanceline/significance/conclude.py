@@ -151,8 +151,7 @@ def counts_for_p(plan: Plan, permutation: PermutationReading) -> bool:
 
 def columns_to_show(plan: Plan, grounds: Grounds, rule: RuleToUse | None) -> dict[str, int]:
     """Name → column of X of every feature that the result speaks of, in the table's order."""
-    added = [addition.feature for addition in grounds.evidence.additions]
-    names = {*grounds.evidence.features, *grounds.evidence.unsettled, *added}
+    names = {*grounds.evidence.names_in_line, *grounds.evidence.unsettled}
     names.update(grounds.separating.features)
     if rule is not None:
         names.update(rule.surrogates)

@@ -70,6 +70,11 @@ class Evidence(Result):
 
     kind = "observed and shuffled labels, same procedure"
 
+    @property
+    def names_in_line(self) -> tuple[str, ...]:
+        """Every feature that the first line may name: those of the set, and what adds to them."""
+        return (*self.features, *(addition.feature for addition in self.additions))
+
     def summary(self) -> str:
         """One of three forms, and what other features add.
 

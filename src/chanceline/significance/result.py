@@ -357,8 +357,11 @@ class SeparationTest(Result):
         }
 
     def summary(self) -> str:
-        """One line: the word, p, and the features named."""
-        return f"{self.verdict}, {self.in_p()}: {self.evidence.summary()}"
+        """One line: the word, p, the features named, and whose p-value it is if not theirs."""
+        words = self.evidence.summary()
+        if self.verdict is Verdict.STRUCTURE:
+            words = self.reason.removesuffix(".")
+        return f"{self.verdict}, {self.in_p()}: {words}"
 
     def in_p(self) -> str:
         """The p-value with the sign that it deserves."""
