@@ -119,7 +119,7 @@ def main() -> None:
     if options.names:
         return
     table = [
-        "| table | samples × features | verdict | p | it rests on | CV error (95 % CI), rule; majority | smallest set | CPU s |",
+        "| table | samples × features | verdict | p | named | CV error (95 % CI), rule; majority | smallest set | CPU s |",
         "|---|---|---|---|---|---|---|---|",
         *rows,
     ]

@@ -31,11 +31,11 @@ def test_front_and_band(result):
     assert len(figure.axes) == 1
     if result.permutation is None:
         # The search's set is not one of the path.
-        assert "the p-value rests on this" not in lines
+        assert "the features named" not in lines
         assert "shuffled labels, median" not in lines
         assert not ax.collections
     else:
-        star = lines["the p-value rests on this"]
+        star = lines["the features named"]
         assert (star.get_xdata()[0], star.get_ydata()[0]) == (
             result.evidence.k,
             result.evidence.explained,

@@ -100,7 +100,9 @@ def test_the_table_of_features():
     table = result.to_frame().set_index("feature")
     assert {"x4", "x9"} <= set(table.index[table["rule"]])
     assert table["weight"].abs().is_monotonic_decreasing
-    assert {"x4", "x9"} <= set(table.index[table["evidence"]]) == set(result.evidence.features)
+    added = [addition.feature for addition in result.evidence.additions]
+    named = {*result.evidence.features, *added}
+    assert {"x4", "x9"} == named == set(table.index[table["evidence"]])
     assert set(table.index[table["separating"]]) == set(result.separating.features)
     well = y == "well"
     for name, row in table.iterrows():

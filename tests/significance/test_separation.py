@@ -45,12 +45,14 @@ def test_the_features_that_the_p_value_rests_on_are_named():
         result.front[0].shuffled,
     )
     assert evidence.errors >= result.front[0].errors
-    first, *rest = str(result).splitlines()
+    first = str(result).splitlines()[0]
     band = evidence.shuffled
     words = f"K = 1 (x0): {evidence.errors} errors; R² {evidence.explained:.2f}, shuffled labels {band.median:.2f} "
     assert first.startswith(f"STRUCTURE, p = {result.pvalue:.2g}. {words}")
-    assert rest[0].startswith(
+    assert "numbers of features together; x0 convinces alone." in result.reason
+    assert (
         "Separation: 6 of 200 features separate all 60 samples; in pure noise of this size about"
+        in str(result)
     )
     named = separation_test(
         X, y, features=result.separating.features, permutations=99, expected_error=False
@@ -76,7 +78,8 @@ def test_a_single_snp_is_the_headline():
 def test_where_only_the_separating_set_convinces_it_is_the_evidence():
     """Least squares on three features leaves errors; the search leaves none, and the bound is about its set."""
     X = np.random.default_rng(6).normal(size=(48, 120))
-    result = separation_test(X, np.where(X[:, :3].sum(axis=1) > 0, 1, -1), expected_error=False)
+    y = np.where(X[:, :3].sum(axis=1) > 0, 1, -1)
+    result = separation_test(X, y, permutations=0, expected_error=False)
     assert result.stage is Stage.DECLARED_ERRORS
     assert (
         (result.evidence.features, result.evidence.errors)
@@ -87,7 +90,7 @@ def test_where_only_the_separating_set_convinces_it_is_the_evidence():
 
 
 @pytest.mark.parametrize("seed", [4, 6, 20, 34, 39])
-def test_the_bound_of_what_the_first_line_names_is_no_larger_than_its_pvalue(seed):
+def test_the_bound_of_what_decided_is_no_larger_than_its_pvalue(seed):
     """Swaps find better rules than the path; then the p-value is theirs."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(80, 20))
@@ -98,21 +101,34 @@ def test_the_bound_of_what_the_first_line_names_is_no_larger_than_its_pvalue(see
     flipped = rng.permutation(80)[:5]
     y[flipped] = 1 - y[flipped]
     result = separation_test(X, y, permutations=0, expected_error=False)
-    evidence = result.evidence
-    bound = chance_bound(80, 20, evidence.k, positives=int(y.sum()), errors=evidence.errors)
-    assert (result.verdict, evidence.by) == ("structure", "bound")
+    assert (result.verdict, result.evidence.by) == ("structure", "bound")
+    proof = next(proof for proof in result.proofs if proof.stage is result.stage)
+    bound = chance_bound(80, 20, len(proof.features), positives=int(y.sum()), errors=proof.errors)
     # Errors counted after looking cost a factor 2 each.
-    assert bound.log10_p + evidence.errors * np.log10(2) <= result.log10_pvalue + 1e-9 < -1
+    assert bound.log10_p + proof.errors * np.log10(2) <= result.log10_pvalue + 1e-9 < -1
+    # A smaller set may be named, which convinces by itself.
+    assert result.evidence.k <= len(proof.features)
+    assert result.evidence.log10_p_alone <= np.log10(0.05)
 
 
-def test_where_the_bound_decides_the_set_that_it_is_about_is_named():
+def test_where_the_bound_decides_the_pvalue_is_that_of_its_set():
     data = load_example("breast-cancer")
     result = separation_test(data, permutations=99, expected_error=False)
     assert result.permutation is None
     assert result.stage is Stage.DECLARED_ERRORS
-    assert (result.evidence.features, result.evidence.errors) == (result.separating.features, 0)
-    plain = chance_bound(569, 30, result.evidence.k, positives=212)
+    proof = result.proofs[0]
+    assert (proof.stage, proof.features, proof.errors) == (
+        result.stage,
+        result.separating.features,
+        0,
+    )
+    plain = chance_bound(569, 30, len(proof.features), positives=212)
     assert result.log10_pvalue == pytest.approx(plain.log10_p)
+    # One feature convinces by itself, and the first line says that the p-value is not its own.
+    assert result.evidence.k == 1
+    name = result.evidence.features[0]
+    owner = f"that of {len(proof.features)} features with no error; {name} convinces alone."
+    assert result.reason.endswith(owner)
 
 
 @pytest.mark.parametrize(

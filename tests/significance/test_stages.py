@@ -163,27 +163,31 @@ def test_the_p_value_is_that_of_the_proof_whatever_stage_decides():
     assert set(seen) == set(Stage)
 
 
-def test_what_is_named_is_what_the_stage_that_decided_is_about():
-    """The bound of the rule named is the p-value; of one feature named it is its proof."""
+def test_the_proof_that_decided_is_about_a_set_with_that_pvalue():
+    """The bound of the set is the p-value; of one feature it is its proof."""
     for seed in range(60):
         X, y = table(seed)
         result = separation_test(X, y, expected_error=False, permutations=99)
-        named = result.evidence
+        if not result.stage.rigorous or result.stage is Stage.NOTHING:
+            continue
+        proof_of_stage = next(proof for proof in result.proofs if proof.stage is result.stage)
+        n_proven = len(proof_of_stage.features)
+        errors = proof_of_stage.errors
         n_samples, n_features = X.shape
         positives = int(np.sum(y > 0))
         if result.stage is Stage.DECLARED_ERRORS:
-            bound = chance_bound(n_samples, n_features, named.k, positives=positives)
-            assert (named.errors, bound.log10_p) == (0, pytest.approx(result.log10_pvalue))
+            bound = chance_bound(n_samples, n_features, n_proven, positives=positives)
+            assert (errors, bound.log10_p) == (0, pytest.approx(result.log10_pvalue))
         elif result.stage is Stage.COUNTED_ERRORS:
             bound = chance_bound(
-                n_samples, n_features, named.k, positives=positives, errors=named.errors
+                n_samples, n_features, n_proven, positives=positives, errors=errors
             )
             # Every error costs a factor 2, the stage another, and the first stage what it could have spent.
-            proof = 2.0 ** (named.errors + 1) * bound.pvalue
+            proof = 2.0 ** (errors + 1) * bound.pvalue
             assert proof <= result.pvalue * (1 + 1e-9)
             assert result.pvalue <= (proof + result.spending.stage1_used) * (1 + 1e-9)
         elif result.stage is Stage.ONE_FEATURE:
-            assert named.features == (result.feature_bound.name,)
+            assert proof_of_stage.features == (result.feature_bound.name,)
 
 
 def test_overall_p_is_the_documented_combination():

@@ -64,7 +64,7 @@ def run_test(
 ) -> None:
     """Few features classify your samples: structure, or would noise allow it?
 
-    First the verdict and the features it rests on, then what to expect of the rule to use on new samples, then what
+    First the verdict and the features named, then what to expect of the rule to use on new samples, then what
     separates all samples. One Ctrl-C during the shuffles keeps what is done.
 
     Example: [bold]chanceline test data.csv --label outcome[/bold]

@@ -41,7 +41,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 def draw_test(ax: Axes, result: SeparationTest) -> None:
     """R² against the number of features: the observed labels over the band of shuffled ones.
 
-    A star marks what the p-value rests on. Below every number of features stand the fewest errors
+    A star marks the features that are named. Below every number of features stand the fewest errors
     known with so many.
     """
     sizes = [point.k for point in result.front]
@@ -76,7 +76,7 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
             color=verdict_colour,
             markersize=15,
             zorder=5,
-            label="the p-value rests on this",
+            label="the features named",
         )
 
     ax.set_xlim(0.5, max(sizes) + 0.5)

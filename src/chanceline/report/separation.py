@@ -18,10 +18,11 @@ from chanceline.chance.bound import format_p
 from chanceline.figures.significance import draw_features, draw_samples, draw_test
 from chanceline.report.page import ENVIRONMENT, PAPER, Drawings, Page, draw_for_page, hash_arrays
 from chanceline.significance.features_table import surrogates_of
+from chanceline.significance.proofs import Proof
 from chanceline.significance.readings import StatisticKind
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.stages import Stage
-from chanceline.significance.text_output import readings
+from chanceline.significance.text_output import named_sentences, readings
 from chanceline.significance.verdict import Verdict
 from chanceline.tables.dataset import Dataset, Severity
 from chanceline.tables.wording import plural
@@ -136,6 +137,7 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
         # The verdict, and the picture of the fit with more and more features.
         "colour": COLOUR_NAMES[result.verdict],
         "is_structure": result.verdict is Verdict.STRUCTURE,
+        "named_sentences": named_sentences(result),
         "front_figure": draw_for_page(lambda ax: draw_test(ax, result), "front"),
         "shuffles_are_drawn": any(point.shuffled is not None for point in result.front),
         # The rule, and the samples along it.
@@ -207,23 +209,31 @@ def stage_sentence(result: SeparationTest) -> str:
     if result.stage is Stage.ONE_FEATURE:
         return (
             f"The p-value, at most {p}, is a rigorous bound for one feature, "
-            f"{result.evidence.features[0]}: an exponential bound on the tail of its sum over the "
-            "positives, by values and by ranks, and a union over all features."
+            f"{deciding_proof(result).features[0]}: an exponential bound on the tail of its sum "
+            "over the positives, by values and by ranks, and a union over all features."
         )
     return bound_sentence(result, p)
 
 
-def features_of_evidence(result: SeparationTest) -> str:
-    """How many features the evidence has, and their names: `2 features (a and b)`."""
-    features = result.evidence.features
+def deciding_proof(result: SeparationTest) -> Proof:
+    """The proof that gave the p-value."""
+    return next(proof for proof in result.proofs if proof.stage is result.stage)
+
+
+def features_with_names(features: Sequence[str]) -> str:
+    """How many features, and their names: `2 features (a, b)`."""
     return f"{plural(len(features), 'feature')} ({listed(features)})"
 
 
 def shuffles_sentence(result: SeparationTest, p: str) -> str:
     """`stage_sentence` for a p-value from shuffled labels."""
-    where_evidence_lies = f"the evidence is largest for {features_of_evidence(result)}"
+    features = features_with_names(result.evidence.features)
     if result.evidence.spread:
         where_evidence_lies = "the evidence is spread over many features"
+    elif result.evidence.convinces:
+        where_evidence_lies = f"the smallest set that convinces by itself has {features}"
+    else:
+        where_evidence_lies = f"the evidence is largest for {features}"
     return (
         f"The p-value is that of the shuffles, {p} with what the proofs before them may spend; "
         f"{where_evidence_lies}."
@@ -232,18 +242,23 @@ def shuffles_sentence(result: SeparationTest, p: str) -> str:
 
 def bound_sentence(result: SeparationTest, p: str) -> str:
     """`stage_sentence` for the bound of a set of features, with errors declared or counted."""
-    features = features_of_evidence(result)
+    proof = deciding_proof(result)
+    features = features_with_names(proof.features)
     errors = "without error"
-    if result.evidence.errors:
-        errors = f"with {plural(result.evidence.errors, 'error')}"
+    if proof.errors:
+        errors = f"with {plural(proof.errors, 'error')}"
     price_of_counting = ""
     if result.stage is Stage.COUNTED_ERRORS:
         price_of_counting = ", errors counted after looking included (a factor 2 each)"
+    smaller_set = ""
+    if result.evidence.features != proof.features:
+        named = features_with_names(result.evidence.features)
+        smaller_set = f" The smallest set that convinces by itself has {named}."
     return (
         f"The p-value, at most {p}, is a rigorous bound for {features} {errors}: the probability "
         "that any set of that size does as well, by Cover's count of separable labellings and the "
         f"union over all sets{price_of_counting}, whatever the dependence between features and "
-        "however the set was found."
+        f"however the set was found.{smaller_set}"
     )
 
 

@@ -7,16 +7,18 @@ import numpy as np
 from chanceline._arrays import Floats
 from chanceline.perceptron.rule import Rule
 from chanceline.significance.advice import advise
-from chanceline.significance.evidence import evidence_of
+from chanceline.significance.evidence import Evidence
 from chanceline.significance.exchange import exchange_sentence
 from chanceline.significance.expectation import reconciliation
+from chanceline.significance.named_features import NamedFeature, named_features
+from chanceline.significance.naming import evidence_of
 from chanceline.significance.plan import Plan
 from chanceline.significance.proofs import proofs_of
 from chanceline.significance.readings import PermutationReading
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.rule_to_use import RuleToUse
 from chanceline.significance.separating import separating_set
-from chanceline.significance.stage_results import StageResults
+from chanceline.significance.stage_results import StageResults, with_errors_known
 from chanceline.significance.stages import OverallP
 from chanceline.significance.verdict import Grounds, Verdict, decide
 
@@ -40,6 +42,7 @@ def conclude(
     sizes = plan.design.sizes
     grounds = grounds_of(plan, results, rule)
     decision = decide(grounds)
+    named = named_features(plan, results, grounds.evidence)
     samples_needed = plan.bounds.samples_needed(results.shown.rule, plan.settings.level)
     log10_p = grounds.overall.log10_p
     smallest_float = np.finfo(float).tiny  # in place of a p-value too small to be written
@@ -58,6 +61,7 @@ def conclude(
         stage=grounds.overall.stage,
         # What it rests on.
         evidence=grounds.evidence,
+        named=named,
         proofs=grounds.proofs,
         feature_bound=results.observed.feature,
         permutation=grounds.permutation,
@@ -68,7 +72,7 @@ def conclude(
         rule=rule,
         reconciliation=_reconciliation(grounds, decision.verdict, rule),
         separating=grounds.separating,
-        front=results.front,
+        front=with_errors_known(results.front, errors_told(grounds.evidence, named)),
         scores=scores_to_show(plan, results.shown.rule, rule),
         columns=values_shown,
         marginal_pvalues=pvalues_shown,
@@ -105,7 +109,7 @@ def grounds_of(plan: Plan, results: StageResults, rule: RuleToUse | None) -> Gro
     return Grounds(
         plan=plan,
         overall=overall,
-        evidence=evidence_of(plan, results, overall.stage),
+        evidence=evidence_of(plan, results, overall),
         separating=separating_set(plan, results.shown),
         permutation=shuffles.permutation,
         spread=shuffles.spread,
@@ -130,6 +134,20 @@ def rule_helps(rule: RuleToUse | None) -> bool:
     return expected.knows_something or expected.better_than_majority
 
 
+def errors_told(evidence: Evidence, named: tuple[NamedFeature, ...]) -> list[tuple[int, int]]:
+    """Number of features and errors of every set that the result speaks of beside the front's."""
+    told: list[tuple[int, int]] = []
+    if evidence.k is None:
+        return told
+    if evidence.errors is not None:
+        told.append((evidence.k, evidence.errors))
+    for n_added, addition in enumerate(evidence.additions, start=1):
+        told.append((evidence.k + n_added, addition.errors))
+    for reading in named:
+        told.append((evidence.k - 1, reading.errors_without))
+    return told
+
+
 def overall_p(plan: Plan, results: StageResults) -> OverallP:
     """The one p-value of the three stages."""
     observed = results.observed
@@ -151,7 +169,8 @@ def counts_for_p(plan: Plan, permutation: PermutationReading) -> bool:
 
 def columns_to_show(plan: Plan, grounds: Grounds, rule: RuleToUse | None) -> dict[str, int]:
     """Name → column of X of every feature that the result speaks of, in the table's order."""
-    names = {*grounds.evidence.features, *grounds.separating.features}
+    names = {*grounds.evidence.names_in_line, *grounds.evidence.unsettled}
+    names.update(grounds.separating.features)
     if rule is not None:
         names.update(rule.surrogates)
     return {name: j for j, name in enumerate(plan.data.feature_names) if name in names}

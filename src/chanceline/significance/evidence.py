@@ -1,4 +1,4 @@
-"""What the p-value rests on: the features of the stage that gave it."""
+"""The features that the first line names, and what they do; which they are: `naming`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from enum import StrEnum
 from chanceline._results import Result, listed
 from chanceline.perceptron.rule import Rule
 from chanceline.prediction.metrics import area_under_curve
+from chanceline.significance.additions import Addition
 from chanceline.significance.observed_rules import fewest_errors_on
 from chanceline.significance.plan import Plan
-from chanceline.significance.readings import Band, SizeReading
-from chanceline.significance.shuffle_stage import repeats_own_search
+from chanceline.significance.readings import Band, SizeReading, SpreadReading
 from chanceline.significance.single_feature import FeatureBound
 from chanceline.significance.stage_results import StageResults
-from chanceline.significance.stages import Stage
 from chanceline.tables.wording import plural
 
 
 class EvidenceSource(StrEnum):
-    """What made the p-value."""
+    """What speaks for the features named."""
 
     SHUFFLES = "shuffles"
     BOUND = "bound"
@@ -28,28 +27,36 @@ class EvidenceSource(StrEnum):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Evidence(Result):
-    """What the p-value rests on.
+    """The features that the first line names.
 
     Attributes
     ----------
-    k, features : how many features, and which; None and none where the evidence is spread.
+    k : how many features the set has; None where the evidence is spread.
+    features : those of them that are named.
+    unsettled : the others, of which chance may have put any there.
     errors : the fewest errors known of a rule on these features (with blocks or covariates: and on
-        those besides); None where the evidence is spread, or one feature is proven alone.
+        those besides); None where the evidence is spread, or one feature is proven alone and no
+        rule on it was looked at.
     explained, shuffled : R² of least squares on these features, and of the same procedure on
         shuffled labels; None where the features come from elsewhere.
     auc, higher_in : area under the curve of the one feature that is proven alone (for the positive
         class: below one half where that has the lower values), and the class with the higher
         values; None otherwise.
-    pvalue : of these features (or the spread) alone, adjusted for the choice; None without
-        shuffles of that kind.
+    pvalue : of these features (or the spread) alone, by shuffles, adjusted for the choice; None
+        without shuffles of that kind.
     spread : many features hold it together, and no small set does.
-    by : what made the p-value: "shuffles", "bound" or "search" (one's own, run again on every
+    by : what speaks for them: "shuffles", "bound" or "search" (one's own, run again on every
         shuffle).
+    convinces : whether the test would say structure by these features alone.
+    log10_p_alone : log₁₀ of the p-value that the test would then give, with what it spends on
+        other stages; None where they do not convince.
+    additions : features that add to these, each to those before it.
     """
 
     k: int | None
     features: tuple[str, ...]
     errors: int | None
+    unsettled: tuple[str, ...] = ()
     explained: float | None = None
     shuffled: Band | None = None
     auc: float | None = None
@@ -57,11 +64,19 @@ class Evidence(Result):
     pvalue: float | None = None
     spread: bool = False
     by: EvidenceSource = EvidenceSource.SHUFFLES
+    convinces: bool = False
+    log10_p_alone: float | None = None
+    additions: tuple[Addition, ...] = ()
 
     kind = "observed and shuffled labels, same procedure"
 
+    @property
+    def names_in_line(self) -> tuple[str, ...]:
+        """Every feature that the first line may name: those of the set, and what adds to them."""
+        return (*self.features, *(addition.feature for addition in self.additions))
+
     def summary(self) -> str:
-        """One of three forms.
+        """One of three forms, and what other features add.
 
         * `Spread over many features`;
         * of one feature that is proven alone, `K = 1 (g1): higher in ill, area under the curve
@@ -71,39 +86,39 @@ class Evidence(Result):
         """
         if self.spread:
             return "Spread over many features"
-        features = f"K = {self.k} ({listed(self.features)})"
+        text = f"K = {self.k} ({self._members()}): "
         if self.auc is not None:
             area = max(self.auc, 1 - self.auc)
-            return f"{features}: higher in {self.higher_in}, area under the curve {area:.2f}"
-        text = f"{features}: {plural(self.errors or 0, 'error')}"
-        if self.shuffled is not None:
-            text += f"; R² {self.explained:.2f}, shuffled labels {self.shuffled}"
+            text += f"higher in {self.higher_in}, area under the curve {area:.2f}"
+        else:
+            text += plural(self.errors or 0, "error")
+            if self.shuffled is not None:
+                text += f"; R² {self.explained:.2f}, shuffled labels {self.shuffled}"
+        if self.additions:
+            text += f"; {self._additions_in_words()}"
         return text
 
+    def _members(self) -> str:
+        """`g1, g7`; or `g1 and 1 more` where one of them is not settled."""
+        if not self.unsettled:
+            return listed(self.features)
+        if not self.features:
+            return "not settled which"
+        return f"{listed(self.features)} and {len(self.unsettled)} more"
 
-def evidence_of(plan: Plan, results: StageResults, stage: Stage) -> Evidence:
-    """The features of the stage that gave the p-value.
-
-    Where no stage did, they are those of the rule that is shown beside the p-value: that of stage 1
-    unless it makes more errors than declared, and then the most surprising rule found.
-    """
-    observed = results.observed
-    front = results.front
-    if repeats_own_search(plan):
-        return replace(_rule_evidence(plan, observed.rule, front), by=EvidenceSource.SEARCH)
-    if stage is Stage.ONE_FEATURE and observed.feature is not None:
-        return _feature_evidence(plan, observed.feature, front)
-    if stage is Stage.COUNTED_ERRORS and observed.counted_rule is not None:
-        return _rule_evidence(plan, observed.counted_rule, front)
-    if stage is Stage.SHUFFLES:
-        return _shuffle_evidence(plan, results)
-    if stage is Stage.DECLARED_ERRORS:
-        return _rule_evidence(plan, observed.rule, front)
-    # Nothing convinced and nothing was shuffled.
-    return _rule_evidence(plan, results.shown.rule, front)
+    def _additions_in_words(self) -> str:
+        """`with g7, g9 as well 0 errors instead of 8`; R² where there are no fewer."""
+        names = listed([addition.feature for addition in self.additions])
+        with_all = self.additions[-1]
+        if self.errors is not None and with_all.errors < self.errors:
+            change = f"{plural(with_all.errors, 'error')} instead of {self.errors}"
+        else:
+            explained_before = self.additions[0].explained_before
+            change = f"R² {with_all.explained:.2f} instead of {explained_before:.2f}"
+        return f"with {names} as well {change}"
 
 
-def _rule_evidence(plan: Plan, rule: Rule, front: tuple[SizeReading, ...]) -> Evidence:
+def rule_evidence(plan: Plan, results: StageResults, rule: Rule) -> Evidence:
     """A rule that the bound is about."""
     evidence = Evidence(
         k=rule.n_selected,
@@ -111,10 +126,10 @@ def _rule_evidence(plan: Plan, rule: Rule, front: tuple[SizeReading, ...]) -> Ev
         errors=rule.errors,
         by=EvidenceSource.BOUND,
     )
-    return _with_fit_of_path(evidence, front)
+    return _with_fit_of_path(evidence, results.front)
 
 
-def _feature_evidence(plan: Plan, bound: FeatureBound, front: tuple[SizeReading, ...]) -> Evidence:
+def feature_evidence(plan: Plan, results: StageResults, bound: FeatureBound) -> Evidence:
     """The one feature that is proven, by its values or ranks and not by its errors."""
     column_index = bound.feature
     values = plan.data.X[:, column_index].astype(float)
@@ -123,12 +138,12 @@ def _feature_evidence(plan: Plan, bound: FeatureBound, front: tuple[SizeReading,
     evidence = Evidence(
         k=1,
         features=(bound.name,),
-        errors=None,
+        errors=fewest_errors_on([column_index], results.observed.rules),
         auc=auc,
         higher_in=positive if auc >= 0.5 else negative,
         by=EvidenceSource.BOUND,
     )
-    return _with_fit_of_path(evidence, front)
+    return _with_fit_of_path(evidence, results.front)
 
 
 def _with_fit_of_path(evidence: Evidence, front: tuple[SizeReading, ...]) -> Evidence:
@@ -139,37 +154,19 @@ def _with_fit_of_path(evidence: Evidence, front: tuple[SizeReading, ...]) -> Evi
     return evidence
 
 
-def _shuffle_evidence(plan: Plan, results: StageResults) -> Evidence:
-    """A point of the front, or the spread over all features if its p-value is smaller.
-
-    Of equal p-values a set of features counts first, and the smallest of these: it says more. And
-    what shows nothing is not called spread.
-    """
-    best_point = min(results.front, key=lambda point: (point.pvalue, point.k))
-    spread = results.shuffles.spread
-    largest_pvalue_of_spread = min(best_point.pvalue or 0.0, plan.settings.level)
-    if spread is not None and spread.pvalue < largest_pvalue_of_spread:
-        return Evidence(k=None, features=(), errors=None, pvalue=spread.pvalue, spread=True)
-    return _point_evidence(plan, results, best_point)
-
-
-def _point_evidence(plan: Plan, results: StageResults, point: SizeReading) -> Evidence:
-    """A point of the front, with the fewest errors known of a rule on its own features.
-
-    These are the errors of least squares on the features of the path, or those of a rule that the
-    searches found on the same features, if it makes fewer.
-    """
-    support = results.path.support(point.k)
-    errors = results.path.least_squares_errors(plan, support)
-    errors_of_rules = fewest_errors_on(support.tolist(), results.observed.rules)
-    if errors_of_rules is not None:
-        errors = min(errors, errors_of_rules)
+def point_evidence(plan: Plan, results: StageResults, point: SizeReading) -> Evidence:
+    """A point of the front, with the fewest errors known of a rule on its own features."""
     return Evidence(
         # Fewer than `point.k` where the path ended before.
         k=len(point.features),
         features=point.features,
-        errors=errors,
+        errors=results.fewest_errors_on(plan, results.path.support(point.k)),
         explained=point.explained,
         shuffled=point.shuffled,
         pvalue=point.pvalue,
     )
+
+
+def spread_evidence(spread: SpreadReading) -> Evidence:
+    """Many features, each a little."""
+    return Evidence(k=None, features=(), errors=None, pvalue=spread.pvalue, spread=True)

@@ -43,7 +43,7 @@ def feature_row(result: SeparationTest, name: str, weight: float) -> dict[str, A
         "difference": reading.difference,
         "auc": reading.auc,
         "adjusted_p": result.marginal_pvalues.get(name, np.nan),
-        "evidence": name in result.evidence.features,
+        "evidence": name in result.evidence.names_in_line,
         "rule": result.rule is not None and name in result.rule.features,
         "separating": name in result.separating.features,
         "surrogates": ", ".join(surrogates_of(result, name)),

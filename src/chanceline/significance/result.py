@@ -24,6 +24,7 @@ from chanceline.errors import InputError
 from chanceline.prediction.columns import as_table, columns_of
 from chanceline.significance.config import TestSettings
 from chanceline.significance.evidence import Evidence
+from chanceline.significance.named_features import NamedFeature
 from chanceline.significance.proofs import Proof
 from chanceline.significance.readings import (
     PermutationReading,
@@ -61,7 +62,11 @@ class SeparationTest(Result):
     reason
         What the verdict rests on, in words.
     evidence
-        The features that the p-value rests on: `k`, `features`, `errors`, `shuffled`.
+        The features that the first line names, the smallest set that convinces by itself: `k`,
+        `features`, `errors`, `shuffled`, `additions`. `proofs` has the set of the p-value where
+        that is another one.
+    named
+        For each of these features what it adds to the others, and how often halves select it.
     rule
         The rule to use on new samples: `features`, `weights`, `threshold`, `expected_error`; None
         with a search of one's own, or if it was not asked for.
@@ -123,6 +128,7 @@ class SeparationTest(Result):
     stage: Stage
     reason: str
     evidence: Evidence
+    named: tuple[NamedFeature, ...]
     rule: RuleToUse | None
     reconciliation: str
     separating: Separating
@@ -354,8 +360,11 @@ class SeparationTest(Result):
         }
 
     def summary(self) -> str:
-        """One line: the word, p, and what it rests on."""
-        return f"{self.verdict}, {self.in_p()}: {self.evidence.summary()}"
+        """One line: the word, p, the features named, and whose p-value it is if not theirs."""
+        words = self.evidence.summary()
+        if self.verdict is Verdict.STRUCTURE:
+            words = self.reason.removesuffix(".")
+        return f"{self.verdict}, {self.in_p()}: {words}"
 
     def in_p(self) -> str:
         """The p-value with the sign that it deserves."""

@@ -140,7 +140,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
     expected = expected_error(
         data.X,
         data.y,
-        **_sample_roles(plan),  # groups, blocks, covariates, encoder, seed
+        **sample_roles(plan),  # groups, blocks, covariates, encoder, seed
         **_feature_choice(plan),  # features, max_features
         n_jobs=plan.settings.n_jobs,
     )
@@ -176,7 +176,7 @@ def _fitted_rules(plan: Plan) -> FittedRules:
     Both know the names of their features and of their blocks.
     """
     data = plan.data
-    to_use, few = fit_rules(data.X, data.y, **_sample_roles(plan), **_feature_choice(plan))
+    to_use, few = fit_rules(data.X, data.y, **sample_roles(plan), **_feature_choice(plan))
     if few is not None and to_use.dense:
         return FittedRules(_with_names(plan, to_use), _with_names(plan, few))
     return FittedRules(_with_names(plan, to_use), None)
@@ -201,13 +201,13 @@ def _selection_stability(plan: Plan, rule: PredictionRule) -> SelectionStability
         data.X,
         data.y,
         _heaviest_features(rule, data.X),
-        **_sample_roles(plan),
+        **sample_roles(plan),
         penalty=rule.penalty,
         family=rule.family,
     )
 
 
-def _sample_roles(plan: Plan) -> dict[str, Any]:
+def sample_roles(plan: Plan) -> dict[str, Any]:
     """The arguments about samples that everything in `prediction` takes, and the seed."""
     return {
         "groups": plan.data.groups,

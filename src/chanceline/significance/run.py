@@ -15,6 +15,7 @@ from chanceline._parallel import Progress
 from chanceline.errors import InputError
 from chanceline.significance.conclude import conclude
 from chanceline.significance.config import TestSettings
+from chanceline.significance.named_features import with_halves
 from chanceline.significance.observed import fit_observed
 from chanceline.significance.outcome_column import (
     ask_about_outcome,
@@ -32,6 +33,7 @@ from chanceline.significance.shuffle_stage import (
     shuffles_are_needed,
 )
 from chanceline.significance.stage_results import StageResults, size_readings
+from chanceline.significance.verdict import Verdict
 from chanceline.tables.array_input import LABEL_COLUMN, dataset_of_arrays, table_with_labels
 from chanceline.tables.checks.advice import examine_dataset
 from chanceline.tables.dataset import Dataset
@@ -243,7 +245,13 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
         except KeyboardInterrupt:
             # What the stages gave is not lost.
             interrupted = True
-    return conclude(plan, results, rule, interrupted=interrupted)
+    result = conclude(plan, results, rule, interrupted=interrupted)
+    if not wants_rule or interrupted or result.verdict is not Verdict.STRUCTURE:
+        return result
+    try:
+        return replace(result, named=with_halves(plan, result.evidence, result.named))
+    except KeyboardInterrupt:
+        return replace(result, interrupted=True)
 
 
 def results_of_stages(plan: Plan, progress: Progress | None = None) -> StageResults:

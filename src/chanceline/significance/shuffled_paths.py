@@ -59,6 +59,13 @@ class ShuffledLosses:
         """Of every member (columns,); those of K = 1, 2, … are its `path`."""
         return combine_losses(self.losses).adjusted_pvalues()
 
+    def adjusted_pvalue_of(self, n_selected: int, loss: float) -> float:
+        """The adjusted p-value of a number of features, had the observed labels this loss there."""
+        path_losses = self.losses.path.copy()
+        path_losses[0, n_selected - 1] = loss  # the observed labels come first
+        losses = self.losses._replace(path=path_losses)
+        return float(combine_losses(losses).adjusted_pvalues().path[n_selected - 1])
+
     def marginal_pvalues(self, columns: PathColumns, y: Floats) -> Floats:
         """Adjusted p-value of every column by itself.
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from chanceline._arrays import Ints
 from chanceline.significance.observed import ObservedFit
 from chanceline.significance.observed_path import ObservedPath
-from chanceline.significance.observed_rules import fewest_errors_known
+from chanceline.significance.observed_rules import fewest_errors_known, fewest_errors_on
 from chanceline.significance.plan import Plan
 from chanceline.significance.readings import SizeReading
 from chanceline.significance.separating import ShownRule
@@ -31,6 +35,41 @@ class StageResults:
     shuffles: ShuffleResults
     front: tuple[SizeReading, ...]
     shown: ShownRule
+
+    def fewest_errors_on(self, plan: Plan, support: Ints) -> int:
+        """The fewest errors known of a rule on some columns of X.
+
+        They are those of a rule that was found on these columns or on some of them. Where none was
+        found on all of them, or a rule may have blocks or covariates besides, least squares counts
+        too.
+        """
+        rules = self.observed.rules
+        errors_of_rules = fewest_errors_on(support.tolist(), rules)
+        has_own_rule = any(np.array_equal(np.sort(rule.support), support) for rule in rules)
+        has_blocks = plan.design.sizes.blocks is not None
+        has_covariates = plan.design.covariate_basis is not None
+        if errors_of_rules is not None and has_own_rule and not has_blocks and not has_covariates:
+            return errors_of_rules
+        errors = self.path.least_squares_errors(plan, support)
+        if errors_of_rules is None:
+            return errors
+        return min(errors, errors_of_rules)
+
+
+def with_errors_known(
+    front: tuple[SizeReading, ...], errors_of_size: Sequence[tuple[int, int]]
+) -> tuple[SizeReading, ...]:
+    """The front with errors of further rules: the fewest known on at most so many features.
+
+    Parameters
+    ----------
+    errors_of_size : number of features and errors of every further rule.
+    """
+    updated = []
+    for point in front:
+        errors_known = [errors for size, errors in errors_of_size if size <= point.k]
+        updated.append(replace(point, errors=min([point.errors, *errors_known])))
+    return tuple(updated)
 
 
 def size_readings(

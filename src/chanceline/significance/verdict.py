@@ -24,6 +24,8 @@ from chanceline.tables.wording import plural
 # "Chance allows this" is said where a feature whose class means lie so many standard deviations
 # apart would have been seen: alone it classifies 84 % of the samples.
 LARGE_EFFECT = 2.0
+# log₁₀ of p-values that differ by less are the same but for rounding.
+SAME_LOG10_P = 1e-9
 NOTHING_SHUFFLED = "The bound is silent here and no labels were shuffled."
 BLIND_SEARCH = (
     "The search gave the same features for every shuffled labelling, so it does not look at the "
@@ -55,7 +57,7 @@ class Grounds:
     Attributes
     ----------
     overall : the p-value and its stage.
-    evidence : the features that the p-value rests on.
+    evidence : the features that are named.
     separating : the set that separates, for words only.
     permutation, spread : the shuffles; None where no labels were shuffled.
     proofs : every rigorous bound that says something.
@@ -113,7 +115,7 @@ def decide(grounds: Grounds) -> ReasonedVerdict:
         return ReasonedVerdict(Verdict.UNDECIDED, model.determined_sentence())
     evidence_sentence = evidence_in_words(grounds)
     if grounds.convinces:
-        reason = evidence_sentence + _joint_evidence(grounds)
+        reason = evidence_sentence + whose_pvalue(grounds)
         return ReasonedVerdict(Verdict.STRUCTURE, reason)
     obstacle = why_undecided(grounds)
     if obstacle is not None:
@@ -124,7 +126,7 @@ def decide(grounds: Grounds) -> ReasonedVerdict:
 
 
 def evidence_in_words(grounds: Grounds) -> str:
-    """What the p-value rests on, beside the same on shuffled labels."""
+    """The features named and what they do, beside the same on shuffled labels."""
     evidence = grounds.evidence
     is_spread = evidence.spread
     spread = grounds.spread  # of all features, beside that of the shuffles
@@ -152,12 +154,42 @@ def _spread_in_words(spread: SpreadReading) -> str:
     return f"{observed}, shuffled labels {median:.2f} ({low:.2f}–{high:.2f})"
 
 
-def _joint_evidence(grounds: Grounds) -> str:
-    """A remark where the features that are named would not convince alone; else nothing."""
-    pvalue = grounds.evidence.pvalue
-    if pvalue is not None and pvalue > grounds.level:
-        return " Alone it would not convince; few and many features together do."
-    return ""
+def whose_pvalue(grounds: Grounds) -> str:
+    """A remark where the p-value is not that of the features named; else nothing."""
+    evidence = grounds.evidence
+    overall = grounds.overall
+    if evidence.pvalue is not None and not evidence.convinces:
+        return _remark_on_joint_evidence(grounds, evidence.pvalue)
+    if evidence.log10_p_alone is None:
+        return ""
+    has_same_pvalue = abs(evidence.log10_p_alone - overall.log10_p) <= SAME_LOG10_P
+    if has_same_pvalue:
+        return ""
+    named = "this convinces by itself"
+    if not evidence.unsettled:
+        verb = "convinces" if len(evidence.features) == 1 else "convince"
+        named = f"{listed(evidence.features)} {verb} alone"
+    return f" The p-value is that of {_owner_of_pvalue(grounds)}; {named}."
+
+
+def _remark_on_joint_evidence(grounds: Grounds, pvalue: float) -> str:
+    """A remark where the features named do not convince alone; nothing where they do.
+
+    Parameters
+    ----------
+    pvalue : of the features named (or of the spread) alone, by shuffles.
+    """
+    if pvalue + grounds.plan.spending.spent_before_shuffles <= grounds.level:
+        return ""
+    return " Alone it would not convince; few and many features together do."
+
+
+def _owner_of_pvalue(grounds: Grounds) -> str:
+    """What the p-value is about: `5 features with no error`, or all sizes together."""
+    for proof in grounds.proofs:
+        if proof.stage is grounds.overall.stage:
+            return proof.about()
+    return "all numbers of features together"
 
 
 def why_undecided(grounds: Grounds) -> str | None:
@@ -189,7 +221,7 @@ def _without_structure(grounds: Grounds, evidence_sentence: str) -> ReasonedVerd
 
     Parameters
     ----------
-    evidence_sentence : what the p-value rests on; every reason begins with it.
+    evidence_sentence : the features named and what they do; every reason begins with it.
     """
     proofs = [proof for proof in grounds.proofs if proof.log10_p <= log10(grounds.level)]
     if proofs:

@@ -1,0 +1,132 @@
+"""Every feature of the first line: what it adds to the others, and how often halves select it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from chanceline._arrays import Ints
+from chanceline.perceptron.few_errors import rule_on
+from chanceline.perceptron.rule import Rule
+from chanceline.prediction.candidates import Family
+from chanceline.prediction.stability import selection_stability
+from chanceline.significance.additions import pvalues_of_adding
+from chanceline.significance.convincing_sets import counted_errors_proof
+from chanceline.significance.evidence import Evidence
+from chanceline.significance.naming import columns_named
+from chanceline.significance.plan import Plan
+from chanceline.significance.rule_to_use import sample_roles
+from chanceline.significance.span_of_set import span_of_set
+from chanceline.significance.stage_results import StageResults
+from chanceline.significance.stages import Stage1Proof
+
+
+@dataclass(frozen=True)
+class NamedFeature:
+    """A feature that the first line names.
+
+    Attributes
+    ----------
+    feature : its name.
+    adds : R² of the set that it is named for, less that of the others without this one.
+    pvalue : that chance adds as much to the others (approximate).
+    errors_without : the fewest errors known of a rule on the others.
+    convinces_without : whether the others convince by themselves, by the stages that were run; None
+        where the set does not.
+    selected_in_halves : share of the halves of the samples in which forward stepwise selection of
+        as many features takes this one; None where that was not looked at.
+    """
+
+    feature: str
+    adds: float
+    pvalue: float
+    errors_without: int
+    convinces_without: bool | None
+    selected_in_halves: float | None = None
+
+
+def named_features(
+    plan: Plan, results: StageResults, evidence: Evidence
+) -> tuple[NamedFeature, ...]:
+    """What each of the features named adds to the others of its set, in their order."""
+    columns = results.path.columns
+    support = columns_named(plan, (*evidence.features, *evidence.unsettled))
+    explained_by_all = span_of_set(plan, columns, support).explained
+    pvalues = pvalues_of_adding(plan, results, support)
+    named = []
+    for feature, pvalue in zip(support.tolist(), pvalues, strict=True):
+        name = plan.data.feature_names[feature]
+        if name not in evidence.features:
+            continue
+        others = support[support != feature]
+        convinces_without = None
+        if evidence.convinces:
+            convinces_without = set_convinces(plan, results, others)
+        reading = NamedFeature(
+            feature=name,
+            adds=explained_by_all - span_of_set(plan, columns, others).explained,
+            pvalue=pvalue,
+            errors_without=results.fewest_errors_on(plan, others),
+            convinces_without=convinces_without,
+        )
+        named.append(reading)
+    return tuple(named)
+
+
+def set_convinces(plan: Plan, results: StageResults, support: Ints) -> bool:
+    """Whether a part of the features named convinces by itself, by a stage that was run.
+
+    A single feature is not asked for its bound: that of the best one was, and did not convince, or
+    it would be named alone.
+
+    Parameters
+    ----------
+    support : columns of X of the part, ascending; it may be empty.
+    """
+    if len(support) == 0:
+        return False
+    rule = rule_on(plan.data.X, plan.data.y, support, plan.settings.intercept)
+    return rule_convinces(plan, rule) or fit_convinces(plan, results, support)
+
+
+def rule_convinces(plan: Plan, rule: Rule) -> bool:
+    """Whether a rule convinces by a proof, with the errors declared or counted after looking."""
+    if plan.features_are_given:
+        # The bound says nothing about parts of what the user chose.
+        return False
+    if rule.errors <= (plan.declared_errors or 0):
+        stage1 = Stage1Proof(plan.bounds.bound(rule).log10_p)
+        if plan.spending.stage1_convinces(stage1):
+            return True
+    stage2 = counted_errors_proof(plan, rule)
+    return stage2 is not None and plan.spending.stage2_convinces(stage2)
+
+
+def fit_convinces(plan: Plan, results: StageResults, support: Ints) -> bool:
+    """Whether a set convinces by shuffles, had the path found it at its size."""
+    losses = results.shuffles.losses
+    if losses.done == 0:
+        return False
+    loss = 1 - span_of_set(plan, results.path.columns, support).explained
+    pvalue = losses.adjusted_pvalue_of(len(support), loss)
+    return pvalue + plan.spending.spent_before_shuffles <= plan.settings.level
+
+
+def with_halves(
+    plan: Plan, evidence: Evidence, named: tuple[NamedFeature, ...]
+) -> tuple[NamedFeature, ...]:
+    """The features named with the share of halves of the samples that select each.
+
+    Halves follow forward stepwise selection up to the size of the set.
+    """
+    if not named:
+        return named
+    support = columns_named(plan, (*evidence.features, *evidence.unsettled))
+    stability = selection_stability(
+        plan.data.X, plan.data.y, support, **sample_roles(plan), family=Family.STEPWISE
+    )
+    share_of_feature = {
+        plan.data.feature_names[reading.feature]: reading.selected for reading in stability.readings
+    }
+    return tuple(
+        replace(reading, selected_in_halves=share_of_feature[reading.feature]) for reading in named
+    )

@@ -1,0 +1,99 @@
+"""What a set of features explains of the labels by least squares, and which column explains most of
+what it leaves.
+
+Columns are clipped, and blocks and covariates taken out, as the path does (`path_columns`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import orth
+
+from chanceline._arrays import Floats, Ints
+from chanceline.significance.arrays import ROUNDING_TOLERANCE
+from chanceline.significance.column_pairs import MIN_SQUARED_LENGTH
+from chanceline.significance.path_columns import PathColumns, clip_outliers
+from chanceline.significance.plan import Plan
+
+
+@dataclass(frozen=True)
+class NextColumn:
+    """The column that explains most of what a set leaves.
+
+    Attributes
+    ----------
+    feature : its column of X.
+    share : the part that it explains of the squares that the set leaves, from 0 to 1.
+    """
+
+    feature: int
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class SetSpan:
+    """The span of a set's columns, and the labels that it is to explain.
+
+    Attributes
+    ----------
+    axes : (samples, dimensions) orthonormal columns of the span.
+    target : (samples,) the labels, free of blocks and covariates.
+    """
+
+    axes: Floats
+    target: Floats
+
+    @property
+    def residual(self) -> Floats:
+        """What the set leaves of the labels, (samples,)."""
+        return self.target - self.axes @ (self.axes.T @ self.target)
+
+    @property
+    def explained(self) -> float:
+        """R², the share of the labels' squares that least squares on the set explains."""
+        residual = self.residual
+        return float(1 - residual @ residual / (self.target @ self.target))
+
+    def next_column(self, columns: PathColumns) -> NextColumn | None:
+        """The column that explains most of the residual; None where nothing is left to explain.
+
+        The gain of a column z of length 1 is c²/l, where c = r·z, r the residual, and l is the
+        squared length of the part of z outside the span.
+        """
+        residual = self.residual
+        left_unexplained = float(residual @ residual)
+        if left_unexplained <= ROUNDING_TOLERANCE * float(self.target @ self.target):
+            return None
+        dtype = columns.normalized.dtype
+        products = residual.astype(dtype) @ columns.normalized
+        inside = self.axes.T.astype(dtype) @ columns.normalized  # (dimensions, columns)
+        lengths = 1 - np.sum(inside**2, axis=0)
+        is_outside = lengths > MIN_SQUARED_LENGTH
+        if not is_outside.any():
+            return None
+        gains = np.where(is_outside, products**2 / np.where(is_outside, lengths, 1.0), 0.0)
+        best = int(np.argmax(gains))
+        return NextColumn(
+            feature=int(columns.feature_of_column[best]),
+            share=float(gains[best]) / left_unexplained,
+        )
+
+
+def span_of_set(plan: Plan, columns: PathColumns, support: Ints) -> SetSpan:
+    """The span of some columns of X, as the path sees them.
+
+    Parameters
+    ----------
+    columns : the path's columns, which know blocks and covariates.
+    support : indices of columns of X, (features,); it may be empty.
+    """
+    target = columns.residuals(plan.data.y[None])[0]
+    if len(support) == 0:
+        return SetSpan(axes=np.zeros((len(target), 0)), target=target)
+    values = plan.data.X[:, support].astype(float)
+    if columns.intercept:
+        values = clip_outliers(values)
+    predictors = columns.residuals(values.T).T
+    return SetSpan(axes=orth(predictors), target=target)
