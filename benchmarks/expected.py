@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._io import write_text
-from chanceline.prediction.crossval import expected_error
+from chanceline.prediction.crossval import EFFECTIVE_SHARE, expected_error
 from chanceline.prediction.interval import clopper_pearson
 from chanceline.prediction.metrics import area_under_curve, error_indicators
 from chanceline.prediction.rule import fit_rule
@@ -191,8 +191,8 @@ def run(design: str, number: int) -> dict[str, Any]:
         wrong.append(error_indicators(scores, labels).mean())
         areas.append(area_under_curve(scores, labels > 0))
     assert expected is not None
-    # The interval of 0.3.0: four tenths of the independent samples instead of eight.
-    n_effective_before = expected.n_effective / 2
+    # The interval of 0.3.0: four tenths of the independent samples.
+    n_effective_before = 0.4 / EFFECTIVE_SHARE * expected.n_effective
     interval_before = clopper_pearson(expected.rate * n_effective_before, n_effective_before)
     return {
         "design": design,

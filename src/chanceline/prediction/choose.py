@@ -6,10 +6,10 @@ choice depends little on the luck of one deal. Differences are measured in stand
 *difference*, sample by sample. In this order:
 
 1. No feature, if that lies within one standard error of the best candidate.
-2. Many features, if the best dense rule is better than the *typical* small set by more than one
-   standard error. The typical one is a weighted mean over sizes: with the best set alone the choice
-   would hang on which size happens to win. The rule is the mean of the dense rules that are nearly
-   as good as the best, and of the one on all features.
+2. Many features, if the best dense rule is better than the *typical* small set by more than three
+   quarters of a standard error. The typical one is a weighted mean over sizes: with the best set
+   alone the choice would hang on which size happens to win. The rule is the mean of the dense rules
+   that are nearly as good as the best, and of the one on all features.
 3. Else few. Sizes are weighted by how near they come to the best, and the lower quartile of the
    weighted sizes is taken: a small set, but no smaller one that did well by accident.
 """
@@ -48,7 +48,7 @@ MAX_TUNING_SAMPLES = 2000
 # No feature is taken if the best candidate is not better by more standard errors than this.
 EMPTY_MODEL_SE = 1.0
 # Many features are taken if they are better by more standard errors than the typical small set.
-MANY_FEATURES_SE = 1.0
+MANY_FEATURES_SE = 0.75
 # How far from the best a size may be, in standard errors, to count for the typical loss of small
 # sets, and for the number of features that is taken.
 TYPICAL_LOSS_WIDTH = 2.0

@@ -28,10 +28,11 @@ from chanceline.prediction.ridge_logistic import sigmoid
 from chanceline.prediction.samples import Samples, make_samples
 from chanceline.prediction.train import FeatureChoice, check_feature_choice
 
-# Samples that intervals count, as a share of the independent ones: the rest pays for rules that
-# differ from fold to fold. Chosen on other designs than those of `benchmarks/expected.py`, which
-# measures the coverage.
-EFFECTIVE_SHARE = 0.8
+# Samples that the intervals of the error and of the area under the curve count, as shares of the
+# independent ones: the rest pays for rules that differ from fold to fold. Chosen on other designs
+# than those of `benchmarks/expected.py`, which measures the coverage.
+EFFECTIVE_SHARE = 0.72
+AREA_SHARE = 0.5
 # Units without which nothing is cross-validated: one to hold out, two to tune with.
 MIN_UNITS = 3
 # For tables with fewer numbers, starting processes takes longer than the folds.
@@ -48,8 +49,8 @@ class ExpectedError(Result):
     ----------
     rate : share of samples classified wrongly by a rule that they had no part in.
     interval : 95 % interval for the true error of the rule made from all samples: Clopper and
-        Pearson's for eight tenths as many independent samples as there are. The rest pays for rules
-        that differ from fold to fold and from the one made of all samples; the coverage is measured
+        Pearson's for 72 % as many independent samples as there are. The rest pays for rules that
+        differ from fold to fold and from the one made of all samples; the coverage is measured
         (`python benchmarks/expected.py`). Samples of one unit (a group, or a block that is held out
         whole) count as far as they tell different things (`independent_samples`).
     majority_error : error of always naming the larger class.
@@ -57,12 +58,13 @@ class ExpectedError(Result):
     balanced_rate : mean of the errors of the two classes.
     sensitivity, specificity : share of the positive and of the negative samples classified rightly.
     auc : area under the curve of the out-of-fold scores, within folds.
-    auc_interval : 95 % interval of the area (`chanceline.prediction.area`), for as many independent
-        samples as the interval of the error stands for.
+    auc_interval : 95 % interval of the area (`chanceline.prediction.area`), for half as many
+        independent samples as there are.
     n_folds, n_repeats : number of folds, and how often the samples were dealt to them.
     predictions : score of every sample by rules that it had no part in, (repeats, samples)
     n_features : number of features in every fold of every repeat.
-    n_effective : the independent samples that the intervals stand for, eight tenths included.
+    n_effective : the independent samples that the interval of the error stands for, these 72 %
+        included.
     few_rate, many_rate : the error if small sets alone, or rules on many features alone, are
         candidates; None where they were not compared.
     few_minus_many : the difference of these two, and its standard error sample by sample.
@@ -183,8 +185,10 @@ def summarize_scores(
     specificity = float(1 - errors[~positive].mean())
 
     # Rules differ from fold to fold, and samples of a unit tell the same in part.
-    n_effective = EFFECTIVE_SHARE * count_independent(samples, held_out.to_use)
-    share = n_effective / samples.n_samples
+    n_independent = count_independent(samples, held_out.to_use)
+    n_effective = EFFECTIVE_SHARE * n_independent
+    effective_share = n_effective / samples.n_samples
+    area_share = AREA_SHARE * n_independent / samples.n_samples
     n_positive = int(np.count_nonzero(positive))
     n_negative = samples.n_samples - n_positive
     auc = mean_area(held_out, positive)
@@ -199,12 +203,12 @@ def summarize_scores(
         rate=rate,
         interval=clopper_pearson(rate * n_effective, n_effective),
         majority_error=min(n_positive, n_negative) / samples.n_samples,
-        against_majority=compare_with_majority(errors, positive, share),
+        against_majority=compare_with_majority(errors, positive, effective_share),
         balanced_rate=1 - (sensitivity + specificity) / 2,
         sensitivity=sensitivity,
         specificity=specificity,
         auc=auc,
-        auc_interval=area_interval(auc, share * n_positive, share * n_negative),
+        auc_interval=area_interval(auc, area_share * n_positive, area_share * n_negative),
         n_folds=held_out.n_folds,
         n_repeats=held_out.n_repeats,
         predictions=held_out.to_use,
