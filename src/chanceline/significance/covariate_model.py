@@ -184,8 +184,8 @@ def _with_expected_count(log_odds: Floats, labels: Floats) -> Floats:
     return log_odds + brentq(excess, -farthest, farthest)
 
 
-def residual_basis(terms: Floats, block_of_sample: Ints) -> Floats | None:
-    """Orthonormal columns that span the terms within blocks; None if they are constant there.
+def residual_basis(terms: Floats, block_of_sample: Ints) -> Floats:
+    """Orthonormal columns that span the terms within blocks.
 
     Parameters
     ----------
@@ -199,7 +199,5 @@ def residual_basis(terms: Floats, block_of_sample: Ints) -> Floats | None:
     within_blocks = terms - block_means(terms, block_of_sample)
     directions, singular_values, _ = np.linalg.svd(within_blocks, full_matrices=False)
     largest = max(1.0, float(singular_values.max(initial=0.0)))
-    basis = directions[:, singular_values > RANK_TOLERANCE * largest]
-    if basis.shape[1] == 0:
-        return None
+    basis: Floats = directions[:, singular_values > RANK_TOLERANCE * largest]
     return basis

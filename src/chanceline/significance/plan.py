@@ -95,7 +95,7 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     declared = DeclaredRoles(
         blocks=data.blocks, groups=data.groups, pairs=data.pairs, covariates=data.covariates
     )
-    design = make_design(data.y, declared, settings.null)
+    design = make_design(data.y, declared, settings.null, data.X)
 
     # What is asked, and whether that goes with the table.
     named_features = None if features is None else find_features(features, data.feature_names)
