@@ -27,11 +27,8 @@ from chanceline.significance.covariate_model import (
 from chanceline.significance.covariate_terms import Term, make_library
 from chanceline.significance.fit_check import LeftOver, find_left_overs
 from chanceline.significance.outliers import clip_outliers
-from chanceline.significance.term_choice import (
-    Responses,
-    choose_terms,
-    make_known_span,
-)
+from chanceline.significance.term_choice import choose_terms
+from chanceline.significance.term_evidence import Responses, make_known_span
 
 # Of more features than this so many are looked at, evenly spread over the table.
 MAX_FEATURES_LOOKED_AT = 5_000
@@ -84,6 +81,11 @@ class Adjustment:
     added: tuple[Term, ...]
     left_out: Term | None
     left_overs: tuple[LeftOver, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing was seen that the model does not follow."""
+        return self.left_out is None and not self.left_overs
 
 
 def fit_adjustment(

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,13 +97,12 @@ class TermLibrary:
     Attributes
     ----------
     terms : of one covariate and of pairs.
-    steps : of every number, by its name.
-    curves : of every number by its name, in the order 1, 2, …
+    factors : all of every covariate, by its name; of many steps and curves only a few are in
+        products among the terms.
     """
 
     terms: tuple[Term, ...]
-    steps: Mapping[str, tuple[Factor, ...]]
-    curves: Mapping[str, tuple[Factor, ...]]
+    factors: Mapping[str, tuple[Factor, ...]]
 
     @cached_property
     def values(self) -> Floats:
@@ -119,27 +118,62 @@ def make_library(encoder: CovariateEncoder, columns: Mapping[str, NDArray[Any]])
     encoder : which covariates are categories.
     columns : one value for each unit, by the name of the covariate.
     """
-    single_terms: list[Term] = []
+    factors: dict[str, tuple[Factor, ...]] = {}
     factors_in_products: list[list[Factor]] = []
-    steps = {}
-    curves = {}
+    single_terms: list[Term] = []
     for covariate in encoder.covariates:
-        name = covariate.name
+        values = columns[covariate.name]
         if isinstance(covariate, Category):
-            factors_in_products.append(_level_factors(covariate, columns[name]))
-            continue
-        numbers = real_numbers(columns[name], name)
-        steps[name] = _step_factors(name, numbers)
-        curves[name] = _curve_factors(name, numbers)
-        line = _line_factor(name, numbers)
-        single_factors = [line, *steps[name], *curves[name]]
-        single_terms += [Term((factor,)) for factor in single_factors]
-        factors_in_products.append(_some_factors(line, steps[name], curves[name]))
+            # The levels of a category have terms in the model already.
+            levels = _level_factors(covariate, values)
+            factors[covariate.name] = tuple(levels)
+            factors_in_products.append(levels)
+        else:
+            number = _factors_of_number(covariate.name, real_numbers(values, covariate.name))
+            factors[covariate.name] = number.all
+            factors_in_products.append(number.for_products())
+            single_terms += [Term((factor,)) for factor in number.all]
 
     products = []
     for first_factors, second_factors in combinations(factors_in_products, 2):
         products += [Term((one, other)) for one in first_factors for other in second_factors]
-    return TermLibrary((*single_terms, *products), steps, curves)
+    return TermLibrary((*single_terms, *products), factors)
+
+
+class NumberFactors(NamedTuple):
+    """The factors of one number.
+
+    line : its normal score.
+    curves : of the orders 1, 2, …
+    steps : from the lowest cut to the highest.
+    """
+
+    line: Factor
+    curves: tuple[Factor, ...]
+    steps: tuple[Factor, ...]
+
+    @property
+    def all(self) -> tuple[Factor, ...]:
+        """All of them."""
+        return (self.line, *self.curves, *self.steps)
+
+    def for_products(self) -> list[Factor]:
+        """Those that are multiplied with factors of another covariate."""
+        factors = [self.line]
+        factors += [self.curves[order - 1] for order in CURVE_ORDERS_IN_PRODUCTS]
+        if self.steps:
+            positions = np.quantile(np.arange(len(self.steps)), STEP_QUANTILES_IN_PRODUCTS)
+            factors += [self.steps[index] for index in np.unique(positions.astype(int))]
+        return factors
+
+
+def _factors_of_number(name: str, numbers: Floats) -> NumberFactors:
+    """The factors of a number, (units,)."""
+    return NumberFactors(
+        line=_line_factor(name, numbers),
+        curves=_curve_factors(name, numbers),
+        steps=_step_factors(name, numbers),
+    )
 
 
 def normal_scores(numbers: Floats) -> Floats:
@@ -187,18 +221,6 @@ def _level_factors(category: Category, values: NDArray[Any]) -> list[Factor]:
             indicator = _centred(in_level.astype(float))
             factors.append(Factor(category.name, Shape.LEVEL, indicator))
     return factors
-
-
-def _some_factors(
-    line: Factor, steps: tuple[Factor, ...], curves: tuple[Factor, ...]
-) -> list[Factor]:
-    """The factors of a number that are multiplied with those of another covariate."""
-    some_curves = [curves[order - 1] for order in CURVE_ORDERS_IN_PRODUCTS]
-    if not steps:
-        return [line, *some_curves]
-    positions = np.quantile(np.arange(len(steps)), STEP_QUANTILES_IN_PRODUCTS)
-    some_steps = [steps[index] for index in np.unique(positions.astype(int))]
-    return [line, *some_curves, *some_steps]
 
 
 def _has_both_sides(is_inside: NDArray[np.bool_]) -> bool:

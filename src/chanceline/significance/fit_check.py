@@ -26,13 +26,13 @@ from scipy.spatial import cKDTree
 from chanceline._arrays import Floats, Ints
 from chanceline.prediction.covariates import Category, CovariateEncoder, real_numbers
 from chanceline.significance.covariate_terms import normal_scores
-from chanceline.significance.term_choice import KnownSpan, Responses
+from chanceline.significance.term_evidence import KnownSpan, Responses
 
 # The chance that anything at all is said to be left where nothing is.
 CHECK_LEVEL = 0.05
 N_DEALS = 999
 SEED_OF_DEALS = 0
-N_NEIGHBOURS = 5
+N_NEIGHBOURS = 3
 # Of more units so many are looked at, evenly spread over the table.
 MAX_UNITS_CHECKED = 1_000
 # Different levels of a category are so many standard deviations of a number apart.
