@@ -14,7 +14,7 @@ from chanceline.prediction.covariates import make_encoder
 from chanceline.significance.adjustment import LabelledUnits
 from chanceline.significance.adjustment_words import adjustment_findings, kind_of_pvalue
 from chanceline.significance.covariate_model import residual_basis
-from chanceline.significance.covariate_terms import Shape, make_library, normal_scores
+from chanceline.significance.covariate_terms import FactorShape, make_library, normal_scores
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import make_design
 from chanceline.significance.fit_check import (
@@ -156,12 +156,28 @@ def test_units_of_curves_do_not_matter():
     assert normal_scores(values) == pytest.approx(np.clip(norm.ppf((rank + 0.5) / 50), -2.5, 2.5))
 
 
+def test_many_numbers_have_products_of_lines_only():
+    rng = np.random.default_rng(8)
+    columns = {f"c{j}": rng.normal(size=30) for j in range(13)}
+    products = [
+        term
+        for term in make_library(make_encoder(columns, adjusting=True), columns).terms
+        if len(term.factors) == 2
+    ]
+    assert len(products) == 13 * 12 / 2
+    shapes = {factor.shape for term in products for factor in term.factors}
+    assert shapes == {FactorShape.LINE}
+    assert products[0].values == pytest.approx(
+        products[0].factors[0].values * products[0].factors[1].values
+    )
+
+
 def test_a_step_is_found_where_it_is():
     X, y, columns = confounded(4, step)
     encoder, known = span_of_lines(columns)
     choice = choose_terms(make_library(encoder, columns), known, Responses(y, X))
     factor = choice.added[0].factors[0]
-    assert (factor.covariate, factor.shape) == ("age", Shape.STEP)
+    assert (factor.covariate, factor.shape) == ("age", FactorShape.STEP)
     # The step is at 53; a cut is the last value below it, or one of few beside that.
     between = np.count_nonzero(
         (columns["age"] > min(factor.cut, 53)) & (columns["age"] <= max(factor.cut, 53))

@@ -115,7 +115,7 @@ def fit_adjustment(
     values_of_units = {name: values[units.sample_of_unit] for name, values in columns.items()}
     responses = Responses(units.labels, units.feature_means(X))
     choice = choose_terms(make_library(encoder, values_of_units), known, responses)
-    terms = np.column_stack([first_terms, *map(_standardized, choice.added)])
+    terms = np.column_stack([first_terms, *map(_in_standard_deviations, choice.added)])
     model = fit_covariate_model(
         names=encoder.names,
         terms=terms,
@@ -133,6 +133,6 @@ def fit_adjustment(
     )
 
 
-def _standardized(term: Term) -> Floats:
+def _in_standard_deviations(term: Term) -> Floats:
     """The term's values in standard deviations, for the ridge of the model: (units,)."""
     return term.values / term.values.std()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from chanceline._results import listed
 from chanceline.significance.adjustment import Adjustment
-from chanceline.significance.covariate_terms import Shape, Term
+from chanceline.significance.covariate_terms import FactorShape, Term
 from chanceline.significance.fit_check import LeftOver
 from chanceline.tables.dataset import Finding
 
@@ -47,9 +47,9 @@ def term_in_words(term: Term) -> str:
     if len(term.factors) > 1:
         return f"products of {' and '.join(term.covariates)}"
     factor = term.factors[0]
-    if factor.shape is Shape.STEP:
+    if factor.shape is FactorShape.STEP:
         return f"a step of {factor.covariate} at {factor.cut:.4g}"
-    if factor.shape is Shape.CURVE:
+    if factor.shape is FactorShape.CURVE:
         return f"curves of {factor.covariate}"
     return f"the rank of {factor.covariate}"
 

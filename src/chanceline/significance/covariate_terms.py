@@ -37,11 +37,13 @@ MAX_CURVE_ORDER = 12
 # In products: curves of these orders, and steps at these quantiles.
 CURVE_ORDERS_IN_PRODUCTS = (2, 3)
 STEP_QUANTILES_IN_PRODUCTS = (0.25, 0.5, 0.75)
+# With more numbers than this only their lines are multiplied: there would be too many products.
+MAX_NUMBERS_WITH_ALL_PRODUCTS = 12
 # Normal scores are pulled in here, so that few extreme ranks do not span half of a curve.
 MAX_NORMAL_SCORE = 2.5
 
 
-class Shape(StrEnum):
+class FactorShape(StrEnum):
     """How a factor runs with its covariate."""
 
     LINE = "line"
@@ -64,7 +66,7 @@ class Factor:
     """
 
     covariate: str
-    shape: Shape
+    shape: FactorShape
     values: Floats
     order: int = 0
     cut: float | None = None
@@ -118,6 +120,8 @@ def make_library(encoder: CovariateEncoder, columns: Mapping[str, NDArray[Any]])
     encoder : which covariates are categories.
     columns : one value for each unit, by the name of the covariate.
     """
+    n_numbers = sum(not isinstance(item, Category) for item in encoder.covariates)
+    all_products = n_numbers <= MAX_NUMBERS_WITH_ALL_PRODUCTS
     factors: dict[str, tuple[Factor, ...]] = {}
     factors_in_products: list[list[Factor]] = []
     single_terms: list[Term] = []
@@ -131,7 +135,7 @@ def make_library(encoder: CovariateEncoder, columns: Mapping[str, NDArray[Any]])
         else:
             number = _factors_of_number(covariate.name, real_numbers(values, covariate.name))
             factors[covariate.name] = number.all
-            factors_in_products.append(number.for_products())
+            factors_in_products.append(number.for_products() if all_products else [number.line])
             single_terms += [Term((factor,)) for factor in number.all]
 
     products = []
@@ -184,7 +188,7 @@ def normal_scores(numbers: Floats) -> Floats:
 
 def _line_factor(name: str, numbers: Floats) -> Factor:
     """The normal score of a number."""
-    return Factor(name, Shape.LINE, _centred(normal_scores(numbers)))
+    return Factor(name, FactorShape.LINE, _centred(normal_scores(numbers)))
 
 
 def _curve_factors(name: str, numbers: Floats) -> tuple[Factor, ...]:
@@ -194,7 +198,7 @@ def _curve_factors(name: str, numbers: Floats) -> tuple[Factor, ...]:
     factors = []
     for order in range(1, MAX_CURVE_ORDER + 1):
         values = _centred(np.cos(np.pi * order * position))
-        factors.append(Factor(name, Shape.CURVE, values, order=order))
+        factors.append(Factor(name, FactorShape.CURVE, values, order=order))
     return tuple(factors)
 
 
@@ -207,7 +211,7 @@ def _step_factors(name: str, numbers: Floats) -> tuple[Factor, ...]:
         is_above = numbers > cut
         if _has_both_sides(is_above):
             values = _centred(is_above.astype(float))
-            factors.append(Factor(name, Shape.STEP, values, cut=cut))
+            factors.append(Factor(name, FactorShape.STEP, values, cut=cut))
     return tuple(factors)
 
 
@@ -219,7 +223,7 @@ def _level_factors(category: Category, values: NDArray[Any]) -> list[Factor]:
         in_level = codes == code
         if _has_both_sides(in_level):
             indicator = _centred(in_level.astype(float))
-            factors.append(Factor(category.name, Shape.LEVEL, indicator))
+            factors.append(Factor(category.name, FactorShape.LEVEL, indicator))
     return factors
 
 

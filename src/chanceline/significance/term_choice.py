@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from chanceline._arrays import Floats
-from chanceline.significance.covariate_terms import Factor, Shape, Term, TermLibrary
+from chanceline.significance.covariate_terms import Factor, FactorShape, Term, TermLibrary
 from chanceline.significance.term_evidence import KnownSpan, Responses, dependence_log_pvalues
 
 # A term is taken up if so strong a dependence on one of all terms has this probability by chance.
@@ -124,11 +124,11 @@ def _with_companions(term: Term, library: TermLibrary) -> list[Term]:
     A curve that is seen stands for a shape of which only the largest part stands out of the noise.
     """
     factor = term.factors[0]
-    if len(term.factors) > 1 or factor.shape is not Shape.CURVE:
+    if len(term.factors) > 1 or factor.shape is not FactorShape.CURVE:
         return [term]
     fastest = factor.order + FASTER_CURVES
     return [
         Term((other,))
         for other in library.factors[factor.covariate]
-        if other.shape is Shape.CURVE and other.order <= fastest
+        if other.shape is FactorShape.CURVE and other.order <= fastest
     ]

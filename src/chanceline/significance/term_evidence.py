@@ -25,7 +25,7 @@ from chanceline.significance.arrays import block_means
 # Terms of which a smaller share of the length is left say nothing new.
 MIN_LENGTH_LEFT = 0.1
 # Products of features with terms that are held at once.
-FEATURES_AT_ONCE = 1000
+FEATURES_AT_ONCE = 250
 # Squared correlations are at most this, so that logarithms are finite.
 MAX_SQUARED_CORRELATION = 1 - 1e-12
 # Orthogonal directions are told from rounding by this length.
@@ -97,7 +97,7 @@ def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses
     terms : (units, terms)
     """
     directions = _directions_left(terms, known)
-    labels = _unit_columns(known.residuals(responses.labels[:, None]))
+    labels = _scaled_to_length_one(known.residuals(responses.labels[:, None]))
     label_squares = (labels.T @ directions)[0] ** 2
     of_labels = correlation_log_pvalues(label_squares, known.n_free)
     # Directions of which nothing is left have the length 0 and correlate with nothing.
@@ -124,7 +124,7 @@ def _feature_log_pvalues(directions: Floats, known: KnownSpan, features: Floats)
     By the feature that depends most on it, and by the sum over all features; the smaller p-value is
     doubled.
     """
-    residuals = _unit_columns(known.residuals(features))
+    residuals = _scaled_to_length_one(known.residuals(features))
     squares = _largest_and_total_squares(residuals, directions)
     # Bonferroni over the features.
     of_strongest = correlation_log_pvalues(squares.largest, known.n_free) + log(residuals.shape[1])
@@ -157,7 +157,7 @@ def _largest_and_total_squares(residuals: Floats, directions: Floats) -> Feature
     return FeatureSquares(largest, total)
 
 
-def _unit_columns(columns: Floats) -> Floats:
+def _scaled_to_length_one(columns: Floats) -> Floats:
     """Columns scaled to length 1; those of which nothing is left stay zero."""
     lengths = np.linalg.norm(columns, axis=0)
     is_enough = lengths > SMALLEST_LENGTH
