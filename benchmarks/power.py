@@ -413,7 +413,7 @@ def make_case(design: str, number: int) -> Case:
         )
         if min(np.sum(y > 0), np.sum(y < 0)) >= 5:
             declared = DeclaredRoles(covariates={"age": age[0]} if age else None)
-            return Case(X, make_design(y, declared), number)
+            return Case(X, make_design(y, declared, X=X), number)
     raise RuntimeError(f"no set of {design} has two classes")
 
 

@@ -181,7 +181,7 @@ def rate(sets: int, *, adjusted: bool, permutations: int = 199, **design: Any) -
     for seed in range(sets):
         X, y, age = covariate(seed, **design)
         declared = DeclaredRoles(covariates={"age": age} if adjusted else None)
-        null_design = make_design(y.astype(float), declared)
+        null_design = make_design(y.astype(float), declared, X=X)
         columns = make_path_columns(X, null_design, True)
         draws, _ = shuffle_paths(columns, null_design, ShufflePlan(permutations, seed), 6)
         hits += draws.permutation_reading().pvalue <= 0.05

@@ -225,7 +225,8 @@ def test_structure_beyond_the_covariates_is_seen():
     assert result.separating.bound.log10_p == 0
     assert (
         result.permutation.kind
-        == "Monte Carlo, valid if the labels depend on age, sex as a logistic model says"
+        == "Monte Carlo, valid if the labels or the features depend on age, sex as the model says; "
+        "a check found nothing else"
     )
     assert "Beyond what age, sex explain" in result.reason
     assert "covariates alone" in str(result)

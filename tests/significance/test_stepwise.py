@@ -16,12 +16,9 @@ from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import NullDesign, make_design
 from chanceline.significance.least_squares import fewest_threshold_errors
 from chanceline.significance.members import MemberArrays
+from chanceline.significance.outliers import CLIP_DEVIATIONS, clip_outliers
 from chanceline.significance.path import follow_paths
-from chanceline.significance.path_columns import (
-    CLIP_DEVIATIONS,
-    clip_outliers,
-    make_path_columns,
-)
+from chanceline.significance.path_columns import make_path_columns
 from chanceline.significance.plan import shuffles_by_size
 from chanceline.significance.readings import SpreadMeasure
 from chanceline.significance.ridges import make_ridge_regressions

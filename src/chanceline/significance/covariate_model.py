@@ -4,7 +4,7 @@ Is there structure beyond what age, sex and site explain? Under the null the lab
 covariates alone. They are drawn from a logistic model of the label given the covariates, **given
 the number of positives** (the conditional randomisation test: Candès, Fan, Janson and Lv 2018;
 Berrett et al. 2020). Such a p-value is valid if the labels depend on the covariates as the model
-says.
+says, and nearly so if the features do, of which the same terms are taken out.
 
 The law of the labels x ∈ {0, 1} of one block,
 
@@ -59,12 +59,6 @@ class CovariateModel:
     labels: Floats
     block_members: tuple[Ints, ...]
     block_log_odds: tuple[Floats, ...]
-
-    @property
-    def kind(self) -> str:
-        """Of what kind a p-value from such draws is."""
-        names = ", ".join(self.names)
-        return f"Monte Carlo, valid if the labels depend on {names} as a logistic model says"
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """Labels ±1 from the model, given the number of positives in every block: (units,)."""
@@ -184,8 +178,8 @@ def _with_expected_count(log_odds: Floats, labels: Floats) -> Floats:
     return log_odds + brentq(excess, -farthest, farthest)
 
 
-def residual_basis(terms: Floats, block_of_sample: Ints) -> Floats | None:
-    """Orthonormal columns that span the terms within blocks; None if they are constant there.
+def residual_basis(terms: Floats, block_of_sample: Ints) -> Floats:
+    """Orthonormal columns that span the terms within blocks.
 
     Parameters
     ----------
@@ -199,7 +193,5 @@ def residual_basis(terms: Floats, block_of_sample: Ints) -> Floats | None:
     within_blocks = terms - block_means(terms, block_of_sample)
     directions, singular_values, _ = np.linalg.svd(within_blocks, full_matrices=False)
     largest = max(1.0, float(singular_values.max(initial=0.0)))
-    basis = directions[:, singular_values > RANK_TOLERANCE * largest]
-    if basis.shape[1] == 0:
-        return None
+    basis: Floats = directions[:, singular_values > RANK_TOLERANCE * largest]
     return basis

@@ -6,10 +6,11 @@ are exchanged within blocks; pairs are blocks of one unit of each class. With co
 
 * categories (text, or numbers with few values) are blocks where their counts allow it: labels are
   exchanged within them, which assumes nothing. Otherwise each has an indicator in a model;
-* numbers have a linear and a quadratic term in the model (`covariate_model`).
+* numbers have a linear and a quadratic term in the model, and further ones where labels or features
+  ask for them (`adjustment`).
 
-Where there is a model, columns and labels are compared after what the covariates explain linearly
-was taken out of both, which makes small faults of the model harmless.
+Where there is a model, columns and labels are compared after what its terms explain was taken out
+of both, which makes small faults of the model harmless.
 """
 
 from __future__ import annotations
@@ -32,12 +33,8 @@ from chanceline.prediction.covariates import (
     read_columns,
 )
 from chanceline.prediction.samples import number_values
-from chanceline.significance.covariate_model import (
-    MIN_MEAN_BLOCK_SIZE,
-    CovariateModel,
-    fit_covariate_model,
-    residual_basis,
-)
+from chanceline.significance.adjustment import Adjustment, LabelledUnits, fit_adjustment
+from chanceline.significance.covariate_model import MIN_MEAN_BLOCK_SIZE, CovariateModel
 from chanceline.significance.declared_roles import (
     DeclaredRoles,
     check_blocks_or_pairs,
@@ -66,10 +63,8 @@ class NullDesign:
     unit_labels : (units,) labels ±1.
     block_of_unit : (units,) numbers 0, 1, … of the blocks.
     null : "fixed" (labels are exchanged) or "coin" (each is drawn by a fair coin).
-    covariate_model : with covariates that are no blocks, labels are drawn from this model instead
-        of being exchanged.
-    covariate_basis : (samples, terms) orthonormal columns that span what is taken out of columns
-        and labels before they are compared; None without a model.
+    adjustment : with covariates that are no blocks, labels are drawn from its model instead of
+        being exchanged, and its basis is taken out of columns and labels before they are compared.
     encoder : how covariates become columns of numbers, for a rule that uses them too; None without
         covariates.
     """
@@ -79,9 +74,18 @@ class NullDesign:
     unit_labels: Floats
     block_of_unit: Ints
     null: str
-    covariate_model: CovariateModel | None = None
-    covariate_basis: Floats | None = None
+    adjustment: Adjustment | None = None
     encoder: CovariateEncoder | None = None
+
+    @property
+    def covariate_model(self) -> CovariateModel | None:
+        """From which labels are drawn; None if they are exchanged."""
+        return None if self.adjustment is None else self.adjustment.model
+
+    @property
+    def covariate_basis(self) -> Floats | None:
+        """(samples, terms) orthonormal columns that are taken out of columns and labels."""
+        return None if self.adjustment is None else self.adjustment.basis
 
     @cached_property
     def sizes(self) -> NullSizes:
@@ -143,7 +147,10 @@ class NullDesign:
 
 
 def make_design(
-    y: Floats, declared: DeclaredRoles = DeclaredRoles(), null: str = FIXED_NULL
+    y: Floats,
+    declared: DeclaredRoles = DeclaredRoles(),
+    null: str = FIXED_NULL,
+    X: Floats | None = None,
 ) -> NullDesign:
     """Check what was declared against the labels, and say what is exchanged.
 
@@ -152,6 +159,8 @@ def make_design(
     y : (samples,) labels ±1.
     declared : blocks, groups, pairs and covariates.
     null : "fixed" or "coin".
+    X : (samples, features) whose dependence on covariates is looked at; by default only that of the
+        labels is.
     """
     check_blocks_or_pairs(declared, null)
 
@@ -176,7 +185,8 @@ def make_design(
     _check_blocks(design, declared, block_of_sample, sample_of_unit)
     if declared.covariates:
         # Categories become blocks only if labels can be exchanged within them.
-        return _with_covariates(design, sample_of_unit, declared.covariates)
+        features = np.zeros((len(y), 0)) if X is None else X
+        return _with_covariates(design, sample_of_unit, declared.covariates, features)
     return design
 
 
@@ -222,7 +232,10 @@ def _number_blocks(declared: DeclaredRoles, n_samples: int) -> Ints:
 
 
 def _with_covariates(
-    design: NullDesign, sample_of_unit: Ints, covariates: Mapping[str, ArrayLike]
+    design: NullDesign,
+    sample_of_unit: Ints,
+    covariates: Mapping[str, ArrayLike],
+    X: Floats,
 ) -> NullDesign:
     """The design with categories as blocks where counts allow, and the rest in a model.
 
@@ -231,6 +244,7 @@ def _with_covariates(
     design : without covariates.
     sample_of_unit : (units,) one sample of each unit.
     covariates : one value for each sample, by name.
+    X : (samples, features) whose dependence on covariates is looked at.
     """
     if design.null == COIN_NULL:
         raise InputError("covariates need the null with fixed class sizes.")
@@ -247,9 +261,18 @@ def _with_covariates(
     else:
         block_of_unit = design.block_of_unit
         modelled = encoder
-    terms = modelled.transform(columns, len(design.y))
-    encoded_design = replace(design, block_of_unit=block_of_unit, encoder=encoder)
-    return _with_model(encoded_design, tuple(covariates), terms, sample_of_unit)
+    units = LabelledUnits(
+        labels=design.unit_labels,
+        block_of_unit=block_of_unit,
+        unit_of_sample=design.unit_of_sample,
+        sample_of_unit=sample_of_unit,
+    )
+    return replace(
+        design,
+        block_of_unit=block_of_unit,
+        encoder=encoder,
+        adjustment=fit_adjustment(columns, encoder, modelled, units, X),
+    )
 
 
 def _check_constant_in_units(
@@ -292,30 +315,6 @@ def _strata(
     combinations = np.column_stack(block_and_levels)
     strata = np.unique(combinations, axis=0, return_inverse=True)[1]
     return strata.reshape(-1).astype(np.int64)
-
-
-def _with_model(
-    design: NullDesign, names: tuple[str, ...], terms: Floats, sample_of_unit: Ints
-) -> NullDesign:
-    """The design with a model of the labels; as it is if the terms are constant within blocks.
-
-    Parameters
-    ----------
-    names : of the covariates.
-    terms : (samples, terms) those that are modelled.
-    sample_of_unit : (units,) one sample of each unit.
-    """
-    basis = residual_basis(terms, design.block_of_sample)
-    if basis is None:
-        # All terms are constant within blocks, and there is nothing to model.
-        return design
-    model = fit_covariate_model(
-        names=names,
-        terms=terms[sample_of_unit],
-        labels=design.unit_labels,
-        block_of_unit=design.block_of_unit,
-    )
-    return replace(design, covariate_basis=basis, covariate_model=model)
 
 
 def can_be_blocks(strata: Ints, unit_labels: Floats) -> bool:

@@ -9,7 +9,8 @@ import numpy as np
 from chanceline._arrays import Floats, Ints
 from chanceline.select.thresholds import sweep_thresholds
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
-from chanceline.significance.path_columns import PathColumns, clip_outliers
+from chanceline.significance.outliers import clip_outliers
+from chanceline.significance.path_columns import PathColumns
 
 
 def fewest_threshold_errors(scores: Floats, labels: Floats, intercept: bool) -> Ints:

@@ -12,6 +12,7 @@ from chanceline._arrays import Ints
 from chanceline.errors import InputError
 from chanceline.perceptron.duplicates import distinct_columns
 from chanceline.perceptron.validation import find_features
+from chanceline.significance.adjustment_words import adjustment_findings
 from chanceline.significance.config import TestSettings
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import NullDesign, make_design
@@ -95,7 +96,7 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     declared = DeclaredRoles(
         blocks=data.blocks, groups=data.groups, pairs=data.pairs, covariates=data.covariates
     )
-    design = make_design(data.y, declared, settings.null)
+    design = make_design(data.y, declared, settings.null, data.X)
 
     # What is asked, and whether that goes with the table.
     named_features = None if features is None else find_features(features, data.feature_names)
@@ -114,10 +115,17 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
         features=named_features,
         declared_errors=bounds.errors,
         distinct_features=distinct,
-        findings=data.findings,
+        findings=(*data.findings, *_design_findings(design)),
         bounds=bounds,
         spending=_spend_level(bounds, named_features, settings),
     )
+
+
+def _design_findings(design: NullDesign) -> list[Finding]:
+    """What is worth knowing about the adjustment for covariates."""
+    if design.adjustment is None:
+        return []
+    return adjustment_findings(design.adjustment)
 
 
 def _make_bounds(

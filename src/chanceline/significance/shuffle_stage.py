@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from chanceline._parallel import Progress
+from chanceline.significance.adjustment_words import kind_of_pvalue
 from chanceline.significance.observed import ObservedFit
 from chanceline.significance.observed_path import ObservedPath, columns_for_path, path_length
 from chanceline.significance.observed_rules import make_search
@@ -113,11 +114,12 @@ def shuffle_labels(
     else:
         results = shuffle_for_path(plan, path, runner)
 
-    model = plan.design.covariate_model
-    if model is None or results.permutation is None:
+    adjustment = plan.design.adjustment
+    if adjustment is None or results.permutation is None:
         return results
     # Labels are drawn from a model of the covariates, which the p-value depends on.
-    permutation_given_model = replace(results.permutation, kind=model.kind)
+    kind = kind_of_pvalue(adjustment)
+    permutation_given_model = replace(results.permutation, kind=kind)
     return replace(results, permutation=permutation_given_model)
 
 

@@ -1,0 +1,211 @@
+"""How strongly labels and features depend on terms of covariates, given what is known already.
+
+All p-values are bounds in closed form, so that they order terms even where they are tiny:
+
+* of a correlation r with a direction that is uniform in f dimensions, by replacing the density
+  c (1 − r²)^((f − 3)/2) beyond |r| with r′/|r| times as much,
+      p ≤ 2c/((f − 1)|r|) · (1 − r²)^((f − 1)/2),    c = Γ(f/2)/(√π Γ((f − 1)/2));
+* of a sum of squared correlations, x = k/2 times its ratio to the mean, as for χ² with k = 2a
+  degrees of freedom, where k comes from the first two moments,
+      p ≤ x^a e^−x/(Γ(a) (x − max(0, a − 1))).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import log, pi
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from chanceline._arrays import Floats, Ints
+from chanceline.significance.arrays import block_means
+
+# Terms of which a smaller share of the length is left say nothing new.
+MIN_LENGTH_LEFT = 0.1
+# Products of features with terms that are held at once.
+FEATURES_AT_ONCE = 250
+# Squared correlations are at most this, so that logarithms are finite.
+MAX_SQUARED_CORRELATION = 1 - 1e-12
+# Orthogonal directions are told from rounding by this length.
+SMALLEST_LENGTH = 1e-9
+
+
+class Responses(NamedTuple):
+    """What may depend on covariates.
+
+    labels : (units,) ±1.
+    features : (units, features)
+    """
+
+    labels: Floats
+    features: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class KnownSpan:
+    """What is known of the dependence on covariates: thresholds of blocks, and directions.
+
+    Attributes
+    ----------
+    block_of_unit : (units,) numbers 0, 1, … of the blocks.
+    basis : (units, directions) orthonormal and centred within blocks.
+    """
+
+    block_of_unit: Ints
+    basis: Floats
+
+    @property
+    def n_free(self) -> int:
+        """The dimensions that are left to depend on something else."""
+        n_blocks = int(self.block_of_unit.max()) + 1
+        return len(self.block_of_unit) - n_blocks - self.basis.shape[1]
+
+    def residuals(self, columns: Floats) -> Floats:
+        """What is left of columns: (units, columns)."""
+        centred = columns - block_means(columns, self.block_of_unit)
+        return centred - self.basis @ (self.basis.T @ centred)
+
+    def with_column(self, column: Floats) -> KnownSpan:
+        """The span with one more column (units,); the same if nothing of that is left."""
+        residual = self.residuals(column[:, None])
+        # Twice, because one projection leaves rounding where little is left.
+        residual = self.residuals(residual)
+        length = float(np.linalg.norm(residual))
+        if length <= SMALLEST_LENGTH * max(1.0, float(np.linalg.norm(column))):
+            return self
+        return replace(self, basis=np.column_stack([self.basis, residual / length]))
+
+
+def make_known_span(terms: Floats, block_of_unit: Ints) -> KnownSpan:
+    """The span of some terms, (units, terms), within blocks."""
+    span = KnownSpan(block_of_unit, basis=np.zeros((len(terms), 0)))
+    for column in terms.T:
+        span = span.with_column(column)
+    return span
+
+
+def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses) -> Floats:
+    """ln p of the labels and features being independent of each term, given what is known: (terms,)
+
+    The smallest of three, which pays for the choice: of the labels, of the features, and of both
+    together.
+
+    Parameters
+    ----------
+    terms : (units, terms)
+    """
+    directions = _directions_left(terms, known)
+    labels = _scaled_to_length_one(known.residuals(responses.labels[:, None]))
+    label_squares = (labels.T @ directions)[0] ** 2
+    of_labels = correlation_log_pvalues(label_squares, known.n_free)
+    # Directions of which nothing is left have the length 0 and correlate with nothing.
+    if responses.features.shape[1] == 0:
+        return of_labels
+    of_features = _feature_log_pvalues(directions, known, responses.features)
+    of_both = product_log_pvalues(of_labels + of_features)
+    smallest = np.minimum(np.minimum(of_labels, of_features), of_both)
+    return np.minimum(0.0, smallest + log(3))
+
+
+def _directions_left(terms: Floats, known: KnownSpan) -> Floats:
+    """What is left of the terms, scaled to length 1; zero if that is little: (units, terms)."""
+    residuals = known.residuals(terms)
+    lengths = np.linalg.norm(residuals, axis=0)
+    spreads = np.linalg.norm(terms - terms.mean(axis=0), axis=0)
+    is_enough = lengths > np.maximum(MIN_LENGTH_LEFT * spreads, SMALLEST_LENGTH)
+    return np.where(is_enough, residuals / np.where(is_enough, lengths, 1.0), 0.0)
+
+
+def _feature_log_pvalues(directions: Floats, known: KnownSpan, features: Floats) -> Floats:
+    """ln p of the features being independent of each direction: (directions,)
+
+    By the feature that depends most on it, and by the sum over all features; the smaller p-value is
+    doubled.
+    """
+    residuals = _scaled_to_length_one(known.residuals(features))
+    squares = _largest_and_total_squares(residuals, directions)
+    # Bonferroni over the features.
+    of_strongest = correlation_log_pvalues(squares.largest, known.n_free) + log(residuals.shape[1])
+    of_sum = sum_log_pvalues(squares.total, residuals, known.n_free)
+    return np.minimum(0.0, np.minimum(of_strongest, of_sum) + log(2))
+
+
+class FeatureSquares(NamedTuple):
+    """Squared correlations of features with each direction, (directions,)."""
+
+    largest: Floats
+    total: Floats
+
+
+def _largest_and_total_squares(residuals: Floats, directions: Floats) -> FeatureSquares:
+    """The largest squared correlation of a feature with each direction, and the sum over features.
+
+    Parameters
+    ----------
+    residuals : (units, features) of length 1.
+    directions : (units, directions) of length 1.
+    """
+    largest = np.zeros(directions.shape[1])
+    total = np.zeros(directions.shape[1])
+    for start in range(0, residuals.shape[1], FEATURES_AT_ONCE):
+        some_features = residuals[:, start : start + FEATURES_AT_ONCE]
+        squares = (some_features.T @ directions) ** 2
+        largest = np.maximum(largest, squares.max(axis=0))
+        total += squares.sum(axis=0)
+    return FeatureSquares(largest, total)
+
+
+def _scaled_to_length_one(columns: Floats) -> Floats:
+    """Columns scaled to length 1; those of which nothing is left stay zero."""
+    lengths = np.linalg.norm(columns, axis=0)
+    is_enough = lengths > SMALLEST_LENGTH
+    return np.where(is_enough, columns / np.where(is_enough, lengths, 1.0), 0.0)
+
+
+def correlation_log_pvalues(squares: Floats, n_free: int) -> Floats:
+    """ln p of squared correlations r² with a direction that is uniform in `n_free` dimensions."""
+    squares = np.clip(squares, SMALLEST_LENGTH, MAX_SQUARED_CORRELATION)
+    # c = Γ(f/2)/(√π Γ((f − 1)/2)), f = n_free
+    log_density = gammaln(n_free / 2) - gammaln((n_free - 1) / 2) - log(pi) / 2
+    # p ≤ 2c/((f − 1)|r|) · (1 − r²)^((f − 1)/2)
+    log_factor = log(2) + log_density - log(n_free - 1) - np.log(squares) / 2
+    bounds = log_factor + (n_free - 1) / 2 * np.log1p(-squares)
+    return np.minimum(0.0, bounds)
+
+
+def sum_log_pvalues(sums: Floats, residuals: Floats, n_free: int) -> Floats:
+    """ln p of sums over features of squared correlations with a uniform direction u.
+
+    The sum is uᵀ G u with G = Σ_j x_j x_jᵀ. In f dimensions
+
+        mean = tr G/f,    variance = 2 (tr G² − (tr G)²/f)/(f (f + 2)),
+
+    and χ² with 2a degrees of freedom, a = mean²/variance, has the same ratio of the two.
+
+    Parameters
+    ----------
+    sums : (directions,)
+    residuals : x, (units, features)
+    """
+    n_units, n_features = residuals.shape
+    products = residuals.T @ residuals if n_features < n_units else residuals @ residuals.T
+    trace = float(np.sum(residuals**2))
+    trace_of_square = float(np.sum(products**2))
+    mean = trace / n_free
+    variance = 2 * (trace_of_square - trace**2 / n_free) / (n_free * (n_free + 2))
+    if mean <= 0 or variance <= SMALLEST_LENGTH * mean**2:
+        # The sum is the same in every direction.
+        return np.zeros(len(sums))
+    a = mean**2 / variance
+    x = a * np.maximum(sums / mean, 1.0)
+    # p ≤ x^a e^−x/(Γ(a) (x − max(0, a − 1)))
+    bounds = a * np.log(x) - x - gammaln(a) - np.log(x - max(0.0, a - 1))
+    return np.minimum(0.0, bounds)
+
+
+def product_log_pvalues(log_product: Floats) -> Floats:
+    """ln p of the product of two independent p-values: p = t (1 − ln t), t = p₁ p₂."""
+    result: Floats = log_product + np.log1p(-log_product)
+    return result
