@@ -81,7 +81,8 @@ def test_the_bound_speaks_about_points_of_the_front():
     result = separation_test(X, y, **QUICK)
     assert result.permutation is None
     assert result.verdict == "structure"
-    assert str(result).startswith("STRUCTURE, p ≤ ")
+    assert str(result).startswith("Data checks that bear on the verdict:\n  - column 'x0' alone")
+    assert "\nSTRUCTURE, p ≤ " in str(result)
     assert result.stage is Stage.COUNTED_ERRORS
     named = result.evidence
     bound = chance_bound(120, 6, named.k, positives=int(y.sum()), errors=named.errors)

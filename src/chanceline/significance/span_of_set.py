@@ -14,7 +14,8 @@ from scipy.linalg import orth
 from chanceline._arrays import Floats, Ints
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.column_pairs import MIN_SQUARED_LENGTH
-from chanceline.significance.path_columns import PathColumns, clip_outliers
+from chanceline.significance.outliers import clip_outliers
+from chanceline.significance.path_columns import PathColumns
 from chanceline.significance.plan import Plan
 
 
