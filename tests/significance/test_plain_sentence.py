@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from chanceline.significance import separation_test
@@ -178,9 +179,9 @@ def test_features_named_after_looking_do_not_speak_of_the_whole_table():
 def test_covariates_are_named_though_they_became_blocks():
     rng = np.random.default_rng(5)
     y = np.tile([1.0, -1.0], 30)
-    sex = np.repeat(["f", "m"], 30)
+    sex = pd.DataFrame({"sex": np.repeat(["f", "m"], 30)})
     result = separation_test(
-        rng.normal(size=(60, 4)), y, permutations=19, adjust={"sex": sex}, expected_error=False
+        rng.normal(size=(60, 4)), y, permutations=19, adjust=sex, expected_error=False
     )
     assert not result.labels_from_model
     assert result.plain_sentence.startswith("Beyond what sex explains, ")
