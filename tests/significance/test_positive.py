@@ -123,13 +123,11 @@ def check_meaning(result: SeparationTest, table: pd.DataFrame, positive: str) ->
     assert np.sum(drawn[negative] > 0) == np.sum((mean_score > 0) & ~is_positive)
     page = " ".join(unescape(result.to_html()).split())
     assert f"The positive class is {positive}:" in page
-    shares = re.search(
-        r"Sensitivity \(share of (.+?) found\) (\d+) %, specificity \(share of (.+?) found\) (\d+) %",
-        page,
-    )
-    assert shares is not None
-    rates = [f"{100 * share:.0f}" for share in (expected.sensitivity, expected.specificity)]
-    assert shares.groups() == (positive, rates[0], negative, rates[1])
+    shares = re.findall(r">(sensitivity|specificity)<.*?>(\d+) %<.*?>share of (.+?) found<", page)
+    assert shares == [
+        ("sensitivity", f"{100 * expected.sensitivity:.0f}", positive),
+        ("specificity", f"{100 * expected.specificity:.0f}", negative),
+    ]
     assert f"positive {positive} ({is_positive.sum()} of {len(y)} samples)" in " ".join(
         str(result).split()
     )

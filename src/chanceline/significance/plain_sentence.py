@@ -107,7 +107,7 @@ def plain_sentence(facts: PlainFacts) -> str:
     sentence = f"{claim_of_test(facts)}{worth_of_rule(facts)}."
     if facts.covariates:
         verb = "explains" if len(facts.covariates) == 1 else "explain"
-        sentence = f"beyond what {_and(facts.covariates)} {verb}, {sentence}"
+        sentence = f"beyond what {joined_by_and(facts.covariates)} {verb}, {sentence}"
     # The first word is always ours, never a name.
     sentence = sentence[0].upper() + sentence[1:]
     if facts.has_warnings:
@@ -185,10 +185,10 @@ def _what_others_get(expected: ExpectedOf100, covariates: Sequence[str]) -> str:
     if expected.by_covariates is None:
         return larger_class
     verb = "gets" if len(covariates) == 1 else "get"
-    return f"{_and(covariates)} alone {verb} {expected.by_covariates} and {larger_class}"
+    return f"{joined_by_and(covariates)} alone {verb} {expected.by_covariates} and {larger_class}"
 
 
-def _and(names: Sequence[str]) -> str:
+def joined_by_and(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     *first, last = names
     if not first:
