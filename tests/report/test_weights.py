@@ -191,6 +191,26 @@ def test_long_texts_of_formulas_are_joined():
     assert "".join(pieces).replace('""', '"') == text
 
 
+def test_the_command_writes_them_and_refuses_other_endings_first(command, tmp_path):
+    options = (
+        "test",
+        "--example",
+        "planted",
+        "--permutations",
+        "0",
+        "--quiet",
+        "--no-expected-error",
+    )
+    code, _, err = command(*options, "--weights", tmp_path / "weights.csv")
+    assert code == 0
+    assert "weights written to" in err
+    rows = pd.read_csv(tmp_path / "weights.csv")
+    assert set(rows["rule"]) == {"separating"}
+    code, out, err = command(*options, "--weights", tmp_path / "weights.txt")
+    assert (code, out) == (2, "")
+    assert "must end in .csv or .xlsx" in err
+
+
 def test_other_endings_are_refused(result, tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"must end in \.csv or \.xlsx, not 'weights\.txt'"):
         write_weights(result, tmp_path / "weights.txt")
