@@ -1,6 +1,6 @@
 """The chance test as a page.
 
-One plain sentence and the verdict come first; then the design, the picture, the rule to use, its
+One plain sentence and the verdict come first; then the picture, the design, the rule to use, its
 features, what separates, and what would change the verdict.
 """
 
@@ -145,14 +145,14 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
 
     return {
         "result": result,
-        # The verdict, the design, and the picture of the fit with more and more features.
+        # The verdict, and the picture of the fit with more and more features.
         "colour": COLOUR_NAMES[result.verdict],
         "is_structure": result.verdict is Verdict.STRUCTURE,
-        "design": design_in_words(result, data),
         "front_figure": draw_for_page(lambda ax: draw_test(ax, result), "front"),
         "shuffles_are_drawn": any(point.shuffled is not None for point in result.front),
         "front_columns": FRONT_COLUMNS,
         "front_rows": front_rows(result),
+        "design": design_in_words(result, data),
         # The rule, the samples along it, and what to expect of it.
         **rule_section(result, data),
         "weights_csv": weights_csv(result),
