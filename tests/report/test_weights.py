@@ -157,6 +157,7 @@ def test_the_separating_rule_and_tables_without_a_rule(result, table, tmp_path):
     assert {row["rule"] for row in rows_of(without_rule)} == {"separating"}
     book = load_workbook(write_weights(without_rule, tmp_path / "weights.xlsx"))
     assert book.sheetnames == ["read me", "separating"]
+    assert book["read me"]["A1"].value == without_rule.plain_sentence
     support = list(result.separating.support)
     scores = table[NAMES].to_numpy()[:, support] @ result.separating.weights
     scores += result.separating.bias

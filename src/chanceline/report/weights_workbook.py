@@ -88,8 +88,8 @@ def workbook_bytes(result: SeparationTest) -> bytes:
     book = Workbook()
     notes = book.active
     notes.title = "read me"
-    for line in notes_for_reader(result):
-        write_text_cell(notes, notes.max_row + 1, "A", line)
+    for row, line in enumerate(notes_for_reader(result), start=1):
+        write_text_cell(notes, row, "A", line)
     for rule in weighted_rules(result):
         write_rule_sheet(book.create_sheet(rule.role), rule, result.class_names)
     content = BytesIO()
