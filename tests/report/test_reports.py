@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -25,9 +28,12 @@ from chanceline.report import (
     write_test_report,
     write_theory_report,
 )
-from chanceline.report.page import Page, hash_arrays, short_number
+from chanceline.report.cells import cells_to_read
+from chanceline.report.design_words import NOTHING_DECLARED, design_in_words
+from chanceline.report.page import TEMPLATES, Page, hash_arrays, short_number
 from chanceline.report.reproduce import FIGURES, rounded
-from chanceline.report.separation import cells_to_read, separation_page
+from chanceline.report.separation import separation_page
+from chanceline.report.weights import weights_csv
 from chanceline.reproduce.folder import Folder
 from chanceline.significance import separation_test
 from chanceline.tables import load_data
@@ -59,9 +65,11 @@ class Outline(HTMLParser):
 def assert_self_contained(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     outline = Outline(text)
-    assert "script" not in outline.tags
+    # One script, which is ours: the one that sorts tables.
+    assert outline.tags.count("script") == 1
+    assert f"<script>{(TEMPLATES / 'sort.js').read_text(encoding='utf-8')}</script>" in text
     assert "link" not in outline.tags
-    ours = ("#", "chanceline-explorer.html#")
+    ours = ("#", "chanceline-explorer.html#", "data:text/csv;")
     outside = [
         value
         for name, value in outline.active
@@ -85,11 +93,14 @@ def test_test_report_says_the_verdict_first(noise, tmp_path):
     text = assert_self_contained(path)
     body = text[text.index("<body>") :]
     parts = (
+        result.plain_sentence,
         "CHANCE ALLOWS THIS, p",
         "New samples: not clearly better than guessing",
         "Separation: ",
         "<svg",
+        "The design",
         "The rule to use",
+        "What to expect on new samples",
         "The features",
     )
     places = [
@@ -129,10 +140,178 @@ def test_the_page_shows_the_rule_its_features_and_the_samples_it_gets_wrong(tmp_
     assert ">nan<" not in text
     assert text.count("✓") == frame[["evidence", "rule", "separating"]].to_numpy().sum()
     rows = [int(row) - 1 for row in re.findall(r'data-name="row">(\d+)</td>', text)]
-    assert rows == np.flatnonzero(result.predict(X) != y).tolist() != []
+    scores = result.rule.expected_error.predictions.mean(axis=0)
+    assert rows == np.flatnonzero((scores > 0) != y).tolist() != []
+    assert f"wrong side by cross-validated scores: {len(rows)} of 60" in text
     # Numbers to read, not to compute with: the JSON at the end has those.
     body = text[text.index("<body>") : text.index("The same as CSV")]
     assert not re.search(r"\d\.\d{5,}", re.sub(r"<svg.*?</svg>", "", body, flags=re.DOTALL))
+
+
+def file_in(text: str, name: str) -> str:
+    """The content of a file that the page holds."""
+    (encoded,) = re.findall(rf'download="{name}" href="data:text/csv;charset=utf-8;base64,([^"]+)"', text)  # fmt: skip
+    return base64.b64decode(encoded).decode()
+
+
+def test_the_page_holds_the_weights_and_the_features_as_files(noise, tmp_path):
+    data, result = noise
+    text = write_test_report(result, tmp_path / "page.html", data).read_text(encoding="utf-8")
+    assert file_in(text, "weights.csv") == weights_csv(result)
+    saved = pd.read_csv(io.StringIO(file_in(text, "features.csv")))
+    pd.testing.assert_frame_equal(
+        saved[["feature", "weight"]], result.to_frame()[["feature", "weight"]]
+    )
+
+
+def test_scores_of_training_are_called_so(noise, tmp_path):
+    _, result = noise
+    # Turned round, every score of a rule that fits all samples is on the wrong side.
+    assert result.rule.wrong == ()
+    unmeasured = replace(
+        result, scores=-result.scores, rule=replace(result.rule, expected_error=None)
+    )
+    text = write_test_report(unmeasured, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Every sample by its training score" in text
+    assert "on new ones it will do worse" in text
+    assert "What to expect on new samples" not in text
+    assert "wrong side by training scores: 40 of 40" in text
+
+
+def test_the_numbers_of_cross_validation_stand_beside_their_pictures(noise, tmp_path):
+    data, result = noise
+    text = write_test_report(result, tmp_path / "page.html", data).read_text(encoding="utf-8")
+    expected = result.rule.expected_error
+    section = text[text.index("What to expect on new samples") : text.index("The features</h2>")]
+    cells = re.findall(r'data-name="(?:number|value)">([^<]*)</td>', section)
+    numbers = dict(zip(cells[::2], cells[1::2], strict=True))
+    assert numbers["error"].startswith(f"{100 * expected.rate:.0f} % (95 % CI ")
+    assert numbers["sensitivity"] == f"{100 * expected.sensitivity:.0f} %"
+    assert numbers["specificity"] == f"{100 * expected.specificity:.0f} %"
+    assert numbers["balanced error"] == f"{100 * expected.balanced_rate:.0f} %"
+    assert numbers["error of the larger class"] == "50 %"
+    comparison = expected.against_majority
+    won_and_lost = f"{comparison.won:.0f} won, {comparison.lost:.0f} lost: not clearly better"
+    assert numbers["won and lost against it"] == won_and_lost
+    # One number for the area, that within folds; the picture claims no other.
+    assert numbers["area under the curve"].startswith(f"{expected.auc:.2f} (95 % CI ")
+    assert "need not be that below this line" in section
+    assert section.count("<figure>") == 3
+
+
+def test_every_column_of_the_front_says_whose_it_is(noise, tmp_path):
+    data, result = noise
+    text = write_test_report(result, tmp_path / "page.html", data).read_text(encoding="utf-8")
+    table = text[text.index("The same as a table") : text.index("The rule to use")]
+    headings = re.findall(r'<th scope="col">([^<]*)</th>', table)
+    assert headings == [
+        "features",
+        "R² of the path",
+        "R² of the path, shuffled labels",
+        "adjusted p of the path",
+        "fewest errors of any rule found",
+    ]
+    errors = re.findall(r'data-name="fewest errors of any rule found">(\d+)<', table)
+    assert [int(number) for number in errors] == [point.errors for point in result.front]
+    printed = str(result)
+    heading_lines = printed[: printed.index("R² of shuffled labels")].splitlines()[-2:]
+    assert heading_lines[0].split("   ")[-1].strip() == "any rule found"
+    assert "stepwise least squares" in heading_lines[0]
+
+
+def test_the_design_is_said_in_words():
+    rng = np.random.default_rng(7)
+    y = np.repeat(rng.permutation(30) < 15, 2)
+    table = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+    table["patient"] = np.repeat(np.arange(30), 2)
+    table["site"] = np.repeat(["x", "y"], 30)
+    table["age"] = np.repeat(rng.normal(50, 9, size=30), 2)
+    table["outcome"] = np.where(y, "ill", "well")
+    data = load_data(table, "outcome", groups="patient", blocks="site", adjust=("age",))
+    result = separation_test(data, permutations=19, expected_error=False)
+    words = " ".join(design_in_words(result, data))
+    assert words.startswith("60 samples with 3 features: 30 well and 30 ill. The positive class is")
+    for part in (
+        "Samples belong to 30 groups (column patient); those of a group have one label",
+        "Samples are compared within 2 blocks (column site).",
+        "The question is what the features tell beyond age.",
+        f"these could change places: {result.exchange}.",
+    ):
+        assert part in words
+    # Without the table the columns' names are not known, but all else is.
+    without_names = " ".join(design_in_words(result))
+    assert "Samples belong to 30 groups; those" in without_names
+    assert "within 2 blocks." in without_names
+
+
+def test_pairs_categories_and_nothing_are_told_apart():
+    rng = np.random.default_rng(7)
+    table = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+    table["outcome"] = np.tile(["ill", "well"], 30)
+    table["twins"] = np.repeat(np.arange(30), 2)
+    table["sex"] = np.repeat(["f", "m"], 30)
+    table["site"] = np.repeat(["x", "y", "x", "y"], 15)
+
+    def design(**roles):
+        data = load_data(table[["a", "b", "c", "outcome", *said(roles)]], "outcome", **roles)
+        return design_in_words(separation_test(data, permutations=0, expected_error=False), data)
+
+    def said(roles):
+        return [name for role in roles.values() for name in ([role] if isinstance(role, str) else role)]  # fmt: skip
+
+    assert design()[1] == NOTHING_DECLARED
+    assert design(pairs="twins")[1] == "Samples are compared within 30 pairs (column twins)."
+    categories = design(adjust=("sex",))
+    assert categories[1:3] == [
+        "Samples are compared within 2 blocks, which are made of the categories adjusted for.",
+        "The question is what the features tell beyond sex.",
+    ]
+    assert design(adjust=("sex",), blocks="site")[1] == (
+        "Samples are compared within 4 blocks, which are made of the categories adjusted for and "
+        "of 2 blocks (column site)."
+    )
+
+
+SORTING = """(() => {
+  const table = document.querySelector("table.sortable:has([data-name=feature])");
+  const cells = (column) => [...table.tBodies[0].rows].map((row) => row.cells[column].textContent);
+  const heads = [...table.tHead.rows[0].cells];
+  const column = heads.findIndex((head) => head.textContent === "difference");
+  const button = heads[column].querySelector("button");
+  const seen = { start: cells(column), names: cells(0) };
+  button.focus();
+  seen.focused = document.activeElement === button;
+  for (const order of ["ascending", "descending", "none"]) {
+    button.click();
+    seen[order] = cells(column);
+    seen[order + " said"] = heads.map((head) => head.getAttribute("aria-sort")).filter(Boolean);
+  }
+  heads[0].querySelector("button").click();
+  seen.byName = cells(0);
+  return seen;
+})()"""
+
+
+def test_tables_sort_by_their_columns(noise, tmp_path):
+    data, result = noise
+    path = write_test_report(result, tmp_path / "report.html", data)
+    seen = run_script(path.read_text(encoding="utf-8"), SORTING, tmp_path)
+    assert "failure" not in seen, seen
+    numbers = [float(text) for text in seen["start"]]
+    assert numbers != sorted(numbers)
+    assert seen["focused"]
+    assert [float(text) for text in seen["ascending"]] == sorted(numbers)
+    assert [float(text) for text in seen["descending"]] == sorted(numbers, reverse=True)
+    assert seen["none"] == seen["start"]
+    assert [seen[f"{order} said"] for order in ("ascending", "descending", "none")] == [
+        ["ascending"], ["descending"], [],
+    ]  # fmt: skip
+
+    # Numbers within names count as numbers: feature 9 comes before feature 10.
+    def number_in(name):
+        return int(name.split()[1])
+
+    assert seen["byName"] == sorted(seen["names"], key=number_in)
 
 
 def test_the_methods_name_the_units_and_how_labels_were_drawn(tmp_path):
@@ -180,14 +359,18 @@ def test_a_rule_without_features_is_called_none(tmp_path):
         in text
     )
     assert "AUC" not in result.rule.summary()
-    assert "Every sample along the rule" not in text
+    assert "Every sample by its" not in text
+    assert "What to expect on new samples" not in text
+    assert file_in(text, "weights.csv").startswith(
+        "rule,kind,term,weight,meaning\nrule to use,bias"
+    )
 
 
 def test_the_card_of_a_notebook_is_the_short_story(noise):
     _, result = noise
     card = result._repr_html_()
     assert Outline(card).tags.count("svg") == 1
-    assert "CHANCE ALLOWS THIS" in card
+    assert card.index(result.plain_sentence) < card.index("CHANCE ALLOWS THIS")
     assert "not clearly better than guessing" in card
     assert "<style>" not in card.partition("<svg")[0]
 
@@ -248,7 +431,7 @@ def test_reports_are_readable(noise, tmp_path, width):
     data, result = noise
     path = write_test_report(result, tmp_path / "report.html", data)
     seen = run_script(path.read_text(), READABLE, tmp_path, width=width)
-    assert seen == {"fits": True, "small": [], "drawings": 3}
+    assert seen == {"fits": True, "small": [], "drawings": 5}
 
 
 @pytest.fixture

@@ -30,6 +30,15 @@ def drawable(path: Path | None) -> Path | None:
     return check_figure(path)
 
 
+def weighable(path: Path | None) -> Path | None:
+    """Refuse a place or a format that weights cannot be written to."""
+    if path is None:
+        return None
+    from chanceline.report.weights import check_weights_path
+
+    return check_weights_path(path)
+
+
 # The table
 DataArgument = Annotated[
     Path | None,

@@ -23,6 +23,7 @@ from chanceline.cli.options import (
     QuietOption,
     ReportOption,
     SchedulerOption,
+    weighable,
     writable,
 )
 from chanceline.cli.settings_options import options_from_settings, split_names
@@ -52,6 +53,12 @@ def run_test(
     report: ReportOption = None,
     features_table: Path | None = typer.Option(
         None, "--table", help="Write the features' table (CSV) here.", callback=writable
+    ),
+    weights: Path | None = typer.Option(
+        None,
+        "--weights",
+        help="Write the weights of every rule (.csv, or .xlsx with formulas) here.",
+        callback=weighable,
     ),
     jobs: JobsOption = -1,
     example: str | None = typer.Option(
@@ -92,6 +99,11 @@ def run_test(
     if features_table is not None:
         write_text(features_table, result.to_frame().to_csv(index=False))
         say(f"table written to {features_table}")
+    if weights is not None:
+        from chanceline.report import write_weights
+
+        write_weights(result, weights)
+        say(f"weights written to {weights}")
 
     if json:
         print_json({"source": dataset.source, **result.to_dict()})

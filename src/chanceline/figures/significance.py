@@ -1,7 +1,8 @@
 """Pictures of the chance test and of the front of fewest errors.
 
-`draw_test` shows what features explain against their number, beside shuffled labels; `draw_front`
-the fewest errors found; `draw_samples` the samples along the rule, `draw_features` its features.
+`draw_test` shows what the features of the stepwise path explain against their number, beside the
+same on shuffled labels; `draw_front` the fewest errors that a search found; `draw_samples` the
+samples along the rule, `draw_features` its features.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from chanceline.figures.style import COLOURS, legend_below
+from chanceline.significance.left_out_scores import samples_along_rule
 from chanceline.significance.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -39,10 +41,9 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def draw_test(ax: Axes, result: SeparationTest) -> None:
-    """R² against the number of features: the observed labels over the band of shuffled ones.
+    """R² of the stepwise path against its number of features, over the band of shuffled labels.
 
-    A star marks the features that are named. Below every number of features stand the fewest errors
-    known with so many.
+    A star marks the features that are named, where these are a set of the path.
     """
     sizes = [point.k for point in result.front]
     explained = [point.explained for point in result.front]
@@ -81,15 +82,11 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
 
     ax.set_xlim(0.5, max(sizes) + 0.5)
     ax.set_ylim(0.0, 1.02)
-    ax.set_xticks(sizes, [f"{point.k}\n{point.errors}" for point in result.front])
-    ax.set_xlabel(
-        f"number of features (of {result.n_features}), "
-        f"and fewest errors (of {result.n_samples} samples)"
-    )
+    ax.set_xticks(sizes)
+    ax.set_xlabel(f"features that stepwise least squares takes (of {result.n_features})")
     ax.set_ylabel("R² of the labels")
     ax.set_title(result.verdict, color=verdict_colour, weight="bold")
-    # Two lines of numbers stand between the axis and the legend.
-    legend_below(ax, distance=0.22)
+    legend_below(ax)
 
 
 def draw_front(ax: Axes, front: Front) -> None:
@@ -134,9 +131,13 @@ def drawn_classes(result: SeparationTest) -> tuple[DrawnClass, DrawnClass]:
 
 
 def draw_samples(ax: Axes, result: SeparationTest) -> None:
-    """Every sample along the rule, one row for each class; those on the wrong side are ringed."""
-    largest_score = np.abs(result.scores).max(initial=0.0) or 1.0  # where all are 0, they stay so
-    scaled_scores = result.scores / largest_score
+    """Every sample along the rule, one row for each class; those on the wrong side are ringed.
+
+    Scores are cross-validated where there are such, else those of training; the axis says which.
+    """
+    samples = samples_along_rule(result)
+    largest_score = np.abs(samples.values).max(initial=0.0) or 1.0  # where all are 0, they stay so
+    scaled_scores = samples.values / largest_score
     rng = np.random.default_rng(0)
     for row, drawn in enumerate(drawn_classes(result)):
         scores = scaled_scores[drawn.members]
@@ -150,8 +151,7 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
             markersize=5,
             label=drawn.name,
         )
-        # A sample on the threshold is not predicted to be positive.
-        is_wrong = (scores > 0) != drawn.is_positive
+        is_wrong = samples.is_wrong[drawn.members]
         ax.plot(
             scores[is_wrong],
             heights[is_wrong],
@@ -166,7 +166,7 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
     positive = name_on_axis(result.class_names[1])
     ax.set(
         ylim=(-0.5, 1.5),
-        xlabel=f"distance from the threshold (scaled); right of it: {positive}",
+        xlabel=f"{samples.kind} score (threshold 0, scaled); right of it: {positive}",
     )
 
 

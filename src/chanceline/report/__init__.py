@@ -15,6 +15,7 @@ _HOMES = {
     "write_sweep_report": "chanceline.report.sweep",
     "write_test_report": "chanceline.report.separation",
     "write_theory_report": "chanceline.report.theory",
+    "write_weights": "chanceline.report.weights",
 }
 __all__ = [*_HOMES]
 
@@ -26,5 +27,6 @@ if TYPE_CHECKING:
     from chanceline.report.separation import write_test_report as write_test_report
     from chanceline.report.sweep import write_sweep_report as write_sweep_report
     from chanceline.report.theory import write_theory_report as write_theory_report
+    from chanceline.report.weights import write_weights as write_weights
 
 __getattr__ = lazy(__name__, _HOMES)

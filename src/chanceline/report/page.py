@@ -91,6 +91,12 @@ def script_hash(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
+def csv_address(content: str) -> str:
+    """A CSV file as the address of a link, so that the page holds the file itself."""
+    encoded = base64.b64encode(content.encode(errors="backslashreplace")).decode()
+    return f"data:text/csv;charset=utf-8;base64,{encoded}"
+
+
 # The palette as variables that follow the reader's choice of light or dark.
 _VARIABLES = " ".join(
     f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in PALETTE.items()
@@ -103,7 +109,9 @@ ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 ENVIRONMENT.tests["long"] = has_long_word
-ENVIRONMENT.filters.update(prose=prose, number=short_number, sha256=script_hash)
+ENVIRONMENT.filters.update(
+    prose=prose, number=short_number, sha256=script_hash, csv_address=csv_address
+)
 ENVIRONMENT.globals.update(
     asset=asset,
     version=__version__,

@@ -1,22 +1,25 @@
 """The chance test as a page.
 
-The verdict comes first; then the picture, the rule to use, its features, what separates, and what
-would change the verdict.
+One plain sentence and the verdict come first; then the picture, the design, the rule to use, its
+features, what separates, and what would change the verdict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from chanceline._results import listed
 from chanceline.chance.bound import format_p
-from chanceline.figures.significance import draw_features, draw_samples, draw_test
+from chanceline.figures.significance import draw_features, draw_test
+from chanceline.report.cells import cells_to_read
+from chanceline.report.design_words import design_in_words
 from chanceline.report.page import ENVIRONMENT, PAPER, Drawings, Page, draw_for_page, hash_arrays
+from chanceline.report.rule_section import rule_section
+from chanceline.report.weights import harmless, weights_csv
 from chanceline.significance.features_table import surrogates_of
 from chanceline.significance.proofs import Proof
 from chanceline.significance.readings import StatisticKind
@@ -48,6 +51,14 @@ SHUFFLE_REFERENCES: dict[str, str] = {
         "Besag J. and Clifford P., “Sequential Monte Carlo p-values”, Biometrika 78:301 (1991)."
     ),
 }
+# The first four columns belong to the stepwise path, the last to whatever rule has fewest errors.
+FRONT_COLUMNS = (
+    "features",
+    "R² of the path",
+    "R² of the path, shuffled labels",
+    "adjusted p of the path",
+    "fewest errors of any rule found",
+)
 MAX_STAND_INS = 3  # that a cell of the table holds
 # A feature is named if its standard deviation in one class is more than so many times the other.
 UNEQUAL_SPREAD_RATIO = 2.0
@@ -113,7 +124,7 @@ def changed_settings(result: SeparationTest) -> str:
 
 
 def notebook_card(result: SeparationTest) -> str:
-    """The verdict, what to expect, what separates, the picture: for a notebook."""
+    """The plain sentence, the verdict, what to expect, what separates, the picture."""
     return ENVIRONMENT.get_template("card.html").render(
         result=result,
         colour=COLOUR_NAMES[result.verdict],
@@ -124,7 +135,8 @@ def notebook_card(result: SeparationTest) -> str:
 def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
     """What the template shows besides the result, by the names that it uses.
 
-    The entries come in the order of the page's sections; `data` names the samples, if it is given.
+    The entries come in the order of the page's sections; `data` names samples and columns, if it is
+    given.
     """
     features = result.to_frame()
     # Whether shuffled labels were compared by the path of errors with 1, 2, … features, the front.
@@ -140,14 +152,17 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
         "named_sentences": named_sentences(result),
         "front_figure": draw_for_page(lambda ax: draw_test(ax, result), "front"),
         "shuffles_are_drawn": any(point.shuffled is not None for point in result.front),
-        # The rule, and the samples along it.
-        "samples_figure": draw_for_page(lambda ax: draw_samples(ax, result), "samples", (7.5, 2.8)),
-        "wrong_samples": wrong_samples(result, data),
-        # The features: values by class, and a table of them to read and to copy.
+        "front_columns": FRONT_COLUMNS,
+        "front_rows": front_rows(result),
+        "design": design_in_words(result, data),
+        # The rule, the samples along it, and what to expect of it.
+        **rule_section(result, data),
+        "weights_csv": weights_csv(result),
+        # The features: values by class, and a table of them to read and to save.
         "features_figure": draw_feature_boxes(result),
         "feature_columns": [name.replace("_", " ") for name in features.columns],
         "feature_rows": feature_rows(result, features),
-        "features_csv": features.to_csv(index=False),
+        "features_csv": features_csv(features),
         # How the p-value was made.
         "pvalue_readings": readings(result),
         "unequal_spreads": unequal_spread_sentences(result),
@@ -157,6 +172,23 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
         "stage_sentence": stage_sentence(result),
         "shuffled_by_front": shuffled_by_front,
     }
+
+
+def front_rows(result: SeparationTest) -> list[list[Any]]:
+    """Cells for every number of features, in the order of `FRONT_COLUMNS`."""
+    rows = []
+    for point in result.front:
+        band = "" if point.shuffled is None else str(point.shuffled)
+        pvalue = "" if point.pvalue is None else point.pvalue
+        rows.append((point.k, point.explained, band, pvalue, point.errors))
+    return cells_to_read(rows)
+
+
+def features_csv(features: pd.DataFrame) -> str:
+    """The table of features as CSV; no spreadsheet takes a name in it for a formula."""
+    names = features["feature"].map(harmless)
+    surrogates = features["surrogates"].map(harmless)
+    return features.assign(feature=names, surrogates=surrogates).to_csv(index=False)
 
 
 def feature_rows(result: SeparationTest, features: pd.DataFrame) -> list[list[Any]]:
@@ -173,22 +205,6 @@ def draw_feature_boxes(result: SeparationTest) -> Drawings:
     if not rule.features:
         return {}
     return draw_for_page(lambda ax: draw_features(ax, result), "boxes", (7.5, 3.6))
-
-
-def wrong_samples(result: SeparationTest, data: Dataset | None) -> list[list[Any]]:
-    """Cells for every sample on the wrong side of the rule: name, class, distance from the rule."""
-    if result.rule is None:
-        return []
-    names: Sequence[Any] = range(1, result.n_samples + 1)
-    if data is not None and data.rows:
-        names = data.rows
-    rows = []
-    for index in result.rule.wrong:
-        is_positive = result.labels[index] > 0
-        class_name = result.class_names[int(is_positive)]
-        distance = abs(float(result.scores[index]))
-        rows.append((names[index], class_name, distance))
-    return cells_to_read(rows)
 
 
 def surrogates_in_cell(names: Sequence[str]) -> str:
@@ -260,20 +276,6 @@ def bound_sentence(result: SeparationTest, p: str) -> str:
         f"union over all sets{price_of_counting}, whatever the dependence between features and "
         f"however the set was found.{smaller_set}"
     )
-
-
-def cells_to_read(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    """Rows of a table with every value as `cell_to_read`."""
-    return [[cell_to_read(value) for value in row] for row in rows]
-
-
-def cell_to_read(value: Any) -> Any:
-    """A value for a table to read: numbers with three digits, a mark for yes, nothing for no."""
-    if isinstance(value, bool | np.bool_):
-        return "✓" if value else ""
-    if isinstance(value, float):
-        return "" if np.isnan(value) else float(f"{value:.3g}")
-    return value
 
 
 def unequal_spread_sentences(result: SeparationTest) -> list[str]:

@@ -94,6 +94,8 @@ def conclude(
         n_units=sizes.n_units,
         n_blocks=len(sizes.every_block),
         labels_from_model=plan.design.covariate_model is not None,
+        n_named=None if plan.features is None else len(plan.features),
+        covariates=tuple(data.covariates or ()),
     )
 
 

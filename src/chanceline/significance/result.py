@@ -25,6 +25,12 @@ from chanceline.prediction.columns import as_table, columns_of
 from chanceline.significance.config import TestSettings
 from chanceline.significance.evidence import Evidence
 from chanceline.significance.named_features import NamedFeature
+from chanceline.significance.plain_sentence import (
+    PlainFacts,
+    expected_of_100,
+    plain_sentence,
+    rule_standing,
+)
 from chanceline.significance.proofs import Proof
 from chanceline.significance.readings import (
     PermutationReading,
@@ -120,6 +126,9 @@ class SeparationTest(Result):
         Samples (or groups) whose labels are exchanged, and the blocks within which they are.
     labels_from_model
         Whether labels are drawn from a model of covariates instead of being exchanged.
+    n_named, covariates
+        How many features the user named (None where all were asked about), and the names of what
+        the test adjusts for.
     """
 
     verdict: Verdict
@@ -158,6 +167,8 @@ class SeparationTest(Result):
     n_units: int
     n_blocks: int
     labels_from_model: bool
+    n_named: int | None
+    covariates: tuple[str, ...]
     kind: str = "significance test"
 
     _derived = ("positive_class",)
@@ -172,6 +183,8 @@ class SeparationTest(Result):
         "n_units",
         "n_blocks",
         "labels_from_model",
+        "n_named",
+        "covariates",
     )
 
     @property
@@ -370,6 +383,24 @@ class SeparationTest(Result):
         """The p-value with the sign that it deserves."""
         sign = "≤" if self.stage.rigorous else "="
         return f"p {sign} {format_p(self.log10_pvalue)}"
+
+    @property
+    def plain_sentence(self) -> str:
+        """The result in one sentence, for a reader who knows no statistics."""
+        n_groups = self.n_units if self.n_units < self.n_samples else None
+        return plain_sentence(
+            PlainFacts(
+                verdict=self.verdict,
+                n_samples=self.n_samples,
+                n_groups=n_groups,
+                classes=self.class_names,
+                n_named=self.n_named,
+                covariates=self.covariates,
+                standing=rule_standing(self.rule),
+                expected=expected_of_100(self.rule),
+                has_warnings=bool(self.checks()),
+            )
+        )
 
     def story(self) -> tuple[str, ...]:
         """The verdict and what it rests on, what to expect of the rule to use, what separates.

@@ -1,7 +1,8 @@
-"""A rule as a formula that people paste into a spreadsheet, from the side of the positive class.
+"""Rules as formulas of a spreadsheet, from the side of the positive class.
 
-A sample exactly on the threshold is not predicted to be positive, as in the rule's sentence and by
-`predict`.
+`spreadsheet_formula` is one that people paste beside their own table; `term_formulas` and
+`block_bias_formula` are parts of a workbook with all weights of a rule. A sample exactly on the
+threshold is not predicted to be positive, as in the rule's sentence and by `predict`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from chanceline._arrays import Floats
+from chanceline.prediction.covariates import Category, Covariate, QuadraticNumber
 from chanceline.prediction.rule import PredictionRule
 from chanceline.significance.rounding import names_with_weights, shortest_inequality
 from chanceline.tables.spelling import is_number
@@ -52,7 +54,7 @@ def spreadsheet_formula(
     needs_more_than_features = len(rule.covariate_weights) > 0 or len(rule.block_biases) > 0
     if needs_more_than_features or _cannot_be_named(names_in_rule, names, classes):
         return ""
-    negative, positive = (_quoted(name) for name in classes)
+    negative, positive = (quoted_text(name) for name in classes)
     if not np.any(rule.weights):
         constant = positive if rule.bias > 0 else negative
         return f"={constant}"
@@ -96,24 +98,68 @@ def _cell(name: str) -> str:
     """The cell of this row below a name in row 1."""
     # MATCH reads * and ? as wildcards unless ~ stands before them.
     pattern = re.sub(r"([~*?])", r"~\1", name)
-    column = f"MATCH({_quoted(pattern)},$1:$1,0)"
+    column = f"MATCH({quoted_text(pattern)},$1:$1,0)"
     if is_number(name) and np.isfinite(float(name)):
         # A spreadsheet has read this name as a number.
         column = f"IFERROR({column},MATCH({float(name):.15G},$1:$1,0))"
     return f"INDIRECT(ADDRESS(ROW(),{column}))"
 
 
-def _quoted(text: str) -> str:
+def quoted_text(text: str) -> str:
     """A text inside a formula.
 
-    Quotes are doubled, so that nothing in a name can end the text; and what is unseen (a line
-    break would end the formula where it is pasted) is written by its number.
+    Quotes are doubled, so that nothing in a name can end the text; what is unseen (a line break
+    would end the formula where it is pasted) is written by its number; and a long text is joined
+    from several.
     """
     parts = []
-    for letter in text.replace('"', '""'):
-        if unicodedata.category(letter) in INVISIBLE:
+    for position, letter in enumerate(text):
+        if position > 0 and position % MAX_TEXT_LENGTH == 0:
+            parts.append('"&"')
+        if letter == '"':
+            parts.append('""')
+        elif unicodedata.category(letter) in INVISIBLE:
             function = "CHAR" if letter.isascii() else "UNICHAR"
             parts.append(f'"&{function}({ord(letter)})&"')
         else:
             parts.append(letter)
     return f'"{"".join(parts)}"'
+
+
+def term_formulas(covariate: Covariate, cell: str) -> list[str]:
+    """The terms of a covariate from the cell with its value, without the leading `=`.
+
+    A value that the rule does not know gives #N/A, and so does an empty cell.
+    """
+    if isinstance(covariate, Category):
+        # A number that is typed becomes text, as it did when the rule was made.
+        typed = f'TRIM({cell}&"")'
+        matches = [f"EXACT({typed},{quoted_text(level)})" for level in covariate.levels]
+        is_known = f"OR({','.join(matches)})"
+        return [f"IF({match},1,IF({is_known},0,NA()))" for match in matches[1:]]
+    if isinstance(covariate, QuadraticNumber):
+        standardized = f"({cell}-{_decimal(covariate.mean)})/{_decimal(covariate.spread)}"
+        reach = _decimal(covariate.reach)
+        z = f"MAX(-{reach},MIN({reach},{standardized}))"
+        return [f"IF(ISNUMBER({cell}),{z},NA())", f"IF(ISNUMBER({cell}),({z})^2,NA())"]
+    return [f"IF(ISNUMBER({cell}),{cell},NA())"]
+
+
+def block_bias_formula(*, block: str, average: str, names: str, biases: str) -> str:
+    """The bias of a block from the cell with its name; of the average block if that is empty.
+
+    A block that the rule does not know gives #N/A.
+
+    Parameters
+    ----------
+    block, average : cells of the block's name and of the average bias.
+    names, biases : ranges of all names and all biases.
+    """
+    is_same = f'--EXACT({names},{block}&"")'
+    known_bias = f"SUMPRODUCT({is_same},{biases})"
+    return f'IF({block}&""="",{average},IF(SUMPRODUCT({is_same})=0,NA(),{known_bias}))'
+
+
+def _decimal(number: float) -> str:
+    """A number inside a formula, with all digits that a spreadsheet keeps."""
+    return f"({number:.{SPREADSHEET_DIGITS}G})"

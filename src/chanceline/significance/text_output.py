@@ -182,24 +182,31 @@ def _classes_words(result: SeparationTest, expected: ExpectedError) -> str:
 
 
 def _front_lines(result: SeparationTest) -> list[str]:
-    """The front as a small table; no lines without a front."""
+    """What 1, 2, … features do as a small table, every column below whose it is.
+
+    R², the same on shuffled labels and adjusted p belong to the features that stepwise least
+    squares takes; the fewest errors to the best rule on so many features that anything found. No
+    lines without a front.
+    """
     if not result.front:
         return []
-    lines = [_front_row("features", "fewest errors", "R²", "R² of shuffled labels", "adjusted p")]
+    whose = f"  {'':8}   {'stepwise least squares':<41}   {'any rule found':>14}"
+    headings = _front_row("features", "R²", "R² of shuffled labels", "adjusted p", "fewest errors")
+    lines = [whose, headings]
     for point in result.front:
         explained = f"{point.explained:.2f}"
         band = "" if point.shuffled is None else str(point.shuffled)
         pvalue = "" if point.pvalue is None else f"{point.pvalue:.2g}"
-        lines.append(_front_row(point.k, point.errors, explained, band, pvalue))
+        lines.append(_front_row(point.k, explained, band, pvalue, point.errors))
     return lines
 
 
 def _front_row(
-    n_features: int | str, errors: int | str, explained: str, band: str, pvalue: str
+    n_features: int | str, explained: str, band: str, pvalue: str, errors: int | str
 ) -> str:
     """A line of the front; its columns are as wide as the headings, or as `0.53`."""
-    observed = f"  {n_features:>8}   {errors:>13}   {explained:<4}"
-    return f"{observed}   {band:<21}   {pvalue}".rstrip()
+    path = f"{explained:<4}   {band:<21}   {pvalue:<10}"
+    return f"  {n_features:>8}   {path}   {errors:>14}"
 
 
 def readings(result: SeparationTest) -> list[tuple[str, str]]:

@@ -1,0 +1,91 @@
+"""The design of a study in a short paragraph: classes, what belongs together, what is exchanged."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chanceline.significance.plain_sentence import joined_by_and
+from chanceline.significance.result import SeparationTest
+from chanceline.tables.dataset import Dataset
+from chanceline.tables.wording import plural
+
+NOTHING_DECLARED = (
+    "No groups, blocks, pairs or covariates were declared: every sample counts by itself."
+)
+
+
+def design_in_words(result: SeparationTest, data: Dataset | None = None) -> list[str]:
+    """The sentences of the paragraph.
+
+    Parameters
+    ----------
+    result : what the test gave.
+    data : the table tested, which knows the columns' names; None where it is not at hand.
+    """
+    declared = [
+        groups_in_words(result, data),
+        blocks_in_words(result, data),
+        covariates_in_words(result),
+    ]
+    declared = [sentence for sentence in declared if sentence]
+    return [
+        classes_in_words(result),
+        *(declared or [NOTHING_DECLARED]),
+        f"If features and labels were unrelated, these could change places: {result.exchange}.",
+    ]
+
+
+def classes_in_words(result: SeparationTest) -> str:
+    """How many samples there are of each class, and which of the two is the positive one."""
+    negative, positive = result.class_names
+    n_negatives = result.n_samples - result.positives
+    samples = f"{plural(result.n_samples, 'sample')} with {plural(result.n_features, 'feature')}"
+    sizes = f"{result.positives} {positive} and {n_negatives} {negative}"
+    return (
+        f"{samples}: {sizes}. The positive class is {positive}: the rule predicts it, and signs of "
+        "weights, AUC and sensitivity speak of it."
+    )
+
+
+def groups_in_words(result: SeparationTest, data: Dataset | None) -> str:
+    """Which samples share a label and are left out together; empty where each stands alone."""
+    if result.n_units == result.n_samples:
+        return ""
+    column = _column_of("groups", data)
+    groups = f"{plural(result.n_units, 'group')}{column}"
+    return f"Samples belong to {groups}; those of a group have one label and are kept together."
+
+
+def blocks_in_words(result: SeparationTest, data: Dataset | None) -> str:
+    """Within what samples are compared; empty where all are compared with each other."""
+    if result.n_blocks == 1:
+        return ""
+    if data is not None and data.pairs is not None:
+        pairs = f"{plural(result.n_blocks, 'pair')}{_column_of('pairs', data)}"
+        return f"Samples are compared within {pairs}."
+    blocks = plural(result.n_blocks, "block")
+    if data is None:
+        return f"Samples are compared within {blocks}."
+    n_declared = 1 if data.blocks is None else len(np.unique(data.blocks))
+    if result.n_blocks > n_declared:
+        # Categories that are adjusted for split the blocks that were declared.
+        blocks += ", which are made of the categories adjusted for"
+        if data.blocks is not None:
+            blocks += f" and of {plural(n_declared, 'block')}{_column_of('blocks', data)}"
+        return f"Samples are compared within {blocks}."
+    return f"Samples are compared within {blocks}{_column_of('blocks', data)}."
+
+
+def covariates_in_words(result: SeparationTest) -> str:
+    """What the test adjusts for; empty if it does not."""
+    if not result.covariates:
+        return ""
+    names = joined_by_and(result.covariates)
+    return f"The question is what the features tell beyond {names}."
+
+
+def _column_of(role: str, data: Dataset | None) -> str:
+    """` (column patient)` where a column of that name gave the role; else nothing."""
+    if data is None or role not in data.role_columns:
+        return ""
+    return f" (column {data.role_columns[role]})"

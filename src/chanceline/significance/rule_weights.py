@@ -1,0 +1,157 @@
+"""The weights of every rule of a result as rows: features, covariates, and what is added to them.
+
+The score of a sample is the sum of all its terms, each times its weight, and of the bias; the rule
+names the positive class where the score lies above 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from chanceline.prediction.covariates import Category, Covariate, CovariateEncoder, QuadraticNumber
+from chanceline.prediction.rule import PredictionRule
+from chanceline.significance.result import SeparationTest
+from chanceline.significance.separating import Separating
+
+
+class RuleRole(StrEnum):
+    """Which of a result's rules it is."""
+
+    TO_USE = "rule to use"
+    FEW = "few features"  # beside a rule to use on many
+    SEPARATING = "separating"
+
+
+class TermKind(StrEnum):
+    """What a weight belongs to."""
+
+    FEATURE = "feature"
+    COVARIATE = "covariate"
+    BIAS = "bias"
+    BLOCK_BIAS = "bias of a block"
+
+
+@dataclass(frozen=True)
+class WeightRow:
+    """One weight of a rule.
+
+    Attributes
+    ----------
+    kind : what the weight belongs to.
+    term : its name.
+    weight : the weight itself.
+    meaning : what the weight is multiplied with, or when it counts.
+    """
+
+    kind: TermKind
+    term: str
+    weight: float
+    meaning: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedRule:
+    """A rule of a result, with all its weights in the units of the table.
+
+    Attributes
+    ----------
+    role : which of the result's rules it is.
+    features, weights : names and weights of its features.
+    bias : what is added; with blocks, that of the average block.
+    encoder, covariate_weights : how covariates become terms, and the weight of each term.
+    block_column, block_biases : the column that tells the blocks, and the bias of each.
+    """
+
+    role: RuleRole
+    features: tuple[str, ...]
+    weights: tuple[float, ...]
+    bias: float
+    encoder: CovariateEncoder = field(default_factory=CovariateEncoder)
+    covariate_weights: tuple[float, ...] = ()
+    block_column: str = ""
+    block_biases: dict[str, float] = field(default_factory=dict)
+
+
+def weighted_rules(result: SeparationTest) -> list[WeightedRule]:
+    """The rule to use and that on few features, as far as there are such; and what separates."""
+    rules = []
+    if result.rule is not None:
+        rules.append(_from_prediction(result.rule, RuleRole.TO_USE))
+        if result.rule.few is not None:
+            rules.append(_from_prediction(result.rule.few, RuleRole.FEW))
+    rules.append(_from_separating(result.separating))
+    return rules
+
+
+def _from_prediction(rule: PredictionRule, role: RuleRole) -> WeightedRule:
+    """A rule for new samples."""
+    return WeightedRule(
+        role=role,
+        features=rule.features,
+        weights=tuple(rule.weights.tolist()),
+        bias=rule.bias,
+        encoder=rule.encoder,
+        covariate_weights=tuple(rule.covariate_weights.tolist()),
+        block_column=rule.block_column,
+        block_biases=rule.block_biases,
+    )
+
+
+def _from_separating(separating: Separating) -> WeightedRule:
+    """The rule of the set that separates."""
+    return WeightedRule(
+        role=RuleRole.SEPARATING,
+        features=separating.features,
+        weights=separating.weights,
+        bias=separating.bias,
+    )
+
+
+def weight_rows(rule: WeightedRule) -> list[WeightRow]:
+    """Every weight of a rule: features, terms of covariates, bias, biases of blocks."""
+    rows = [
+        WeightRow(TermKind.FEATURE, name, weight, "the value in the table")
+        for name, weight in zip(rule.features, rule.weights, strict=True)
+    ]
+    rows += covariate_rows(rule)
+    bias_meaning = "added to the sum"
+    if rule.block_biases:
+        bias_meaning = "added to the sum for the average block"
+    rows.append(WeightRow(TermKind.BIAS, "bias", rule.bias, bias_meaning))
+    block_meaning = f"added instead where {block_name(rule)} has this value"
+    for name, bias in rule.block_biases.items():
+        rows.append(WeightRow(TermKind.BLOCK_BIAS, name, bias, block_meaning))
+    return rows
+
+
+def covariate_rows(rule: WeightedRule) -> list[WeightRow]:
+    """The weights of covariates, one for each term."""
+    terms: list[str] = []
+    meanings: list[str] = []
+    for covariate in rule.encoder.covariates:
+        terms += covariate.terms
+        meanings += term_meanings(covariate)
+    return [
+        WeightRow(TermKind.COVARIATE, term, weight, meaning)
+        for term, weight, meaning in zip(terms, rule.covariate_weights, meanings, strict=True)
+    ]
+
+
+def term_meanings(covariate: Covariate) -> list[str]:
+    """How the terms of a covariate are computed from its value, with all digits."""
+    name = covariate.name
+    if isinstance(covariate, Category):
+        return [f"1 where {name} is {level}, else 0" for level in covariate.levels[1:]]
+    if isinstance(covariate, QuadraticNumber):
+        mean = repr(covariate.mean)
+        spread = repr(covariate.spread)
+        reach = f"{covariate.reach:g}"
+        z = f"({name} - {mean})/{spread}, between -{reach} and {reach}"
+        return [z, f"the square of z({name})"]
+    return ["the value in the table"]
+
+
+def block_name(rule: WeightedRule) -> str:
+    """The column of the blocks, or what it is where it has no name."""
+    return rule.block_column or "the block"
