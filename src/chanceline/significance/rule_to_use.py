@@ -119,6 +119,9 @@ class RuleToUse(PredictionRule):
         expected = self.expected_error
         if expected is None or expected.few_minus_many is None:
             return text
+        # Of rules that know nothing it does not matter which is worse.
+        if not self.may_be_useful:
+            return text
         n_few = n_features if self.few is None else len(self.few.support)
         other_size = other_size_in_words(
             n_few, expected.few_minus_many, rule_has_many=self.few is not None
