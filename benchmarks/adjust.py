@@ -1,6 +1,6 @@
 """How often `adjust` alarms where the label and the features depend on the covariates alone, and how often it finds what is there.
 
-    python benchmarks/adjust.py [--sets 400] [--samples 100]      writes docs/tables/adjust.md
+    python benchmarks/adjust.py [--sets 500] [--samples 100]      writes docs/tables/adjust.md
 
 A confounder drives a fifth of 60 features and the label; the covariates that the test is told of determine the confounder, in a
 shape that each study has of its own. The shapes marked "fresh" were not looked at while the constants of the adjustment were
@@ -289,7 +289,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--sets", type=int, default=400)
+    parser.add_argument("--sets", type=int, default=500)
     parser.add_argument("--samples", type=int, default=100)
     parser.add_argument("--table", type=Path, default=TABLE)
     arguments = parser.parse_args()
