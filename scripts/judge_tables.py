@@ -66,7 +66,7 @@ def summary_row(name: str, result: SeparationTest, seconds: float) -> str:
     if rule is not None and rule.expected_error is not None:
         error = rule.expected_error
         low, high = (round(100 * end) for end in error.interval)
-        expected = f"{100 * error.rate:.0f} % ({low}–{high}), {len(rule.features)} features; {100 * error.guess:.0f} %"
+        expected = f"{100 * error.rate:.0f} % ({low}–{high}), {len(rule.features)} features; {100 * error.majority_error:.0f} %"
     cells = [
         f"[{name}](#{name.replace('_', '-')})",
         f"{result.n_samples} × {result.n_features}",
