@@ -71,7 +71,8 @@ def test_words_error_and_area_agree(seed, shift):
     expected = result.rule.expected_error
     text = " ".join(result.story())
     assert ("not clearly better than guessing" in text) == (not expected.knows_something)
-    assert (": not clearly better," in text) == (not expected.better_than_majority)
+    if result.rule.features:
+        assert (": not clearly better," in text) == (not expected.better_than_majority)
     assert expected.auc_interval[0] < expected.auc < expected.auc_interval[1]
     if expected.knows_something:
         assert expected.auc > 0.6

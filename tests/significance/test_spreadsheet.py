@@ -114,7 +114,10 @@ def test_where_no_formula_says_the_same_there_is_none():
     blocks = separation_test(X, y, blocks=np.arange(80) // 20, permutations=0)
     assert blocks.rule.features
     assert blocks.rule.formula == ""
-    assert "There is no formula for a spreadsheet: the rule has blocks besides." in blocks.to_html()
+    assert (
+        "There is no formula to paste into a spreadsheet: the rule has blocks besides."
+        in blocks.to_html()
+    )
     adjusted = separation_test(
         X, y, adjust=np.random.default_rng(0).normal(size=80), permutations=99
     )
