@@ -149,9 +149,10 @@ def test_a_dense_rule_says_what_it_is_the_mean_of():
     assert len(set(sizes)) > 1
     rule = fit_rule(X, y)
     assert rule.penalty == pytest.approx(np.exp(np.mean(np.log(penalties))))
-    assert set(penalties) == {1000.0}
+    assert len(set(penalties)) > 1
+    ridges = f"ridges {min(penalties):g}–{max(penalties):g}"
     features = f"{min(sizes)}–{max(sizes)} features"
-    wanted = f"many features, mean of {len(averaged)} rules with ridge 1000 on {features}"
+    wanted = f"many features, mean of {len(averaged)} rules with {ridges} on {features}"
     assert rule.kind == f"{wanted}, tuned by cross-validation"
     assert len(rule.support) == max(sizes) == 200
     # Of one rule its own ridge, as it is; of several that have something in common, one number.

@@ -55,8 +55,9 @@ TYPICAL_LOSS_WIDTH = 2.0
 TYPICAL_SIZE_WIDTH = 0.5
 # The quantile of the weighted sizes that is taken.
 SIZE_QUANTILE = 0.25
-# Dense rules that lose no more standard errors than this against the best of them are averaged.
-AVERAGED_SE = 0.5
+# Dense rules that lose no more standard errors than this against the best of them are averaged: the
+# mean of many is better than the best of them.
+AVERAGED_SE = 2.0
 
 
 class Extent(Enum):
