@@ -27,7 +27,7 @@ def regime_above_entrance(entropy: float) -> Regime:
 
 @dataclass(frozen=True)
 class Stability:
-    """The two replicon products of a solution; each is stable below 1.
+    """The replicon products of a solution; each is stable below 1.
 
     Attributes
     ----------
@@ -37,11 +37,18 @@ class Stability:
         makes it smaller than 1. Errors make the set non-convex, and it is infinite: the violation
         that is corrected jumps at v*.
     between : between supports (among the n replicas): α∫Dz [g''(√q₀ z)]² · ∫Dz [f''(√F₀ z)]². This
-        one does pass 1, before Σ = 0.
+        one does pass 1, before Σ = 0. Below 1 a solution is stable against small changes, but a
+        jump may have come before (`Capacity.static_alpha`).
+    weights, mixed : the same for changes that differ among the weights of two supports, or of one
+        of them: (α/χ²)⟨p₊²⟩⟨p²⟩/E² and (α/χ)⟨−g''p₊⟩⟨f''p⟩/E. As p₊² ≤ p₊ and p² ≤ p the first is
+        not above `within`, and the second, by Cauchy and Schwarz, not above √(between·weights):
+        neither passes 1 first. Known for replica symmetry above α_CG without errors.
     """
 
     within: float
     between: float
+    weights: float | None = None
+    mixed: float | None = None
 
     @property
     def verdict(self) -> str:

@@ -234,7 +234,7 @@ def _solution_of(
         E=order.E,
         F1=order.F1,
         F0=order.F0,
-        stability=Stability(within=_replicon_within(state, alpha, ensemble), between=state.between),
+        stability=_stability(state, alpha, ensemble),
         residual=max(solved.residual, _unsolved_error(state, branch.rho)),
         quadrature_error=quadrature_error,
         # As many tight patterns, α·isostatic, as weights that are not zero.
@@ -254,6 +254,19 @@ def _unsolved_error(state: RSState, rho: float) -> float:
     overlap_error = abs(state.overlap / state.order.q0 - 1)
     norm_error = abs(state.norm / rho - 1)
     return max(overlap_error, norm_error)
+
+
+def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
+    """The stability products of a point at load α; two of them are not known with errors."""
+    within = _replicon_within(state, alpha, ensemble)
+    if ensemble.error_rate:
+        return Stability(within=within, between=state.between)
+    return Stability(
+        within=within,
+        between=state.between,
+        weights=state.weights_mode,
+        mixed=state.mixed_mode,
+    )
 
 
 def _replicon_within(state: RSState, alpha: float, ensemble: Ensemble) -> float:
