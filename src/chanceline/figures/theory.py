@@ -156,7 +156,10 @@ def _draw_signs_of_one_kind(ax: Any, table: pd.DataFrame, signs: str, *, colour:
 def draw_entropies(
     ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, critical_load: float
 ) -> None:
-    """Σ(α) with and without breaking; replica symmetry is exact up to the critical load."""
+    """Σ(α) with and without breaking; replica symmetry is exact up to the critical load.
+
+    That is so where symmetry breaks continuously, at ρ > 0.017.
+    """
     ax.axvspan(
         symmetric["alpha"].min(),
         critical_load,
@@ -193,7 +196,8 @@ def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
 def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
     """The capacity diagram with and without breaking.
 
-    Below the replicon line replica symmetry is exact.
+    Below the replicon line replica symmetry is exact at the densities of the table, which lie above
+    that of the jump.
     """
     _shade_exact(ax, table, "replica symmetry is exact")
     rho = table["rho"]
@@ -211,6 +215,30 @@ def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
         ylabel=PATTERNS_LABEL,
         xlim=(0, 1),
         ylim=(0, 2.2),
+    )
+
+
+def draw_transition(ax: Any, table: pd.DataFrame, jump_density: float) -> None:
+    """α_d and α_K relative to the replicon line: how symmetry between supports breaks by a jump.
+
+    `table` has the columns rho, dynamic_alpha and static_alpha, the latter two relative to the
+    replicon line and missing where symmetry breaks continuously, above `jump_density`.
+    """
+    jumps = table.dropna(subset=["static_alpha"])
+    rho = jumps["rho"]
+    dynamic_label = r"$\alpha_d$, supports fall into groups"
+    static_label = r"$\alpha_K$, symmetry breaks by a jump"
+    ax.axhline(1.0, color=COLOURS["breaks"], label="replica symmetry becomes unstable")
+    _draw_line(ax, rho, jumps["static_alpha"], static_label, colour="rsb")
+    _draw_line(ax, rho, jumps["dynamic_alpha"], dynamic_label, colour="rs", style="--")
+    ax.axvline(jump_density, color="0.6", linewidth=0.9, linestyle=":")
+    _label(
+        ax,
+        "lower right",
+        xlabel=DENSITY_LABEL,
+        ylabel=r"load $\alpha$ / replicon line",
+        xscale="log",
+        xlim=(table["rho"].min(), table["rho"].max()),
     )
 
 
