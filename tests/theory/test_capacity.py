@@ -183,3 +183,20 @@ def test_gordons_comparison_is_the_l0_gardner_load():
         assert 2 * positive[:m].sum() / n == pytest.approx(given, rel=0.01)
         with_margin = bounds_at(rho, Ensemble(margin=0.3)).l0_gardner
         assert squares[:m].sum() / violations.sum() == pytest.approx(with_margin, rel=0.01)
+
+
+@pytest.mark.parametrize("ansatz", ["1rsb", "full"])
+def test_density_with_breaking_is_the_inverse_of_the_capacity(ansatz):
+    for alpha, options in ((1.0, {}), (0.5, {"margin": 0.2})):
+        if ansatz == "full" and options:
+            continue
+        found = chanceline.density(alpha, ansatz, **options)
+        assert found.rho > chanceline.density(alpha, **options).rho
+        back = chanceline.capacity(found.rho, ansatz, **options)
+        assert back.alpha == pytest.approx(alpha, abs=1e-9)
+        assert found.ansatz == ansatz
+        assert f"({ansatz})" in str(found)
+    curve = chanceline.density([1.0], ansatz)
+    assert curve.points[0].ansatz == ansatz
+    with pytest.raises(InputError, match="'full'"):
+        chanceline.density(1.0, "2rsb")

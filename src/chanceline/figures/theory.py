@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from chanceline.figures.style import COLOURS
+from chanceline.theory.distributions import StabilityLaw, WeightLaw
 
 LOAD_LABEL = r"load $\alpha$"
 PATTERNS_LABEL = r"load $\alpha=P/N$"
 DENSITY_LABEL = r"density $\rho=M/N$"
+WEIGHT_REACH = 3.0  # of the axis of weights, in root mean squares
+STABILITY_REACH = 4.0  # of the axis of stabilities, in lengths of the weights
 INSET_PLACE = (0.12, 0.14, 0.36, 0.36)  # left, bottom, width and height, as shares of the axes
 # From dark to light, for lines at several balances.
 BALANCE_SHADES = ("#0b2a4a", "#1f5f99", "#4f9bd9", "#9cc9ee")
@@ -266,6 +270,23 @@ def draw_corrections(ax: Any, table: pd.DataFrame) -> None:
         xlim=(0, 1),
         yscale="log",
     )
+
+
+def draw_weights(ax: Any, law: WeightLaw, label: str = "theory") -> None:
+    """The density of the weights of chosen variables."""
+    weight = np.linspace(-WEIGHT_REACH, WEIGHT_REACH, 401)
+    ax.plot(weight, law.density(weight), color=COLOURS["rs"], label=label)
+    _label(ax, "upper right", xlabel="weight / root mean square", ylabel="density", ylim=(0, None))
+
+
+def draw_stabilities(ax: Any, law: StabilityLaw) -> None:
+    """The density of the stabilities, and the share of patterns at the margin as a bar."""
+    end = law.margin + STABILITY_REACH
+    stability = np.linspace(law.margin, end, 400)[1:]
+    ax.plot(stability, law.density(stability), color=COLOURS["rs"], label="above the margin")
+    atom_label = f"{law.at_margin:.0%} of the patterns at the margin"
+    ax.vlines(law.margin, 0, law.at_margin, color=COLOURS["breaks"], linewidth=3, label=atom_label)
+    _label(ax, "upper right", xlabel="stability / |w|", ylabel="density", ylim=(0, None))
 
 
 def _draw_line(  # noqa: PLR0913 (two by keyword)

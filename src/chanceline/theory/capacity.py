@@ -19,6 +19,7 @@ from chanceline.errors import InputError, shown
 from chanceline.theory.bounds import Bounds, bounds_at
 from chanceline.theory.break_point import break_point
 from chanceline.theory.broken_capacity import capacity_1rsb, full_breaking
+from chanceline.theory.broken_density import broken_density
 from chanceline.theory.chance_line import Density, End, density_at, zero_entropy
 from chanceline.theory.continuation import last_two_points
 from chanceline.theory.curve import Curve
@@ -197,14 +198,7 @@ def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
     "rs": replica symmetric; "1rsb": one step of breaking; "full": the limit of infinitely many
     steps, which corrects the capacity with one step.
     """
-    if ansatz not in ("rs", "1rsb", "full"):
-        raise InputError(f"ansatz must be 'rs', '1rsb' or 'full', but is {shown(ansatz)}")
-    if ansatz == "full" and not ensemble.plain:
-        raise InputError(
-            "the limit of full breaking is known for balance ½, no margin and no errors; "
-            "use ansatz '1rsb' or 'rs'"
-        )
-
+    _check_ansatz(ansatz, ensemble)
     if ansatz == "rs":
         return _symmetric_capacity(Branch(rho, ensemble), replicon=True).capacity
     one_step = capacity_1rsb(rho, ensemble)
@@ -222,6 +216,17 @@ def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
         threshold=one_step.state.order.threshold,
         **transition_at(rho, ensemble).as_fields(),
     )
+
+
+def _check_ansatz(ansatz: str, ensemble: Ensemble) -> None:
+    """InputError unless the ansatz is one of three, and solved for the ensemble."""
+    if ansatz not in ("rs", "1rsb", "full"):
+        raise InputError(f"ansatz must be 'rs', '1rsb' or 'full', but is {shown(ansatz)}")
+    if ansatz == "full" and not ensemble.plain:
+        raise InputError(
+            "the limit of full breaking is known for balance ½, no margin and no errors; "
+            "use ansatz '1rsb' or 'rs'"
+        )
 
 
 class _SymmetricCapacity(NamedTuple):
@@ -362,6 +367,7 @@ def _extrapolated(previous: list[_SolvedPoint], logit_share: float) -> Array | N
 @overload
 def density(
     alpha: float,
+    ansatz: str = ...,
     *,
     balance: float = ...,
     margin: float = ...,
@@ -373,6 +379,7 @@ def density(
 @overload
 def density(
     alpha: Sequence[float] | Array,
+    ansatz: str = ...,
     *,
     balance: float = ...,
     margin: float = ...,
@@ -381,8 +388,9 @@ def density(
 ) -> Curve: ...
 
 
-def density(
+def density(  # noqa: PLR0913
     alpha: float | Sequence[float] | Array,
+    ansatz: str = "rs",
     *,
     balance: float = 0.5,
     margin: float = 0.0,
@@ -395,15 +403,26 @@ def density(
     errors, half of it with given signs). Of several loads, of an array in any shape, the `Curve`
     comes back, in one row. The other parameters are those of `capacity`.
     """
-    ensemble_options: dict[str, Any] = {
-        "balance": balance,
-        "margin": margin,
-        "errors": errors,
-        "signs": signs,
-    }
+    ensemble = Ensemble.checked(balance, margin, errors, signs)
+    _check_ansatz(ansatz, ensemble)
     if np.ndim(alpha):
-        return Curve(tuple(density_at(float(load), **ensemble_options) for load in np.ravel(alpha)))
-    return density_at(cast("float", alpha), **ensemble_options)
+        loads = np.ravel(alpha).tolist()
+        return Curve(tuple(_density_with(ansatz, load, ensemble) for load in loads))
+    return _density_with(ansatz, cast("float", alpha), ensemble)
+
+
+def _density_with(ansatz: str, alpha: float, ensemble: Ensemble) -> Density:
+    """The density at one load with one of the three ansätze, which is checked already."""
+    symmetric = density_at(
+        alpha,
+        balance=ensemble.balance,
+        margin=ensemble.margin,
+        errors=ensemble.error_rate,
+        signs=ensemble.signs,
+    )
+    if ansatz == "rs":
+        return symmetric
+    return broken_density(symmetric.alpha, ansatz, ensemble, symmetric_rho=symmetric.rho)
 
 
 def evenly_spaced(points: int) -> list[float]:

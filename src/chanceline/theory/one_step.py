@@ -25,7 +25,7 @@ from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack_order
 from chanceline.theory.transition import (
     LOG_AMPLITUDE,
     LOG_BREAK,
-    Transition,
+    SupportTransition,
     beside_symmetric,
     transition_at,
 )
@@ -104,7 +104,7 @@ def start_at(rho: float) -> Array:
 
 
 def branch_off(
-    branch: RSBBranch, transition: Transition, amplitude: float = _FIRST_AMPLITUDE
+    branch: RSBBranch, transition: SupportTransition, amplitude: float = _FIRST_AMPLITUDE
 ) -> Solved[RSBState]:
     """A point of the one-step branch near its beginning, where (p₁ − p₀)/(ρ − p₁) is `amplitude`.
 
@@ -120,7 +120,7 @@ def branch_off(
 
 
 def _at_break(
-    branch: RSBBranch, transition: Transition, amplitude: float, x: float
+    branch: RSBBranch, transition: SupportTransition, amplitude: float, x: float
 ) -> Solved[RSBState]:
     """The point with this amplitude (p₁ − p₀)/(ρ − p₁) and break point x, near the beginning.
 
@@ -166,7 +166,7 @@ def _end_from_beginning(branch: RSBBranch) -> Solved[RSBState]:
     return branch.at_zero_entropy(last_point(points).unknowns)
 
 
-def _first_point(branch: RSBBranch, transition: Transition) -> Solved[RSBState]:
+def _first_point(branch: RSBBranch, transition: SupportTransition) -> Solved[RSBState]:
     """The point from which the branch is followed, some way from its beginning."""
     begin = transition.amplitude
     return branch_off(branch, transition, begin + max(_FIRST_AMPLITUDE, _FIRST_GROWTH * begin))
@@ -260,7 +260,9 @@ def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
     return _near_beginning(branch, transition, amplitude)
 
 
-def _near_beginning(branch: RSBBranch, transition: Transition, amplitude: float) -> BrokenStart:
+def _near_beginning(
+    branch: RSBBranch, transition: SupportTransition, amplitude: float
+) -> BrokenStart:
     """A point between the beginning of the branch and its first point, of this amplitude.
 
     Where the amplitude is so small that rounding drowns the equation of the break point, x is taken

@@ -6,6 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from chanceline.theory.distributions import (
+    FieldLaws,
+    StabilityLaw,
+    WeightLaw,
+    stability_law,
+    weight_law,
+)
 from chanceline.theory.ensemble import EnsembleResult
 
 # A replicon product this near to 1 is marginal.
@@ -95,6 +102,30 @@ class ReplicaSolution(EnsembleResult):
 
     ansatz: ClassVar[str]
     _derived = (*EnsembleResult._derived, "ansatz")
+
+    def weights(self) -> WeightLaw:
+        """The law of the weights of chosen variables, at loads above α_CG and without errors."""
+        return weight_law(self._field_laws())
+
+    def stabilities(self) -> StabilityLaw:
+        """The law of the stabilities of the patterns, where that of the weights is known."""
+        return stability_law(self._field_laws())
+
+    def _field_laws(self) -> FieldLaws:
+        """What the distributions depend on, without breaking."""
+        return FieldLaws(
+            alpha=self.alpha,
+            rho=self.rho,
+            chi=self.chi,
+            K=self.K,
+            E=self.E,
+            F1=self.F1,
+            overlaps=(self.q0,),
+            conjugates=(self.F0,),
+            breaks=(),
+            threshold=self.threshold,
+            ensemble=self.ensemble,
+        )
 
     def summary(self) -> str:
         at = self.ensemble.label(f"α = {self.alpha:g}, ρ = {self.rho:g}")

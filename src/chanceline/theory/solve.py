@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
 from chanceline.errors import InputError, shown
+from chanceline.theory.distributions import FieldLaws
 from chanceline.theory.ensemble import PLAIN, Ensemble, check_alpha, check_rho
 from chanceline.theory.gardner import gardner
 from chanceline.theory.newton import Solved
@@ -24,7 +25,7 @@ from chanceline.theory.solution import (
     regime_above_entrance,
 )
 from chanceline.theory.symmetric import solve_rs
-from chanceline.theory.transition import Transition, transition_at
+from chanceline.theory.transition import SupportTransition, transition_at
 
 
 class Phase(StrEnum):
@@ -70,6 +71,18 @@ class OneStepSolution(ReplicaSolution):
 
     ansatz = "1rsb"
     kind = "asymptotic (one step of replica symmetry breaking)"
+
+    def _field_laws(self) -> FieldLaws:
+        """What the distributions depend on; two levels where symmetry is broken."""
+        symmetric = super()._field_laws()
+        if self.x is None or self.p1 == self.p0:
+            return symmetric
+        return replace(
+            symmetric,
+            overlaps=(self.p0, self.p1),
+            conjugates=(self.G0, self.G1),
+            breaks=(self.x,),
+        )
 
     def __str__(self) -> str:
         """The solution in lines of text, or a sentence where symmetry is not broken."""
@@ -171,7 +184,7 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
     return _with_gap(branch, fine, transition, alpha=alpha, quadrature_error=quadrature_error)
 
 
-def _unbroken_phase(alpha: float, transition: Transition) -> Phase:
+def _unbroken_phase(alpha: float, transition: SupportTransition) -> Phase:
     """The phase at a load α where the entropy is that of replica symmetry."""
     if transition.dynamic_alpha is not None and alpha > transition.dynamic_alpha:
         return Phase.GROUPED
@@ -190,7 +203,7 @@ _NO_TRANSITION: dict[str, Any] = {
 def _with_gap(
     branch: RSBBranch,
     solved: Solved[RSBState],
-    transition: Transition,
+    transition: SupportTransition,
     *,
     alpha: float,
     quadrature_error: float,
@@ -244,7 +257,7 @@ def _with_gap(
 
 
 def _without_gap(
-    symmetric: RSSolution, phase: Phase, transition: Transition | None
+    symmetric: RSSolution, phase: Phase, transition: SupportTransition | None
 ) -> OneStepSolution:
     """The replica-symmetric solution in the form of a one-step one, without groups of supports.
 

@@ -53,7 +53,7 @@ class _Jump(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Transition:
+class SupportTransition:
     """How symmetry between supports breaks as the load grows, at one density.
 
     `jump` is None if it breaks continuously, at the replicon line.
@@ -112,18 +112,18 @@ class Transition:
 
 
 @lru_cache(maxsize=64)
-def transition_at(rho: float, ensemble: Ensemble = PLAIN) -> Transition:
+def transition_at(rho: float, ensemble: Ensemble = PLAIN) -> SupportTransition:
     """The transition at a density, for an ensemble that `one_step.check_breaking` accepts."""
     return transition_from(replicon_line(rho, ensemble).state, rho, ensemble)
 
 
-def transition_from(critical: RSState, rho: float, ensemble: Ensemble) -> Transition:
+def transition_from(critical: RSState, rho: float, ensemble: Ensemble) -> SupportTransition:
     """The transition at a density ρ whose state on the replicon line is `critical`."""
     x_c = break_point(critical, rho, ensemble)
     jump = None
     if x_c > 1 + _SMALLEST_EXCESS:
         jump = _find_jump(RSBBranch(rho, steps=1, ensemble=ensemble), critical, x_c)
-    return Transition(critical=critical, break_point=x_c, jump=jump)
+    return SupportTransition(critical=critical, break_point=x_c, jump=jump)
 
 
 def complexity(state: RSBState, rho: float) -> float:
