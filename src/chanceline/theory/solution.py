@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
+from chanceline._results import Result
 from chanceline.theory.distributions import (
     FieldLaws,
     StabilityLaw,
@@ -14,6 +17,10 @@ from chanceline.theory.distributions import (
     weight_law,
 )
 from chanceline.theory.ensemble import EnsembleResult
+from chanceline.theory.quadrature import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A replicon product this near to 1 is marginal.
 MARGINAL = 1e-9
@@ -134,6 +141,49 @@ class ReplicaSolution(EnsembleResult):
     def _entropy_line(self) -> str:
         error = f"(quadrature error {self.quadrature_error:.1e})"
         return f"  entropy Σ    {self.entropy:.10f}   {error}"
+
+
+@dataclass(frozen=True, repr=False)
+class Solutions(Result):
+    """Solutions at several loads of one density, in the order asked for."""
+
+    points: tuple[ReplicaSolution, ...]
+
+    kind = "asymptotic (replica method)"
+
+    @property
+    def alpha(self) -> Array:
+        """The loads α, (points,)."""
+        return np.array([point.alpha for point in self.points])
+
+    @property
+    def entropy(self) -> Array:
+        """The entropies Σ of separating choices, (points,)."""
+        return np.array([point.entropy for point in self.points])
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, index: int) -> ReplicaSolution:
+        return self.points[index]
+
+    def summary(self) -> str:
+        if not self.points:
+            return "no points"
+        loads = f"α from {min(self.alpha):g} to {max(self.alpha):g}"
+        return f"{len(self)} solutions at ρ = {self.points[0].rho:g}, {loads}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a solution: its numbers, and the replicon products."""
+        import pandas as pd
+
+        rows = []
+        for point in self.points:
+            record = point.to_dict()
+            stability = record.pop("stability")
+            record.pop("conjugates", None)
+            rows.append({**record, **stability})
+        return pd.DataFrame(rows)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast, overload
+
+import numpy as np
 
 from chanceline.errors import InputError, shown
 from chanceline.theory.distributions import FieldLaws
@@ -17,14 +20,16 @@ from chanceline.theory.one_step import (
     check_broken_density,
     start_at_load,
 )
+from chanceline.theory.quadrature import Array
 from chanceline.theory.rsb import RSBBranch, RSBState
 from chanceline.theory.solution import (
     ReplicaSolution,
     RSSolution,
+    Solutions,
     Stability,
     regime_above_entrance,
 )
-from chanceline.theory.symmetric import solve_rs
+from chanceline.theory.symmetric import solve_rs, solve_rs_along
 from chanceline.theory.transition import SupportTransition, transition_at
 
 
@@ -115,8 +120,34 @@ class OneStepSolution(ReplicaSolution):
         return "replica symmetry is exact at this load"
 
 
-def solve(  # noqa: PLR0913
+@overload
+def solve(
     alpha: float,
+    rho: float,
+    ansatz: str = ...,
+    *,
+    balance: float = ...,
+    margin: float = ...,
+    errors: float = ...,
+    signs: str = ...,
+) -> RSSolution | OneStepSolution: ...
+
+
+@overload
+def solve(
+    alpha: Sequence[float] | Array,
+    rho: float,
+    ansatz: str = ...,
+    *,
+    balance: float = ...,
+    margin: float = ...,
+    errors: float = ...,
+    signs: str = ...,
+) -> Solutions: ...
+
+
+def solve(  # noqa: PLR0913
+    alpha: float | Sequence[float] | Array,
     rho: float,
     ansatz: str = "rs",
     *,
@@ -124,13 +155,14 @@ def solve(  # noqa: PLR0913
     margin: float = 0.0,
     errors: float = 0.0,
     signs: str = "free",
-) -> RSSolution | OneStepSolution:
+) -> RSSolution | OneStepSolution | Solutions:
     """Solve the saddle-point equations at load α = P/N and density ρ = M/N.
 
     Parameters
     ----------
     alpha
-        Patterns per variable, positive.
+        Patterns per variable, positive. Of several `Solutions` come back, in one row: the branch
+        is followed once for all of them.
     rho
         Share of the variables that the perceptron may keep, 0 < ρ < 1.
     ansatz
@@ -142,16 +174,29 @@ def solve(  # noqa: PLR0913
 
     Returns
     -------
-    RSSolution or OneStepSolution
+    RSSolution, OneStepSolution or Solutions
         Order parameters, entropy Σ of separating choices, both stability products, residual and
         quadrature error.
     """
     ensemble = Ensemble.checked(balance, margin, errors, signs)
+    if ansatz not in ("rs", "1rsb"):
+        raise InputError(f"ansatz must be 'rs' or '1rsb', but is {shown(ansatz)}")
+    if np.ndim(alpha):
+        return _solve_along(np.ravel(alpha).tolist(), rho, ansatz, ensemble)
+    load = cast("float", alpha)
     if ansatz == "rs":
-        return solve_rs(alpha, rho, ensemble)
-    if ansatz == "1rsb":
-        return solve_1rsb(alpha, rho, ensemble)
-    raise InputError(f"ansatz must be 'rs' or '1rsb', but is {shown(ansatz)}")
+        return solve_rs(load, rho, ensemble)
+    return solve_1rsb(load, rho, ensemble)
+
+
+def _solve_along(loads: list[float], rho: float, ansatz: str, ensemble: Ensemble) -> Solutions:
+    """Solutions at several loads of one density, in their order; the ansatz is checked already."""
+    loads = [check_alpha(load) for load in loads]
+    rho = check_rho(rho)
+    if ansatz == "rs":
+        return Solutions(tuple(solve_rs_along(loads, rho, ensemble)))
+    # Where symmetry breaks is found once, and remembered.
+    return Solutions(tuple(solve_1rsb(load, rho, ensemble) for load in loads))
 
 
 def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepSolution:
