@@ -1,6 +1,6 @@
 """Capacities of two other ensembles beside that of free weights: points −1, 0, 1, and correlated variables.
 
-    python benchmarks/ensembles.py            writes docs/tables/ensembles.md
+python benchmarks/ensembles.py            writes docs/tables/ensembles.md
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chanceline.theory.correlated import correlated_groups
 from chanceline.theory.points import POINTS, points_union_bound
 
 TABLE = Path(__file__).resolve().parent.parent / "docs" / "tables" / "ensembles.md"
-DENSITIES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.6305, 0.9)
+DENSITIES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.6305)
 CORRELATIONS = (0.5, 0.9)
 HEADER = (
     r"| \(\rho\) | free weights | pairs, \(r = 0.5\) | pairs, \(r = 0.9\) "

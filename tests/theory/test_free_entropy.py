@@ -122,6 +122,8 @@ def test_groups_without_correlation_are_the_plain_ensemble():
         assert saddle.entropy == pytest.approx(inside.entropy, abs=1e-9)
         assert saddle.order["chi"] == pytest.approx(inside.chi, rel=1e-6)
         assert 0.1 * saddle.order["q0_share"] == pytest.approx(inside.q0, rel=1e-6)
+    half = correlated_groups(0.0).capacity(0.5)
+    assert half.alpha == pytest.approx(chanceline.capacity(0.5).alpha, abs=1e-7)
 
 
 def pair_term(E, d, F0, K, r):

@@ -272,10 +272,10 @@ def draw_corrections(ax: Any, table: pd.DataFrame) -> None:
     )
 
 
-def draw_weights(ax: Any, law: WeightLaw, label: str = "theory") -> None:
-    """The density of the weights of chosen variables."""
+def draw_weights(ax: Any, law: WeightLaw, label: str = "theory", *, colour: str = "rs") -> None:
+    """The density of the weights of chosen variables; `colour` is a name of the palette."""
     weight = np.linspace(-WEIGHT_REACH, WEIGHT_REACH, 401)
-    ax.plot(weight, law.density(weight), color=COLOURS["rs"], label=label)
+    ax.plot(weight, law.density(weight), color=COLOURS[colour], label=label)
     _label(ax, "upper right", xlabel="weight / root mean square", ylabel="density", ylim=(0, None))
 
 

@@ -29,8 +29,10 @@ from chanceline.theory.free_entropy import (
 from chanceline.theory.quadrature import Array, rule_for
 
 LARGEST_GROUP = 3
-# Equally spaced nodes of each of the g Gaussians, and how far they reach.
-_FIELD_NODES = {1: 401, 2: 81, 3: 41}
+# Equally spaced nodes of each of the g Gaussians, an odd number, and how far they reach. Towards
+# ρ = 1 variables switch on more sharply than these resolve: without correlation, where the load is
+# known, that of pairs is off by 1e-8 at ρ = 0.5 and by 1e-4 at 0.9.
+_FIELD_NODES = {1: 401, 2: 121, 3: 41}
 _FIELD_REACH = 7.5
 _RULE = rule_for(scale=0.05)
 # The capacity at ρ = 0.1 without correlation: χ, q₀/ρ, K, E, V/E and F₀, with V = F₁ − F₀.
@@ -78,8 +80,12 @@ def _choice_forms(correlation: float, size: int) -> _ChoiceForm:
     """The quadratic forms of all choices but the empty one, at the nodes of a product rule."""
     matrix = np.full((size, size), correlation) + (1 - correlation) * np.eye(size)
     line = np.linspace(-_FIELD_REACH, _FIELD_REACH, _FIELD_NODES[size])
-    independent = np.stack(np.meshgrid(*[line] * size, indexing="ij"), axis=-1).reshape(-1, size)
+    # Nothing changes with the sign of all fields: the first one need not be negative.
+    half_line = line[line >= 0]
+    axes = [half_line, *[line] * (size - 1)]
+    independent = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, size)
     weights = np.exp(-0.5 * (independent**2).sum(axis=1))
+    weights[independent[:, 0] > 0] *= 2
     fields = independent @ np.linalg.cholesky(matrix).T  # covariance C, (nodes, size)
 
     sizes = []
