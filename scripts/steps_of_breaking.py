@@ -19,15 +19,16 @@ from scipy.special import expit, logit
 from chanceline.theory.broken_capacity import RSBCapacity, capacity_near
 from chanceline.theory.continuation import first_success, follow
 from chanceline.theory.newton import Solved
-from chanceline.theory.one_step import branch_off, replicon_line
+from chanceline.theory.one_step import branch_off
 from chanceline.theory.quadrature import Array
 from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack_order
+from chanceline.theory.transition import transition_at
 
 
 def capacity_from_scratch(rho: float) -> RSBCapacity:
     """One step, from the replica-symmetric branch: its replicon line, the branching point, then along the branch to Σ = 0."""
     branch = RSBBranch(rho)
-    first = branch_off(branch, replicon_line(rho).state)
+    first = branch_off(branch, transition_at(rho))
     *_, before, after = branch.follow(first, -0.05, lambda state: state.entropy <= 0)
     near = branch.point_where((before, after), lambda state: state.entropy, tolerance=1e-4)
     return capacity_near(branch, near.unknowns)

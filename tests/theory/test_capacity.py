@@ -8,7 +8,9 @@ import pytest
 
 import chanceline
 from chanceline.errors import InputError
+from chanceline.theory.bounds import bounds_at
 from chanceline.theory.closed_forms import first_moment_exponent, l0_gardner, union_bound
+from chanceline.theory.ensemble import Ensemble
 
 
 def test_reference_capacities():
@@ -164,3 +166,37 @@ def test_arrays_give_curves_that_agree_with_single_values():
         assert line.to_dict()["points"][1]["rho"] == pytest.approx(0.1)
         assert repr(line).startswith("<Curve: 3 points")
     plt.close("all")
+
+
+def test_gordons_comparison_is_the_l0_gardner_load():
+    """docs/proofs.md: √(P/2) against the norm of the M largest of N Gaussians, N = 400 000."""
+    rng = np.random.default_rng(5)
+    n = 400_000
+    squares = np.sort(rng.normal(size=n) ** 2)[::-1]
+    positive = np.sort(np.maximum(rng.normal(size=n), 0.0) ** 2)[::-1]
+    violations = np.maximum(rng.normal(size=n) + 0.3, 0.0) ** 2  # with a margin of 0.3
+    for rho in (0.05, 0.5, 0.9):
+        m = round(rho * n)
+        # One part in a hundred is about four standard errors.
+        assert 2 * squares[:m].sum() / n == pytest.approx(l0_gardner(rho), rel=0.01)
+        given = bounds_at(rho, Ensemble(signs="given")).l0_gardner
+        assert 2 * positive[:m].sum() / n == pytest.approx(given, rel=0.01)
+        with_margin = bounds_at(rho, Ensemble(margin=0.3)).l0_gardner
+        assert squares[:m].sum() / violations.sum() == pytest.approx(with_margin, rel=0.01)
+
+
+@pytest.mark.parametrize("ansatz", ["1rsb", "full"])
+def test_density_with_breaking_is_the_inverse_of_the_capacity(ansatz):
+    for alpha, options in ((1.0, {}), (0.5, {"margin": 0.2})):
+        if ansatz == "full" and options:
+            continue
+        found = chanceline.density(alpha, ansatz, **options)
+        assert found.rho > chanceline.density(alpha, **options).rho
+        back = chanceline.capacity(found.rho, ansatz, **options)
+        assert back.alpha == pytest.approx(alpha, abs=1e-9)
+        assert found.ansatz == ansatz
+        assert f"({ansatz})" in str(found)
+    curve = chanceline.density([1.0], ansatz)
+    assert curve.points[0].ansatz == ansatz
+    with pytest.raises(InputError, match="'full'"):
+        chanceline.density(1.0, "2rsb")

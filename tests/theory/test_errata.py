@@ -62,3 +62,15 @@ def test_below_cover_gardner_typical_choices_separate_but_not_all():
     share = sum(math.comb(p - 1, k) for k in range(m)) / 2 ** (p - 1)
     assert 0.9 < share < 1
     assert sum(math.comb(m - 1, k) for k in range(m)) == 2 ** (m - 1)
+
+
+def test_no_choice_may_separate_at_any_finite_size():
+    """Eq. (4): E ln 𝒩 is −∞ at finite N, as 𝒩 = 0 has a positive probability for P > M.
+
+    Two patterns that differ in the sign of y·x in every variable leave no choice of one variable.
+    """
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(2000, 2, 3))  # (problems, patterns, variables), y·x
+    one_variable_separates = (np.sign(rows[:, 0]) == np.sign(rows[:, 1])).any(axis=1)
+    share = np.mean(~one_variable_separates)
+    assert share == pytest.approx(1 / 8, abs=4 * np.sqrt(7 / 64 / 2000))

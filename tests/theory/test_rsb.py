@@ -10,13 +10,14 @@ from chanceline.theory import rsb
 from chanceline.theory.broken_capacity import capacity_1rsb
 from chanceline.theory.capacity import capacity
 from chanceline.theory.ensemble import PLAIN, Ensemble
-from chanceline.theory.one_step import branch_off, replicon_line
+from chanceline.theory.one_step import branch_off
 from chanceline.theory.parisi import focused_grid, recurse, uniform_grid
 from chanceline.theory.patterns import pattern_side
 from chanceline.theory.rs_equations import Order
 from chanceline.theory.solve import solve, solve_1rsb
 from chanceline.theory.supports import support_side
 from chanceline.theory.symmetric import solve_rs
+from chanceline.theory.transition import transition_at
 from steps_of_breaking import add_step
 
 RHO = 0.5
@@ -190,9 +191,10 @@ def test_reference_values(alpha, entropy, x):
 
 @pytest.mark.parametrize("rho", [0.1, 0.5, 0.8])
 def test_identity_and_order_along_the_branch(rho):
-    critical = replicon_line(rho).state
+    transition = transition_at(rho)
+    critical = transition.critical
     branch = rsb.RSBBranch(rho)
-    first = branch_off(branch, critical)
+    first = branch_off(branch, transition)
     points = list(branch.follow(first, -0.05, lambda state: state.entropy < 0))
     assert len(points) > 5
     assert max(abs(point.state.identity_error) for point in points) < 1e-8
@@ -207,10 +209,11 @@ def test_identity_and_order_along_the_branch(rho):
 
 
 def test_the_branch_begins_at_the_replicon_line():
-    critical = replicon_line(RHO).state
+    transition = transition_at(RHO)
+    critical = transition.critical
     assert critical.between == pytest.approx(1, abs=1e-10)
     small, smaller, smallest = (
-        branch_off(rsb.RSBBranch(RHO), critical, amplitude).state
+        branch_off(rsb.RSBBranch(RHO), transition, amplitude).state
         for amplitude in (0.04, 0.02, 0.01)
     )
     # a polynomial in the amplitude whose constant term is the critical load

@@ -127,8 +127,10 @@ def test_capacity_interface():
     assert full.alpha < one.alpha < symmetric.alpha
     assert symmetric.replicon_alpha == pytest.approx(one.replicon_alpha, abs=1e-8)
     assert one.error < 1e-10 < full.error < 1e-3
+    with pytest.raises(InputError, match=r"0\.0005"):
+        capacity(0.0004, "1rsb")
     with pytest.raises(InputError, match=r"0\.02"):
-        capacity(0.01, "1rsb")
+        capacity(0.01, "full")
     with pytest.raises(InputError, match="'full'"):
         capacity(0.3, "4rsb")
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from chanceline.errors import ConvergenceError
+import chanceline
+from chanceline.errors import ConvergenceError, InputError
 from chanceline.theory.continuation import follow
 from chanceline.theory.newton import Newton, OutsideDomain, difference_jacobian
 
@@ -83,3 +84,20 @@ def test_difference_jacobian_of_a_known_map():
         lambda x: np.array([x[0] ** 2 * x[1], np.exp(x[1])]), np.array([1.5, -0.5])
     )
     np.testing.assert_allclose(jacobian, [[-1.5, 2.25], [0.0, np.exp(-0.5)]], atol=1e-9)
+
+
+def test_many_loads_are_followed_along_one_branch():
+    loads = [1.5, 0.4, 1.1, 1.79, 1.0, 1.5]
+    together = chanceline.solve(loads, 0.5)
+    assert list(together.alpha) == loads
+    for load, found in zip(loads, together.points, strict=True):
+        alone = chanceline.solve(load, 0.5)
+        assert found.entropy == pytest.approx(alone.entropy, abs=1e-12)
+        assert found.q0 == pytest.approx(alone.q0, abs=1e-10)
+    frame = together.to_frame()
+    assert {"alpha", "entropy", "between", "mixed"} <= set(frame.columns)
+    assert "6 solutions at ρ = 0.5" in repr(together)
+    broken = chanceline.solve(np.array([1.6, 1.78]), 0.5, "1rsb")
+    assert [point.broken for point in broken.points] == [False, True]
+    with pytest.raises(InputError, match="l0-Gardner"):
+        chanceline.solve([1.2, 1.9], 0.5)

@@ -20,6 +20,13 @@ CURVE_SIZE = (6.5, 4.4)  # of the picture, in inches
 
 LOAD_HELP = "Load α = P/N: patterns per variable."
 DENSITY_HELP = "Density ρ = M/N: share of the variables kept."
+CapacityAnsatzOption = Annotated[
+    str,
+    typer.Option(
+        "--ansatz",
+        help="'rs', replica symmetric, '1rsb', one step of breaking, or 'full', its limit.",
+    ),
+]
 BalanceOption = Annotated[
     float,
     typer.Option(
@@ -70,13 +77,7 @@ def solve(
 
 def capacity(
     rho: Annotated[float, typer.Argument(help=DENSITY_HELP)],
-    ansatz: Annotated[
-        str,
-        typer.Option(
-            "--ansatz",
-            help="'rs', replica symmetric, '1rsb', one step of breaking, or 'full', its limit.",
-        ),
-    ] = "rs",
+    ansatz: CapacityAnsatzOption = "rs",
     balance: BalanceOption = 0.5,
     margin: MarginOption = 0.0,
     errors: ErrorShareOption = 0.0,
@@ -96,6 +97,7 @@ def capacity(
 
 def density(
     alpha: Annotated[float, typer.Argument(help=LOAD_HELP)],
+    ansatz: CapacityAnsatzOption = "rs",
     balance: BalanceOption = 0.5,
     margin: MarginOption = 0.0,
     errors: ErrorShareOption = 0.0,
@@ -107,7 +109,9 @@ def density(
 
     Example: chanceline density 1.0
     """  # noqa: E501 (the help shows these lines as they are)
-    result = chanceline.density(alpha, balance=balance, margin=margin, errors=errors, signs=signs)
+    result = chanceline.density(
+        alpha, ansatz, balance=balance, margin=margin, errors=errors, signs=signs
+    )
     show_theory(result, json, report)
 
 

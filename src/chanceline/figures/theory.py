@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from chanceline.figures.style import COLOURS
+from chanceline.theory.distributions import StabilityLaw, WeightLaw
 
 LOAD_LABEL = r"load $\alpha$"
 PATTERNS_LABEL = r"load $\alpha=P/N$"
 DENSITY_LABEL = r"density $\rho=M/N$"
+WEIGHT_REACH = 3.0  # of the axis of weights, in root mean squares
+STABILITY_REACH = 4.0  # of the axis of stabilities, in lengths of the weights
 INSET_PLACE = (0.12, 0.14, 0.36, 0.36)  # left, bottom, width and height, as shares of the axes
 # From dark to light, for lines at several balances.
 BALANCE_SHADES = ("#0b2a4a", "#1f5f99", "#4f9bd9", "#9cc9ee")
@@ -156,7 +160,10 @@ def _draw_signs_of_one_kind(ax: Any, table: pd.DataFrame, signs: str, *, colour:
 def draw_entropies(
     ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, critical_load: float
 ) -> None:
-    """Σ(α) with and without breaking; replica symmetry is exact up to the critical load."""
+    """Σ(α) with and without breaking; replica symmetry is exact up to the critical load.
+
+    That is so where symmetry breaks continuously, at ρ > 0.017.
+    """
     ax.axvspan(
         symmetric["alpha"].min(),
         critical_load,
@@ -193,7 +200,8 @@ def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
 def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
     """The capacity diagram with and without breaking.
 
-    Below the replicon line replica symmetry is exact.
+    Below the replicon line replica symmetry is exact at the densities of the table, which lie above
+    that of the jump.
     """
     _shade_exact(ax, table, "replica symmetry is exact")
     rho = table["rho"]
@@ -211,6 +219,30 @@ def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
         ylabel=PATTERNS_LABEL,
         xlim=(0, 1),
         ylim=(0, 2.2),
+    )
+
+
+def draw_transition(ax: Any, table: pd.DataFrame, jump_density: float) -> None:
+    """α_d and α_K relative to the replicon line: how symmetry between supports breaks by a jump.
+
+    `table` has the columns rho, dynamic_alpha and static_alpha, the latter two relative to the
+    replicon line and missing where symmetry breaks continuously, above `jump_density`.
+    """
+    jumps = table.dropna(subset=["static_alpha"])
+    rho = jumps["rho"]
+    dynamic_label = r"$\alpha_d$, supports fall into groups"
+    static_label = r"$\alpha_K$, symmetry breaks by a jump"
+    ax.axhline(1.0, color=COLOURS["breaks"], label="replica symmetry becomes unstable")
+    _draw_line(ax, rho, jumps["static_alpha"], static_label, colour="rsb")
+    _draw_line(ax, rho, jumps["dynamic_alpha"], dynamic_label, colour="rs", style="--")
+    ax.axvline(jump_density, color="0.6", linewidth=0.9, linestyle=":")
+    _label(
+        ax,
+        "lower right",
+        xlabel=DENSITY_LABEL,
+        ylabel=r"load $\alpha$ / replicon line",
+        xscale="log",
+        xlim=(table["rho"].min(), table["rho"].max()),
     )
 
 
@@ -238,6 +270,23 @@ def draw_corrections(ax: Any, table: pd.DataFrame) -> None:
         xlim=(0, 1),
         yscale="log",
     )
+
+
+def draw_weights(ax: Any, law: WeightLaw, label: str = "theory", *, colour: str = "rs") -> None:
+    """The density of the weights of chosen variables; `colour` is a name of the palette."""
+    weight = np.linspace(-WEIGHT_REACH, WEIGHT_REACH, 401)
+    ax.plot(weight, law.density(weight), color=COLOURS[colour], label=label)
+    _label(ax, "upper right", xlabel="weight / root mean square", ylabel="density", ylim=(0, None))
+
+
+def draw_stabilities(ax: Any, law: StabilityLaw) -> None:
+    """The density of the stabilities, and the share of patterns at the margin as a bar."""
+    end = law.margin + STABILITY_REACH
+    stability = np.linspace(law.margin, end, 400)[1:]
+    ax.plot(stability, law.density(stability), color=COLOURS["rs"], label="above the margin")
+    atom_label = f"{law.at_margin:.0%} of the patterns at the margin"
+    ax.vlines(law.margin, 0, law.at_margin, color=COLOURS["breaks"], linewidth=3, label=atom_label)
+    _label(ax, "upper right", xlabel="stability / |w|", ylabel="density", ylim=(0, None))
 
 
 def _draw_line(  # noqa: PLR0913 (two by keyword)

@@ -34,9 +34,10 @@ from chanceline.figures.theory import (
 )
 from chanceline.reproduce.folder import Folder, Mode
 from chanceline.reproduce.memory import memory_capacity, memory_couplings, memory_stability
+from chanceline.theory.break_point import replicon_line
 from chanceline.theory.capacity import capacity, capacity_curve, evenly_spaced
 from chanceline.theory.capacity_table import capacity_table
-from chanceline.theory.one_step import replicon_line, start_at
+from chanceline.theory.one_step import start_at
 from chanceline.theory.rsb import RSBBranch, RSBState
 from chanceline.theory.solve import solve
 from chanceline.theory.symmetric import branch_table, solve_rs

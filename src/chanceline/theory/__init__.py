@@ -4,6 +4,8 @@ Numerics that know no physics: `quadrature`, `newton`, `continuation`, `dual`. T
 `ensemble`, `gardner`, `closed_forms`, `first_moment`, `weight_clusters`, `bounds`. Inner integrals
 in closed form, and their averages: `patterns`, `pattern_averages`, `supports`, `support_averages`.
 Replica symmetry: `rs_equations` (with `rs_point`), `rs_branch`, `chance_line`, `typical`,
-`symmetric`. Breaking between supports: `parisi`, `rsb_recursions`, `rsb`, `one_step`,
-`broken_capacity`. What users call: `capacity` and `solve`, with `solution` and `curve`.
+`symmetric`. Breaking between supports: `break_point`, `transition`, `parisi`, `rsb_recursions`,
+`rsb`, `one_step`, `broken_capacity`, `broken_density`.
+What users call: `capacity` and `solve`, with `solution`, `distributions` and `curve`. Other
+ensembles: `free_entropy`, with `points` and `correlated`.
 """

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import logit
 
+from chanceline.errors import InputError
 from chanceline.theory.capacity_table import capacity_table
 from chanceline.theory.closed_forms import binary_entropy
 from chanceline.theory.ensemble import PLAIN, Ensemble
@@ -74,7 +75,7 @@ def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
 
 
 def capacity_1rsb(rho: float, ensemble: Ensemble = PLAIN) -> RSBCapacity:
-    """One step of breaking, started from the shipped table; 0.02 ≤ ρ ≤ 0.95."""
+    """One step of breaking, started from the shipped table where it can; 0.0005 ≤ ρ ≤ 0.95."""
     check_breaking(ensemble)
     branch = RSBBranch(rho, 1, ensemble)
     return capacity_near(branch, end_of_branch(branch).unknowns)
@@ -97,7 +98,13 @@ def _full_spline() -> CubicSpline:
 def full_breaking(rho: float, alpha_1rsb: float) -> tuple[float, float]:
     """α_VS with full breaking and its error, from α_VS with one step.
 
-    The difference between the two is interpolated in the shipped table.
+    The difference between the two is interpolated in the shipped table, InputError outside of it.
     """
+    lowest, highest = capacity_table().rho[[0, -1]]
+    if not lowest <= rho <= highest:
+        raise InputError(
+            f"the limit of full breaking is known for {lowest:g} ≤ rho ≤ {highest:g}, but rho is "
+            f"{rho:g}; use ansatz '1rsb' or 'rs'"
+        )
     difference, error = np.exp(_full_spline()(logit(rho)))
     return float(alpha_1rsb - difference), float(error)

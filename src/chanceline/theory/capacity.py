@@ -17,7 +17,9 @@ from scipy.special import logit
 from chanceline._lazy import lazy
 from chanceline.errors import InputError, shown
 from chanceline.theory.bounds import Bounds, bounds_at
+from chanceline.theory.break_point import break_point
 from chanceline.theory.broken_capacity import capacity_1rsb, full_breaking
+from chanceline.theory.broken_density import broken_density
 from chanceline.theory.chance_line import Density, End, density_at, zero_entropy
 from chanceline.theory.continuation import last_two_points
 from chanceline.theory.curve import Curve
@@ -29,9 +31,10 @@ from chanceline.theory.ensemble import (
     with_error,
 )
 from chanceline.theory.gardner import gardner
-from chanceline.theory.one_step import replicon_line
+from chanceline.theory.one_step import LOWEST_BROKEN_DENSITY, can_break
 from chanceline.theory.quadrature import Array
 from chanceline.theory.rs_branch import Branch
+from chanceline.theory.transition import transition_at, transition_from
 
 # Former home of a documented name.
 __getattr__ = lazy(
@@ -44,7 +47,13 @@ _REPLICON_STEP = 0.25
 
 @dataclass(frozen=True, repr=False)
 class Capacity(EnsembleResult):
-    """α_VS(ρ) with its numerical error, and the load where symmetry between supports breaks."""
+    """α_VS(ρ) with its numerical error, and how symmetry between supports breaks before.
+
+    Replica symmetry is unstable from `replicon_alpha` on. The broken solution leaves it there with
+    the break point `break_point`, x_c. If that is above 1 symmetry breaks before, by a jump: from
+    `dynamic_alpha` on, α_d, the supports fall into exponentially many groups, from `static_alpha`
+    on, α_K, few groups hold most of them.
+    """
 
     rho: float
     ansatz: str
@@ -52,6 +61,11 @@ class Capacity(EnsembleResult):
     error: float
     bounds: Bounds
     replicon_alpha: float | None  # None if symmetry does not break, or was not asked for
+    # How it breaks: known without errors, with free signs and for margins up to 1.
+    break_point: float | None = None
+    # None without a jump, and below ρ = 0.0005, where it is not solved.
+    dynamic_alpha: float | None = None
+    static_alpha: float | None = None
 
     kind = "asymptotic (replica method)"
 
@@ -71,10 +85,24 @@ class Capacity(EnsembleResult):
                 "half of all weights are zero there"
             )
         if self.replicon_alpha is not None:
-            lines.append(f"  symmetry between supports breaks at α = {self.replicon_alpha:.8f}")
+            lines.append(self._breaking_line())
         if self.errors:
             lines.append(f"  {ERRORS_ARE_APPROXIMATE}")
         return "\n".join(lines)
+
+    def _breaking_line(self) -> str:
+        """Where symmetry between supports breaks, and whether it does so by a jump."""
+        if self.break_point is not None and self.break_point > 1 and self.static_alpha is None:
+            return (
+                "  symmetry between supports breaks by a jump, before it becomes unstable at "
+                f"α = {self.replicon_alpha:.8f}"
+            )
+        if self.static_alpha is None:
+            return f"  symmetry between supports breaks at α = {self.replicon_alpha:.8f}"
+        return (
+            f"  supports fall into groups from α = {self.dynamic_alpha:.8f} on; symmetry between "
+            f"them breaks by a jump at α = {self.static_alpha:.8f}"
+        )
 
     def _separating_line(self) -> str:
         """Below which loads every choice separates, and below which typical ones do.
@@ -170,14 +198,7 @@ def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
     "rs": replica symmetric; "1rsb": one step of breaking; "full": the limit of infinitely many
     steps, which corrects the capacity with one step.
     """
-    if ansatz not in ("rs", "1rsb", "full"):
-        raise InputError(f"ansatz must be 'rs', '1rsb' or 'full', but is {shown(ansatz)}")
-    if ansatz == "full" and not ensemble.plain:
-        raise InputError(
-            "the limit of full breaking is known for balance ½, no margin and no errors; "
-            "use ansatz '1rsb' or 'rs'"
-        )
-
+    _check_ansatz(ansatz, ensemble)
     if ansatz == "rs":
         return _symmetric_capacity(Branch(rho, ensemble), replicon=True).capacity
     one_step = capacity_1rsb(rho, ensemble)
@@ -191,10 +212,21 @@ def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
         alpha=alpha,
         error=error,
         bounds=bounds_at(rho, ensemble),
-        replicon_alpha=replicon_line(rho, ensemble).state.alpha,
         ensemble=ensemble,
         threshold=one_step.state.order.threshold,
+        **transition_at(rho, ensemble).as_fields(),
     )
+
+
+def _check_ansatz(ansatz: str, ensemble: Ensemble) -> None:
+    """InputError unless the ansatz is one of three, and solved for the ensemble."""
+    if ansatz not in ("rs", "1rsb", "full"):
+        raise InputError(f"ansatz must be 'rs', '1rsb' or 'full', but is {shown(ansatz)}")
+    if ansatz == "full" and not ensemble.plain:
+        raise InputError(
+            "the limit of full breaking is known for balance ½, no margin and no errors; "
+            "use ansatz '1rsb' or 'rs'"
+        )
 
 
 class _SymmetricCapacity(NamedTuple):
@@ -220,18 +252,18 @@ def _symmetric_capacity(
         return _SymmetricCapacity(_capacity_of_all(rho, ensemble), point=None)
 
     end = zero_entropy(branch, start)
-    replicon_alpha = None
+    breaking: dict[str, Any] = {"replicon_alpha": None}
     if replicon:
-        replicon_alpha = _replicon_load(branch, end)
+        breaking = _breaking(branch, end)
     capacity_of_branch = Capacity(
         rho=rho,
         ansatz="rs",
         alpha=end.alpha,
         error=end.error,
         bounds=bounds_at(rho, ensemble),
-        replicon_alpha=replicon_alpha,
         ensemble=ensemble,
         threshold=end.solved.state.order.threshold,
+        **breaking,
     )
     return _SymmetricCapacity(capacity_of_branch, point=end.solved.unknowns)
 
@@ -255,18 +287,23 @@ def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
     )
 
 
-def _replicon_load(branch: Branch, end: End) -> float | None:
-    """The load where symmetry between supports breaks, sought backwards from the capacity `end`.
+def _breaking(branch: Branch, end: End) -> dict[str, Any]:
+    """Where and how symmetry between supports breaks, as fields of a `Capacity`.
 
-    There the replicon between supports, `state.between`, is 1; larger values are unstable. None if
-    symmetry is stable up to the capacity.
+    The point where the replicon between supports, `state.between`, is 1 is sought backwards from
+    the capacity `end`. None if symmetry is stable up to the capacity.
     """
     if end.solved.state.between <= 1:
-        return None
+        return {"replicon_alpha": None}
     points_back = branch.follow(end.solved, _REPLICON_STEP, lambda state: state.between < 1)
     bracket = last_two_points(points_back)
-    crossing = branch.point_where(bracket, lambda state: state.between - 1)
-    return crossing.state.alpha
+    critical = branch.point_where(bracket, lambda state: state.between - 1).state
+    if not can_break(branch.ensemble):
+        return {"replicon_alpha": critical.alpha}
+    if branch.rho < LOWEST_BROKEN_DENSITY:
+        x_c = break_point(critical, branch.rho, branch.ensemble)
+        return {"replicon_alpha": critical.alpha, "break_point": x_c}
+    return transition_from(critical, branch.rho, branch.ensemble).as_fields()
 
 
 def capacity_curve(  # noqa: PLR0913
@@ -330,6 +367,7 @@ def _extrapolated(previous: list[_SolvedPoint], logit_share: float) -> Array | N
 @overload
 def density(
     alpha: float,
+    ansatz: str = ...,
     *,
     balance: float = ...,
     margin: float = ...,
@@ -341,6 +379,7 @@ def density(
 @overload
 def density(
     alpha: Sequence[float] | Array,
+    ansatz: str = ...,
     *,
     balance: float = ...,
     margin: float = ...,
@@ -349,8 +388,9 @@ def density(
 ) -> Curve: ...
 
 
-def density(
+def density(  # noqa: PLR0913
     alpha: float | Sequence[float] | Array,
+    ansatz: str = "rs",
     *,
     balance: float = 0.5,
     margin: float = 0.0,
@@ -363,15 +403,26 @@ def density(
     errors, half of it with given signs). Of several loads, of an array in any shape, the `Curve`
     comes back, in one row. The other parameters are those of `capacity`.
     """
-    ensemble_options: dict[str, Any] = {
-        "balance": balance,
-        "margin": margin,
-        "errors": errors,
-        "signs": signs,
-    }
+    ensemble = Ensemble.checked(balance, margin, errors, signs)
+    _check_ansatz(ansatz, ensemble)
     if np.ndim(alpha):
-        return Curve(tuple(density_at(float(load), **ensemble_options) for load in np.ravel(alpha)))
-    return density_at(cast("float", alpha), **ensemble_options)
+        loads = np.ravel(alpha).tolist()
+        return Curve(tuple(_density_with(ansatz, load, ensemble) for load in loads))
+    return _density_with(ansatz, cast("float", alpha), ensemble)
+
+
+def _density_with(ansatz: str, alpha: float, ensemble: Ensemble) -> Density:
+    """The density at one load with one of the three ansätze, which is checked already."""
+    symmetric = density_at(
+        alpha,
+        balance=ensemble.balance,
+        margin=ensemble.margin,
+        errors=ensemble.error_rate,
+        signs=ensemble.signs,
+    )
+    if ansatz == "rs":
+        return symmetric
+    return broken_density(symmetric.alpha, ansatz, ensemble, symmetric_rho=symmetric.rho)
 
 
 def evenly_spaced(points: int) -> list[float]:

@@ -150,11 +150,14 @@ class Density(EnsembleResult):
     alpha: float
     rho: float
     error: float
+    ansatz: str = "rs"
 
     kind = "asymptotic (replica method)"
 
     def summary(self) -> str:
         at = self.ensemble.label(f"α = {self.alpha:g}")
+        if self.ansatz != "rs":
+            at += f" ({self.ansatz})"
         return f"density at {at}: ρ_VS = {with_error(self.rho, self.error)}"
 
     def __str__(self) -> str:

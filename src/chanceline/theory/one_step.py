@@ -1,14 +1,15 @@
 """The branch with one step of breaking between supports (1RSB), and ways along it.
 
-Replica symmetry is exact from 2ρ up to the load where its replicon between supports reaches 1.
-There the one-step solution branches off with p₁ − p₀ = 0 at a finite x; from there χ falls
-steadily, and the branch is followed in ln χ. Its entropy vanishes at a finite x and K; beyond, the
-branch goes on with Σ < 0 towards x → 0.
+The branch begins where symmetry breaks (`transition`): continuously on the replicon line, with
+p₁ − p₀ = 0 at a finite x < 1, or by a jump before it, with a finite p₁ − p₀ at x = 1. From there χ
+falls steadily, and the branch is followed in ln χ. Its entropy vanishes at a finite x and K;
+beyond, the branch goes on with Σ < 0 towards x → 0.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -16,43 +17,48 @@ from scipy.special import expit, logit
 
 from chanceline.errors import InputError
 from chanceline.theory.capacity_table import capacity_table
-from chanceline.theory.continuation import (
-    first_success,
-    follow,
-    last_point,
-    last_two_points,
-)
-from chanceline.theory.ensemble import EQUAL_CLASSES, PLAIN, Ensemble
+from chanceline.theory.continuation import follow, last_point, last_two_points
+from chanceline.theory.ensemble import EQUAL_CLASSES, Ensemble
 from chanceline.theory.newton import Solved
 from chanceline.theory.quadrature import Array
-from chanceline.theory.rs_branch import Branch
-from chanceline.theory.rs_equations import RSState
 from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack_order
+from chanceline.theory.transition import (
+    LOG_AMPLITUDE,
+    LOG_BREAK,
+    SupportTransition,
+    beside_symmetric,
+    transition_at,
+)
 
-# Where a point of `rsb.pack_order` with one step of breaking holds ln (p₁ − p₀)/(ρ − p₁).
-_LOG_AMPLITUDE = 3
-# (p₁ − p₀)/(ρ − p₁) of the first point of the branch, and the break points tried there.
+# Amplitudes (p₁ − p₀)/(ρ − p₁) near the beginning of a branch. It is followed from a first point,
+# at this distance from the beginning or, if the branch begins with a jump, at this share of it.
 _FIRST_AMPLITUDE = 0.15
-_FIRST_BREAKS = (0.8, 0.9, 0.7)
-# A smaller share of that amplitude is lost in rounding.
-_SMALLEST_AMPLITUDE_SHARE = 1e-3
+_FIRST_GROWTH = 0.25
+# Below this rounding drowns the equation of the break point, which is of third order.
+_SMALLEST_AMPLITUDE = 0.02
+# At still smaller ones the broken solution is the symmetric one for all practical purposes, and the
+# grids become long.
+_UNRESOLVED_AMPLITUDE = 1e-3
 # Towards smaller break points, and more negative entropies, the branch is not followed.
 _SMALLEST_BREAK = 0.15
 _LOWEST_ENTROPY = -0.05
-# With a margin the break point can reach 1 before the replicon line is met; nearer to 1 than this
-# the branch is not followed. Without a margin there is no such limit, as x is below 1 anyway.
-_LARGEST_BREAK = 0.97
-_NO_LARGEST_BREAK = 1.0
 # The first step from the plain ensemble towards the one wanted, and the smallest.
 _FIRST_SHARE = 0.05
 _SMALLEST_SHARE = 1e-3
 # First steps of ln χ along the branch: loads grow as χ falls.
 _STEP_TO_SMALLER_LOADS = 0.1
 _STEP_TO_LARGER_LOADS = -0.05
-# One step of breaking is solved for margins up to this.
+# One step of breaking is solved for densities from this on, and for margins up to this.
+LOWEST_BROKEN_DENSITY = 0.0005
 LARGEST_BROKEN_MARGIN = 1.0
 # The error is seen on grids finer by this factor.
 FINER = 1.4
+
+
+def can_break(ensemble: Ensemble) -> bool:
+    """Whether one step of breaking is solved for an ensemble."""
+    has_free_weights = not ensemble.error_rate and not ensemble.signed
+    return has_free_weights and ensemble.margin <= LARGEST_BROKEN_MARGIN
 
 
 def check_breaking(ensemble: Ensemble) -> None:
@@ -66,16 +72,6 @@ def check_breaking(ensemble: Ensemble) -> None:
             f"one step of breaking is solved for margin ≤ {LARGEST_BROKEN_MARGIN:g}; "
             "with a larger margin use ansatz 'rs'"
         )
-
-
-def replicon_line(rho: float, ensemble: Ensemble = PLAIN) -> Solved[RSState]:
-    """The replica-symmetric point where the replicon between supports is 1.
-
-    Below its load replica symmetry is exact, above it is unstable.
-    """
-    branch = Branch(rho, ensemble)
-    bracket = last_two_points(branch.from_entrance(lambda state: state.between > 1))
-    return branch.point_where(bracket, lambda state: state.between - 1)
 
 
 @lru_cache(maxsize=1)
@@ -108,77 +104,87 @@ def start_at(rho: float) -> Array:
 
 
 def branch_off(
-    branch: RSBBranch, critical: RSState, amplitude: float = _FIRST_AMPLITUDE
+    branch: RSBBranch, transition: SupportTransition, amplitude: float = _FIRST_AMPLITUDE
 ) -> Solved[RSBState]:
     """A point of the one-step branch near its beginning, where (p₁ − p₀)/(ρ − p₁) is `amplitude`.
 
-    p₁ is the overlap of two supports of the same group, p₀ that of different groups. The branch
-    begins where replica symmetry breaks (`critical`), with p₀ = p₁.
-
-    Several break points are tried to begin with.
+    p₁ is the overlap of two supports of the same group, p₀ that of different groups. The derivative
+    of the entropy by the break point is of third order in the amplitude, and fixes x only once the
+    other equations hold: so x is held first at its value at the beginning, then freed. The
+    amplitude is held both times.
     """
-    return first_success(
-        lambda x: _branch_off_from_break(branch, critical, amplitude, x), _FIRST_BREAKS
+    at_first_break = _at_break(branch, transition, amplitude, x=transition.first_break)
+    return branch.solve_with(
+        at_first_break.unknowns, held=(LOG_AMPLITUDE,), name="the beginning of 1RSB"
     )
 
 
-def _branch_off_from_break(
-    branch: RSBBranch, critical: RSState, amplitude: float, x: float
+def _at_break(
+    branch: RSBBranch, transition: SupportTransition, amplitude: float, x: float
 ) -> Solved[RSBState]:
-    """The point of the branch with (p₁ − p₀)/(ρ − p₁) = `amplitude`, found from a break point x.
+    """The point with this amplitude (p₁ − p₀)/(ρ − p₁) and break point x, near the beginning.
 
-    `critical` is the replica-symmetric state where the branch begins. The derivative of the entropy
-    by the break point is of third order in the amplitude, and fixes x only once the other equations
-    hold: so x is held first, then freed. The amplitude is held both times.
+    All equations hold but that of x. The beginning is on the replicon line, or the static point of
+    a jump.
     """
-    name = "the beginning of 1RSB"
-    start = _beside_symmetric(branch, critical, amplitude, x)
-    at_x = branch.solve_with(start, held=(_LOG_AMPLITUDE,), name=name, hold_breaks=True)
-    return branch.solve_with(at_x.unknowns, held=(_LOG_AMPLITUDE,), name=name)
-
-
-def _beside_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
-    """A start for one step of breaking, (coordinates,), beside a replica-symmetric state.
-
-    That has one overlap q₀ of any two supports, and its multiplier F₀. The start has two overlaps a
-    little apart, p₀ between groups and p₁ within one, on either side of q₀, and their multipliers
-    G₀ and G₁ in proportion on either side of F₀. (p₁ − p₀)/(ρ − p₁) is `amplitude`, and x is the
-    break point.
-    """
-    symmetric = critical.order
-    p_gap = amplitude * (branch.rho - symmetric.q0)  # p₁ − p₀
-    G_gap = p_gap * (symmetric.F0 / symmetric.q0)  # G₁ − G₀
-    order = RSBOrder(
-        chi=symmetric.chi,
-        K=symmetric.K,
-        E=symmetric.E,
-        F1=symmetric.F1,
-        p=(symmetric.q0 - p_gap / 2, symmetric.q0 + p_gap / 2),
-        G=(symmetric.F0 - G_gap / 2, symmetric.F0 + G_gap / 2),
-        x=(x,),
-        threshold=symmetric.threshold,
+    if transition.jump is None:
+        start = beside_symmetric(branch, transition.critical, amplitude, x)
+    else:
+        start = transition.jump.static.unknowns.copy()
+        start[LOG_AMPLITUDE] = np.log(amplitude)
+        start[LOG_BREAK] = np.log(x)
+    return branch.solve_with(
+        start, held=(LOG_AMPLITUDE,), name="the beginning of 1RSB", hold_breaks=True
     )
-    point = pack_order(order, branch.rho, branch.ensemble)
-    # The gap was taken relative to ρ − q₀, and that is not quite ρ − p₁: set it right.
-    point[_LOG_AMPLITUDE] = np.log(amplitude)
-    return point
 
 
 def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
-    """The point of the one-step branch where the entropy Σ vanishes, 0.02 ≤ ρ ≤ 0.95.
+    """The point of the one-step branch where the entropy Σ vanishes, 0.0005 ≤ ρ ≤ 0.95.
 
     For the plain ensemble the shipped table has a start, and other ensembles are reached from it.
+    At densities below those of the table the branch is followed from where it begins.
     """
+    check_broken_density(branch.rho)
     lowest, highest = capacity_table().rho[[0, -1]]
-    if not lowest <= branch.rho <= highest:
+    if branch.rho > highest:
         raise InputError(
-            f"one step of breaking is solved for {lowest:g} ≤ rho ≤ {highest:g}, but rho is "
-            f"{branch.rho:g}; outside, use ansatz 'rs', which differs little there"
+            f"the end of one step of breaking is solved for rho ≤ {highest:g}, but rho is "
+            f"{branch.rho:g}; use ansatz 'rs', which differs little there"
         )
+    if branch.rho < lowest:
+        return _end_from_beginning(branch)
     start = start_at(branch.rho)
     if branch.ensemble.plain:
         return branch.at_zero_entropy(start)
     return _end_from_plain(branch, start)
+
+
+def _end_from_beginning(branch: RSBBranch) -> Solved[RSBState]:
+    """The point where the entropy Σ vanishes, by the whole way along the branch."""
+    first = _first_point(branch, transition_at(branch.rho, branch.ensemble))
+    points = branch.follow(first, _STEP_TO_LARGER_LOADS, lambda state: state.entropy <= 0)
+    return branch.at_zero_entropy(last_point(points).unknowns)
+
+
+def _first_point(branch: RSBBranch, transition: SupportTransition) -> Solved[RSBState]:
+    """The point from which the branch is followed, some way from its beginning."""
+    begin = transition.amplitude
+    return branch_off(branch, transition, begin + max(_FIRST_AMPLITUDE, _FIRST_GROWTH * begin))
+
+
+def check_broken_density(rho: float) -> None:
+    """InputError where the density is too small for one step of breaking."""
+    if rho < LOWEST_BROKEN_DENSITY:
+        raise InputError(
+            f"one step of breaking is solved for rho ≥ {LOWEST_BROKEN_DENSITY:g}, but rho is "
+            f"{rho:g}; use ansatz 'rs', which differs little there"
+        )
+
+
+def _in_table(rho: float) -> bool:
+    """Whether the shipped table covers a density."""
+    lowest, highest = capacity_table().rho[[0, -1]]
+    return bool(lowest <= rho <= highest)
 
 
 def _end_from_plain(branch: RSBBranch, plain_end: Array) -> Solved[RSBState]:
@@ -221,76 +227,75 @@ def _ensemble_on_the_way(share: float, wanted: Ensemble) -> Ensemble:
     return Ensemble(balance=balance, margin=share * wanted.margin)
 
 
-def start_at_load(alpha: float, branch: RSBBranch) -> Array | None:
-    """A point of the branch near load α, (coordinates,); None where replica symmetry is exact.
+class BrokenStart(NamedTuple):
+    """A point of the branch near a load."""
 
-    It is sought from whichever end of the branch is nearer in load: where the branch begins, on the
-    replicon line (above which replica symmetry is unstable), or where its entropy Σ vanishes. The
-    second end is known for the densities of the shipped table only.
+    point: Array  # (coordinates,)
+    hold_breaks: bool  # whether its break point is as good as its equation would make it
 
-    With a margin above about ½ symmetry breaks discontinuously: a little below the replicon line
-    the overlaps within and between groups differ by a finite p₁ − p₀ where the break point x is 1.
-    So with a margin the way is always from Σ = 0, and ends where x comes near 1.
+
+def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
+    """A point of the branch near load α, above that where symmetry breaks.
+
+    None so near above it that p₁ − p₀ is less than a thousandth of ρ − p₁.
+
+    The branch is followed from where it begins, or, for the plain ensemble and densities of the
+    shipped table, from where its entropy vanishes, if that is nearer.
     """
-    if branch.ensemble.margin:
-        return _from_end(alpha, branch, end_of_branch(branch), largest_break=_LARGEST_BREAK)
-
-    critical = replicon_line(branch.rho, branch.ensemble).state
-    if alpha <= critical.alpha:
-        return None
-
-    lowest, highest = capacity_table().rho[[0, -1]]
-    if lowest <= branch.rho <= highest:
+    transition = transition_at(branch.rho, branch.ensemble)
+    if branch.ensemble.plain and _in_table(branch.rho):
         end = end_of_branch(branch)
-        middle_load = 0.5 * (critical.alpha + end.state.alpha)
+        middle_load = 0.5 * (transition.breaking_alpha + end.state.alpha)
         if alpha > middle_load:
-            return _from_end(alpha, branch, end, largest_break=_NO_LARGEST_BREAK)
-    return _from_beginning(alpha, branch, critical)
+            return _followed_to(alpha, branch, end)
+    first = _first_point(branch, transition)
+    if alpha >= first.state.alpha:
+        return _followed_to(alpha, branch, first)
+    # Before the first point the amplitude grows linearly with the load.
+    share = (alpha - transition.breaking_alpha) / (first.state.alpha - transition.breaking_alpha)
+    first_amplitude = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
+    amplitude = transition.amplitude + share * (first_amplitude - transition.amplitude)
+    if amplitude < _UNRESOLVED_AMPLITUDE:
+        return None
+    return _near_beginning(branch, transition, amplitude)
 
 
-def _from_end(
-    alpha: float, branch: RSBBranch, end: Solved[RSBState], largest_break: float
-) -> Array | None:
-    """A point near load α, (coordinates,), followed from `end`, where the entropy is 0.
+def _near_beginning(
+    branch: RSBBranch, transition: SupportTransition, amplitude: float
+) -> BrokenStart:
+    """A point between the beginning of the branch and its first point, of this amplitude.
 
-    None if the break point x passes `largest_break` on the way to a smaller load: below, replica
-    symmetry is exact. A load larger than that of `end` lies farther along the branch, where the
-    entropy is negative.
+    Where the amplitude is so small that rounding drowns the equation of the break point, x is taken
+    from the line between the beginning and the smallest amplitude.
     """
-    if alpha > end.state.alpha:
-        return _up_to_load(alpha, branch, end)
-
-    def has_arrived(state: RSBState) -> bool:
-        return state.alpha <= alpha
-
-    def is_last(state: RSBState) -> bool:
-        break_point = state.order.x[0]
-        return has_arrived(state) or break_point > largest_break
-
-    last = last_point(branch.follow(end, _STEP_TO_SMALLER_LOADS, is_last))
-    if has_arrived(last.state):
-        return last.unknowns
-    return None
+    if amplitude >= _SMALLEST_AMPLITUDE:
+        return BrokenStart(branch_off(branch, transition, amplitude).unknowns, hold_breaks=False)
+    (x_at_smallest,) = branch_off(branch, transition, _SMALLEST_AMPLITUDE).state.order.x
+    begin = transition.amplitude
+    share = (amplitude - begin) / (_SMALLEST_AMPLITUDE - begin)
+    x = (1 - share) * transition.first_break + share * x_at_smallest
+    return BrokenStart(_at_break(branch, transition, amplitude, x).unknowns, hold_breaks=True)
 
 
-def _from_beginning(alpha: float, branch: RSBBranch, critical: RSState) -> Array:
-    """A point near load α, (coordinates,), followed from the replicon line.
+def _followed_to(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> BrokenStart:
+    """A point near load α, followed along the branch from `first`, to smaller or larger loads."""
+    if alpha == first.state.alpha:
+        return BrokenStart(first.unknowns, hold_breaks=False)
+    if alpha > first.state.alpha:
+        before, after = _up_to_load(alpha, branch, first)
+    else:
+        points = branch.follow(first, _STEP_TO_SMALLER_LOADS, lambda state: state.alpha <= alpha)
+        before, after = last_two_points(points)
+    # On the line between the two points around α.
+    share = (alpha - before.state.alpha) / (after.state.alpha - before.state.alpha)
+    point = before.unknowns + share * (after.unknowns - before.unknowns)
+    return BrokenStart(point, hold_breaks=False)
 
-    The branch begins there, at the replica-symmetric state `critical`, with the amplitude
-    (p₁ − p₀)/(ρ − p₁) = 0, p₁ and p₀ the overlaps of supports within and between groups. The first
-    point solved has a finite amplitude. For a load before it the amplitude is scaled down, as
-    α − α_critical grows linearly with it.
-    """
-    first = branch_off(branch, critical)
-    if first.state.alpha < alpha:
-        return _up_to_load(alpha, branch, first)
-    share = (alpha - critical.alpha) / (first.state.alpha - critical.alpha)
-    amplitude = _FIRST_AMPLITUDE * max(share, _SMALLEST_AMPLITUDE_SHARE)
-    return branch_off(branch, critical, amplitude).unknowns
 
-
-def _up_to_load(alpha: float, branch: RSBBranch, start: Solved[RSBState]) -> Array:
-    """A point near load α, (coordinates,), followed from `start`, a point at a smaller load.
+def _up_to_load(
+    alpha: float, branch: RSBBranch, start: Solved[RSBState]
+) -> tuple[Solved[RSBState], Solved[RSBState]]:
+    """The two points of the branch around load α, followed from `start`, at a smaller load.
 
     InputError where the branch is given up before: where its entropy is well below 0, or its break
     point x is small. The second comes after the entropy has become negative, too: in the shipped
@@ -308,10 +313,10 @@ def _up_to_load(alpha: float, branch: RSBBranch, start: Solved[RSBState]) -> Arr
     points = branch.follow(
         start, _STEP_TO_LARGER_LOADS, lambda state: has_arrived(state) or is_given_up(state)
     )
-    last = last_point(points)
+    before, last = last_two_points(points)
     if not has_arrived(last.state):
         raise InputError(
             f"no one-step solution is known at alpha = {alpha:g}: at rho = {branch.rho:g} its "
             f"entropy is negative from well below {last.state.alpha:.6g} on; choose a smaller alpha"
         )
-    return last.unknowns
+    return before, last

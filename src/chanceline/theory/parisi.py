@@ -155,6 +155,7 @@ class Recursion:
     weights: tuple[Array, ...]
     transitions: tuple[Transition, ...]
     breaks: Array  # x₁ … x_k
+    top_nodes: Array  # fields u on the grid of the top level
 
     def mean(self, level: int, values: Array) -> float:
         """E_i[values] = ∫du P_i(u) values(u)."""
@@ -239,6 +240,7 @@ def recurse(  # noqa: PLR0913
         weights=tuple(weights),
         transitions=tuple(transitions),
         breaks=breaks,
+        top_nodes=grids[-1].nodes,
     )
 
 

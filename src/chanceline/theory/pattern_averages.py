@@ -142,6 +142,8 @@ class PatternMeans(NamedTuple):
     log_a: Numbers  # g = ln A
     tight: float  # p₊
     curvature_square: float  # g''², where ' is ∂/∂μ
+    tight_square: float  # p₊²
+    curvature_tight: float  # g''p₊
 
 
 def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: Numbers) -> PatternMeans:
@@ -180,4 +182,6 @@ def _class_means(class_side: ClassSide, kappa_over_rho: Numbers) -> PatternMeans
         log_a=class_side.mean(side.log_a),
         tight=class_side.mean(values.tight),
         curvature_square=class_side.mean(values.curvature**2),
+        tight_square=class_side.mean(values.tight**2),
+        curvature_tight=class_side.mean(values.curvature * values.tight),
     )

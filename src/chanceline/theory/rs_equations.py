@@ -102,6 +102,8 @@ class RSState:
     entropy_gradient: Array
     entropy_by_alpha: float  # ∂Σ/∂α at the saddle
     between: float  # the replicon between supports: above 1 replica symmetry is unstable
+    weights_mode: float  # stability products of two further modes between supports
+    mixed_mode: float
 
 
 def equations(
@@ -153,6 +155,8 @@ def equations(
         entropy_gradient=entropy.gradient,
         entropy_by_alpha=values.entropy_by_alpha.value,
         between=_replicon_between(values, means, support),
+        weights_mode=_weights_mode(values, coords, means, support),
+        mixed_mode=_mixed_mode(values, coords, means, support),
     )
 
 
@@ -182,6 +186,33 @@ def _replicon_between(values: PointValues, means: PatternMeans, support: Support
     # The mean of f''² was taken with the multiplier E = 1, and scales as 1/E².
     at_unit_E = values.alpha.value * means.curvature_square * support.curvature_square
     return float(at_unit_E / values.E.value**2)
+
+
+def _weights_mode(
+    values: PointValues, coords: Coordinates, means: PatternMeans, support: SupportMeans
+) -> float:
+    """Stability between supports against changes that differ among the weights of both of them.
+
+    Overlaps between two supports then depend on which weight vectors of each are compared. Within a
+    support the weights respond as one pattern and one variable do at a fixed field, with p₊/χ in
+    place of −g'' and p/E in place of f'': the product is (α/χ²)⟨p₊²⟩⟨p²⟩/E².
+    """
+    # α/χ² and 1/E², as the mean of p² was taken with E = 1.
+    scale = values.alpha.value / (coords.chi.value * values.E.value) ** 2
+    return float(scale * means.tight_square * support.nonzero_square)
+
+
+def _mixed_mode(
+    values: PointValues, coords: Coordinates, means: PatternMeans, support: SupportMeans
+) -> float:
+    """Stability between supports against changes that differ among the weights of one of them.
+
+    One support responds as in `_weights_mode`, the other as in the replicon between supports: the
+    product is (α/χ)⟨−g''p₊⟩⟨f''p⟩/E.
+    """
+    # The mean of f''p was taken with E = 1, and f'' scales as 1/E.
+    scale = values.alpha.value / (coords.chi.value * values.E.value**2)
+    return float(-scale * means.curvature_tight * support.curvature_nonzero)
 
 
 def _residual(

@@ -68,6 +68,8 @@ from chanceline.theory.rsb_recursions import (
 
 # Relative residuals; rounding in the recursion leaves 1e-13 of them.
 RSB_TOLERANCE = 1e-11
+# Break points are probabilities; the differences of the Jacobian need a little room beyond 1.
+_LARGEST_BREAK = 1.001
 
 
 @dataclass(frozen=True)
@@ -206,11 +208,15 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
 
 
 def _check_order(d: float, E: float, x: Array) -> None:
-    """OutsideDomain unless d < E and 0 < x₁ < … < x_k < 1."""
+    """OutsideDomain unless d < E and 0 < x₁ < … < x_k, x_k at most a little above 1.
+
+    At x_k = 1 symmetry breaks by a jump (`transition`).
+    """
     if d >= E:
         raise OutsideDomain("E > d is needed")
-    if np.any(np.diff(x, prepend=0.0, append=1.0) <= 0):
-        raise OutsideDomain("0 < x₁ < … < x_k < 1 is needed")
+    increasing = np.all(np.diff(x, prepend=0.0) > 0)
+    if not increasing or np.any(x > _LARGEST_BREAK):
+        raise OutsideDomain("0 < x₁ < … < x_k ≤ 1 is needed")
 
 
 def _overlaps_of_shares(shares: Array, rho: float) -> Array:
@@ -547,13 +553,16 @@ class RSBBranch(ChiBranch[RSBState]):
         name = f"{self.steps} step(s) of breaking at χ = {np.exp(log_chi):.6g}"
         return self.solve_with(np.array([log_chi, *start[1:]]), held=(0,), name=name)
 
-    def at_load(self, alpha: float, start: Array, fineness: float = 1.0) -> Solved[RSBState]:
+    def at_load(
+        self, alpha: float, start: Array, fineness: float = 1.0, *, hold_breaks: bool = False
+    ) -> Solved[RSBState]:
         """The saddle at a given load α, from a point near to it.
 
         No coordinate is held (`held=()`); that the state has this load is the one equation more.
         Its error is relative to the distance from the nearer end of ρα_c < α < α_c, where α_c is
         the load that all variables hold together and ρα_c the one that a typical choice of them
-        holds. α must lie between them: `solve_1rsb` sees to it.
+        holds. α must lie between them: `solve_1rsb` sees to it. With `hold_breaks` the break
+        points stay as they are.
         """
         load_of_all = gardner(self.ensemble).load  # α_c
         scale = min(alpha - self.rho * load_of_all, load_of_all - alpha)
@@ -562,6 +571,7 @@ class RSBBranch(ChiBranch[RSBState]):
             held=(),
             name=f"{self.steps} step(s) of breaking at α = {alpha:.10g}",
             extra_equation=lambda state: (state.alpha - alpha) / scale,
+            hold_breaks=hold_breaks,
             fineness=fineness,
         )
 

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
+from chanceline._results import Result
+from chanceline.theory.distributions import (
+    FieldLaws,
+    StabilityLaw,
+    WeightLaw,
+    stability_law,
+    weight_law,
+)
 from chanceline.theory.ensemble import EnsembleResult
+from chanceline.theory.quadrature import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A replicon product this near to 1 is marginal.
 MARGINAL = 1e-9
@@ -27,7 +41,7 @@ def regime_above_entrance(entropy: float) -> Regime:
 
 @dataclass(frozen=True)
 class Stability:
-    """The two replicon products of a solution; each is stable below 1.
+    """The replicon products of a solution; each is stable below 1.
 
     Attributes
     ----------
@@ -37,11 +51,18 @@ class Stability:
         makes it smaller than 1. Errors make the set non-convex, and it is infinite: the violation
         that is corrected jumps at v*.
     between : between supports (among the n replicas): α∫Dz [g''(√q₀ z)]² · ∫Dz [f''(√F₀ z)]². This
-        one does pass 1, before Σ = 0.
+        one does pass 1, before Σ = 0. Below 1 a solution is stable against small changes, but a
+        jump may have come before (`Capacity.static_alpha`).
+    weights, mixed : the same for changes that differ among the weights of two supports, or of one
+        of them: (α/χ²)⟨p₊²⟩⟨p²⟩/E² and (α/χ)⟨−g''p₊⟩⟨f''p⟩/E. As p₊² ≤ p₊ and p² ≤ p the first is
+        not above `within`, and the second, by Cauchy and Schwarz, not above √(between·weights):
+        neither passes 1 first. Known for replica symmetry above α_CG without errors.
     """
 
     within: float
     between: float
+    weights: float | None = None
+    mixed: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -89,6 +110,30 @@ class ReplicaSolution(EnsembleResult):
     ansatz: ClassVar[str]
     _derived = (*EnsembleResult._derived, "ansatz")
 
+    def weights(self) -> WeightLaw:
+        """The law of the weights of chosen variables, at loads above α_CG and without errors."""
+        return weight_law(self._field_laws())
+
+    def stabilities(self) -> StabilityLaw:
+        """The law of the stabilities of the patterns, where that of the weights is known."""
+        return stability_law(self._field_laws())
+
+    def _field_laws(self) -> FieldLaws:
+        """What the distributions depend on, without breaking."""
+        return FieldLaws(
+            alpha=self.alpha,
+            rho=self.rho,
+            chi=self.chi,
+            K=self.K,
+            E=self.E,
+            F1=self.F1,
+            overlaps=(self.q0,),
+            conjugates=(self.F0,),
+            breaks=(),
+            threshold=self.threshold,
+            ensemble=self.ensemble,
+        )
+
     def summary(self) -> str:
         at = self.ensemble.label(f"α = {self.alpha:g}, ρ = {self.rho:g}")
         return f"{self.ansatz.upper()} solution at {at}: {self.regime}"
@@ -96,6 +141,49 @@ class ReplicaSolution(EnsembleResult):
     def _entropy_line(self) -> str:
         error = f"(quadrature error {self.quadrature_error:.1e})"
         return f"  entropy Σ    {self.entropy:.10f}   {error}"
+
+
+@dataclass(frozen=True, repr=False)
+class Solutions(Result):
+    """Solutions at several loads of one density, in the order asked for."""
+
+    points: tuple[ReplicaSolution, ...]
+
+    kind = "asymptotic (replica method)"
+
+    @property
+    def alpha(self) -> Array:
+        """The loads α, (points,)."""
+        return np.array([point.alpha for point in self.points])
+
+    @property
+    def entropy(self) -> Array:
+        """The entropies Σ of separating choices, (points,)."""
+        return np.array([point.entropy for point in self.points])
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, index: int) -> ReplicaSolution:
+        return self.points[index]
+
+    def summary(self) -> str:
+        if not self.points:
+            return "no points"
+        loads = f"α from {min(self.alpha):g} to {max(self.alpha):g}"
+        return f"{len(self)} solutions at ρ = {self.points[0].rho:g}, {loads}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a solution: its numbers, and the replicon products."""
+        import pandas as pd
+
+        rows = []
+        for point in self.points:
+            record = point.to_dict()
+            stability = record.pop("stability")
+            record.pop("conjugates", None)
+            rows.append({**record, **stability})
+        return pd.DataFrame(rows)
 
 
 @dataclass(frozen=True)

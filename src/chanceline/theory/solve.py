@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import Any, cast, overload
+
+import numpy as np
 
 from chanceline.errors import InputError, shown
+from chanceline.theory.distributions import FieldLaws
 from chanceline.theory.ensemble import PLAIN, Ensemble, check_alpha, check_rho
 from chanceline.theory.gardner import gardner
 from chanceline.theory.newton import Solved
-from chanceline.theory.one_step import FINER, check_breaking, start_at_load
+from chanceline.theory.one_step import (
+    FINER,
+    check_breaking,
+    check_broken_density,
+    start_at_load,
+)
+from chanceline.theory.quadrature import Array
 from chanceline.theory.rsb import RSBBranch, RSBState
 from chanceline.theory.solution import (
     ReplicaSolution,
     RSSolution,
+    Solutions,
     Stability,
     regime_above_entrance,
 )
-from chanceline.theory.symmetric import solve_rs
+from chanceline.theory.symmetric import solve_rs, solve_rs_along
+from chanceline.theory.transition import SupportTransition, transition_at
+
+
+class Phase(StrEnum):
+    """What has become of the symmetry between supports."""
+
+    SYMMETRIC = "symmetric"  # replica symmetry is exact
+    GROUPED = "grouped"  # α_d < α ≤ α_K: exponentially many groups, the entropy as without them
+    BROKEN = "broken"  # few groups hold most supports
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -28,13 +49,19 @@ class OneStepSolution(ReplicaSolution):
     their weights and G₁ of their fields, two of different groups p₀ and G₀; x is the probability
     that two belong to different groups.
 
-    `broken` says whether symmetry is broken at all: below the replicon line it is not, replica
-    symmetry is exact, and its values are returned with p₁ = p₀ = q₀, G₁ = G₀ = F₀ and no x. `q0`
-    and `F0` are the means over pairs of supports, xp₀ + (1 − x)p₁ and xG₀ + (1 − x)G₁.
-    `stability.between` is the replicon inside a group; above 1 it asks for more steps.
+    `broken` says whether symmetry is broken at all. Where it is not, the values of replica symmetry
+    are returned with p₁ = p₀ = q₀, G₁ = G₀ = F₀ and no x; `phase` tells whether it is exact
+    ("symmetric"), or gives the right entropy of supports that fall into exponentially many groups
+    ("grouped"). `q0` and `F0` are the means over pairs of supports, xp₀ + (1 − x)p₁ and
+    xG₀ + (1 − x)G₁. `stability.between` is the replicon inside a group; above 1 it asks for more
+    steps.
+
+    `break_point`, `dynamic_alpha` and `static_alpha` are those of `Capacity`; None where typical
+    choices separate, below the load α_CG.
     """
 
     broken: bool
+    phase: str
     p1: float
     p0: float
     G1: float
@@ -42,15 +69,31 @@ class OneStepSolution(ReplicaSolution):
     x: float | None  # None where symmetry is not broken
     replicon_inner: float  # within a group
     replicon_outer: float  # between groups
+    replicon_alpha: float | None  # from which load on replica symmetry is unstable
+    break_point: float | None  # x_c on that line; above 1 symmetry breaks before, by a jump
+    dynamic_alpha: float | None  # α_d, None without a jump
+    static_alpha: float | None  # α_K, None without a jump
 
     ansatz = "1rsb"
     kind = "asymptotic (one step of replica symmetry breaking)"
+
+    def _field_laws(self) -> FieldLaws:
+        """What the distributions depend on; two levels where symmetry is broken."""
+        symmetric = super()._field_laws()
+        if self.x is None or self.p1 == self.p0:
+            return symmetric
+        return replace(
+            symmetric,
+            overlaps=(self.p0, self.p1),
+            conjugates=(self.G0, self.G1),
+            breaks=(self.x,),
+        )
 
     def __str__(self) -> str:
         """The solution in lines of text, or a sentence where symmetry is not broken."""
         if not self.broken:
             entropy = f"Σ = {self.entropy:.10f} ± {self.quadrature_error:.1e}"
-            return f"{self.summary()}\n  replica symmetry is exact at this load: {entropy}"
+            return f"{self.summary()}\n  {self._why_unbroken()}: {entropy}"
         overlaps_and_conjugates = (
             f"p₁ {self.p1:.10g}   p₀ {self.p0:.10g}   G₁ {self.G1:.10g}   G₀ {self.G0:.10g}"
         )
@@ -67,9 +110,44 @@ class OneStepSolution(ReplicaSolution):
         ]
         return "\n".join(lines)
 
+    def _why_unbroken(self) -> str:
+        """Why the entropy is that of replica symmetry."""
+        if self.phase == Phase.GROUPED:
+            return (
+                f"supports fall into exponentially many groups from α = {self.dynamic_alpha:.8g} "
+                f"on; up to α = {self.static_alpha:.8g} their entropy is that of replica symmetry"
+            )
+        return "replica symmetry is exact at this load"
+
+
+@overload
+def solve(
+    alpha: float,
+    rho: float,
+    ansatz: str = ...,
+    *,
+    balance: float = ...,
+    margin: float = ...,
+    errors: float = ...,
+    signs: str = ...,
+) -> RSSolution | OneStepSolution: ...
+
+
+@overload
+def solve(
+    alpha: Sequence[float] | Array,
+    rho: float,
+    ansatz: str = ...,
+    *,
+    balance: float = ...,
+    margin: float = ...,
+    errors: float = ...,
+    signs: str = ...,
+) -> Solutions: ...
+
 
 def solve(  # noqa: PLR0913
-    alpha: float,
+    alpha: float | Sequence[float] | Array,
     rho: float,
     ansatz: str = "rs",
     *,
@@ -77,13 +155,14 @@ def solve(  # noqa: PLR0913
     margin: float = 0.0,
     errors: float = 0.0,
     signs: str = "free",
-) -> RSSolution | OneStepSolution:
+) -> RSSolution | OneStepSolution | Solutions:
     """Solve the saddle-point equations at load α = P/N and density ρ = M/N.
 
     Parameters
     ----------
     alpha
-        Patterns per variable, positive.
+        Patterns per variable, positive. Of several `Solutions` come back, in one row: the branch
+        is followed once for all of them.
     rho
         Share of the variables that the perceptron may keep, 0 < ρ < 1.
     ansatz
@@ -95,20 +174,33 @@ def solve(  # noqa: PLR0913
 
     Returns
     -------
-    RSSolution or OneStepSolution
+    RSSolution, OneStepSolution or Solutions
         Order parameters, entropy Σ of separating choices, both stability products, residual and
         quadrature error.
     """
     ensemble = Ensemble.checked(balance, margin, errors, signs)
+    if ansatz not in ("rs", "1rsb"):
+        raise InputError(f"ansatz must be 'rs' or '1rsb', but is {shown(ansatz)}")
+    if np.ndim(alpha):
+        return _solve_along(np.ravel(alpha).tolist(), rho, ansatz, ensemble)
+    load = cast("float", alpha)
     if ansatz == "rs":
-        return solve_rs(alpha, rho, ensemble)
-    if ansatz == "1rsb":
-        return solve_1rsb(alpha, rho, ensemble)
-    raise InputError(f"ansatz must be 'rs' or '1rsb', but is {shown(ansatz)}")
+        return solve_rs(load, rho, ensemble)
+    return solve_1rsb(load, rho, ensemble)
+
+
+def _solve_along(loads: list[float], rho: float, ansatz: str, ensemble: Ensemble) -> Solutions:
+    """Solutions at several loads of one density, in their order; the ansatz is checked already."""
+    loads = [check_alpha(load) for load in loads]
+    rho = check_rho(rho)
+    if ansatz == "rs":
+        return Solutions(tuple(solve_rs_along(loads, rho, ensemble)))
+    # Where symmetry breaks is found once, and remembered.
+    return Solutions(tuple(solve_1rsb(load, rho, ensemble) for load in loads))
 
 
 def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepSolution:
-    """One step of breaking at load α, without errors; replica symmetry where that is exact.
+    """One step of breaking at load α, without errors; replica symmetry where nothing is broken.
 
     α is patterns per variable, ρ the share of variables chosen.
     """
@@ -116,24 +208,50 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
     rho = check_rho(rho)
     check_breaking(ensemble)
 
-    # Symmetry is not broken where typical choices separate, nor where no broken start exists.
+    # Symmetry is not broken where typical choices separate, nor before the transition.
     cover_gardner_load = rho * gardner(ensemble).load
     if alpha <= cover_gardner_load:
-        return _unbroken(alpha, rho, ensemble)
+        return _without_gap(solve_rs(alpha, rho, ensemble), Phase.SYMMETRIC, transition=None)
+    check_broken_density(rho)
+    transition = transition_at(rho, ensemble)
+    if alpha <= transition.breaking_alpha:
+        phase = _unbroken_phase(alpha, transition)
+        return _without_gap(solve_rs(alpha, rho, ensemble), phase, transition)
     branch = RSBBranch(rho, steps=1, ensemble=ensemble)
     start = start_at_load(alpha, branch)
     if start is None:
-        return _unbroken(alpha, rho, ensemble)
+        return _without_gap(solve_rs(alpha, rho, ensemble), Phase.BROKEN, transition)
 
     # Once more on finer grids: the difference is the error.
-    coarse = branch.at_load(alpha, start)
-    fine = branch.at_load(alpha, coarse.unknowns, FINER)
+    coarse = branch.at_load(alpha, start.point, hold_breaks=start.hold_breaks)
+    fine = branch.at_load(alpha, coarse.unknowns, FINER, hold_breaks=start.hold_breaks)
     quadrature_error = abs(fine.state.entropy - coarse.state.entropy)
-    return _broken(alpha, branch, fine, quadrature_error)
+    return _with_gap(branch, fine, transition, alpha=alpha, quadrature_error=quadrature_error)
 
 
-def _broken(
-    alpha: float, branch: RSBBranch, solved: Solved[RSBState], quadrature_error: float
+def _unbroken_phase(alpha: float, transition: SupportTransition) -> Phase:
+    """The phase at a load α where the entropy is that of replica symmetry."""
+    if transition.dynamic_alpha is not None and alpha > transition.dynamic_alpha:
+        return Phase.GROUPED
+    return Phase.SYMMETRIC
+
+
+# The fields that tell where and how symmetry breaks, where that was not asked.
+_NO_TRANSITION: dict[str, Any] = {
+    "replicon_alpha": None,
+    "break_point": None,
+    "dynamic_alpha": None,
+    "static_alpha": None,
+}
+
+
+def _with_gap(
+    branch: RSBBranch,
+    solved: Solved[RSBState],
+    transition: SupportTransition,
+    *,
+    alpha: float,
+    quadrature_error: float,
 ) -> OneStepSolution:
     """A point of the one-step branch, solved at load α, as the result that users see.
 
@@ -157,6 +275,7 @@ def _broken(
         rho=rho,
         regime=regime_above_entrance(state.entropy).value,
         broken=True,
+        phase=Phase.BROKEN.value,
         entropy=state.entropy,
         q0=x * p0 + (1 - x) * p1,  # the mean over pairs of supports
         q1=rho,
@@ -178,31 +297,43 @@ def _broken(
         identity_error=state.identity_error,
         ensemble=branch.ensemble,
         threshold=order.threshold,
+        **transition.as_fields(),
     )
 
 
-def _unbroken(alpha: float, rho: float, ensemble: Ensemble) -> OneStepSolution:
+def _without_gap(
+    symmetric: RSSolution, phase: Phase, transition: SupportTransition | None
+) -> OneStepSolution:
     """The replica-symmetric solution in the form of a one-step one, without groups of supports.
 
     In one-step solutions p₁ and p₀ are overlaps of the weights of two supports, within a group and
     between groups, and G₁ and G₀ their conjugates. Without groups any two supports have the overlap
     q₀, with the conjugate F₀, and the same replicon. x, the probability that two supports belong to
-    different groups, has no meaning: None.
+    different groups, has no meaning: None; unless symmetry has just broken, with p₁ − p₀ too small
+    to resolve.
     """
-    symmetric = solve_rs(alpha, rho, ensemble)
     # Both kinds of solution have the fields of `ReplicaSolution`: the point (α, ρ), entropy, order
     # parameters, stability and numerical errors.
     common: dict[str, Any] = {
         field.name: getattr(symmetric, field.name) for field in fields(ReplicaSolution)
     }
+    broken = phase is Phase.BROKEN
+    x = None
+    breaking = _NO_TRANSITION
+    if transition is not None:
+        breaking = transition.as_fields()
+        if broken:
+            x = transition.first_break
     return OneStepSolution(
         **common,
-        broken=False,
+        broken=broken,
+        phase=phase.value,
         p1=symmetric.q0,
         p0=symmetric.q0,
         G1=symmetric.F0,
         G0=symmetric.F0,
-        x=None,
+        x=x,
         replicon_inner=symmetric.stability.between,
         replicon_outer=symmetric.stability.between,
+        **breaking,
     )

@@ -23,7 +23,7 @@ class SupportMeans(NamedTuple):
     """Everything that the equations take from the variables: means over z, at E = 1.
 
     p is the probability that a variable is chosen and w its weight then; ⟨·⟩ is the mean over w at
-    one z. All but the last are Duals if the order parameters are.
+    one z. All but the last three are Duals if the order parameters are.
     """
 
     chosen: Numbers  # p
@@ -33,6 +33,8 @@ class SupportMeans(NamedTuple):
     overlap: Numbers  # (p⟨w⟩)²
     log_one_plus: Numbers  # ln(1 + e^{−K}B)
     curvature_square: float  # f''²
+    nonzero_square: float  # [p P(w ≠ 0)]²
+    curvature_nonzero: float  # f'' p P(w ≠ 0)
 
 
 class SupportOrder(NamedTuple):
@@ -110,7 +112,9 @@ def support_means(order: SupportOrder, step: float, signed: bool = False) -> Sup
     side, rule = resolved_support_side(order, step, signed)
     weights = rule.weights
     mean_square_weight = square(side.mean) + side.variance  # ⟨w²⟩
-    curvature = side.without_differentials().curvature  # f''
+    values = side.without_differentials()
+    curvature = values.curvature  # f''
+    nonzero_values = values.chosen * values.nonzero  # p P(w ≠ 0)
     chosen = weighted_sum(weights, side.chosen)
     nonzero = chosen  # with free signs every chosen variable has a weight
     if signed:
@@ -123,4 +127,6 @@ def support_means(order: SupportOrder, step: float, signed: bool = False) -> Sup
         overlap=weighted_sum(weights, square(side.slope)),
         log_one_plus=weighted_sum(weights, side.log_partition),
         curvature_square=weighted_sum(weights, curvature**2),
+        nonzero_square=weighted_sum(weights, nonzero_values**2),
+        curvature_nonzero=weighted_sum(weights, curvature * nonzero_values),
     )

@@ -6,7 +6,9 @@ Above α_CG (2ρ for the plain ensemble) it is a point of `rs_branch`, below tha
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,11 +53,7 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
     bounds = bounds_at(rho, ensemble)
-    if alpha >= bounds.l0_gardner:
-        raise InputError(
-            f"no replica-symmetric solution exists at alpha = {alpha:g}: at rho = {rho:g} the "
-            f"branch ends at the l0-Gardner load {bounds.l0_gardner:.6g}; choose a smaller alpha"
-        )
+    _check_end(alpha, rho, ensemble)
     if rho > 1 - _SMALLEST_COMPLEMENT:
         raise InputError(f"rho = {rho!r} is too close to 1 to resolve; choose a smaller rho")
     if ensemble.signed and alpha <= bounds.cover_gardner:
@@ -76,6 +74,51 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
     if alpha > bounds.cover_gardner:
         return _above_cover_gardner(alpha, rho, ensemble)
     return _below_cover_gardner(alpha, rho, ensemble)
+
+
+def solve_rs_along(
+    loads: Sequence[float], rho: float, ensemble: Ensemble = PLAIN
+) -> list[RSSolution]:
+    """The replica-symmetric solutions at several loads, in their order.
+
+    Those above α_CG lie on one branch, which is followed once for all of them. With errors the
+    branch may fold, and each is solved by itself.
+    """
+    cover_gardner_load = bounds_at(rho, ensemble).cover_gardner
+    on_branch = sorted({load for load in loads if load > cover_gardner_load * (1 + _AT_ENTRANCE)})
+    if ensemble.error_rate or len(on_branch) <= 1:
+        return [solve_rs(load, rho, ensemble) for load in loads]
+    _check_end(on_branch[-1], rho, ensemble)
+    branch = Branch(rho, ensemble)
+    points = list(
+        branch.from_entrance(
+            until=lambda state: branch.excess_load(state, on_branch[-1]) >= 0, below=on_branch[0]
+        )
+    )
+    solved = {}
+    for load in on_branch:
+        solved[load] = _at_load(branch, load, _points_around(branch, points, load))
+    return [solved[load] if load in solved else solve_rs(load, rho, ensemble) for load in loads]
+
+
+def _points_around(
+    branch: Branch, points: list[Solved[RSState]], alpha: float
+) -> tuple[Solved[RSState], Solved[RSState]]:
+    """The neighbouring points of a branch, in the order of their loads, between which α lies."""
+    for before, after in pairwise(points):
+        if branch.excess_load(after.state, alpha) >= 0:
+            return before, after
+    raise AssertionError("the last point of the branch lies above α")
+
+
+def _check_end(alpha: float, rho: float, ensemble: Ensemble) -> None:
+    """InputError for a load at or above α_ℓ₀, where the branch ends."""
+    end = bounds_at(rho, ensemble).l0_gardner
+    if alpha >= end:
+        raise InputError(
+            f"no replica-symmetric solution exists at alpha = {alpha:g}: at rho = {rho:g} the "
+            f"branch ends at the l0-Gardner load {end:.6g}; choose a smaller alpha"
+        )
 
 
 def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
@@ -234,7 +277,7 @@ def _solution_of(
         E=order.E,
         F1=order.F1,
         F0=order.F0,
-        stability=Stability(within=_replicon_within(state, alpha, ensemble), between=state.between),
+        stability=_stability(state, alpha, ensemble),
         residual=max(solved.residual, _unsolved_error(state, branch.rho)),
         quadrature_error=quadrature_error,
         # As many tight patterns, α·isostatic, as weights that are not zero.
@@ -254,6 +297,19 @@ def _unsolved_error(state: RSState, rho: float) -> float:
     overlap_error = abs(state.overlap / state.order.q0 - 1)
     norm_error = abs(state.norm / rho - 1)
     return max(overlap_error, norm_error)
+
+
+def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
+    """The stability products of a point at load α; two of them are not known with errors."""
+    within = _replicon_within(state, alpha, ensemble)
+    if ensemble.error_rate:
+        return Stability(within=within, between=state.between)
+    return Stability(
+        within=within,
+        between=state.between,
+        weights=state.weights_mode,
+        mixed=state.mixed_mode,
+    )
 
 
 def _replicon_within(state: RSState, alpha: float, ensemble: Ensemble) -> float:

@@ -1,0 +1,75 @@
+"""ρ_VS(α) with breaking between supports: the inverse of the capacity with one step, or with all.
+
+The capacity with breaking lies below that of replica symmetry, by a per cent or less: so the
+density lies a little above that of replica symmetry, from where it is sought.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+
+from chanceline.errors import InputError
+from chanceline.theory.broken_capacity import capacity_1rsb, full_breaking
+from chanceline.theory.chance_line import Density
+from chanceline.theory.ensemble import Ensemble
+
+# How far above that of replica symmetry the density is sought at first, and at most, in logit ρ.
+_FIRST_DISTANCE = 0.03
+_LARGEST_DISTANCE = 0.5
+_TOLERANCE_OF_LOGIT = 1e-12
+
+
+class _BrokenLoad(NamedTuple):
+    """The capacity at one density."""
+
+    alpha: float
+    error: float
+    threshold: float
+
+
+def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho: float) -> Density:
+    """The density whose capacity with the ansatz "1rsb" or "full" is the load α.
+
+    `symmetric_rho` is the density of replica symmetry at that load.
+    """
+    low = float(logit(symmetric_rho))
+
+    def excess(logit_rho: float) -> float:
+        """The capacity at the density of this logit, less α; it grows."""
+        return _load_at(float(expit(logit_rho)), ansatz, ensemble).alpha - alpha
+
+    distance = _FIRST_DISTANCE
+    while excess(low + distance) < 0:
+        distance *= 2
+        if distance > _LARGEST_DISTANCE:
+            raise InputError(
+                f"no density with ansatz {ansatz!r} was found at alpha = {alpha:g} near that of "
+                "replica symmetry; use ansatz 'rs'"
+            )
+    root = float(brentq(excess, low, low + distance, xtol=_TOLERANCE_OF_LOGIT))
+    rho = float(expit(root))
+    found = _load_at(rho, ansatz, ensemble)
+    # The error of the capacity over its slope is that of the density.
+    far_load = _load_at(float(expit(low + distance)), ansatz, ensemble).alpha
+    slope = (far_load - found.alpha) / (float(expit(low + distance)) - rho)
+    return Density(
+        alpha=alpha,
+        rho=rho,
+        error=found.error / abs(slope),
+        ansatz=ansatz,
+        ensemble=ensemble,
+        threshold=found.threshold,
+    )
+
+
+def _load_at(rho: float, ansatz: str, ensemble: Ensemble) -> _BrokenLoad:
+    """The capacity at density ρ with one step of breaking, or with all."""
+    one_step = capacity_1rsb(rho, ensemble)
+    alpha = one_step.alpha
+    error = one_step.error
+    if ansatz == "full":
+        alpha, error = full_breaking(rho, one_step.alpha)
+    return _BrokenLoad(alpha, error, threshold=one_step.state.order.threshold)

@@ -1,0 +1,151 @@
+"""The weights of chosen variables and the stabilities of patterns at a load, as distributions.
+
+A variable of field u is chosen with probability p(u), and its weight is then Gaussian with mean u/d
+and variance V/(Ed). A pattern of field μ has the violation v, Gaussian with mean μ and variance s²
+and tilted by e^{−v²/2χ} where it is positive. Violations are corrected: such patterns, a share ρ/α
+of all without a margin, lie at the margin itself, and the others have the law of −v > 0. The law of
+the fields is Gaussian with replica symmetry, and that of the top level (`parisi`) with breaking.
+
+Weights are in units of their root mean square, stabilities y(w·x + b)/|w| in units of |w|.
+`figures.theory` draws both laws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_ndtr, ndtr
+
+from chanceline.errors import InputError
+from chanceline.theory.ensemble import Ensemble
+from chanceline.theory.quadrature import Array
+from chanceline.theory.rsb_recursions import pattern_recursion, support_recursion
+
+
+@dataclass(frozen=True)
+class FieldLaws:
+    """The order parameters that the laws depend on, with k steps of breaking; k = 0 without."""
+
+    alpha: float
+    rho: float
+    chi: float
+    K: float
+    E: float
+    F1: float
+    overlaps: tuple[float, ...]  # p₀ … p_k
+    conjugates: tuple[float, ...]  # G₀ … G_k
+    breaks: tuple[float, ...]  # x₁ … x_k
+    threshold: float
+    ensemble: Ensemble
+
+    @property
+    def d(self) -> float:
+        """E − F₁ + G_k."""
+        return self.E - self.F1 + self.conjugates[-1]
+
+
+@dataclass(frozen=True)
+class WeightLaw:
+    """The law of the weights of chosen variables: a mixture of Gaussians of one variance."""
+
+    shares: Array  # of the Gaussians, (components,)
+    means: Array  # (components,)
+    sd: float
+
+    def density(self, weight: Array | float) -> Array:
+        """The density at weights of any shape, in units of their root mean square."""
+        distance = (np.asarray(weight, dtype=float)[..., None] - self.means) / self.sd
+        return np.asarray(_normal_density(distance) @ self.shares / self.sd)
+
+    def share_below(self, limit: float) -> float:
+        """The share of weights whose size is below `limit` times their root mean square."""
+        above = ndtr((limit - self.means) / self.sd)
+        below = ndtr((-limit - self.means) / self.sd)
+        return float(self.shares @ (above - below))
+
+
+@dataclass(frozen=True)
+class StabilityLaw:
+    """The law of the stabilities y(w·x + b)/|w|: an atom at the margin, and a density above it."""
+
+    margin: float
+    at_margin: float  # the weight of the atom
+    log_shares: Array  # ln of the weights of Gaussians before they are cut there, (components,)
+    means: Array  # of the Gaussians, (components,)
+    sd: float
+
+    def density(self, stability: Array | float) -> Array:
+        """The density at stabilities of any shape; 0 below the margin, without the atom."""
+        values = np.asarray(stability, dtype=float)
+        distance = (values[..., None] - self.means) / self.sd
+        # A Gaussian far below the margin has a huge weight before the cut: logarithms first.
+        terms = np.exp(self.log_shares - 0.5 * distance**2)
+        smooth = terms.sum(axis=-1) / (np.sqrt(2 * np.pi) * self.sd)
+        return np.asarray(np.where(values > self.margin, smooth, 0.0))
+
+    def share_below(self, limit: float) -> float:
+        """The share of patterns with a stability of at most `limit`, the atom included."""
+        if limit < self.margin:
+            return 0.0
+        return self.at_margin + self._share_above(self.margin) - self._share_above(limit)
+
+    def _share_above(self, limit: float) -> float:
+        """The share of patterns with a stability above `limit`, which is not below the margin."""
+        log_tails = log_ndtr((self.means - limit) / self.sd)
+        return float(np.exp(self.log_shares + log_tails).sum())
+
+
+def weight_law(laws: FieldLaws) -> WeightLaw:
+    """The law of the weights: ∫P(u) p(u) N(w; u/d, V/Ed) du/ρ, P the law of the fields."""
+    _check_laws(laws)
+    switch = laws.K - 0.5 * np.log(laws.E / laws.d)
+    side, recursion = support_recursion(
+        np.array(laws.conjugates), np.array(laws.breaks), laws.d, switch
+    )
+    shares = recursion.weights[-1] * side.chosen  # P(u) p(u)
+    variance = (laws.E - laws.d) / (laws.E * laws.d)  # V/Ed, as V = E − d
+    return WeightLaw(shares=shares / shares.sum(), means=side.mean, sd=float(np.sqrt(variance)))
+
+
+def stability_law(laws: FieldLaws) -> StabilityLaw:
+    """The law of the stabilities, over the classes of patterns."""
+    _check_laws(laws)
+    length = np.sqrt(laws.rho)  # |w|
+    s = np.sqrt(laws.rho - laws.overlaps[-1])
+    at_margin = 0.0
+    log_shares = []
+    means = []
+    for share, _, offset in laws.ensemble.offsets(laws.rho, laws.threshold):
+        side, recursion = pattern_recursion(
+            np.array(laws.overlaps), np.array(laws.breaks), laws.chi, laws.rho, offset=offset
+        )
+        fields = share * recursion.weights[-1]  # of the class, by field
+        at_margin += float(fields @ side.tight)
+        # The weight of a field over A(μ) is what the Gaussian has before it is cut at v = 0.
+        counted = fields > 0
+        log_shares.append(np.log(fields[counted]) - side.log_a[counted])
+        # A violation v is the stability margin − v/|w|.
+        means.append(laws.ensemble.margin - recursion.top_nodes[counted] / length)
+    return StabilityLaw(
+        margin=laws.ensemble.margin,
+        at_margin=at_margin,
+        log_shares=np.concatenate(log_shares),
+        means=np.concatenate(means),
+        sd=float(s / length),
+    )
+
+
+def _check_laws(laws: FieldLaws) -> None:
+    """InputError where the laws are not known: below α_CG, with errors or with given signs."""
+    if laws.ensemble.error_rate or laws.ensemble.signed:
+        raise InputError("distributions are known for errors = 0 and free signs only")
+    if not np.isfinite(laws.chi):
+        raise InputError(
+            f"at alpha = {laws.alpha:g} typical choices of variables separate; distributions are "
+            "those of selected ones: choose a larger alpha"
+        )
+
+
+def _normal_density(x: Array) -> Array:
+    return np.exp(-0.5 * np.square(x)) / np.sqrt(2 * np.pi)

@@ -1,0 +1,340 @@
+"""A door for other ensembles: from a free entropy to saddle, capacity, curve and density.
+
+An ensemble is one function Σ(α, ρ, order parameters), the logarithm per variable of how many
+choices separate, to be taken where it is stationary in its order parameters. `FreeEntropy` has
+everything else: derivatives, Newton's method and continuation. Σ = 0 is the capacity.
+
+Derivatives by the order parameters are taken by complex steps, ∂Σ/∂x = Im Σ(x + ih)/h, which do not
+cancel: the function is written with numpy for complex numbers, and real ones are a special case.
+`log_tail` and `log_sum` are complex, too. Order parameters have domains, and the solver moves in
+coordinates that cannot leave them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr, logit
+
+from chanceline._results import Result
+from chanceline.errors import InputError
+from chanceline.theory.continuation import follow, last_point
+from chanceline.theory.ensemble import check_alpha, check_rho
+from chanceline.theory.newton import Newton, Solved, check_logarithms
+from chanceline.theory.quadrature import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Σ(load α, density ρ, order parameters), complex if one of them is.
+Entropy = Callable[[Any, Any, Sequence[Any]], Any]
+# The replicon product at a load, a density and order parameters.
+Replicon = Callable[[float, float, Sequence[float]], float]
+
+# Of complex steps, whose square must not count beside 1.
+_COMPLEX_STEP = 1e-20
+# First steps along a branch: of logit ρ and of ln α.
+_DENSITY_STEP = 0.3
+_LOAD_STEP = 0.1
+_NEWTON = Newton(tolerance=1e-11, step_tolerance=1e-6)
+
+
+class Domain(StrEnum):
+    """Where an order parameter lives."""
+
+    REAL = "real"
+    POSITIVE = "positive"
+    SHARE = "share"  # between 0 and 1
+
+    def to_coordinate(self, value: float) -> float:
+        """The unbounded coordinate of a value."""
+        if self is Domain.POSITIVE:
+            return float(np.log(value))
+        if self is Domain.SHARE:
+            return float(logit(value))
+        return float(value)
+
+    def from_coordinate(self, coordinate: Any) -> Any:
+        """The value at a coordinate, which may be complex."""
+        if self is Domain.POSITIVE:
+            return np.exp(coordinate)
+        if self is Domain.SHARE:
+            return 1 / (1 + np.exp(-coordinate))
+        return coordinate
+
+
+class OrderStart(NamedTuple):
+    """A guess of the capacity at one density, from which all others are followed."""
+
+    alpha: float
+    rho: float
+    order: tuple[float, ...]  # in the order of the ensemble's parameters
+
+
+@dataclass(frozen=True, repr=False)
+class Saddle(Result):
+    """A stationary point of a free entropy; at the capacity its entropy is 0."""
+
+    name: str  # of the ensemble
+    alpha: float
+    rho: float
+    entropy: float
+    order: dict[str, float]
+    replicon: float | None  # above 1 replica symmetry is unstable; None if no formula was given
+    residual: float  # the largest derivative left
+
+    kind = "asymptotic (replica symmetric)"
+
+    def summary(self) -> str:
+        return f"{self.name} at α = {self.alpha:.8g}, ρ = {self.rho:g}: Σ = {self.entropy:.8g}"
+
+
+@dataclass(frozen=True, repr=False)
+class SaddleCurve(Result):
+    """Saddles at several densities or loads, in the order asked for."""
+
+    points: tuple[Saddle, ...]
+
+    kind = "asymptotic (replica symmetric)"
+
+    @property
+    def rho(self) -> Array:
+        """The densities, (points,)."""
+        return np.array([point.rho for point in self.points])
+
+    @property
+    def alpha(self) -> Array:
+        """The loads, (points,)."""
+        return np.array([point.alpha for point in self.points])
+
+    def summary(self) -> str:
+        return f"{self.points[0].name}: {len(self.points)} points"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a point: load, density, entropy, order parameters and replicon."""
+        import pandas as pd
+
+        rows = []
+        for point in self.points:
+            row: dict[str, float | None] = {
+                "alpha": point.alpha,
+                "rho": point.rho,
+                "entropy": point.entropy,
+            }
+            row.update(point.order)
+            row["replicon"] = point.replicon
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+
+class _SaddleState(NamedTuple):
+    """What is known at a point of the solver."""
+
+    alpha: float
+    rho: float
+    order: tuple[float, ...]
+    entropy: float
+    residual: Array  # derivatives of Σ by the coordinates, (parameters,)
+
+
+@dataclass(frozen=True)
+class FreeEntropy:
+    """An ensemble by its free entropy.
+
+    Attributes
+    ----------
+    name : in words, for results and errors.
+    entropy : Σ(α, ρ, order), for real or complex numbers.
+    parameters : names of the order parameters with their domains.
+    start : a guess of the capacity at one density.
+    replicon : the product that is above 1 where replica symmetry is unstable, if it is known.
+    """
+
+    name: str
+    entropy: Entropy
+    parameters: dict[str, Domain]
+    start: OrderStart
+    replicon: Replicon | None = None
+
+    def capacity(self, rho: float) -> Saddle:
+        """The load where Σ vanishes at the density ρ."""
+        return self._result(self._at_capacity(check_rho(rho), self._first_capacity()))
+
+    def curve(self, rhos: Iterable[float]) -> SaddleCurve:
+        """The capacity at many densities, each followed from the nearest one below it."""
+        densities = [check_rho(rho) for rho in rhos]
+        capacity_at: dict[float, Saddle] = {}
+        last = self._first_capacity()
+        for rho in sorted(set(densities)):
+            last = self._at_capacity(rho, last)
+            capacity_at[rho] = self._result(last)
+        return SaddleCurve(tuple(capacity_at[rho] for rho in densities))
+
+    def saddle(self, alpha: float, rho: float) -> Saddle:
+        """The stationary point at a load and a density, followed from the capacity there."""
+        alpha = check_alpha(alpha)
+        rho = check_rho(rho)
+        capacity = self._at_capacity(rho, self._first_capacity())
+
+        def at_load(log_alpha: float, guess: Array) -> Solved[_SaddleState]:
+            load = float(np.exp(log_alpha))
+            return _NEWTON.solve(
+                lambda point: self._state(load, rho, point), guess, f"{self.name} at α = {load:g}"
+            )
+
+        log_capacity = float(np.log(capacity.state.alpha))
+        order_coordinates = capacity.unknowns[:-1]
+        return self._result(
+            _followed(
+                at_load,
+                first=at_load(log_capacity, order_coordinates),
+                begin=log_capacity,
+                end=float(np.log(alpha)),
+                step=_LOAD_STEP,
+            )
+        )
+
+    def density(self, alpha: float) -> Saddle:
+        """The density whose capacity is α, followed from the density of the start.
+
+        Where the capacity has a largest value on the way, loads above it are not reached.
+        """
+        alpha = check_alpha(alpha)
+        capacity = self._first_capacity()
+
+        def at_load(log_alpha: float, guess: Array) -> Solved[_SaddleState]:
+            load = float(np.exp(log_alpha))
+            return _NEWTON.solve(
+                lambda point: self._state(
+                    load, Domain.SHARE.from_coordinate(point[-1]), point[:-1]
+                ),
+                guess,
+                f"{self.name}: density at α = {load:g}",
+                residual=_with_entropy,
+            )
+
+        log_capacity = float(np.log(capacity.state.alpha))
+        first_guess = np.append(capacity.unknowns[:-1], logit(capacity.state.rho))
+        return self._result(
+            _followed(
+                at_load,
+                first=at_load(log_capacity, first_guess),
+                begin=log_capacity,
+                end=float(np.log(alpha)),
+                step=_LOAD_STEP,
+            )
+        )
+
+    def _first_capacity(self) -> Solved[_SaddleState]:
+        """The capacity at the density of the start."""
+        if len(self.start.order) != len(self.parameters):
+            raise InputError(
+                f"{self.name}: the start has {len(self.start.order)} order parameters, but "
+                f"{len(self.parameters)} are named"
+            )
+        domains = self.parameters.values()
+        coordinates = [
+            domain.to_coordinate(value)
+            for domain, value in zip(domains, self.start.order, strict=True)
+        ]
+        guess = np.array([*coordinates, np.log(self.start.alpha)])
+        return self._capacity_near(self.start.rho, guess)
+
+    def _at_capacity(self, rho: float, first: Solved[_SaddleState]) -> Solved[_SaddleState]:
+        """The capacity at density ρ, followed from that of another density."""
+
+        goal = float(logit(rho))
+
+        def at_density(logit_rho: float, guess: Array) -> Solved[_SaddleState]:
+            density = Domain.SHARE.from_coordinate(logit_rho)
+            if logit_rho == goal:
+                density = rho  # to the last digit
+            return self._capacity_near(density, guess)
+
+        return _followed(
+            at_density,
+            first=first,
+            begin=float(logit(first.state.rho)),
+            end=goal,
+            step=_DENSITY_STEP,
+        )
+
+    def _capacity_near(self, rho: float, guess: Array) -> Solved[_SaddleState]:
+        """The capacity at density ρ by Newton in the coordinates and ln α, (parameters + 1,)."""
+        return _NEWTON.solve(
+            lambda point: self._state(float(np.exp(point[-1])), rho, point[:-1]),
+            guess,
+            f"{self.name}: capacity at ρ = {rho:g}",
+            residual=_with_entropy,
+        )
+
+    def _state(self, alpha: float, rho: float, coordinates: Array) -> _SaddleState:
+        """Σ and its derivatives by the coordinates, (parameters,), by complex steps."""
+        check_logarithms(coordinates)
+        slopes = []
+        for moved in coordinates + 1j * _COMPLEX_STEP * np.eye(len(coordinates)):
+            slopes.append(self.entropy(alpha, rho, self._order(moved)).imag / _COMPLEX_STEP)
+        order = self._order(coordinates)
+        return _SaddleState(
+            alpha=alpha,
+            rho=rho,
+            order=tuple(float(value) for value in order),
+            entropy=float(np.real(self.entropy(alpha, rho, order))),
+            residual=np.array(slopes),
+        )
+
+    def _order(self, coordinates: Sequence[Any] | Array) -> list[Any]:
+        """The order parameters at coordinates, real or complex."""
+        domains = self.parameters.values()
+        return [domain.from_coordinate(x) for domain, x in zip(domains, coordinates, strict=True)]
+
+    def _result(self, solved: Solved[_SaddleState]) -> Saddle:
+        """A solved point as the result that users see."""
+        state = solved.state
+        replicon = None
+        if self.replicon is not None:
+            replicon = self.replicon(state.alpha, state.rho, state.order)
+        return Saddle(
+            name=self.name,
+            alpha=state.alpha,
+            rho=state.rho,
+            entropy=state.entropy,
+            order=dict(zip(self.parameters, state.order, strict=True)),
+            replicon=replicon,
+            residual=solved.residual,
+        )
+
+
+def _with_entropy(state: _SaddleState) -> Array:
+    """The equations of a capacity: Σ is stationary, and 0."""
+    return np.append(state.residual, state.entropy)
+
+
+def _followed(
+    solve_at: Callable[[float, Array], Solved[_SaddleState]],
+    first: Solved[_SaddleState],
+    begin: float,
+    end: float,
+    step: float,
+) -> Solved[_SaddleState]:
+    """The point at the parameter `end` of a branch that is known at `begin`."""
+    if begin == end:
+        return first
+    direction = float(np.copysign(step, end - begin))
+    return last_point(follow(solve_at, first, begin=begin, step=direction, until=end))
+
+
+def log_tail(x: Any) -> Any:
+    """ln H(x), H the upper tail of the normal distribution, for real or complex x."""
+    return log_ndtr(-x)
+
+
+def log_sum(x: Any, y: Any) -> Any:
+    """ln(e^x + e^y) without overflow, for real or complex numbers."""
+    larger = np.where(np.real(x) > np.real(y), x, y)
+    smaller = np.where(np.real(x) > np.real(y), y, x)
+    return larger + np.log1p(np.exp(smaller - larger))

@@ -1,0 +1,239 @@
+"""How symmetry between supports breaks at one density: the replicon line, or a jump before it.
+
+Where the break point on the replicon line is above 1 (`break_point`), the solution with one step of
+breaking appears before that line, at x = 1 and with a finite gap between the overlaps p₁ within a
+group and p₀ between groups. At x = 1 all other order parameters are those of replica symmetry, and
+so is the entropy Σ of all supports. It has two parts, the entropy inside a group and the
+complexity, which counts the groups:
+
+    Σ = Σ_group + complexity.
+
+- From α_d on (dynamic) a solution with p₁ > p₀ exists: the supports fall into exponentially many
+  groups, which together hold as many supports as replica symmetry says.
+- At α_K (static; Kauzmann's) the complexity vanishes. From there on few groups hold everything,
+  x falls below 1, and replica symmetry is wrong.
+
+The solutions at x = 1 form a line along which p₁ − p₀ grows. It leaves the replicon line backwards,
+turns at α_d, and passes α_K on its way to larger loads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+
+from chanceline.theory.break_point import break_point, replicon_line
+from chanceline.theory.continuation import follow
+from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.newton import Solved
+from chanceline.theory.quadrature import Array
+from chanceline.theory.rs_equations import RSState
+from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack_order
+
+# Where a point of `rsb.pack_order` with one step of breaking holds ln (p₁ − p₀)/(ρ − p₁) and ln x.
+LOG_AMPLITUDE = 3
+LOG_BREAK = 4
+# The first amplitude (p₁ − p₀)/(ρ − p₁) of the line x = 1, in units of x_c − 1; α_d has 3 or more.
+_FIRST_AMPLITUDE = 1.0
+_LOG_AMPLITUDE_STEP = 0.3
+# Nearer to 1 break points are taken for 1; the jump is then within 2e-7 of the replicon line.
+_SMALLEST_EXCESS = 3e-4
+_TOLERANCE_OF_LOG_AMPLITUDE = 1e-7
+
+
+class _Jump(NamedTuple):
+    """Where symmetry between supports breaks by a jump."""
+
+    dynamic_alpha: float  # α_d, from which on the supports fall into groups
+    static: Solved[RSBState]  # the solution at α_K, with x = 1
+
+
+@dataclass(frozen=True)
+class SupportTransition:
+    """How symmetry between supports breaks as the load grows, at one density.
+
+    `jump` is None if it breaks continuously, at the replicon line.
+    """
+
+    critical: RSState  # on the replicon line, where replica symmetry becomes unstable
+    break_point: float  # x_c on that line; above 1 symmetry breaks before, by a jump
+    jump: _Jump | None
+
+    @property
+    def replicon_alpha(self) -> float:
+        """The load from which on replica symmetry is unstable."""
+        return self.critical.alpha
+
+    @property
+    def dynamic_alpha(self) -> float | None:
+        """α_d, from which on supports fall into exponentially many groups; None without a jump."""
+        if self.jump is None:
+            return None
+        return self.jump.dynamic_alpha
+
+    @property
+    def static_alpha(self) -> float | None:
+        """α_K, from which on few groups hold all supports; None without a jump."""
+        if self.jump is None:
+            return None
+        return self.jump.static.state.alpha
+
+    @property
+    def breaking_alpha(self) -> float:
+        """The load from which on the entropy of replica symmetry is wrong."""
+        if self.static_alpha is None:
+            return self.replicon_alpha
+        return self.static_alpha
+
+    def as_fields(self) -> dict[str, Any]:
+        """Where and how symmetry breaks, as fields of a `Capacity` or of a solution."""
+        return {
+            "replicon_alpha": self.replicon_alpha,
+            "break_point": self.break_point,
+            "dynamic_alpha": self.dynamic_alpha,
+            "static_alpha": self.static_alpha,
+        }
+
+    @property
+    def first_break(self) -> float:
+        """The break point where breaking begins: x_c, or 1 after a jump."""
+        return min(self.break_point, 1.0)
+
+    @property
+    def amplitude(self) -> float:
+        """(p₁ − p₀)/(ρ − p₁) where breaking begins: 0 unless it begins with a jump."""
+        if self.jump is None:
+            return 0.0
+        return float(np.exp(self.jump.static.unknowns[LOG_AMPLITUDE]))
+
+
+@lru_cache(maxsize=64)
+def transition_at(rho: float, ensemble: Ensemble = PLAIN) -> SupportTransition:
+    """The transition at a density, for an ensemble that `one_step.check_breaking` accepts."""
+    return transition_from(replicon_line(rho, ensemble).state, rho, ensemble)
+
+
+def transition_from(critical: RSState, rho: float, ensemble: Ensemble) -> SupportTransition:
+    """The transition at a density ρ whose state on the replicon line is `critical`."""
+    x_c = break_point(critical, rho, ensemble)
+    jump = None
+    if x_c > 1 + _SMALLEST_EXCESS:
+        jump = _find_jump(RSBBranch(rho, steps=1, ensemble=ensemble), critical, x_c)
+    return SupportTransition(critical=critical, break_point=x_c, jump=jump)
+
+
+def complexity(state: RSBState, rho: float) -> float:
+    """The entropy of groups of supports at x = 1: that of all supports less that inside a group.
+
+    The last component of the residual is the equation of x, which is this difference over Kρ.
+    """
+    return float(state.residual[-1]) * state.order.K * rho
+
+
+def _find_jump(branch: RSBBranch, critical: RSState, x_c: float) -> _Jump:
+    """α_d and α_K, by the line of solutions at x = 1 that leaves the replicon line at `critical`.
+
+    `x_c` is the break point there, above 1.
+    """
+    line = _line_at_unit_break(branch, critical, x_c)
+    return _Jump(
+        dynamic_alpha=_turning_load(branch, line),
+        static=_without_complexity(branch, before=line[-2], after=line[-1]),
+    )
+
+
+def _without_complexity(
+    branch: RSBBranch, before: Solved[RSBState], after: Solved[RSBState]
+) -> Solved[RSBState]:
+    """The solution at x = 1 whose complexity is 0, between one with groups and one without."""
+
+    def solved_at(log_amplitude: float) -> Solved[RSBState]:
+        return _at_unit_break(branch, log_amplitude, before.unknowns)
+
+    root = brentq(
+        lambda log_amplitude: complexity(solved_at(log_amplitude).state, branch.rho),
+        before.unknowns[LOG_AMPLITUDE],
+        after.unknowns[LOG_AMPLITUDE],
+        xtol=_TOLERANCE_OF_LOG_AMPLITUDE,
+    )
+    return solved_at(float(root))
+
+
+def _line_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> list[Solved[RSBState]]:
+    """Solutions at x = 1 from near the replicon line up to the first without complexity."""
+    log_amplitude = float(np.log(_FIRST_AMPLITUDE * (x_c - 1)))
+    start = beside_symmetric(branch, critical, np.exp(log_amplitude), x=1.0)
+
+    def has_no_groups_left(point: Solved[RSBState]) -> bool:
+        return complexity(point.state, branch.rho) < 0
+
+    points = follow(
+        lambda target, guess: _at_unit_break(branch, target, guess),
+        first=_at_unit_break(branch, log_amplitude, start),
+        begin=log_amplitude,
+        step=_LOG_AMPLITUDE_STEP,
+        until=has_no_groups_left,
+    )
+    return list(points)
+
+
+def _at_unit_break(branch: RSBBranch, log_amplitude: float, start: Array) -> Solved[RSBState]:
+    """The solution at x = 1 with this ln (p₁ − p₀)/(ρ − p₁), from a point near to it."""
+    point = np.array(start)
+    point[LOG_AMPLITUDE] = log_amplitude
+    return branch.solve_with(
+        point, held=(LOG_AMPLITUDE,), name="groups of supports at x = 1", hold_breaks=True
+    )
+
+
+def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
+    """α_d, the smallest load of the line of solutions at x = 1.
+
+    It lies between the neighbours of the point with the smallest load.
+    """
+    loads = [point.state.alpha for point in line]
+    lowest = int(np.argmin(loads))
+    before = line[max(lowest - 1, 0)]
+    after = line[min(lowest + 1, len(line) - 1)]
+
+    def load_at(log_amplitude: float) -> float:
+        return _at_unit_break(branch, log_amplitude, line[lowest].unknowns).state.alpha
+
+    turning = minimize_scalar(
+        load_at,
+        bounds=(before.unknowns[LOG_AMPLITUDE], after.unknowns[LOG_AMPLITUDE]),
+        method="bounded",
+        options={"xatol": _TOLERANCE_OF_LOG_AMPLITUDE},
+    )
+    return float(turning.fun)
+
+
+def beside_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
+    """A start for one step of breaking, (coordinates,), beside a replica-symmetric state.
+
+    That has one overlap q₀ of any two supports, and its multiplier F₀. The start has two overlaps a
+    little apart, p₀ between groups and p₁ within one, on either side of q₀, and their multipliers
+    G₀ and G₁ in proportion on either side of F₀. (p₁ − p₀)/(ρ − p₁) is `amplitude`, and x is the
+    break point.
+    """
+    symmetric = critical.order
+    p_gap = amplitude * (branch.rho - symmetric.q0)  # p₁ − p₀
+    G_gap = p_gap * (symmetric.F0 / symmetric.q0)  # G₁ − G₀
+    order = RSBOrder(
+        chi=symmetric.chi,
+        K=symmetric.K,
+        E=symmetric.E,
+        F1=symmetric.F1,
+        p=(symmetric.q0 - p_gap / 2, symmetric.q0 + p_gap / 2),
+        G=(symmetric.F0 - G_gap / 2, symmetric.F0 + G_gap / 2),
+        x=(x,),
+        threshold=symmetric.threshold,
+    )
+    point = pack_order(order, branch.rho, branch.ensemble)
+    # The gap was taken relative to ρ − q₀, and that is not quite ρ − p₁: set it right.
+    point[LOG_AMPLITUDE] = np.log(amplitude)
+    return point
