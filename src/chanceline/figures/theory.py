@@ -95,7 +95,10 @@ def draw_capacity(ax: Any, table: pd.DataFrame) -> None:
         typical_label = r"$\alpha_{\rm CG}$, typical choice"
     rho = table["rho"]
     _draw_line(ax, rho, table["union"], "union bound (rigorous)", colour="union", style=":")
-    _draw_line(ax, rho, table["l0_gardner"], r"$\ell_0$-Gardner", colour="l0", style="--")
+    l0_label = r"$\ell_0$-Gardner (rigorous for Gaussian inputs)"
+    if "errors" in table and table["errors"].any():
+        l0_label = r"$\ell_0$-Gardner"  # with errors it is no theorem
+    _draw_line(ax, rho, table["l0_gardner"], l0_label, colour="l0", style="--")
     _draw_line(ax, rho, table["alpha_vs"], r"$\alpha_{\rm VS}$, replica symmetric", colour="rs")
     _draw_line(ax, rho, table["cover_gardner"], typical_label, colour="cover-gardner")
     _draw_line(ax, rho, table["vc"], r"$\alpha_{\rm VC}=\rho$, every choice", colour="vc")

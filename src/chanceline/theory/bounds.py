@@ -21,8 +21,10 @@ class Bounds:
         None with a margin, which no load is small enough to leave for every choice, or given signs.
     cover_gardner : α_CG, 2ρ for the plain ensemble, ρ with given signs. Below it a *typical* choice
         separates (Cover 1965, Gardner 1988, Amit, Wong and Campbell 1989).
-    union : the load where the expected number of separating choices vanishes.
-    l0_gardner : the load where the replica-symmetric branch ends.
+    union : the load where the expected number of separating choices vanishes; a theorem for every
+        kind of inputs.
+    l0_gardner : the load where the replica-symmetric branch ends. Without errors it is Gordon's
+        comparison bound for sparse weights, a theorem for Gaussian inputs as N → ∞.
     """
 
     vc: float | None

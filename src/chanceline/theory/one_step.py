@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
+from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from chanceline.errors import InputError
@@ -39,6 +40,8 @@ _SMALLEST_AMPLITUDE = 0.02
 # At still smaller ones the broken solution is the symmetric one for all practical purposes, and the
 # grids become long.
 _UNRESOLVED_AMPLITUDE = 1e-3
+# How well the amplitude at a load must be known for Newton to find the rest.
+_TOLERANCE_OF_AMPLITUDE = 1e-4
 # Towards smaller break points, and more negative entropies, the branch is not followed.
 _SMALLEST_BREAK = 0.15
 _LOWEST_ENTROPY = -0.05
@@ -251,19 +254,39 @@ def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
     first = _first_point(branch, transition)
     if alpha >= first.state.alpha:
         return _followed_to(alpha, branch, first)
-    # Before the first point the amplitude grows linearly with the load.
-    share = (alpha - transition.breaking_alpha) / (first.state.alpha - transition.breaking_alpha)
+    return _between_beginning_and_first(alpha, branch, transition, first)
+
+
+def _between_beginning_and_first(
+    alpha: float, branch: RSBBranch, transition: SupportTransition, first: Solved[RSBState]
+) -> BrokenStart | None:
+    """A point near load α between the beginning of the branch and its first point, at larger loads.
+
+    The amplitude, which grows with the load, is found such that its point has the load. None if the
+    amplitude is too small to resolve.
+    """
+    begin = transition.amplitude
     first_amplitude = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
-    amplitude = transition.amplitude + share * (first_amplitude - transition.amplitude)
-    if amplitude < _UNRESOLVED_AMPLITUDE:
+    lowest = max(begin, _UNRESOLVED_AMPLITUDE)
+
+    def excess(amplitude: float) -> float:
+        """The load of the point with this amplitude, less α."""
+        point = _near_beginning(branch, transition, amplitude).point
+        return branch.equations(point).alpha - alpha
+
+    lowest_excess = excess(lowest)
+    if lowest_excess >= 0 and begin < _UNRESOLVED_AMPLITUDE:
         return None
-    return _near_beginning(branch, transition, amplitude)
+    amplitude = lowest
+    if lowest_excess < 0:
+        amplitude = brentq(excess, lowest, first_amplitude, rtol=_TOLERANCE_OF_AMPLITUDE)
+    return _near_beginning(branch, transition, float(amplitude))
 
 
 def _near_beginning(
     branch: RSBBranch, transition: SupportTransition, amplitude: float
 ) -> BrokenStart:
-    """A point between the beginning of the branch and its first point, of this amplitude.
+    """The point of this amplitude between the beginning of the branch and its first point.
 
     Where the amplitude is so small that rounding drowns the equation of the break point, x is taken
     from the line between the beginning and the smallest amplitude.

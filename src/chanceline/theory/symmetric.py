@@ -95,10 +95,12 @@ def solve_rs_along(
             until=lambda state: branch.excess_load(state, on_branch[-1]) >= 0, below=on_branch[0]
         )
     )
-    solved = {}
+    solution_at = {}
     for load in on_branch:
-        solved[load] = _at_load(branch, load, _points_around(branch, points, load))
-    return [solved[load] if load in solved else solve_rs(load, rho, ensemble) for load in loads]
+        solution_at[load] = _at_load(branch, load, _points_around(branch, points, load))
+    for load in set(loads).difference(on_branch):
+        solution_at[load] = solve_rs(load, rho, ensemble)
+    return [solution_at[load] for load in loads]
 
 
 def _points_around(
