@@ -37,7 +37,7 @@ def test_every_sample_is_scored_by_a_rule_that_it_had_no_part_in():
 
 
 def test_numbers_are_those_of_the_samples_left_out():
-    X, y = planted()
+    X, y = planted(P=60)
     found = expected_error(X, y)
     held_out = hold_out(make_samples(X, y), FeatureChoice(), seed=0)
     wrong = (held_out.to_use > 0) != y
@@ -54,7 +54,6 @@ def test_numbers_are_those_of_the_samples_left_out():
     assert found.majority_error == pytest.approx(min(y.mean(), 1 - y.mean()))
     assert 0.8 < found.auc <= 1
     assert (found.n_folds, found.n_repeats, len(found.n_features)) == (10, 3, 30)
-    assert expected_error(X, y, n_jobs=2).rate == found.rate
     assert found.to_dict()["kind"] == "cross-validated"
 
 
