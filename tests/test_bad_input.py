@@ -250,4 +250,6 @@ def test_bad_calls(files, call, place, value, array):
     if isinstance(result, Result):
         assert "\n" not in repr(result)
         assert json.dumps(plain(result.to_dict()), allow_nan=False)
-    assert np.all(np.isfinite(getattr(getattr(result, "separating", result), "weights", 0.0)))
+    weights = getattr(getattr(result, "separating", result), "weights", 0.0)
+    # Of a solution of the theory they are a law, which a method gives.
+    assert callable(weights) or np.all(np.isfinite(weights))

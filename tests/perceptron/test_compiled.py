@@ -97,6 +97,7 @@ print(json.dumps(0))"""
     assert list(tmp_path.rglob("vectors.dot_first-*.nbi"))
 
 
+@pytest.mark.slow
 def test_no_kernel_is_compiled_in_two_versions(tmp_path):
     """On an empty cache: what is loaded from one hides the kernels inside."""
     program = """

@@ -333,7 +333,7 @@ def test_coin_null_and_no_intercept():
     assert chance.permutation.done > 0
 
 
-@pytest.mark.parametrize("positives", [2, 4])
+@pytest.mark.parametrize("positives", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_bound_as_p_value_by_enumeration(positives):
     """Smallest separating sets of every labelling of 8 samples: P(bound(K) ≤ a) ≤ a for every attained a."""
     X = np.random.default_rng(14).normal(size=(8, 4))
