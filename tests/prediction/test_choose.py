@@ -81,9 +81,10 @@ def test_many_features_are_taken_where_the_typical_small_set_is_clearly_worse():
     # One size that happens to win does not decide for all.
     lucky = table_of(candidates, [9.0, 3.0, 0.6, 0.0])
     assert choose_from(lucky).extent is Extent.MANY
-    # Sets of the second path have no say.
+    # But many are not taken where the small set to take is better.
     stepwise = [small(0), small(2), small(4, family=Family.STEPWISE), dense(64)]
-    assert choose_from(table_of(stepwise, [9.0, 3.0, -2.0, 0.0])).extent is Extent.MANY
+    assert choose_from(table_of(stepwise, [9.0, 3.0, 0.2, 0.0])).extent is Extent.MANY
+    assert choose_from(table_of(stepwise, [9.0, 3.0, -0.2, 0.0])).extent is Extent.FEW
 
 
 def test_of_sizes_that_do_equally_well_the_lower_quartile():

@@ -57,6 +57,14 @@ def test_each_question_has_its_own_words(expected):
     assert not without_area.knows_something
 
 
+def test_a_rule_that_may_be_guessing_is_not_called_better(expected):
+    """One line said "not clearly better than guessing" and the next "clearly better"."""
+    vague = known(expected, knows=False, better=True)
+    assert vague.against_majority.better
+    assert not vague.better_than_majority
+    assert ": not clearly better, " in worth_in_words(vague)
+
+
 def test_other_sizes_are_told_with_their_error():
     difference = LossDifference(mean=0.021, standard_error=0.013)
     assert other_size_in_words(9, difference, rule_has_many=True) == (

@@ -6,10 +6,11 @@ choice depends little on the luck of one deal. Differences are measured in stand
 *difference*, sample by sample. In this order:
 
 1. No feature, if that lies within one standard error of the best candidate.
-2. Many features, if the best dense rule is better than the *typical* small set by more than three
-   quarters of a standard error. The typical one is a weighted mean over sizes: with the best set
-   alone the choice would hang on which size happens to win. The rule is the mean of the dense rules
-   that are nearly as good as the best, and of the one on all features.
+2. Many features, if the best dense rule is better than the small set of step 3, and better than the
+   *typical* small set by more than three quarters of a standard error. The typical one is a
+   weighted mean over sizes: with the best set alone the choice would hang on which size happens to
+   win. The rule is the mean of the dense rules that are nearly as good as the best, and of the one
+   on all features.
 3. Else few. Sizes are weighted by how near they come to the best, and the lower quartile of the
    weighted sizes is taken: a small set, but no smaller one that did well by accident.
 """
@@ -141,14 +142,15 @@ def choose_from(table: LossTable) -> Choice:
         return Choice(extent=Extent.NONE, none=none)
 
     # What each extent would take.
-    few = table.candidates[typical_small_set(table, is_small)]
+    small_set = typical_small_set(table, is_small)
+    few = table.candidates[small_set]
     many = averaged_dense_rules(table, is_dense)
 
     # Which extent to take.
     best = int(table.mean_losses.argmin())
     if not table.difference(best_empty, best).exceeds(EMPTY_MODEL_SE):
         extent = Extent.NONE
-    elif many and needs_many_features(table, is_small, is_dense):
+    elif many and needs_many_features(table, is_small, is_dense, small_set):
         extent = Extent.MANY
     else:
         extent = Extent.FEW
@@ -165,16 +167,24 @@ def typical_small_set(table: LossTable, is_small: Bools) -> int:
     return int(best_of_sizes[position])
 
 
-def needs_many_features(table: LossTable, is_small: Bools, is_dense: Bools) -> bool:
-    """Whether the best dense rule is clearly better than the typical small set.
+def needs_many_features(table: LossTable, is_small: Bools, is_dense: Bools, small_set: int) -> bool:
+    """Whether the best dense rule is better than the small set to take, and clearly better than the
+    typical one.
 
-    Small sets are those of one path, least angle regression: the more sets there are, the sooner
-    one does well by chance.
+    The typical one is of one path, least angle regression: the more sets there are, the sooner one
+    does well by chance.
+
+    Parameters
+    ----------
+    is_small, is_dense : which candidates are small sets and dense rules, (candidates,)
+    small_set : the small set to take, if one is
     """
+    best_dense = table.best_among(is_dense)
+    if table.mean_losses[small_set] <= table.mean_losses[best_dense]:
+        return False
     on_path = is_small & table.is_of(Family.LEAST_ANGLE)
     typical_losses = losses_of_typical_set(table, table.best_of_each_size(on_path))
-    dense_losses = table.losses[table.best_among(is_dense)]
-    return paired_difference(typical_losses, dense_losses).exceeds(MANY_FEATURES_SE)
+    return paired_difference(typical_losses, table.losses[best_dense]).exceeds(MANY_FEATURES_SE)
 
 
 def losses_of_typical_set(table: LossTable, best_of_sizes: Ints) -> Floats:

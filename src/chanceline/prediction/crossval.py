@@ -106,8 +106,11 @@ class ExpectedError(Result):
 
     @property
     def better_than_majority(self) -> bool:
-        """Whether the error is clearly below that of the larger class, sample by sample."""
-        return self.against_majority.better
+        """Whether the error is clearly below that of the larger class, sample by sample.
+
+        A rule of which it is not clear that it knows anything is not called better, either.
+        """
+        return self.against_majority.better and self.knows_something
 
     def summary(self) -> str:
         low, high = (round(100 * end) for end in self.interval)

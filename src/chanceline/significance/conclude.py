@@ -129,11 +129,10 @@ def _reconciliation(grounds: Grounds, verdict: Verdict, rule: RuleToUse | None) 
 
 
 def rule_helps(rule: RuleToUse | None) -> bool:
-    """Whether cross-validation says that the rule to use knows something, or errs less often."""
+    """Whether cross-validation says that the rule to use knows something."""
     if rule is None or rule.expected_error is None:
         return False
-    expected = rule.expected_error
-    return expected.knows_something or expected.better_than_majority
+    return rule.expected_error.knows_something
 
 
 def errors_told(evidence: Evidence, named: tuple[NamedFeature, ...]) -> list[tuple[int, int]]:

@@ -37,7 +37,7 @@ def worth_in_words(expected: ExpectedError) -> str:
     other way round.
     """
     comparison = expected.against_majority
-    standing = "clearly better" if comparison.better else "not clearly better"
+    standing = "clearly better" if expected.better_than_majority else "not clearly better"
     won = plural(round(comparison.won), "sample")
     return f"{expected.summary()}: {standing}, {won} won, {round(comparison.lost)} lost"
 
@@ -76,16 +76,15 @@ def reconciliation(
     """
     if expected is None:
         return ""
-    rule_helps = expected.knows_something or expected.better_than_majority
     is_structure = verdict is Verdict.STRUCTURE
-    if is_structure and not rule_helps:
+    if is_structure and not expected.knows_something:
         return f"Both hold: {_why_rule_lags(evidence, expected, n_samples)}."
     if is_structure and not expected.better_than_majority:
         return (
             "Both hold: the rule ranks samples by what it knows, but at its threshold that is not "
             "clearly enough to err less often than the larger class."
         )
-    if rule_helps and not is_structure:
+    if expected.knows_something and not is_structure:
         return (
             "Both hold: the rule promises something, but the test, which is the stricter of the "
             "two, does not exclude chance; further samples would tell."

@@ -61,8 +61,8 @@ class Grounds:
     separating : the set that separates, for words only.
     permutation, spread : the shuffles; None where no labels were shuffled.
     proofs : every rigorous bound that says something.
-    rule_helps : whether the rule to use is clearly better than guessing, or than the larger class,
-        in cross-validation: of that nobody says that chance allows it.
+    rule_helps : whether the rule to use is clearly better than guessing in cross-validation: of
+        that nobody says that chance allows it.
     """
 
     plan: Plan
