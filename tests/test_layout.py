@@ -27,7 +27,8 @@ GRAPH = architecture.graph(MODULES)
 # Package → the packages it may import from. `theory` and `select` are two independent ways to one number: they must not know
 # each other.
 FOUNDATION = {
-    "errors": set(), "_arrays": set(), "_lazy": set(), "_io": set(), "_results": set(), "_parallel": {"errors"},
+    "errors": set(), "_arrays": set(), "_lazy": set(), "_io": set(), "_results": set(), "_cluster": {"errors"},
+    "_parallel": {"errors", "_cluster"},
 }  # fmt: skip
 PACKAGES = {
     "kernels": set(),

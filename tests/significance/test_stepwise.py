@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from chanceline._cluster import WorkersLostError
 from chanceline.significance.column_pairs import correlated_pairs
 from chanceline.significance.combination import rank_losses
 from chanceline.significance.declared_roles import DeclaredRoles
@@ -293,6 +294,24 @@ def test_an_interrupt_keeps_whole_batches():
     assert draws.done == BATCH_SIZE - 1
 
 
+def test_lost_workers_leave_the_batches_done():
+    rng = np.random.default_rng(9)
+    X, y = rng.normal(size=(20, 6)), np.repeat([1.0, -1.0], 10)
+    design = make_design(y)
+    columns = make_path_columns(X, design, True)
+
+    def lose_workers(done, total):
+        if done > BATCH_SIZE:
+            raise WorkersLostError("the scheduler is gone")
+
+    runner = ShuffleRunner(progress=lose_workers)
+    draws, _ = shuffle_paths(columns, design, ShufflePlan(999, seed=0, runner=runner), 3)
+    assert draws.stopped_by == "lost workers"
+    assert draws.done == 2 * BATCH_SIZE - 1
+    reading = draws.permutation_reading()
+    assert reading.pvalue == (1 + reading.exceedances) / (1 + draws.done)
+
+
 def test_nothing_left_to_choose_ends_the_path():
     X = np.column_stack([np.arange(8.0), np.arange(8.0) ** 2])
     y = np.array([1.0, 1, -1, 1, -1, -1, -1, 1])
@@ -368,6 +387,20 @@ def test_wide_tables_are_ranked_in_single_precision():
     )
     np.testing.assert_allclose(single.spread, double.spread, rtol=1e-5)
     np.testing.assert_allclose(single.ridge_fits, double.ridge_fits, rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_genotypes_in_single_precision_have_no_dead_steps(seed):
+    """Long sums round away what is left of a column that was taken; it must not be taken again."""
+    rng = np.random.default_rng([seed, 2000])
+    X = rng.binomial(2, rng.uniform(0.05, 0.5, 600), size=(2000, 600)).astype(float)
+    y = np.where(np.arange(2000) % 2 == 0, 1.0, -1.0)
+    columns = make_path_columns(X, make_design(y), True, max_columns_for_pairs=0)
+    labels = np.array([rng.permutation(y) for _ in range(128)])
+    paths = follow_paths(columns, labels, 8, with_errors=False)
+    assert columns.normalized.dtype == np.float32
+    assert (paths.chosen >= 0).all()
+    assert [len(set(chosen)) for chosen in paths.chosen.tolist()] == [8] * 128
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -15,6 +15,7 @@ import typer
 
 import chanceline
 from chanceline._io import write_text
+from chanceline._results import harmless
 from chanceline.cli.options import (
     BudgetOption,
     DataArgument,
@@ -244,7 +245,8 @@ def write_rule(path: Path, outcome: SearchOutcome, features: Sequence[str]) -> N
     """Write the features of a rule with their weights, and its intercept, as a CSV file."""
     import pandas as pd
 
-    weights = dict(zip(features, outcome.weights.tolist(), strict=True))
+    names = [harmless(name) for name in features]
+    weights = dict(zip(names, outcome.weights.tolist(), strict=True))
     weights["(intercept)"] = outcome.bias
     write_text(path, pd.Series(weights, name="weight").to_csv(index_label="feature"))
 

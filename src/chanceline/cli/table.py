@@ -5,14 +5,16 @@ Most options are fields of `TableSettings` and `TestSettings`: see `settings_opt
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 from chanceline._io import write_text
 from chanceline._results import visible
+from chanceline.cli.exit_codes import ExitCode, interrupted_code
 from chanceline.cli.flags import in_flags
 from chanceline.cli.options import (
     DataArgument,
@@ -27,7 +29,7 @@ from chanceline.cli.options import (
     writable,
 )
 from chanceline.cli.settings_options import options_from_settings, split_names
-from chanceline.cli.terminal import INTERRUPTED, print_json, progress_bar, say, show, write_figure
+from chanceline.cli.terminal import complain, print_json, progress_bar, say, show, write_figure
 from chanceline.errors import InputError
 from chanceline.significance import TestSettings
 from chanceline.tables import TableSettings
@@ -80,7 +82,7 @@ def run_test(
 
     Example: [bold]chanceline test --example noise[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
-    from chanceline._parallel import cluster
+    from chanceline._cluster import cluster
     from chanceline.significance import judge
 
     dataset = load_table_or_example(data, label, table_settings, example)
@@ -89,28 +91,67 @@ def run_test(
     with cluster(scheduler), progress_bar("shuffled labellings", quiet=quiet) as progress:
         result = judge(dataset, named_features, settings=test_settings, progress=progress)
 
-    # Files first: a reader of the pipe that has seen enough must not cost the report.
-    write_figure(result.plot, figure)
-    if report is not None:
+    files = OutputFiles(figure, report=report, features_table=features_table, weights=weights)
+    try:
+        show_or_print(result, dataset.source, json=json)
+    finally:
+        # A reader of the pipe that has seen enough must not cost the files, and a file that cannot
+        # be written must not cost the verdict.
+        write_files(result, dataset, files)
+    end_unfinished(result)
+
+
+class OutputFiles(NamedTuple):
+    """The files to write beside what is printed; None for those not asked for."""
+
+    figure: Path | None
+    report: Path | None
+    features_table: Path | None
+    weights: Path | None
+
+
+def write_files(result: SeparationTest, dataset: Dataset, files: OutputFiles) -> None:
+    """Write the picture, the page, the table of features and the weights, as far as asked for."""
+    write_figure(result.plot, files.figure)
+    if files.report is not None:
         from chanceline.report import write_test_report
 
-        write_test_report(result, report, dataset)
-        say(f"report written to {report}")
-    if features_table is not None:
-        write_text(features_table, result.to_frame().to_csv(index=False))
-        say(f"table written to {features_table}")
-    if weights is not None:
+        write_test_report(result, files.report, dataset)
+        say(f"report written to {files.report}")
+    if files.features_table is not None:
+        from chanceline.report.separation import features_csv
+
+        write_text(files.features_table, features_csv(result.to_frame()))
+        say(f"table written to {files.features_table}")
+    if files.weights is not None:
         from chanceline.report import write_weights
 
-        write_weights(result, weights)
-        say(f"weights written to {weights}")
+        write_weights(result, files.weights)
+        say(f"weights written to {files.weights}")
 
+
+def show_or_print(result: SeparationTest, source: str, *, json: bool) -> None:
+    """Print the result for a program or for people, before anything else can fail."""
     if json:
-        print_json({"source": dataset.source, **result.to_dict()})
+        print_json({"source": source, **result.to_dict()})
     else:
-        show_test(result, dataset.source)
+        show_test(result, source)
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def end_unfinished(result: SeparationTest) -> None:
+    """End with the exit code of what cut the test short; return if nothing did."""
+    from chanceline.significance.unfinished import Unfinished
+
     if result.interrupted:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(interrupted_code())
+    if result.unfinished is Unfinished.NO_MEMORY:
+        complain("there was not enough memory for all of it; what is missing is said above")
+        raise typer.Exit(ExitCode.MACHINE)
+    if result.unfinished is Unfinished.LOST_WORKERS:
+        complain("the workers died again and again; what was finished is whole and told above")
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def load_table_or_example(

@@ -307,10 +307,16 @@ class _PathState:
             yield start, self.products[:, chunk] ** 2 / self.squared_lengths[:, chunk]
 
     def _take_out_last_direction(self, chunk: slice) -> None:
-        """C ← C − dV and L ← L − V² with V = QZ, for a chunk of columns."""
+        """C ← C − dV and L ← L − V² with V = QZ, for a chunk of columns.
+
+        L is never less than its margin, which is all that is left of a column that the span has
+        used up: rounding may take more, and then the gain C²/L would be anything.
+        """
         overlap = self.last_direction @ self.columns[:, chunk]
         self.products[:, chunk] -= overlap * self.last_coefficient
-        self.squared_lengths[:, chunk] -= overlap**2
+        squared_lengths = self.squared_lengths[:, chunk]  # a view
+        squared_lengths -= np.square(overlap, out=overlap)
+        np.maximum(squared_lengths, LENGTH_MARGIN[overlap.dtype], out=squared_lengths)
 
 
 def _start(columns: PathColumns, target: _Target, n_steps: int) -> _PathState:

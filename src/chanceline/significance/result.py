@@ -41,6 +41,7 @@ from chanceline.significance.rule_to_use import RuleToUse
 from chanceline.significance.separating import Separating
 from chanceline.significance.single_feature import FeatureBound
 from chanceline.significance.stages import AlphaSpending, Stage
+from chanceline.significance.unfinished import Unfinished
 from chanceline.significance.verdict import Verdict
 from chanceline.tables.dataset import Finding, Severity
 from chanceline.tables.spelling import plain_text
@@ -118,6 +119,8 @@ class SeparationTest(Result):
         What is worth knowing about the data.
     interrupted
         Ctrl-C ended the shuffles or the cross-validation early; what is here is valid.
+    unfinished
+        Why something is missing, where the machine could not do it; None if nothing is.
     settings
         Every setting in force; `spending` has what the stages of the test may spend of the level.
     errors_declared
@@ -169,6 +172,7 @@ class SeparationTest(Result):
     labels_from_model: bool
     n_named: int | None
     covariates: tuple[str, ...]
+    unfinished: Unfinished | None = None
     kind: str = "significance test"
 
     _derived = ("positive_class",)
@@ -185,6 +189,7 @@ class SeparationTest(Result):
         "labels_from_model",
         "n_named",
         "covariates",
+        "unfinished",
     )
 
     @property

@@ -33,6 +33,12 @@ from chanceline.significance.shuffle_stage import (
     shuffles_are_needed,
 )
 from chanceline.significance.stage_results import StageResults, size_readings
+from chanceline.significance.unfinished import (
+    LATE_FAILURES,
+    Unfinished,
+    cause_of,
+    missing_rule_finding,
+)
 from chanceline.significance.verdict import Verdict
 from chanceline.tables.array_input import LABEL_COLUMN, dataset_of_arrays, table_with_labels
 from chanceline.tables.checks.advice import examine_dataset
@@ -101,8 +107,8 @@ def separation_test(  # noqa: PLR0913
     Returns
     -------
     SeparationTest
-        After Ctrl-C during the shuffles: what the shuffles done so far say, with
-        `permutation.interrupted` set.
+        After Ctrl-C during the shuffles, or when workers died again and again: what the shuffles
+        done so far say, with `permutation.interrupted` set.
     """
     given_roles = {"blocks": blocks, "groups": groups, "pairs": pairs, "adjust": adjust}
     dataset, setting_changes = _dataset_from_arguments(
@@ -233,8 +239,13 @@ def run_test(plan: Plan, progress: Progress | None = None) -> SeparationTest:
 
 
 def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
-    """The stages of the p-value, and the rule to use; then the verdict."""
+    """The stages of the p-value, and the rule to use; then the verdict.
+
+    What the stages gave is not lost by what happens later: after Ctrl-C, or where the machine can
+    do no more, the result comes without a rule.
+    """
     results = results_of_stages(plan, progress)
+    unfinished = Unfinished.LOST_WORKERS if results.shuffles.lost_workers else None
     rule = None
     interrupted = results.shuffles.interrupted
     # A search of one's own has its own rule.
@@ -243,15 +254,20 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
         try:
             rule = usable_rule(plan)
         except KeyboardInterrupt:
-            # What the stages gave is not lost.
             interrupted = True
+        except LATE_FAILURES as error:
+            unfinished = cause_of(error)
+            plan = replace(plan, findings=(*plan.findings, missing_rule_finding(unfinished)))
     result = conclude(plan, results, rule, interrupted=interrupted)
-    if not wants_rule or interrupted or result.verdict is not Verdict.STRUCTURE:
+    result = replace(result, unfinished=unfinished)
+    if rule is None or result.verdict is not Verdict.STRUCTURE:
         return result
     try:
         return replace(result, named=with_halves(plan, result.evidence, result.named))
     except KeyboardInterrupt:
         return replace(result, interrupted=True)
+    except LATE_FAILURES as error:
+        return replace(result, unfinished=cause_of(error))
 
 
 def results_of_stages(plan: Plan, progress: Progress | None = None) -> StageResults:
