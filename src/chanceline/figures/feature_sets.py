@@ -18,12 +18,19 @@ MAX_SET_NAME = 28  # letters of a name beside the axis
 FIGURE_WIDTH = 7.5  # inches
 HEIGHT_OF_SET = 0.22  # inches
 HEIGHT_OF_FRAME = 1.6  # inches, of axis and legend
+MIN_SETS_OF_HEIGHT = 8  # fewer sets have the room of so many
+LEGEND_DISTANCE = 0.6  # inches below the axis
 
 
 def size_of_sets(result: SetTests) -> tuple[float, float]:
     """Width and height of the picture in inches, so that every set has a line of its own."""
+    return FIGURE_WIDTH, HEIGHT_OF_FRAME + height_of_axes(result)
+
+
+def height_of_axes(result: SetTests) -> float:
+    """Inches of the axes that hold the lines of all sets drawn."""
     n_drawn = min(len(result.sets), MAX_SETS_DRAWN)
-    return FIGURE_WIDTH, HEIGHT_OF_FRAME + HEIGHT_OF_SET * n_drawn
+    return HEIGHT_OF_SET * max(n_drawn, MIN_SETS_OF_HEIGHT)
 
 
 def draw_sets(ax: Axes, result: SetTests) -> None:
@@ -47,7 +54,7 @@ def draw_sets(ax: Axes, result: SetTests) -> None:
     ax.set_xlabel(f"p-value from {result.shuffles} shuffles")
     if len(result.sets) > len(drawn):
         ax.set_title(f"the best {len(drawn)} of {len(result.sets)} sets", fontsize="medium")
-    legend_below(ax, columns=3, distance=0.6 / (HEIGHT_OF_SET * len(drawn)))
+    legend_below(ax, columns=3, distance=LEGEND_DISTANCE / height_of_axes(result))
 
 
 def draw_set(ax: Axes, row: int, item: SetReading, colour: str, *, is_first: bool) -> None:

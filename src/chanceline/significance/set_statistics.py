@@ -8,13 +8,14 @@ regressions. All sets have the same labellings, so that sets can be compared lab
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log
 from typing import NamedTuple
 
 import numpy as np
 
 from chanceline._arrays import Floats, Ints
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
-from chanceline.significance.combination import CombinedRanks, combine_losses
+from chanceline.significance.combination import combine_losses
 from chanceline.significance.design import NullDesign
 from chanceline.significance.members import MemberArrays, join_labellings
 from chanceline.significance.path import (
@@ -26,9 +27,13 @@ from chanceline.significance.path import (
 from chanceline.significance.path_columns import PathColumns, make_path_columns
 from chanceline.significance.shuffles import BATCH_SIZE
 from chanceline.significance.step_down import OBSERVED_LABELLING
-from chanceline.significance.tail_distance import log_evidence
+from chanceline.significance.tail_distance import log_evidence, log_tails_of_losses
 
 MAX_CARRIERS = 6  # features that are named, where more of a set do a little each
+# Features carry a set if chance gives what they do at most so many times as often as what any part
+# of the statistic does.
+NEARLY_AS_PROBABLE = 10.0
+SHARES_OF_BEST = SPREAD_SHARES[1:]  # without that of all features
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,12 +113,16 @@ def set_statistics(columns_of_set: Ints, shared: SharedLabels) -> SetStatistics:
         for start in range(0, len(shared.labels), BATCH_SIZE)
     ]
     losses = join_labellings([batch.member_losses for batch in batches])
-    combined = combine_losses(losses)
-    observed_labels = shared.labels[OBSERVED_LABELLING]
+    log_tails = log_tails_of_losses(losses)
     return SetStatistics(
-        places=_places(combined.totals),
-        evidence=log_evidence(losses),
-        carriers=_find_carriers(columns, observed_labels, batches[0], combined),
+        places=_places(combine_losses(losses).totals),
+        evidence=log_evidence(log_tails),
+        carriers=_find_carriers(
+            columns=columns,
+            labels=shared.labels[OBSERVED_LABELLING],
+            first_batch=batches[0],
+            log_tails=MemberArrays(*(member[OBSERVED_LABELLING] for member in log_tails)),
+        ),
     )
 
 
@@ -125,27 +134,35 @@ def _places(totals: Floats) -> Ints:
 
 
 def _find_carriers(
-    columns: PathColumns, labels: Floats, first_batch: ForwardPaths, combined: CombinedRanks
+    *, columns: PathColumns, labels: Floats, first_batch: ForwardPaths, log_tails: MemberArrays
 ) -> Carriers:
-    """The features of that part of the statistic which says most, of many the best few.
+    """The fewest features that say nearly as much as any part of the statistic does.
+
+    Looked at are the features of the path, fewest first, then the best hundredth and the best
+    tenth, then all; of many the best are named.
 
     Parameters
     ----------
     columns : of the set.
     labels : (samples,) the observed ones.
     first_batch : paths of the first labellings, that of the observed labels first.
-    combined : the ranks of all labellings.
+    log_tails : of every member (columns,) how probable the observed loss is.
     """
-    correlations = _correlations(columns, labels)
+    smallest_tail = min(member.min() for member in log_tails)
+    enough = smallest_tail + log(NEARLY_AS_PROBABLE)
+    path_positions = np.flatnonzero(log_tails.path <= enough)
+    share_positions = np.flatnonzero(log_tails.best_features <= enough)
+
+    correlations = _label_correlations(columns, labels)
     strongest_first = np.argsort(-np.abs(correlations), kind="stable")
-    pvalues = combined.adjusted_pvalues()
-    if pvalues.path.min() <= min(pvalues.all_features.min(), pvalues.best_features.min()):
-        n_features = int(pvalues.path.argmin()) + 1  # of equal p-values the fewest features
+    if len(path_positions) > 0:
+        n_features = int(path_positions[0]) + 1  # position 0 has one feature
         support = first_batch.support(OBSERVED_LABELLING, n_features)
         is_in_support = np.isin(columns.feature_of_column[strongest_first], support)
         carrying = strongest_first[is_in_support]
-    elif pvalues.best_features.min() <= pvalues.all_features.min():
-        carrying = strongest_first[: _size_of_best_share(pvalues, len(correlations))]
+    elif len(share_positions) > 0:
+        smallest_share = SHARES_OF_BEST[share_positions[-1]]  # shares fall
+        carrying = strongest_first[: columns_in_share(smallest_share, len(correlations))]
     else:
         carrying = strongest_first
     named = carrying[:MAX_CARRIERS]
@@ -156,15 +173,7 @@ def _find_carriers(
     )
 
 
-def _size_of_best_share(pvalues: MemberArrays, n_columns: int) -> int:
-    """How many columns the best tenth or hundredth has, whichever says more."""
-    # The smaller share comes last; of equal p-values it is taken.
-    shares_of_best = SPREAD_SHARES[1:]
-    smallest = np.flatnonzero(pvalues.best_features == pvalues.best_features.min())
-    return columns_in_share(shares_of_best[smallest[-1]], n_columns)
-
-
-def _correlations(columns: PathColumns, labels: Floats) -> Floats:
+def _label_correlations(columns: PathColumns, labels: Floats) -> Floats:
     """Correlation of every column with the labels, beyond blocks and covariates: (columns,)."""
     centred = columns.residuals(labels[None])[0]
     length = np.sqrt(centred @ centred)

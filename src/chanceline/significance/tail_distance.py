@@ -41,21 +41,34 @@ class StandardizedValues(NamedTuple):
     skewness: Floats
 
 
-def log_evidence(losses: MemberArrays) -> Floats:
-    """log Σ_member max_k 1/p[b, k] of every labelling b: (labellings,).
-
-    p[b, k] is the probability of a loss as small in column k of a member, as `log_tail` has it.
-    The sum is that of `combination`, where places stand for probabilities.
+def log_tails_of_losses(losses: MemberArrays) -> MemberArrays:
+    """log p[b, k], the probability of a loss as small as that of labelling b in column k.
 
     Parameters
     ----------
     losses : of every member (labellings, columns).
+
+    Returns
+    -------
+    Of every member (labellings, columns).
     """
-    log_terms = [-log_tail(-member).min(axis=1) for member in losses]
+    return MemberArrays(*(log_tail_by_others(-member) for member in losses))
+
+
+def log_evidence(log_tails: MemberArrays) -> Floats:
+    """log Σ_member max_k 1/p[b, k] of every labelling b: (labellings,).
+
+    The sum is that of `combination`, where places stand for probabilities.
+
+    Parameters
+    ----------
+    log_tails : log p[b, k] of every member (labellings, columns).
+    """
+    log_terms = [-member.min(axis=1) for member in log_tails]
     return np.logaddexp.reduce(log_terms, axis=0)
 
 
-def log_tail(values: Floats) -> Floats:
+def log_tail_by_others(values: Floats) -> Floats:
     """log of the probability of a value as large, from the other labellings of the same column.
 
     Parameters
