@@ -28,6 +28,11 @@ SHOWN_BY = {
         "chanceline.figures.significance",
         "chanceline.report.separation",
     },
+    "chanceline.significance.set_result": {
+        "chanceline.significance.set_text",
+        "chanceline.figures.feature_sets",
+        "chanceline.report.feature_sets",
+    },
     "chanceline.theory.curve": {"chanceline.figures.theory"},
 }
 Function = ast.FunctionDef | ast.AsyncFunctionDef

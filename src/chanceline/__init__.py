@@ -25,6 +25,8 @@ _HOMES = {
     "chance_size": "chanceline.significance.noise_size",
     "SeparationTest": "chanceline.significance",
     "separation_test": "chanceline.significance",
+    "SetTests": "chanceline.significance",
+    "set_tests": "chanceline.significance",
     "load_data": "chanceline.tables",
     "capacity": "chanceline.theory.capacity",
     "capacity_curve": "chanceline.theory.capacity",
@@ -59,7 +61,9 @@ if TYPE_CHECKING:
     from chanceline.select.pareto import front as front
     from chanceline.significance import (
         SeparationTest as SeparationTest,
+        SetTests as SetTests,
         separation_test as separation_test,
+        set_tests as set_tests,
     )
     from chanceline.significance.noise_size import (
         ChanceSize as ChanceSize,

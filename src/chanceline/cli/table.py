@@ -52,9 +52,18 @@ def run_test(
     features: str | None = typer.Option(
         None, "--features", help="Names a,b,c to test; by default they are searched."
     ),
+    sets: Path | None = typer.Option(
+        None,
+        "--sets",
+        help="Sets of features to test instead, all in one run: a GMT file, or a CSV with the "
+        "columns set and feature.",
+    ),
     report: ReportOption = None,
     features_table: Path | None = typer.Option(
-        None, "--table", help="Write the features' table (CSV) here.", callback=writable
+        None,
+        "--table",
+        help="Write the table of features, or of sets, (CSV) here.",
+        callback=writable,
     ),
     weights: Path | None = typer.Option(
         None,
@@ -80,6 +89,8 @@ def run_test(
 
     Example: [bold]chanceline test genes.tsv --transpose --labels clinic.csv --id sample --label outcome[/bold]
 
+    Example: [bold]chanceline test genes.csv --label outcome --sets hallmark.gmt[/bold]
+
     Example: [bold]chanceline test --example noise[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
     from chanceline._cluster import cluster
@@ -87,6 +98,16 @@ def run_test(
 
     dataset = load_table_or_example(data, label, table_settings, example)
     test_settings = replace(test_settings, n_jobs=jobs)
+    if sets is not None:
+        from chanceline.cli.feature_sets import SetOutputs, refuse_beside_sets, run_sets
+
+        refuse_beside_sets({"--features": features, "--weights": weights})
+        outputs = SetOutputs(
+            figure=figure, report=report, table=features_table, json=json, quiet=quiet
+        )
+        with cluster(scheduler):
+            run_sets(dataset, sets, test_settings, outputs)
+        return
     named_features = split_names(features) or None
     with cluster(scheduler), progress_bar("shuffled labellings", quiet=quiet) as progress:
         result = judge(dataset, named_features, settings=test_settings, progress=progress)

@@ -18,6 +18,8 @@ _HOMES = {
     "SeparationTest": "chanceline.significance.result",
     "judge": "chanceline.significance.run",
     "separation_test": "chanceline.significance.run",
+    "SetTests": "chanceline.significance.set_result",
+    "set_tests": "chanceline.significance.set_run",
 }
 
 __all__ = [
@@ -25,10 +27,12 @@ __all__ = [
     "PermutationReading",
     "ReplicaReading",
     "SeparationTest",
+    "SetTests",
     "TestSettings",
     "feature_bound",
     "judge",
     "separation_test",
+    "set_tests",
 ]
 
 if TYPE_CHECKING:
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
     from chanceline.significance.replica import ReplicaReading
     from chanceline.significance.result import SeparationTest
     from chanceline.significance.run import judge, separation_test
+    from chanceline.significance.set_result import SetTests
+    from chanceline.significance.set_run import set_tests
     from chanceline.significance.single_feature import FeatureBound, feature_bound
 
 __getattr__ = lazy(__name__, _HOMES)

@@ -407,11 +407,16 @@ def _spread(products: Floats, target: _Target) -> Floats:
     """
     n_samples = target.labels.shape[1]
     n_columns = products.shape[1]
-    starts = [n_columns - max(1, round(share * n_columns)) for share in SPREAD_SHARES]
+    starts = [n_columns - columns_in_share(share, n_columns) for share in SPREAD_SHARES]
     # From each start on are the columns that fit best.
     ranked = np.partition(products**2, starts, axis=1)
     means = [ranked[:, start:].mean(axis=1, dtype=float) / target.scale for start in starts]
     return (n_samples - 1) * np.column_stack(means)
+
+
+def columns_in_share(share: float, n_columns: int) -> int:
+    """How many columns a share of them is, at least one."""
+    return max(1, round(share * n_columns))
 
 
 def _ridge_fits(ridges: RidgeRegressions, target: _Target) -> Floats:

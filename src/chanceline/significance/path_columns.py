@@ -11,7 +11,9 @@ columns (`ridges`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -189,10 +191,49 @@ def _normalized_columns(
     -------
     (samples, columns) the columns, and (columns,) which of them vary by more than rounding.
     """
-    block_of_sample = _blocks_to_centre_within(design, intercept)
     normalized: Floats = np.empty((len(X), len(features)), dtype=dtype)
     varies = np.ones(len(features), dtype=bool)
-    # So many at a time: the copies that are made on the way stay small.
+    for chunk, columns in _normalized_chunks(X, features, design, intercept):
+        normalized[:, chunk] = columns.normalized
+        varies[chunk] = columns.varies
+    return normalized, varies
+
+
+def columns_that_vary(X: Floats, design: NullDesign, intercept: bool) -> Bools:
+    """Which columns of X vary once blocks and covariates are taken out: (features,).
+
+    Parameters
+    ----------
+    X : (samples, features)
+    design : its blocks and covariates.
+    intercept : whether the rule has a threshold.
+    """
+    n_features = X.shape[1]
+    varies = np.ones(n_features, dtype=bool)
+    for chunk, columns in _normalized_chunks(X, np.arange(n_features), design, intercept):
+        varies[chunk] = columns.varies
+    return varies
+
+
+class _NormalizedChunk(NamedTuple):
+    """(samples, columns) some columns of length 1, and (columns,) which vary beyond rounding."""
+
+    normalized: Floats
+    varies: Bools
+
+
+def _normalized_chunks(
+    X: Floats, features: Ints, design: NullDesign, intercept: bool
+) -> Iterator[tuple[slice, _NormalizedChunk]]:
+    """So many columns at a time that the copies made on the way stay small.
+
+    Parameters are those of `_normalized_columns`.
+
+    Yields
+    ------
+    The positions among `features`, and what these columns become.
+    """
+    block_of_sample = _blocks_to_centre_within(design, intercept)
     for start in range(0, len(features), COLUMNS_TO_NORMALIZE):
         chunk = slice(start, start + COLUMNS_TO_NORMALIZE)
         values = X[:, features[chunk]].astype(float)
@@ -202,8 +243,7 @@ def _normalized_columns(
         else:
             residuals = values
         # A column varies if its residual is more than rounding beside its values.
-        normalized[:, chunk], varies[chunk] = _normalize(residuals, values)
-    return normalized, varies
+        yield chunk, _normalize(residuals, values)
 
 
 def _column_residuals(
@@ -222,7 +262,7 @@ def _column_residuals(
     return residuals
 
 
-def _normalize(residuals: Floats, values: Floats) -> tuple[Floats, Bools]:
+def _normalize(residuals: Floats, values: Floats) -> _NormalizedChunk:
     """The residuals scaled to length 1, and which columns vary by more than rounding.
 
     Parameters
@@ -234,7 +274,7 @@ def _normalize(residuals: Floats, values: Floats) -> tuple[Floats, Bools]:
     lengths = np.sqrt(np.einsum("ij,ij->j", residuals, residuals))
     sizes = np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
     varies = lengths > ROUNDING_TOLERANCE * sizes
-    return residuals / np.where(varies, lengths, 1.0), varies
+    return _NormalizedChunk(residuals / np.where(varies, lengths, 1.0), varies)
 
 
 def _make_frame(normalized: Floats) -> SpanFrame | None:

@@ -123,7 +123,7 @@ def separation_test(  # noqa: PLR0913
     )
     settings = replace(settings or TestSettings(), **setting_changes)
     plan = make_plan(dataset, features, settings)
-    return run_test(_with_table_findings(plan), progress)
+    return run_test(with_table_findings(plan), progress)
 
 
 def _dataset_from_arguments(  # noqa: PLR0913
@@ -170,7 +170,7 @@ def _dataset_from_arguments(  # noqa: PLR0913
     return dataset, changes
 
 
-def _with_table_findings(plan: Plan) -> Plan:
+def with_table_findings(plan: Plan) -> Plan:
     """The plan with what the table's numbers and labels show, behind what reading it found."""
     # Rows of a group, or of a pair, may be nearly equal.
     related_rows = plan.design.unit_of_sample
