@@ -27,7 +27,11 @@ SHOWN_BY = {
         "chanceline.significance.features_table",
         "chanceline.figures.significance",
         "chanceline.report.separation",
+        "chanceline.cohort.confirmation",
+        "chanceline.cohort.result_file",
+        "chanceline.cohort.saved_result",
     },
+    "chanceline.cohort.confirmation": {"chanceline.cohort.confirmation_text"},
     "chanceline.theory.curve": {"chanceline.figures.theory"},
 }
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -25,6 +25,10 @@ _HOMES = {
     "chance_size": "chanceline.significance.noise_size",
     "SeparationTest": "chanceline.significance",
     "separation_test": "chanceline.significance",
+    "Confirmation": "chanceline.cohort",
+    "Predictions": "chanceline.cohort",
+    "SavedResult": "chanceline.cohort",
+    "load_result": "chanceline.cohort",
     "load_data": "chanceline.tables",
     "capacity": "chanceline.theory.capacity",
     "capacity_curve": "chanceline.theory.capacity",
@@ -46,6 +50,12 @@ if TYPE_CHECKING:
         chance_bound as chance_bound,
         largest_convincing as largest_convincing,
         samples_needed as samples_needed,
+    )
+    from chanceline.cohort import (
+        Confirmation as Confirmation,
+        Predictions as Predictions,
+        SavedResult as SavedResult,
+        load_result as load_result,
     )
     from chanceline.errors import (
         ChancelineError as ChancelineError,

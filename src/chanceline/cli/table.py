@@ -60,6 +60,12 @@ def run_test(
         help="Write the weights of every rule (.csv, or .xlsx with formulas) here.",
         callback=weighable,
     ),
+    save: Path | None = typer.Option(
+        None,
+        "--save",
+        help="Write the result for predict and confirm (JSON) here.",
+        callback=writable,
+    ),
     jobs: JobsOption = -1,
     example: str | None = typer.Option(
         None, "--example", help="breast-cancer, noise or planted instead of a file."
@@ -104,6 +110,9 @@ def run_test(
 
         write_weights(result, weights)
         say(f"weights written to {weights}")
+    if save is not None:
+        result.save(save)
+        say(f"result written to {save}")
 
     if json:
         print_json({"source": dataset.source, **result.to_dict()})
