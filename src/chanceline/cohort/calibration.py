@@ -19,7 +19,7 @@ from chanceline.chance.poisson_binomial import poisson_binomial_law
 from chanceline.prediction.area import NORMAL_QUANTILE
 from chanceline.prediction.ridge_logistic import sigmoid
 
-MAX_NEWTON_STEPS = 100
+MAX_SLOPE_STEPS = 100
 # A step that changes both coefficients by less is the last one.
 SMALLEST_STEP = 1e-10
 # Newton's steps are shortened to this size, so that none overshoots.
@@ -91,7 +91,7 @@ def calibration_slope(
         return None, None
     design = np.column_stack([np.ones(len(scores)), scores])
     coefficients = np.zeros(2)
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_SLOPE_STEPS):
         probabilities = sigmoid(design @ coefficients)
         gradient = design.T @ (positive - probabilities)
         information = design.T @ (design * (probabilities * (1 - probabilities))[:, None])

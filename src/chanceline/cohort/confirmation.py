@@ -19,17 +19,14 @@ from chanceline._arrays import Bools, Floats, Ints
 from chanceline._results import Result, visible
 from chanceline.chance.bound import format_p
 from chanceline.cohort.calibration import Calibration, calibrate
-from chanceline.cohort.rank_test import rank_test
-from chanceline.prediction.against_majority import sign_test
+from chanceline.cohort.concordance import concordance_test
+from chanceline.prediction.against_majority import LEVEL, sign_test
 from chanceline.prediction.area import area_interval_of_blocks
 from chanceline.prediction.interval import CONFIDENCE, clopper_pearson
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import make_design
 from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import plural
-
-# A rule is confirmed if chance ranks the new samples as well in at most this share of cases.
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -226,7 +223,7 @@ def confirm_units(
     source, findings : the new table, and what is worth knowing about it.
     """
     is_wrong = units.is_wrong
-    ranks = rank_test(units.scores, units.positive, units.block_of_unit)
+    ranks = concordance_test(units.scores, units.positive, units.block_of_unit)
     share_positive = float(units.positive.mean())
     calibration = None
     if claim.gives_probabilities and not units.are_paired:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from textwrap import fill
 
 from chanceline.cohort.calibration import Calibration
-from chanceline.cohort.confirmation import LEVEL, Confirmation, ShareRight, p_in_figures
+from chanceline.cohort.confirmation import Confirmation, ShareRight, p_in_figures
+from chanceline.prediction.against_majority import LEVEL
 from chanceline.tables.dataset import Severity
 from chanceline.tables.wording import plural
 
-WIDTH = 98  # letters in a line
+TEXT_WIDTH = 98  # letters in a line
 NAME_WIDTH = 12
 
 
@@ -33,7 +34,11 @@ def confirmation_text(confirmation: Confirmation) -> str:
 
 def _bullet(sentence: str) -> str:
     return fill(
-        sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
+        sentence,
+        TEXT_WIDTH,
+        initial_indent="  - ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
     )
 
 
@@ -42,7 +47,7 @@ def _line(name: str, words: str) -> str:
     indent = " " * (NAME_WIDTH + 3)
     return fill(
         words,
-        WIDTH,
+        TEXT_WIDTH,
         initial_indent=f"  {name:<{NAME_WIDTH}} ",
         subsequent_indent=indent,
         break_on_hyphens=False,
@@ -68,7 +73,7 @@ def _verdict_sentence(confirmation: Confirmation) -> str:
             f"CONFIRMED, {p_in_words}: the rule ranks the {new_units} better than chance; at its "
             "threshold it does not clearly err less often than naming one class."
         )
-    return fill(sentence, WIDTH, subsequent_indent="  ")
+    return fill(sentence, TEXT_WIDTH, subsequent_indent="  ")
 
 
 def unit_noun(confirmation: Confirmation) -> str:

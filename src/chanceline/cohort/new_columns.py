@@ -57,7 +57,7 @@ class ColumnFinder:
         missing = [name for name, column in found.items() if column is None]
         if missing:
             columns = plural(len(missing), "column")
-            hint = "add them, or rename what holds them"
+            hint = "add what is missing, or rename what holds it"
             close_names = difflib.get_close_matches(missing[0], list(self._columns), n=2)
             if close_names:
                 hint = f"{hint} (is {missing[0]!r} the column {quoted(close_names)}?)"

@@ -76,8 +76,8 @@ def read_new_labels(
     texts = class_of_rows(labelled, TableSettings(split_at=recipe.split_at))
     names = np.array([folded_name(text) for text in texts])
 
-    is_positive = _spread(names == folded_name(classes[1]), is_labelled)
-    is_negative = _spread(names == folded_name(classes[0]), is_labelled)
+    is_positive = _for_all_rows(names == folded_name(classes[1]), is_labelled)
+    is_negative = _for_all_rows(names == folded_name(classes[0]), is_labelled)
     if classes[0] == ALL_OTHERS:
         is_negative = is_labelled & ~is_positive
     is_other = is_labelled & ~is_positive & ~is_negative
@@ -102,7 +102,7 @@ def read_new_labels(
     )
 
 
-def _spread(of_labelled: Bools, is_labelled: Bools) -> Bools:
+def _for_all_rows(of_labelled: Bools, is_labelled: Bools) -> Bools:
     """What holds for labelled rows, for all rows: false without a label, (rows,)."""
     of_rows = np.zeros(len(is_labelled), dtype=bool)
     of_rows[is_labelled] = of_labelled
@@ -140,12 +140,12 @@ def refuse_undeclared(table: NewTable, labels: NewLabels, recipe: TableRecipe) -
         column = table.raw.column(name)
         if column is not None:
             known.append(column)
-    suspect = find_suspect(_sample_columns(table), labels.signs, known)
+    suspect = find_suspect(_columns_about_samples(table), labels.signs, known)
     if suspect is not None:
         raise InputError(suspect.sentence)
 
 
-def _sample_columns(table: NewTable) -> SampleColumns:
+def _columns_about_samples(table: NewTable) -> SampleColumns:
     """What may say which rows are of one subject."""
     raw = table.raw
     text = raw.values.select_dtypes(exclude="number")

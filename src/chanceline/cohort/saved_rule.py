@@ -22,6 +22,7 @@ from chanceline.prediction.ridge_logistic import sigmoid
 from chanceline.prediction.rule import PredictionRule
 from chanceline.prediction.scorecard import Scorecard
 from chanceline.significance.result import SeparationTest
+from chanceline.significance.rule_to_use import RuleToUse
 from chanceline.significance.separating import Separating
 
 # One new sample of a block says nothing about where the block's other samples lie.
@@ -111,20 +112,23 @@ def rules_of_result(result: SeparationTest) -> tuple[SavedRule, ...]:
     """All rules of a result, the one to use first; that of the separating set last."""
     rules = []
     if result.rule is not None:
-        rules.append(_from_prediction(result.rule, RuleChoice.RULE, result.rule.text))
-        if result.rule.few is not None:
-            rules.append(_from_prediction(result.rule.few, RuleChoice.FEW, result.rule.few_text))
-        if result.rule.scorecard is not None:
-            name_of_column = dict(
-                zip(result.rule.support.tolist(), result.rule.features, strict=True)
-            )
-            card_text = result.rule.card_text
-            rules.append(_from_scorecard(result.rule.scorecard, name_of_column, card_text))
+        rules += _rules_for_new_samples(result.rule)
     rules.append(_from_separating_set(result.separating))
     return tuple(rules)
 
 
-def _from_prediction(rule: PredictionRule, choice: RuleChoice, text: str) -> SavedRule:
+def _rules_for_new_samples(rule: RuleToUse) -> list[SavedRule]:
+    """The rule to use; that on few features, and its whole points, where there are such."""
+    rules = [_from_prediction_rule(rule, RuleChoice.RULE, rule.text)]
+    if rule.few is not None:
+        rules.append(_from_prediction_rule(rule.few, RuleChoice.FEW, rule.few_text))
+    if rule.scorecard is not None:
+        name_of_column = dict(zip(rule.support.tolist(), rule.features, strict=True))
+        rules.append(_from_scorecard(rule.scorecard, name_of_column, rule.card_text))
+    return rules
+
+
+def _from_prediction_rule(rule: PredictionRule, choice: RuleChoice, text: str) -> SavedRule:
     """A rule for new samples."""
     return SavedRule(
         choice=choice,

@@ -18,13 +18,13 @@ from chanceline._arrays import Bools, Floats, Ints
 # Steps of the exact law up to which it is computed, about a second's worth; above, labels are
 # shuffled, which is valid too, but gives no p-value below 1/(shuffles + 1).
 MAX_EXACT_STEPS = 2e8
-N_SHUFFLES = 99_999
+SHUFFLES_OF_LARGE_COHORT = 99_999
 SHUFFLES_AT_ONCE = 2_000
-SEED = 0
+SEED_OF_SHUFFLES = 0
 
 
 @dataclass(frozen=True)
-class RankTest:
+class ConcordanceTest:
     """Whether scores rank positive samples above negative ones.
 
     Attributes
@@ -39,7 +39,7 @@ class RankTest:
     n_shuffles: int = 0
 
 
-def rank_test(scores: Floats, positive: Bools, block_of_sample: Ints) -> RankTest:
+def concordance_test(scores: Floats, positive: Bools, block_of_sample: Ints) -> ConcordanceTest:
     """Test whether positive samples have larger scores than negative ones of their block.
 
     Parameters
@@ -52,7 +52,7 @@ def rank_test(scores: Floats, positive: Bools, block_of_sample: Ints) -> RankTes
     # Blocks of one class have no pairs to compare.
     mixed = [rows for rows in blocks if 0 < np.count_nonzero(positive[rows]) < rows.sum()]
     if not mixed:
-        return RankTest(area=float("nan"), pvalue=1.0)
+        return ConcordanceTest(area=float("nan"), pvalue=1.0)
 
     ranks = [doubled_ranks(scores[rows]) for rows in mixed]
     labels = [positive[rows] for rows in mixed]
@@ -68,9 +68,9 @@ def rank_test(scores: Floats, positive: Bools, block_of_sample: Ints) -> RankTes
     area = observed / (2 * n_pairs)
     if exact_steps(ranks, n_positives) <= MAX_EXACT_STEPS:
         law = concordance_law(ranks, n_positives)
-        return RankTest(area, pvalue=float(min(law[observed:].sum(), 1.0)))
+        return ConcordanceTest(area, pvalue=float(min(law[observed:].sum(), 1.0)))
     pvalue = shuffled_pvalue(ranks, n_positives, observed)
-    return RankTest(area, pvalue, n_shuffles=N_SHUFFLES)
+    return ConcordanceTest(area, pvalue, n_shuffles=SHUFFLES_OF_LARGE_COHORT)
 
 
 def doubled_ranks(scores: Floats) -> Ints:
@@ -158,9 +158,9 @@ def shuffled_pvalue(ranks: list[Ints], n_positives: list[int], observed: int) ->
     ranks, n_positives : as in `concordance_law`
     observed : twice the number of pairs in the right order
     """
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng(SEED_OF_SHUFFLES)
     n_as_good = 0
-    n_left = N_SHUFFLES
+    n_left = SHUFFLES_OF_LARGE_COHORT
     while n_left > 0:
         n_now = min(n_left, SHUFFLES_AT_ONCE)
         concordance = np.zeros(n_now, dtype=np.int64)
@@ -169,4 +169,4 @@ def shuffled_pvalue(ranks: list[Ints], n_positives: list[int], observed: int) ->
             concordance += shuffled[:, :n_positive].sum(axis=1) - n_positive * (n_positive + 1)
         n_as_good += int(np.count_nonzero(concordance >= observed))
         n_left -= n_now
-    return (1 + n_as_good) / (1 + N_SHUFFLES)
+    return (1 + n_as_good) / (1 + SHUFFLES_OF_LARGE_COHORT)
