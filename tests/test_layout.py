@@ -39,6 +39,7 @@ PACKAGES = {
     "chance": set(),
     "tables": {"chance", "perceptron"},
     "significance": {"theory", "chance", "perceptron", "select", "prediction", "tables"},
+    "cohort": {"chance", "prediction", "tables", "significance"},
     "experiments": {"theory", "chance", "kernels", "perceptron", "select"},
     "memory": {"perceptron", "select"},
     "figures": {"theory", "select", "significance", "experiments", "memory"},
@@ -46,8 +47,8 @@ PACKAGES = {
     "reproduce": {"theory", "experiments", "memory", "figures"},
     "sklearn": {"perceptron", "select", "prediction"},
     "cli": {
-        "theory", "chance", "perceptron", "select", "prediction", "tables", "significance", "experiments", "memory", "figures",
-        "report", "reproduce",
+        "theory", "chance", "perceptron", "select", "prediction", "tables", "significance", "cohort", "experiments", "memory",
+        "figures", "report", "reproduce",
     },
     "__main__": {"cli"},
 }  # fmt: skip

@@ -27,6 +27,10 @@ _HOMES = {
     "separation_test": "chanceline.significance",
     "SetTests": "chanceline.significance",
     "set_tests": "chanceline.significance",
+    "Confirmation": "chanceline.cohort",
+    "Predictions": "chanceline.cohort",
+    "SavedResult": "chanceline.cohort",
+    "load_result": "chanceline.cohort",
     "load_data": "chanceline.tables",
     "capacity": "chanceline.theory.capacity",
     "capacity_curve": "chanceline.theory.capacity",
@@ -48,6 +52,12 @@ if TYPE_CHECKING:
         chance_bound as chance_bound,
         largest_convincing as largest_convincing,
         samples_needed as samples_needed,
+    )
+    from chanceline.cohort import (
+        Confirmation as Confirmation,
+        Predictions as Predictions,
+        SavedResult as SavedResult,
+        load_result as load_result,
     )
     from chanceline.errors import (
         ChancelineError as ChancelineError,

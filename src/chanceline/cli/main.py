@@ -48,6 +48,8 @@ COMMANDS = {
     "test": CommandPlace("Your table", "table", "run_test"),
     "search": CommandPlace("Your table", "search", "search"),
     "front": CommandPlace("Your table", "search", "front"),
+    "predict": CommandPlace("New samples", "cohort", "predict"),
+    "confirm": CommandPlace("New samples", "cohort", "confirm"),
     "bound": CommandPlace("Before the experiment", "plan", "bound"),
     "plan": CommandPlace("Before the experiment", "plan", "plan"),
     "explore": CommandPlace("Before the experiment", "pages", "explore"),

@@ -71,6 +71,12 @@ def run_test(
         help="Write the weights of every rule (.csv, or .xlsx with formulas) here.",
         callback=weighable,
     ),
+    save: Path | None = typer.Option(
+        None,
+        "--save",
+        help="Write the result for predict and confirm (JSON) here.",
+        callback=writable,
+    ),
     jobs: JobsOption = -1,
     example: str | None = typer.Option(
         None, "--example", help="breast-cancer, noise or planted instead of a file."
@@ -101,7 +107,7 @@ def run_test(
     if sets is not None:
         from chanceline.cli.feature_sets import SetOutputs, refuse_beside_sets, run_sets
 
-        refuse_beside_sets({"--features": features, "--weights": weights})
+        refuse_beside_sets({"--features": features, "--weights": weights, "--save": save})
         outputs = SetOutputs(
             figure=figure, report=report, table=features_table, json=json, quiet=quiet
         )
@@ -112,7 +118,13 @@ def run_test(
     with cluster(scheduler), progress_bar("shuffled labellings", quiet=quiet) as progress:
         result = judge(dataset, named_features, settings=test_settings, progress=progress)
 
-    files = OutputFiles(figure, report=report, features_table=features_table, weights=weights)
+    files = OutputFiles(
+        figure=figure,
+        report=report,
+        features_table=features_table,
+        weights=weights,
+        save=save,
+    )
     try:
         show_or_print(result, dataset.source, json=json)
     finally:
@@ -129,10 +141,13 @@ class OutputFiles(NamedTuple):
     report: Path | None
     features_table: Path | None
     weights: Path | None
+    save: Path | None
 
 
 def write_files(result: SeparationTest, dataset: Dataset, files: OutputFiles) -> None:
-    """Write the picture, the page, the table of features and the weights, as far as asked for."""
+    """Write the picture, the page, the table of features, the weights and the result, as far as
+    asked for.
+    """
     write_figure(result.plot, files.figure)
     if files.report is not None:
         from chanceline.report import write_test_report
@@ -149,6 +164,9 @@ def write_files(result: SeparationTest, dataset: Dataset, files: OutputFiles) ->
 
         write_weights(result, files.weights)
         say(f"weights written to {files.weights}")
+    if files.save is not None:
+        result.save(files.save)
+        say(f"result written to {files.save}")
 
 
 def show_or_print(result: SeparationTest, source: str, *, json: bool) -> None:

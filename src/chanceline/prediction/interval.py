@@ -14,12 +14,14 @@ CONFIDENCE = 0.95
 UPPER_QUANTILE = (1 + CONFIDENCE) / 2
 
 
-def clopper_pearson(successes: float, trials: float) -> tuple[float, float]:
-    """Clopper and Pearson's (1934) 95 % interval for a share among independent trials.
+def clopper_pearson(
+    successes: float, trials: float, confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """Clopper and Pearson's (1934) interval for a share among independent trials, by default 95 %.
 
     Neither number need be whole.
     """
-    tail = (1 - CONFIDENCE) / 2
+    tail = (1 - confidence) / 2
     failures = trials - successes
     low = 0.0
     if successes > 0:

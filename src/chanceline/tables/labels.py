@@ -177,7 +177,7 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
         raise InputError(
             f"label column {str(column.name)!r} is empty in every row; name another column."
         )
-    texts = _classes_of_rows(column, settings)
+    texts = class_of_rows(column, settings)
     classes = sorted(texts.unique(), key=_class_order)
     # Before classes are counted: `Yes` and `yes` are one mistake, not two classes.
     class_of_folded_name = _classes_by_folded_name(classes, str(column.name))
@@ -196,7 +196,7 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
     return Labels(signs, (negative, positive), findings)
 
 
-def _classes_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
+def class_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
     """The name of every row's class: as it is written, or on which side of `split_at` it is; there
     a label that is no number is an error.
     """

@@ -31,6 +31,7 @@ from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import CompleteFeatures, without_gaps
 from chanceline.tables.identifiers import warn_of_identifiers
 from chanceline.tables.labelled import LabelledTable, read_labelled_table
+from chanceline.tables.learn_recipe import learn_recipe
 from chanceline.tables.left_out import without_dates, without_identifiers
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import source_name
@@ -105,6 +106,13 @@ def load_data(
     else:
         X, findings = transform_table(X, settings.transform, feature_names)
         report.add(findings)
+    recipe = learn_recipe(
+        written=columns,
+        features=features,
+        complete=complete.features,
+        label=str(named.label.name),
+        settings=settings,
+    )
 
     return Dataset(
         X=X,
@@ -117,6 +125,7 @@ def load_data(
         findings=report.findings(),
         rows=complete.features.index.tolist(),
         columns_checked=True,
+        recipe=recipe,
     )
 
 
