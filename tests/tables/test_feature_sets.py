@@ -24,7 +24,7 @@ def written(folder, name, content):
     [
         ("sets.gmt", GMT),
         ("sets.GMT", GMT.replace("\n", "\r\n")),
-        ("sets.gmt.gz", gzip.compress(GMT.encode())),
+        ("sets.gmt.gz", gzip.compress(GMT.encode(), mtime=0)),
         ("sets.csv", "set,feature\nheart,a\nliver,c d\nheart,b\nheart,b\nliver,e\n"),
         ("sets.csv", 'Set;Feature\nheart;a\nheart;b\nliver;"c d"\nliver;e\n'),
         ("sets.tsv", "feature\tnote\tset\na\t1\theart\nb\t2\theart\n\nc d\t\tliver\ne\t\tliver"),

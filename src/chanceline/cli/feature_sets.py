@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from chanceline._io import write_text
+from chanceline.cli.exit_codes import interrupted_code
 from chanceline.cli.flags import in_flags
-from chanceline.cli.terminal import INTERRUPTED, print_json, progress_bar, say, show, write_figure
+from chanceline.cli.terminal import print_json, progress_bar, say, show, write_figure
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,19 +53,26 @@ def run_sets(
 
     with progress_bar("sets of features", quiet=outputs.quiet) as progress:
         result = set_tests(dataset, sets, settings=test_settings, progress=progress)
-    # Files first: a reader of the pipe that has seen enough must not cost the report.
-    write_set_files(result, dataset, outputs)
-    if outputs.json:
-        print_json({"source": dataset.source, **result.to_dict()})
-    else:
-        show(in_flags(str(result)))
-        negative, positive = result.class_names
-        n_negatives = result.n_samples - result.positives
-        classes = f"{n_negatives} {negative}, {result.positives} {positive}"
-        samples = f"{result.n_samples} samples ({classes}), {result.n_features} features"
-        show(f"\n  {dataset.source}: {samples}")
+    try:
+        show_sets(result, dataset.source, json=outputs.json)
+    finally:
+        # A reader of the pipe that has seen enough must not cost the files, and a file that cannot
+        # be written must not cost the verdict.
+        write_set_files(result, dataset, outputs)
     if result.interrupted:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(interrupted_code())
+
+
+def show_sets(result: SetTests, source: str, *, json: bool) -> None:
+    """Print the result for a program or for people."""
+    if json:
+        print_json({"source": source, **result.to_dict()})
+        return
+    show(in_flags(str(result)))
+    negative, positive = result.class_names
+    n_negatives = result.n_samples - result.positives
+    classes = f"{n_negatives} {negative}, {result.positives} {positive}"
+    show(f"\n  {source}: {result.n_samples} samples ({classes}), {result.n_features} features")
 
 
 def write_set_files(result: SetTests, dataset: Dataset, outputs: SetOutputs) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from chanceline._results import harmless
 from chanceline.figures.feature_sets import draw_sets, size_of_sets
 from chanceline.report.cells import cells_to_read
 from chanceline.report.page import PAPER, Page, draw_for_page, hash_arrays
-from chanceline.report.weights import harmless
 from chanceline.significance.set_result import SetTests
 from chanceline.significance.set_text import (
     carriers_in_words,
