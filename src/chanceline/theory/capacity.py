@@ -41,7 +41,8 @@ __getattr__ = lazy(
     __name__, {}, moved={"RSBCapacity": "chanceline.theory.broken_capacity:RSBCapacity"}
 )
 
-# Step of ln χ back from the capacity towards the point where replica symmetry breaks.
+# First step of ln χ, χ the response of the weights, along a branch back from the capacity towards
+# the point where replica symmetry breaks: χ falls with the load.
 _REPLICON_STEP = 0.25
 
 
@@ -121,6 +122,7 @@ class Capacity(EnsembleResult):
         return f"  every choice separates below α_VC = {self.bounds.vc:g}, {typical}"
 
     def _upper_bounds_line(self) -> str:
+        """The two upper bounds; the union bound is infinite where very many errors are allowed."""
         union = "none"
         if math.isfinite(self.bounds.union):
             union = f"{self.bounds.union:.8f} (rigorous)"
@@ -244,7 +246,8 @@ def _symmetric_capacity(
     """The replica-symmetric capacity of a branch: where the entropy of separating choices vanishes.
 
     `start` is a point near to it, (coordinates,), if one is known. With `replicon` the load where
-    symmetry breaks is found too.
+    symmetry breaks is found too. From the saturation density on no such point is needed, as more
+    variables bring nothing.
     """
     rho = branch.rho
     ensemble = branch.ensemble
@@ -252,6 +255,7 @@ def _symmetric_capacity(
         return _SymmetricCapacity(_capacity_of_all(rho, ensemble), point=None)
 
     end = zero_entropy(branch, start)
+    # Fields of `Capacity` that tell where and how symmetry breaks.
     breaking: dict[str, Any] = {"replicon_alpha": None}
     if replicon:
         breaking = _breaking(branch, end)
@@ -290,14 +294,17 @@ def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
 def _breaking(branch: Branch, end: End) -> dict[str, Any]:
     """Where and how symmetry between supports breaks, as fields of a `Capacity`.
 
-    The point where the replicon between supports, `state.between`, is 1 is sought backwards from
-    the capacity `end`. None if symmetry is stable up to the capacity.
+    Replica symmetry is unstable where the replicon between supports, `state.between`, is above 1.
+    How it breaks is known for some ensembles and densities only; other fields are left out.
     """
     if end.solved.state.between <= 1:
-        return {"replicon_alpha": None}
+        return {"replicon_alpha": None}  # stable up to the capacity
+
+    # Back from the capacity `end` to the point `critical` where the replicon is 1.
     points_back = branch.follow(end.solved, _REPLICON_STEP, lambda state: state.between < 1)
     bracket = last_two_points(points_back)
     critical = branch.point_where(bracket, lambda state: state.between - 1).state
+
     if not can_break(branch.ensemble):
         return {"replicon_alpha": critical.alpha}
     if branch.rho < LOWEST_BROKEN_DENSITY:
@@ -316,29 +323,40 @@ def capacity_curve(  # noqa: PLR0913
     errors: float = 0.0,
     signs: str = "free",
 ) -> Curve:
-    """The capacity α_VS at many densities; the points of the curve are in the order of `rhos`.
+    """The capacity α_VS at many densities ρ; the points of the curve are in the order of `rhos`.
 
-    With `replicon` the load where symmetry breaks is found too (it costs more than the capacity
-    itself). The other parameters are those of `capacity`.
-
-    With ansatz "rs" the densities are solved in increasing order, each started from the line
-    through the two points before, in logit(ρ/ρ_s) with the saturation density ρ_s.
+    With `replicon` the load where symmetry between choices of variables breaks is found too (it
+    costs more than the capacity itself); with an ansatz other than "rs" it always is. The other
+    parameters are those of `capacity`.
     """
     densities = [check_rho(rho) for rho in rhos]
     ensemble = Ensemble.checked(balance, margin, errors, signs)
-    if ansatz != "rs":
-        return Curve(tuple(_capacity_with(ansatz, rho, ensemble) for rho in densities))
+    if ansatz == "rs":
+        capacity_of = _symmetric_capacities(densities, ensemble, replicon)
+        return Curve(tuple(capacity_of[rho] for rho in densities))
+    return Curve(tuple(_capacity_with(ansatz, rho, ensemble) for rho in densities))
 
-    capacity_of: dict[float, Capacity] = {}  # by density
+
+def _symmetric_capacities(
+    densities: list[float], ensemble: Ensemble, replicon: bool
+) -> dict[float, Capacity]:
+    """The replica-symmetric capacity by density; with `replicon` where symmetry breaks, too.
+
+    The densities ρ are solved in increasing order. Each is started from the line through the two
+    points before it, as a function of logit(ρ/ρ_s), in which points move evenly. ρ_s is the
+    saturation density, from which on the capacity is that of all variables and has no point.
+    """
+    capacity_of: dict[float, Capacity] = {}
     solved_points: list[_SolvedPoint] = []  # in increasing density
     for rho in sorted(set(densities)):
-        logit_share = logit(min(rho / ensemble.saturation_density, 1.0))  # ∞ from saturation on
+        share = min(rho / ensemble.saturation_density, 1.0)
+        logit_share = logit(share)  # infinite from ρ_s on, where no start is used
         start = _extrapolated(solved_points[-2:], logit_share)
         solved = _symmetric_capacity(Branch(rho, ensemble), start, replicon=replicon)
         capacity_of[rho] = solved.capacity
         if solved.point is not None:
             solved_points.append(_SolvedPoint(logit_share, solved.point))
-    return Curve(tuple(capacity_of[rho] for rho in densities))
+    return capacity_of
 
 
 class _SolvedPoint(NamedTuple):
@@ -349,9 +367,9 @@ class _SolvedPoint(NamedTuple):
 
 
 def _extrapolated(previous: list[_SolvedPoint], logit_share: float) -> Array | None:
-    """A start at a logit(ρ/ρ_s) from up to two previous points: the line through them, or the one.
+    """A start at a logit(ρ/ρ_s), (coordinates,), from the up to two points solved before it.
 
-    None if there is no previous one.
+    It lies on the line through two of them. One is taken as it is; without any it is None.
     """
     if not previous:
         return None
@@ -426,5 +444,5 @@ def _density_with(ansatz: str, alpha: float, ensemble: Ensemble) -> Density:
 
 
 def evenly_spaced(points: int) -> list[float]:
-    """ρ = 1/(n+1), …, n/(n+1)."""
+    """n = `points` densities at equal distances inside 0 < ρ < 1: 1/(n+1), …, n/(n+1)."""
     return [(i + 1) / (points + 1) for i in range(points)]

@@ -48,9 +48,9 @@ _LAST_STEP = 1e-13
 # saturation density of the ensemble, and the first step of the logit of that share.
 _FIRST_DENSITY_SHARE = 0.5
 _LOGIT_STEP = 0.5
-# Roundings of the entropy at its zero, in units of the machine's precision and of its terms.
+# How many roundings are allowed for, each of the machine's precision, in the entropy at its zero
+# (relative to its terms) and in a density that is found from its logit (relative to itself).
 _ROUNDINGS_OF_ENTROPY = 4
-# … and of a density found from its logit.
 _ROUNDINGS_OF_DENSITY = 2
 
 
@@ -82,6 +82,7 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
     if start is not None:
         ways.insert(0, lambda branch: branch.at_zero_entropy(start))
     coarse = first_success(lambda way: way(branch), ways)
+    # Along the branch the response χ of the weights is the parameter: held at the value found.
     log_chi = float(coarse.unknowns[LOG_CHI])
     fine = branch.at_chi(log_chi, start=coarse.unknowns, step=QUADRATURE_STEP / 2)
 
@@ -92,25 +93,32 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
 
 
 def _rounding_of_load(state: RSState, rho: float, alpha: float) -> float:
-    """What the rounding of the entropy Σ makes of the load α where it vanishes.
+    """The error of the load α where the entropy Σ vanishes, as far as it comes from rounding.
 
-    Σ is a sum of terms as large as F₀(ρ − q₀), with the multiplier F₀ of the overlap q₀, and
-    α ∂Σ/∂α. An error of Σ moves its zero by as much over the slope ∂Σ/∂α.
+    Σ is a sum, whose rounding is a few times EPS of its largest terms. These are F₀(ρ − q₀), q₀ the
+    overlap of the weights of two choices and F₀ its multiplier, and α ∂Σ/∂α. An error of Σ moves
+    its zero by that error over the slope ∂Σ/∂α.
     """
     order = state.order
-    by_alpha = state.entropy_by_alpha
-    size_of_terms = order.F0 * (rho - order.q0) + abs(alpha * by_alpha)
+    slope = state.entropy_by_alpha
+    size_of_terms = order.F0 * (rho - order.q0) + abs(alpha * slope)
     entropy_rounding = _ROUNDINGS_OF_ENTROPY * EPS * size_of_terms
-    return entropy_rounding / abs(by_alpha)
+    return entropy_rounding / abs(slope)
 
 
 def _load_of_zero(state: RSState) -> float:
-    """The load where Σ vanishes, from a point near by and the slope ∂Σ/∂α."""
+    """The load where the entropy Σ vanishes, by one Newton step in α from a point near by.
+
+    The order parameters move with the load, but Σ is stationary in them: ∂Σ/∂α is the whole slope.
+    """
     return state.alpha - state.entropy / state.entropy_by_alpha
 
 
 def _from_entrance(branch: Branch) -> Solved[RSState]:
-    """The point Σ = 0 by the whole way along the branch."""
+    """The point where the entropy Σ is 0, by the whole way along the branch from its beginning.
+
+    Σ falls along the branch: the last two points followed lie on either side of its zero.
+    """
     bracket = last_two_points(branch.from_entrance(lambda state: state.entropy <= 0))
     return branch.point_where(bracket, lambda state: state.entropy)
 
@@ -179,44 +187,55 @@ def density_at(
     0 < α < α_c, the capacity with all variables kept (2 for equal classes without margin and
     errors, half of it with given signs); the other parameters are those of `capacity`.
 
-    Newton in logit(ρ/ρ_s), ρ_s the density from which on more variables bring nothing (1, or ½
-    with given signs). It starts where the ℓ₀-Gardner load, a formula above the capacity, is α.
-    At each density the capacity α_VS(ρ) and its slope dα_VS/dρ are solved, started from the last
-    point.
+    The equation α_VS(ρ) = α is solved by Newton in logit(ρ/ρ_s), ρ_s the density from which on more
+    variables bring nothing (1, or ½ with given signs). It starts at the density where the
+    ℓ₀-Gardner load is α: that load has a formula and lies a little above the capacity.
     """
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
     logit_share = _logit_of_l0_load(alpha, ensemble)
-    start: Array | None = None  # the last point Σ = 0
+    # The solver's point at the last density tried, from which the next one starts; none at first.
+    last_point_solved: Array | None = None
     for _ in range(_DENSITY_NEWTON_STEPS):
-        # The capacity at this density, and Newton's step from it.
+        # The capacity at this density and its slope, and Newton's step from them.
         rho = _density_of(logit_share, ensemble)
-        end = zero_entropy(Branch(rho, ensemble), start)
-        start = end.solved.unknowns
+        end = zero_entropy(Branch(rho, ensemble), last_point_solved)
+        last_point_solved = end.solved.unknowns
         slope = _capacity_slope(end, alpha, rho, ensemble)
         step = _logit_step(alpha, end.alpha, slope, logit_share, ensemble)
         logit_share += step
 
-        has_arrived = abs(step) < _LAST_STEP or abs(end.alpha - alpha) <= end.error
-        if has_arrived:
-            found = _density_of(logit_share, ensemble)
-            # The error of the capacity over its slope is that of the density.
-            error = end.error / slope + _ROUNDINGS_OF_DENSITY * EPS * found
-            return Density(
-                alpha=alpha,
-                rho=found,
-                error=float(error),
-                ensemble=ensemble,
-                threshold=end.solved.state.order.threshold,
-            )
+        # No step is worth its while where the capacity is α as exactly as it is known.
+        agrees_with_alpha = abs(end.alpha - alpha) <= end.error
+        if agrees_with_alpha or abs(step) < _LAST_STEP:
+            return _density_found(alpha, logit_share, end, slope, ensemble)
     raise ConvergenceError(
         f"density at α = {alpha:g}: Newton stopped at ρ = {rho:.10g}; "
         f"try a load further from 0 or {gardner(ensemble).load:.6g}"
     )
 
 
+def _density_found(
+    alpha: float, logit_share: float, end: End, slope: float, ensemble: Ensemble
+) -> Density:
+    """The result of `density_at` at the load α, after Newton's last step to `logit_share`.
+
+    `end` is the capacity at the density before that step and `slope` is dα_VS/dρ there. The error
+    of the capacity over its slope is that of the density, to which rounding adds.
+    """
+    rho = _density_of(logit_share, ensemble)
+    error = end.error / slope + _ROUNDINGS_OF_DENSITY * EPS * rho
+    return Density(
+        alpha=alpha,
+        rho=rho,
+        error=float(error),
+        ensemble=ensemble,
+        threshold=end.solved.state.order.threshold,
+    )
+
+
 def _density_of(logit_share: float, ensemble: Ensemble) -> float:
-    """ρ from the logit of its share of the saturation density of the ensemble, ρ_s."""
+    """The density ρ from logit(ρ/ρ_s), ρ_s the saturation density of the ensemble."""
     return ensemble.saturation_density * float(expit(logit_share))
 
 
@@ -250,25 +269,31 @@ def _logit_step(
 ) -> float:
     """Newton's step in x = logit(ρ/ρ_s) from the capacity `reached` there towards the load α.
 
-    `slope` is dα_VS/dρ, that of the capacity, and ρ_s the saturation density of the ensemble. Loads
-    lie between 0 and α_c, the load of all variables, and t = ln(α/(α_c − α)) is nearly linear in x:
-    Newton is applied to t. The step is cut to the longest one allowed.
+    Loads lie between 0 and α_c, the load of all variables, as densities lie between 0 and ρ_s, the
+    saturation density. So t = ln(load/(α_c − load)) is nearly linear in x, and Newton is applied to
+    t: the step is [t(α) − t(reached)]/(dt/dx), cut to the longest one allowed. `slope` is dα_VS/dρ,
+    that of the capacity.
     """
     load_of_all = gardner(ensemble).load  # α_c
+
+    # dt/dx by the chain rule: Duals carry the derivative by x from ρ to the capacity and to t.
     (x,) = independent(np.array([logit_share]))
     rho = ensemble.saturation_density * dual.expit(x)
     capacity = Dual(reached, slope * rho.differential)
     t = dual.log(capacity / (load_of_all - capacity))
+    (t_by_x,) = t.gradient
+
     # t(α) − t(reached), in one logarithm: the difference of two would cancel.
     t_difference = np.log(alpha * (load_of_all - reached) / (reached * (load_of_all - alpha)))
-    return float(np.clip(t_difference / t.gradient[0], -_LONGEST_STEP, _LONGEST_STEP))
+    return float(np.clip(t_difference / t_by_x, -_LONGEST_STEP, _LONGEST_STEP))
 
 
 def _capacity_slope(end: End, alpha: float, rho: float, ensemble: Ensemble) -> float:
-    """dα_VS/dρ, the slope of the capacity, at the point of density ρ where the entropy Σ vanishes.
+    """dα_VS/dρ, the slope of the capacity, at the point `end` where the entropy Σ vanishes.
 
-    Σ stays 0 along the line of capacities, so that the slope is −(∂Σ/∂ρ)/(∂Σ/∂α). ConvergenceError
-    where it is not positive; `alpha` is the load asked for, which the error names.
+    Σ stays 0 along the line of capacities: dΣ = ∂Σ/∂ρ dρ + ∂Σ/∂α dα = 0, so that the slope is
+    −(∂Σ/∂ρ)/(∂Σ/∂α). ConvergenceError where it is not positive; `alpha` is the load asked for,
+    which the error names.
     """
     by_rho = entropy_by_rho(end.solved.unknowns, rho, ensemble)
     slope = -by_rho / end.solved.state.entropy_by_alpha

@@ -22,11 +22,17 @@ _LARGEST_LOG = 100
 
 
 class OutsideDomain(Exception):
-    """The point breaks a constraint of the equations, such as d > 0; the step is shortened."""
+    """The equations make no sense at a point, such as one with a negative variance.
+
+    Newton then takes a shorter step.
+    """
 
 
 def check_logarithms(logarithms: Array) -> None:
-    """OutsideDomain where one of them belongs to a number far too large or too small."""
+    """OutsideDomain if one of these logarithms, (unknowns,), is that of no number to compute with.
+
+    `exp` of it would overflow, or be so small that products of it underflow.
+    """
     if np.abs(logarithms).max() > _LARGEST_LOG:
         raise OutsideDomain("an order parameter left the range of floating-point numbers")
 
@@ -226,7 +232,8 @@ def difference_jacobian(
 ) -> Array:
     """∂residual/∂point by central differences, (equations, unknowns).
 
-    One-sided ones would slow Newton down where the equations are stiff.
+    `residual` gives (equations,) at a point, (unknowns,). One-sided differences, which cost half as
+    much, have larger errors and would slow Newton down where the equations are stiff.
     """
     columns = []
     for move in step * np.eye(len(point)):  # each row moves one unknown
