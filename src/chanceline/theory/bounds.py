@@ -36,8 +36,9 @@ class Bounds:
 def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
     """The loads around the capacity at density ρ: α_VC, α_CG, the union bound and ℓ₀-Gardner.
 
-    For the plain ensemble all have simple formulas. Else α_CG is ρ times the load of all variables,
-    and α_VC is None with a margin or with given signs, where no load lets every choice separate.
+    `Bounds` says what they are. For the plain ensemble all have simple formulas. Else α_CG is ρ
+    times the load that a typical choice holds per variable of its own, and α_VC is None with a
+    margin or with given signs, where no load lets every choice separate.
     """
     if ensemble.plain:
         return Bounds(

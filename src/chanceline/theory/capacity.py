@@ -71,6 +71,7 @@ class Capacity(EnsembleResult):
     kind = "asymptotic (replica method)"
 
     def summary(self) -> str:
+        """The capacity with its error, in one line."""
         at = self.ensemble.label(f"ρ = {self.rho:g}")
         value = with_error(self.alpha, self.error)
         return f"capacity at {at} ({self.ansatz}): α_VS = {value}"
@@ -308,8 +309,10 @@ def _breaking(branch: Branch, end: End) -> dict[str, Any]:
     if not can_break(branch.ensemble):
         return {"replicon_alpha": critical.alpha}
     if branch.rho < LOWEST_BROKEN_DENSITY:
-        x_c = break_point(critical, branch.rho, branch.ensemble)
-        return {"replicon_alpha": critical.alpha, "break_point": x_c}
+        # The break point has a formula. A jump, for which the broken equations are needed, is not
+        # sought.
+        critical_break = break_point(critical, branch.rho, branch.ensemble)
+        return {"replicon_alpha": critical.alpha, "break_point": critical_break}
     return transition_from(critical, branch.rho, branch.ensemble).as_fields()
 
 

@@ -163,12 +163,14 @@ class Density(EnsembleResult):
     kind = "asymptotic (replica method)"
 
     def summary(self) -> str:
+        """The density with its error, in one line."""
         at = self.ensemble.label(f"α = {self.alpha:g}")
         if self.ansatz != "rs":
             at += f" ({self.ansatz})"
         return f"density at {at}: ρ_VS = {with_error(self.rho, self.error)}"
 
     def __str__(self) -> str:
+        """The summary, and a warning where errors make the theory an approximation."""
         if self.errors:
             return f"{self.summary()}\n  {ERRORS_ARE_APPROXIMATE}"
         return self.summary()

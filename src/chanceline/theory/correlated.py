@@ -147,7 +147,7 @@ def _entropy(
     """
     chi, q0_share, K, E, V_share, F0 = order
     q0 = rho * q0_share
-    s2 = rho * (1 - q0_share)  # ρ − q₀
+    s2 = rho * (1 - q0_share)  # s² = ρ − q₀
     F1 = V_share * E + F0  # V + F₀
     d = E * (1 - V_share)
 

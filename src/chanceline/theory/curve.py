@@ -44,6 +44,7 @@ class Curve(Result):
         return self.points[index]
 
     def summary(self) -> str:
+        """How many points there are, and their ranges of ρ and α, in one line."""
         parts = [f"{len(self)} points"]
         if self.points:
             parts.append(f"ρ from {min(self.rho):g} to {max(self.rho):g}")

@@ -111,7 +111,7 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
     Means and standard deviation are returned as they are: |w|² per chosen variable is 1.
     """
     _check_laws(laws)
-    # A variable is chosen with log-odds u²/2d − switch.
+    # A variable is chosen with log-odds u²/2d − switch, switch = K − ½ ln(E/d), K its price.
     switch = laws.K - 0.5 * np.log(laws.E / laws.d)
     side, recursion = support_recursion(
         np.array(laws.conjugates), np.array(laws.breaks), laws.d, switch
@@ -157,7 +157,10 @@ def stability_law(laws: FieldLaws) -> StabilityLaw:
 
 
 def _check_laws(laws: FieldLaws) -> None:
-    """InputError where the laws are not known: below α_CG, with errors or with given signs."""
+    """InputError where the laws are not known: below α_CG, with errors or with given signs.
+
+    Below α_CG, up to which typical choices separate, the response χ is infinite.
+    """
     if laws.ensemble.error_rate or laws.ensemble.signed:
         raise InputError("distributions are known for errors = 0 and free signs only")
     if not np.isfinite(laws.chi):

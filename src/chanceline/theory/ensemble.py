@@ -40,7 +40,8 @@ class Signs(StrEnum):
 class PatternClass(NamedTuple):
     """One class of patterns x, of label y.
 
-    The weights w violate a pattern of it by v = −y w·x + θ > 0, where θ/√ρ = margin + σ·threshold.
+    The weights w violate a pattern of it by v = −y w·x + θ > 0, where θ/√ρ = margin + σ·threshold;
+    ρ is the density, and √ρ the length |w| per variable.
     """
 
     share: float  # f_c, of all patterns
@@ -110,8 +111,9 @@ class Ensemble:
     def saturation_density(self) -> float:
         """The density from which on a good choice of inputs reaches the load of all of them.
 
-        1 with free signs. With given signs ½: half of all weights are zero at the capacity of all
-        inputs, so that the other half suffice.
+        The density is the share of inputs chosen. It is 1 with free signs. With given signs it is
+        ½: half of all weights are zero at the capacity of all inputs, so that the other half
+        suffice.
         """
         if self.signed:
             return 0.5
@@ -205,7 +207,7 @@ def with_error(value: float, error: float) -> str:
     """
     decimals = _MOST_DECIMALS
     if error >= _SMALLEST_ERROR_SHOWN:
-        exponent = math.floor(math.log10(error))  # of the first digit of the error
+        exponent = math.floor(math.log10(error))  # the first digit of the error stands at 10^this
         decimals = max(0, 1 - exponent)
     return f"{value:.{decimals}f} ± {error:.1e}"
 

@@ -91,6 +91,7 @@ class Saddle(Result):
     kind = "asymptotic (replica symmetric)"
 
     def summary(self) -> str:
+        """The point and its entropy, in one line."""
         return f"{self.name} at α = {self.alpha:.8g}, ρ = {self.rho:g}: Σ = {self.entropy:.8g}"
 
 
@@ -113,6 +114,7 @@ class SaddleCurve(Result):
         return np.array([point.alpha for point in self.points])
 
     def summary(self) -> str:
+        """The ensemble and the number of points, in one line."""
         return f"{self.points[0].name}: {len(self.points)} points"
 
     def to_frame(self) -> pd.DataFrame:
@@ -321,9 +323,12 @@ class FreeEntropy:
         )
 
     def _order(self, coordinates: Sequence[Any] | Array) -> list[Any]:
-        """The order parameters at coordinates, real or complex."""
+        """The order parameters at coordinates, (parameters,), real or complex."""
         domains = self.parameters.values()
-        return [domain.from_coordinate(x) for domain, x in zip(domains, coordinates, strict=True)]
+        return [
+            domain.from_coordinate(coordinate)
+            for domain, coordinate in zip(domains, coordinates, strict=True)
+        ]
 
     def _result(self, solved: Solved[_SaddleState]) -> Saddle:
         """A solved point as the result that users see."""

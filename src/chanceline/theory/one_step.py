@@ -354,7 +354,8 @@ def _up_to_load(
 
     def is_given_up(state: RSBState) -> bool:
         """Whether the point lies far beyond the end of the branch, where no choice is left."""
-        has_small_break = state.order.x[0] < _SMALLEST_BREAK
+        (break_point,) = state.order.x
+        has_small_break = break_point < _SMALLEST_BREAK
         has_low_entropy = state.entropy < _LOWEST_ENTROPY
         return has_small_break or has_low_entropy
 

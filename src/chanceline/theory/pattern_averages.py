@@ -50,12 +50,13 @@ def class_sides(ensemble: Ensemble, order: PatternOrder, step: float) -> list[Cl
     is corrected, with the weight e^{−v²/2χ}; beyond it the pattern is an error. `step` is that of
     the quadrature. OutsideDomain tells a solver to take a shorter step.
     """
-    values = PatternOrder._make(map(value_of, order))
+    values = PatternOrder._make(map(value_of, order))  # the numbers without their differentials
     _check_domain(values)
     root_q0 = sqrt(order.q0)
     sides = []
     for share, sign, offset in ensemble.offsets(order.rho, order.threshold):
-        # The nodes are held in all derivatives: the integral does not depend on them.
+        # The nodes are chosen by the numbers alone, and held in all derivatives: the integral does
+        # not depend on them.
         rule = _field_rule(value_of(offset), values, step)
         mu = root_q0 * rule.nodes + offset
         side = pattern_side(mu, order.s2, order.chi, order.ceiling)
@@ -65,7 +66,11 @@ def class_sides(ensemble: Ensemble, order: PatternOrder, step: float) -> list[Cl
 
 
 def _check_domain(order: PatternOrder) -> None:
-    """OutsideDomain unless q₀ ≥ 0, ρ − q₀ > 0, χ > 0 and v* > 0."""
+    """OutsideDomain, for which a solver takes a shorter step, unless the averages make sense.
+
+    q₀ ≥ 0 and s² = ρ − q₀ > 0 are variances of the field; χ > 0 is the scale of the weight of a
+    correction, and v* > 0 the largest violation that is corrected.
+    """
     variances_are_valid = order.q0 >= 0 and order.s2 > 0
     scales_are_valid = order.chi > 0 and order.ceiling > 0
     if not (variances_are_valid and scales_are_valid):
@@ -147,7 +152,7 @@ class PatternMeans(NamedTuple):
 
 
 def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: Numbers) -> PatternMeans:
-    """The means of all classes together: the sum over classes of each field of `PatternMeans`.
+    """The averages over all patterns: the sum over the classes of each field of `PatternMeans`.
 
     The share of a class is already a factor of its means. `rho` is ρ = |w|² per variable.
     """
@@ -166,9 +171,9 @@ def _class_means(class_side: ClassSide, kappa_over_rho: Numbers) -> PatternMeans
     """
     side = class_side.side
     mean_violation = class_side.mean(side.mean)  # of R₁
-    net_tight = class_side.mean(side.net_tight)
+    net_tight = class_side.mean(side.net_tight)  # of p₊ − v*e*, or p₊ without errors
     wrong = 0.0
-    if np.isfinite(value_of(side.ceiling)):
+    if np.isfinite(value_of(side.ceiling)):  # errors are allowed
         wrong = class_side.mean(side.wrong)
 
     # No equation is solved for these, so that their derivatives are not needed.

@@ -163,7 +163,7 @@ def equations(
 
 
 def _order(values: PointValues, coords: Coordinates, ensemble: Ensemble) -> Order:
-    """The order parameters and multipliers of a point as plain numbers.
+    """The order parameters and multipliers of a point as plain numbers; `Order` says what each is.
 
     `coords` has what the coordinates of the point say directly, `values` what the averages there
     add. Most are Duals, numbers with their gradients, which are dropped: `.value` is the number.

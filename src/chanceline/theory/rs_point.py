@@ -50,7 +50,7 @@ class Coordinates(NamedTuple):
 
     @property
     def patterns(self) -> PatternOrder:
-        """What the pattern side depends on."""
+        """What the averages over patterns depend on; `PatternOrder` says what each is."""
         return PatternOrder(
             rho=self.rho,
             q0=self.q0,
@@ -62,7 +62,11 @@ class Coordinates(NamedTuple):
 
     @property
     def supports(self) -> SupportOrder:
-        """What the support side depends on, in units of E."""
+        """What the averages over variables depend on, in units of E, the multiplier of the norm.
+
+        F₀ is the variance of the mean field of a variable, V that around it, K its price; V + d = E
+        is 1 in these units.
+        """
         return SupportOrder(F0=self.F0_over_E, V=self.V_over_E, d=self.d_over_E, K=self.K)
 
 

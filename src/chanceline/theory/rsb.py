@@ -270,8 +270,9 @@ def _averages(
     """The averages over patterns and over variables at the order parameters `unpacked`.
 
     Class c of the patterns has a share f_c, a sign σ_c = ±1 and an offset of its fields. Averages
-    over patterns are Σ_c f_c of those of the classes. `rho` is the density; grids are finer by the
-    factor `fineness`.
+    over patterns are Σ_c f_c of those of the classes; they depend on the overlaps p, the break
+    points x and the response χ, those over variables on the multipliers G of the overlaps, on x, d
+    and the switch. `rho` is the density; grids are finer by the factor `fineness`.
     """
     order = unpacked.order
     classes = ensemble.offsets(rho, order.threshold)
@@ -575,6 +576,7 @@ class RSBBranch(ChiBranch[RSBState]):
             return whole
 
         def residual(state: RSBState) -> Array:
+            """The errors of the equations that are solved, one for each free coordinate."""
             values = state.residual
             if hold_breaks:
                 # The equations of the break points come last, one for each step.

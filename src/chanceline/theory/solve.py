@@ -79,7 +79,11 @@ class OneStepSolution(ReplicaSolution):
     kind = "asymptotic (one step of replica symmetry breaking)"
 
     def _field_laws(self) -> FieldLaws:
-        """What the distributions depend on; two levels where symmetry is broken."""
+        """What the distributions depend on; two levels where symmetry is broken.
+
+        These are supports of different groups (p₀, G₀) and of the same group (p₁, G₁), with the
+        break point x between them.
+        """
         symmetric = super()._field_laws()
         if self.x is None or self.p1 == self.p0:
             return symmetric
@@ -91,7 +95,10 @@ class OneStepSolution(ReplicaSolution):
         )
 
     def __str__(self) -> str:
-        """The solution in lines of text, or a sentence where symmetry is not broken."""
+        """The solution in lines of text, or a sentence where symmetry is not broken.
+
+        The lines with x, χ, K and others show the fields of these letters.
+        """
         if not self.broken:
             entropy = f"Σ = {self.entropy:.10f} ± {self.quadrature_error:.1e}"
             return f"{self.summary()}\n  {self._why_unbroken()}: {entropy}"
@@ -275,9 +282,11 @@ def _with_gap(
 ) -> OneStepSolution:
     """A point of the one-step branch, solved at load α, as the result that users see.
 
-    The letters are those of `OneStepSolution`. Two supports (choices of variables) of one group
-    have the overlap p₁ of their weights, with its multiplier G₁, those of different groups p₀ and
-    G₀; x is the probability that two belong to different groups.
+    Fields of `OneStepSolution` have the same letters as those of `state.order`, an `RSBOrder`. Two
+    supports (choices of variables) of one group have the overlap p₁ of their weights, with its
+    multiplier G₁, those of different groups p₀ and G₀; x is the probability that two belong to
+    different groups. χ is the response; K, E and F₁ are the multipliers of the density, of the norm
+    of the weights and of the overlap within a support.
     """
     rho = branch.rho
     state = solved.state

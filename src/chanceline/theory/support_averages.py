@@ -14,8 +14,8 @@ from chanceline.theory.dual import Numbers, sqrt, square, value_of, weighted_sum
 from chanceline.theory.quadrature import GaussianRule, focused_rule, rule_for
 from chanceline.theory.supports import SupportSide, support_side
 
-# From this value of K − ½ ln(E/d) on, the switch between rejected and chosen variables needs a
-# finer rule of its own.
+# A variable of field u is chosen with log-odds u²/2d − switch, switch = K − ½ ln(E/d). From this
+# switch on the step from rejected to chosen variables is so sharp that it needs a rule of its own.
 _SHARP_SWITCH = 25.0
 
 
@@ -51,12 +51,15 @@ def resolved_support_side(
 ) -> tuple[SupportSide, GaussianRule]:
     """The support side on nodes that resolve where p(u) switches on, and its rule for ∫Dz.
 
-    u = √F₀ z is the mean field on a variable, p(u) the probability that it is chosen. `signed`:
-    whether the sign of its weight is given; then the nodes resolve where the weight switches on,
-    too. `step` is that of the quadrature.
+    u = √F₀ z is the mean field on a variable, p(u) the probability that it is chosen; `order` has
+    F₀, the variance V of the field around u, d and the price K. `signed`: whether the sign of the
+    weight is given; then the nodes resolve where the weight switches on, too. `step` is that of the
+    quadrature.
     """
-    # The nodes are held in all derivatives: the integral does not depend on them.
-    rule = _rule_of_switch(SupportOrder._make(map(value_of, order)), step, signed)
+    # The nodes are chosen by the numbers alone, without their differentials, and held in all
+    # derivatives: the integral does not depend on them.
+    values = SupportOrder._make(map(value_of, order))
+    rule = _rule_of_switch(values, step, signed)
     u = sqrt(order.F0) * rule.nodes
     return support_side(u, order.V, order.d, order.K, signed), rule
 
@@ -107,18 +110,22 @@ def _width_at_zero(order: SupportOrder, signed: bool) -> float:
 def support_means(order: SupportOrder, step: float, signed: bool = False) -> SupportMeans:
     """The averages over the variables, at order parameters with E = V + d = 1.
 
-    `step` is that of the quadrature; `signed`: whether the sign of each weight is given.
+    At each field p is the probability that a variable is chosen, w its weight then and f its
+    log-weight, whose second derivative by the field is f''. `step` is that of the quadrature;
+    `signed`: whether the sign of each weight is given.
     """
     side, rule = resolved_support_side(order, step, signed)
     weights = rule.weights
     mean_square_weight = square(side.mean) + side.variance  # ⟨w²⟩
-    values = side.without_differentials()
-    curvature = values.curvature  # f''
-    nonzero_values = values.chosen * values.nonzero  # p P(w ≠ 0)
     chosen = weighted_sum(weights, side.chosen)
     nonzero = chosen  # with free signs every chosen variable has a weight
     if signed:
         nonzero = weighted_sum(weights, side.chosen * side.nonzero)
+
+    # No equation is solved for means of these, so that their derivatives are not needed.
+    values = side.without_differentials()
+    curvature = values.curvature  # f''
+    nonzero_values = values.chosen * values.nonzero  # p P(w ≠ 0)
     return SupportMeans(
         chosen=chosen,
         rejected=weighted_sum(weights, side.rejected),

@@ -202,6 +202,7 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     entropy_of_all = binary_entropy(rho)  # H₂(ρ)
 
     def has_arrived(state: RSState) -> bool:
+        """Whether the point lies on the part that counts, at load α or more."""
         return state.entropy < entropy_of_all and state.alpha >= alpha
 
     points = list(branch.from_entrance(until=has_arrived))
@@ -284,8 +285,9 @@ def _solution_of(
 ) -> RSSolution:
     """A point of the branch, solved at load α, as the result that users see.
 
-    `entropy` and `quadrature_error` are those of `_at_load`; `state.isostatic` is the share of
-    tight patterns, corrected for margin and errors.
+    `entropy` and `quadrature_error` are those of `_at_load`. The letters q₀, χ, K, E, F₁ and F₀ are
+    those of `Order` in the state and of `ReplicaSolution`; `state.isostatic` is the share of tight
+    patterns, corrected for margin and errors.
     """
     ensemble = branch.ensemble
     state = solved.state

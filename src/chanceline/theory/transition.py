@@ -173,6 +173,7 @@ def _without_complexity(
     """
 
     def solved_at(log_amplitude: float) -> Solved[RSBState]:
+        """The solution at x = 1 with this amplitude."""
         return _at_unit_break(branch, log_amplitude, before.unknowns)
 
     root = brentq(
@@ -196,6 +197,7 @@ def _line_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> lis
     start = beside_symmetric(branch, critical, np.exp(log_amplitude), x=1.0)
 
     def has_no_groups_left(point: Solved[RSBState]) -> bool:
+        """Whether the complexity, which counts the groups, is negative."""
         return complexity(point.state, branch.rho) < 0
 
     points = follow(
@@ -234,6 +236,7 @@ def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
     after = line[min(lowest + 1, len(line) - 1)]
 
     def load_at(log_amplitude: float) -> float:
+        """The load of the solution at x = 1 with this amplitude."""
         return _at_unit_break(branch, log_amplitude, line[lowest].unknowns).state.alpha
 
     turning = minimize_scalar(
@@ -251,7 +254,8 @@ def beside_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: 
     The replica-symmetric state `critical` has a single overlap q₀ of any two supports. With one
     step supports fall into groups, and there are two overlaps: p₀ between groups and p₁ within one.
     The start puts them a little below and a little above q₀. Their multipliers G₀ and G₁ go in
-    proportion around the multiplier F₀ of q₀, and everything else stays as it is.
+    proportion around the multiplier F₀ of q₀. Everything else stays as it is: the response χ and
+    the multipliers K, E and F₁, whose letters are those of `RSBOrder`.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def mills_slope(x: Array) -> Array:
     h = mills(x)
     # The series is used for large x only. Elsewhere the bound keeps it finite, and it is dropped.
     large_x = np.maximum(x, _SERIES_FROM)
-    y = large_x**-2
+    y = large_x**-2  # 1/x²
     series = 1 - y * (2 - y * (10 - y * (74 - 706 * y)))  # the bracket above, by Horner's rule
     x_plus_h = np.where(x > _SERIES_FROM, -series / large_x, x + h)
     return -h * x_plus_h
