@@ -61,7 +61,9 @@ def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
 def typical_load(ensemble: Ensemble) -> float:
     """The load, in patterns per chosen variable, up to which a typical choice separates: α_CG/ρ.
 
-    With errors it is that of one step of breaking, as the replica-symmetric load is too high.
+    A typical choice of variables is as good as any, so that it is the load of a rule that keeps all
+    its variables. With errors the replica-symmetric value is too high, and that with one step of
+    breaking is taken.
     """
     if ensemble.error_rate:
         return one_step_gardner(ensemble).state.alpha

@@ -93,23 +93,27 @@ class Capacity(EnsembleResult):
         return "\n".join(lines)
 
     def _breaking_line(self) -> str:
-        """Where symmetry between supports breaks, and whether it does so by a jump."""
-        if self.break_point is not None and self.break_point > 1 and self.static_alpha is None:
+        """Where symmetry between supports breaks, and whether it does so by a jump.
+
+        A jump is told by a break point above 1; where it was solved its loads are known, too.
+        """
+        if self.static_alpha is not None:
+            return (
+                f"  supports fall into groups from α = {self.dynamic_alpha:.8f} on; symmetry "
+                f"between them breaks by a jump at α = {self.static_alpha:.8f}"
+            )
+        if self.break_point is not None and self.break_point > 1:
             return (
                 "  symmetry between supports breaks by a jump, before it becomes unstable at "
                 f"α = {self.replicon_alpha:.8f}"
             )
-        if self.static_alpha is None:
-            return f"  symmetry between supports breaks at α = {self.replicon_alpha:.8f}"
-        return (
-            f"  supports fall into groups from α = {self.dynamic_alpha:.8f} on; symmetry between "
-            f"them breaks by a jump at α = {self.static_alpha:.8f}"
-        )
+        return f"  symmetry between supports breaks at α = {self.replicon_alpha:.8f}"
 
     def _separating_line(self) -> str:
-        """Below which loads every choice separates, and below which typical ones do.
+        """A line with the loads below which every choice and typical choices of variables separate.
 
-        The load of typical choices is written as a formula where that is simple.
+        The load of typical choices is named by its formula where that is simple. There is no load
+        for every choice where `bounds.vc` is None.
         """
         if self.ensemble.plain:
             typical_load = "2ρ"
@@ -168,8 +172,8 @@ def capacity(  # noqa: PLR0913
     Parameters
     ----------
     rho
-        Share of the variables kept, 0 < ρ < 1. Of several the `Curve` comes back, as from
-        `capacity_curve`.
+        Share of the variables kept, 0 < ρ < 1. For several of them the result is a `Curve`, as
+        from `capacity_curve`.
     ansatz
         "rs", replica symmetric; "1rsb", one step of breaking between supports; "full", the limit of
         infinitely many steps, with the error of that extrapolation.
@@ -180,7 +184,7 @@ def capacity(  # noqa: PLR0913
     errors
         Share of patterns that may be wrong, below the share of the rarer class. With errors the
         weights of a support form clusters, Σ counts pairs of a support and a cluster, and one step
-        is an approximation; `bounds.one_step_gardner` has the limit ρ → 1.
+        is an approximation; `weight_clusters.one_step_gardner` has the limit ρ → 1.
     signs
         "given" if the sign of each input's weight is prescribed (a synapse is excitatory or
         inhibitory, a marker can only raise the risk), for inputs of mean 0, without errors and with
@@ -198,8 +202,8 @@ def capacity(  # noqa: PLR0913
 def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
     """The capacity with one of the three ansätze; density and ensemble are checked already.
 
-    "rs": replica symmetric; "1rsb": one step of breaking; "full": the limit of infinitely many
-    steps, which corrects the capacity with one step.
+    "rs" is replica symmetric, "1rsb" has one step of breaking, and "full" is the limit of
+    infinitely many steps: the capacity with one step, corrected by the shipped table.
     """
     _check_ansatz(ansatz, ensemble)
     if ansatz == "rs":
@@ -276,8 +280,9 @@ def _symmetric_capacity(
 def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
     """The capacity with given signs from ρ = ½ on, the saturation density: that of all inputs.
 
-    Half of their weights are zero at this load, so the other half suffice. The entropy Σ ends above
-    0 there, at ½H₂(2ρ − 1), the free choice among inputs without weight.
+    Half of their weights are zero at this load, so the other half suffice, and a larger choice
+    brings nothing. The load ends there before the entropy Σ of separating choices is 0: it is
+    ½H₂(2ρ − 1), which counts the ways to choose among the inputs without weight.
     """
     all_variables = gardner(ensemble)
     return Capacity(
@@ -421,8 +426,8 @@ def density(  # noqa: PLR0913
     """ρ_VS(α), the inverse of the capacity: the smallest density that separates at load α.
 
     0 < α < α_c, the capacity with all variables kept (2 for equal classes without margin and
-    errors, half of it with given signs). Of several loads, of an array in any shape, the `Curve`
-    comes back, in one row. The other parameters are those of `capacity`.
+    errors, half of it with given signs). For several loads, an array of any shape, the result is a
+    `Curve` of as many points in one row. The other parameters are those of `capacity`.
     """
     ensemble = Ensemble.checked(balance, margin, errors, signs)
     _check_ansatz(ansatz, ensemble)
@@ -433,7 +438,10 @@ def density(  # noqa: PLR0913
 
 
 def _density_with(ansatz: str, alpha: float, ensemble: Ensemble) -> Density:
-    """The density at one load with one of the three ansätze, which is checked already."""
+    """The density at one load with one of the three ansätze, which is checked already.
+
+    With breaking the density is sought from that of replica symmetry, which is near.
+    """
     symmetric = density_at(
         alpha,
         balance=ensemble.balance,

@@ -124,13 +124,13 @@ def _from_entrance(branch: Branch) -> Solved[RSState]:
 
 
 def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
-    """The point Σ = 0 by way of the points Σ = 0 of smaller densities.
+    """The point where the entropy Σ is 0, by way of such points at smaller densities.
 
-    With errors the entrance of a branch is hard to find near ρ = 1. So the branch of a smaller
-    density is entered, followed to Σ = 0, and that point is followed up to the density wanted. The
-    parameter is the logit of ρ/ρ_s, ρ_s the saturation density of the ensemble (1, or ½ with given
-    signs), which any step leaves inside 0 < ρ < ρ_s. The way goes up from ρ_s/2; a density below,
-    where the entrance is easy to find, is tried from there in a single step.
+    With errors the beginning of a branch is hard to find near ρ = 1. So the branch of half the
+    saturation density ρ_s (1, or ½ with given signs) is followed to Σ = 0, and that point is then
+    followed up to the density wanted. The parameter is logit(ρ/ρ_s): no step of it can leave
+    0 < ρ < ρ_s. A density below ρ_s/2, whose own beginning is easy to find, needs no such way; it
+    is tried in a single step.
     """
     ensemble = branch.ensemble
     saturation = ensemble.saturation_density
@@ -242,7 +242,7 @@ def _density_of(logit_share: float, ensemble: Ensemble) -> float:
 
 
 def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
-    """logit(ρ/ρ_s) where the ℓ₀-Gardner load is α, or InputError where there is none.
+    """logit(ρ/ρ_s) of the density ρ where the ℓ₀-Gardner load is α; InputError if there is none.
 
     ρ_s is the saturation density, 1, or ½ with given signs. The ℓ₀-Gardner load, where the
     replica-symmetric branch of density ρ ends, lies above the capacity and grows with ρ.

@@ -134,7 +134,7 @@ class ChiBranch(ABC, Generic[State]):
 
     @abstractmethod
     def at_chi(self, log_chi: float, start: Array, /) -> Solved[State]:
-        """The saddle at a given χ, by Newton from a point near to it.
+        """The saddle at a given χ, by Newton from `start`, a point near to it, (unknowns,).
 
         `unknowns` of the result is the whole point, ln χ first.
         """

@@ -89,7 +89,10 @@ class Curve(Result):
 
     # Figures are built on results: a module below loads one above only when it is asked for.
     def plot(self, ax: Axes | None = None) -> Axes:
-        """α against ρ, with the closed-form curves around capacities, on these or on new axes."""
+        """Draw α against ρ, with the closed-form curves around capacities; the axes drawn on.
+
+        They are `ax`, or new ones if there are none.
+        """
         import matplotlib.pyplot as plt
 
         from chanceline.figures.theory import draw_curve

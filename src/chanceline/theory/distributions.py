@@ -83,7 +83,8 @@ class StabilityLaw:
         """The density at stabilities of any shape; 0 below the margin, without the atom."""
         values = np.asarray(stability, dtype=float)
         distance = (values[..., None] - self.means) / self.sd
-        # A Gaussian far below the margin has a huge weight before the cut: logarithms first.
+        # A Gaussian that lies far below the margin has a huge weight before it is cut there, and a
+        # tiny density above: their logarithms are added before the exponential is taken.
         terms = np.exp(self.log_shares - 0.5 * distance**2)
         smooth = terms.sum(axis=-1) / (np.sqrt(2 * np.pi) * self.sd)
         return np.asarray(np.where(values > self.margin, smooth, 0.0))
@@ -92,6 +93,7 @@ class StabilityLaw:
         """The share of patterns with a stability of at most `limit`, the atom included."""
         if limit < self.margin:
             return 0.0
+        # The atom, and what lies above the margin but not above the limit.
         return self.at_margin + self._share_above(self.margin) - self._share_above(limit)
 
     def _share_above(self, limit: float) -> float:

@@ -77,7 +77,10 @@ class Ensemble:
 
     @classmethod
     def checked(cls, balance: float, margin: float, errors: float, signs: str = "free") -> Ensemble:
-        """An ensemble of values checked here, or InputError; `errors` becomes `error_rate`."""
+        """An ensemble of values that are checked here; InputError names one that is wrong.
+
+        `errors` becomes the field `error_rate`.
+        """
         balance = real_number(balance, "balance, the share of positives,", above=0, below=1)
         margin = real_number(margin, "margin")
         errors = real_number(errors, "errors")
@@ -86,7 +89,7 @@ class Ensemble:
                 f"margin must lie between 0 and {LARGEST_MARGIN:g} (in units of |w|), "
                 f"but is {margin!r}"
             )
-        # A constant rule is wrong on the rarer class alone.
+        # A constant rule is wrong on the rarer class alone: with as many errors there is no limit.
         rarer_class = min(balance, 1 - balance)
         if not 0 <= errors < rarer_class:
             raise InputError(
@@ -131,10 +134,11 @@ class Ensemble:
 
     @property
     def classes(self) -> tuple[PatternClass, ...]:
-        """Share and sign of each class.
+        """Share and sign of each class of patterns.
 
-        A positive threshold b helps positive patterns, sign −1, and hurts negative ones, sign 1. Of
-        equal classes, which have no threshold, one of sign 0 stands for both.
+        The sign says how a positive threshold b moves a violation: it lowers those of positive
+        patterns, sign −1, and raises those of negative ones, sign 1. Equal classes have no
+        threshold; there one class of sign 0 stands for both.
         """
         if not self.free_threshold:
             return (PatternClass(share=1.0, sign=0.0),)

@@ -88,13 +88,15 @@ class Counted:
 def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
     """The load where the expected number of (support, set of errors) pairs stops growing.
 
-    An upper bound on the capacity, by Markov. Infinite where so many errors are allowed that their
-    choice alone outnumbers all labellings.
+    A support is a choice of variables. By Markov's inequality the load is an upper bound on the
+    capacity. It is infinite where so many errors are allowed that their choice alone outnumbers all
+    labellings.
 
-    With given signs the load of the plain ensemble is lower by exactly ρ. Of M columns, the P rows
-    and the M unit vectors are P + M points in general position in M dimensions, and for symmetric
-    inputs all their 2^{P+M} sign patterns are as likely: weights ≥ 0 that separate exist with
-    Cover's probability for P + M points (Wendel 1962), 2^{1−P−M} Σ_{k<M} C(P + M − 1, k).
+    With given signs the load of the plain ensemble is lower by exactly ρ. Weights of M variables
+    must separate P patterns and be ≥ 0: the patterns and the M unit vectors are P + M points in
+    general position in M dimensions, and for symmetric inputs all their 2^{P+M} sign patterns are
+    as likely. So such weights exist with Cover's probability for P + M points (Wendel 1962),
+    2^{1−P−M} Σ_{k<M} C(P + M − 1, k).
     """
     if _never_vanishes(ensemble):
         return np.inf
@@ -109,8 +111,9 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
 def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     """The density at which the expected number of (support, set of errors) pairs stops growing.
 
-    A lower bound on ρ_VS(α), the smallest share of variables that separates P = αN patterns of N
-    variables. It is 0 where so many errors are allowed that no load is too large.
+    A support is a choice of variables. The density is a lower bound on ρ_VS(α), the smallest share
+    of variables that separates P = αN patterns of N variables. It is 0 where so many errors are
+    allowed that no load is too large.
     """
     if _never_vanishes(ensemble):
         return 0.0
@@ -197,10 +200,10 @@ def _rising_rates(wanted: float, small: float, factor: float | None) -> list[flo
 def _along_rates(
     line: _Line, ensemble: Ensemble, without_errors: Solved[Counted], rates: list[float]
 ) -> Solved[Counted]:
-    """The zero at the last of these error rates, each started from the one before.
+    """The zero of the exponent at the last of these error rates, each started from the one before.
 
-    The first is started from the point without errors, with the price y of an error that gives its
-    rate there.
+    With errors a point has one coordinate more, the price y of an error. The first rate is started
+    from the point without errors and the price that gives this rate there.
     """
     price = _price_of_rate(without_errors.unknowns, rates[0], ensemble)
     point = np.append(without_errors.unknowns, price)
@@ -264,7 +267,11 @@ class _Unknowns(NamedTuple):
 
 
 def _decode(point: Array, ensemble: Ensemble) -> _Unknowns:
-    """The unknowns, as Duals, at a point (ln x, b if it is free, y if errors are allowed)."""
+    """The unknowns at a point (ln x, b if it is free, y if errors are allowed), (coordinates,).
+
+    x is the response of the weights, b the threshold and y the price of an error. They are Duals,
+    which carry their derivatives by the coordinates; those that are no coordinates are constants.
+    """
     coordinates = independent(point)
     unknowns = _Unknowns(response=exp(coordinates[_LOG_RESPONSE]))
     if ensemble.free_threshold:
@@ -282,13 +289,14 @@ class _ClassWeights(NamedTuple):
 
 
 def _class_weights(response: Numbers, threshold: Numbers, ensemble: Ensemble) -> _ClassWeights:
-    """The classes at a response x and a threshold b.
+    """The shares of the classes, and the weight of a pattern of each that is right.
 
-    In units of |w| = √ρ the violation in class c, of sign σ_c, has the mean τ_c = margin + σ_c b
-    and, as supports do not overlap, the variance s² = 1; its response is χ = x.
+    In units of |w| = √ρ the violation in class c, of sign σ_c, has the mean τ_c = margin + σ_c b, b
+    the threshold, and the variance s² = 1, as in the first moment supports do not overlap; its
+    response is χ = x.
     """
-    shares, signs = np.array(ensemble.classes).T
-    mean_violations = ensemble.margin + signs * threshold
+    shares, signs = np.array(ensemble.classes).T  # f_c and σ_c, (classes,)
+    mean_violations = ensemble.margin + signs * threshold  # τ_c
     log_right = log_pattern_weight(mean_violations, s2=1.0, chi=response)
     return _ClassWeights(shares=shares, log_right=log_right)
 

@@ -331,7 +331,7 @@ class FreeEntropy:
         ]
 
     def _result(self, solved: Solved[_SaddleState]) -> Saddle:
-        """A solved point as the result that users see."""
+        """A solved point as the result that users see, with its replicon if there is a formula."""
         state = solved.state
         replicon = None
         if self.replicon is not None:

@@ -80,7 +80,7 @@ def l0_load(rho: float, ensemble: Ensemble) -> float:
 
     It is α_c[ρ + 2tφ(t)] with 2H(t) = ρ: α_c is the load of all variables, φ the normal density, H
     its upper tail. With given signs min(2ρ, 1) stands for ρ. `l0_gardner` has the formula for the
-    plain ensemble, where α_c = 2.
+    plain ensemble, where α_c = 2: its value over 2 is the bracket.
     """
     share_of_saturation = min(rho / ensemble.saturation_density, 1.0)  # ρ, or min(2ρ, 1)
     return gardner(ensemble).load * l0_gardner(share_of_saturation) / PLAIN_LOAD_OF_ALL

@@ -124,7 +124,8 @@ class Newton:
                 return solved
             better = self._shortened_step(problem, direction, unknowns, largest_residual)
             if better is None and residual_is_small:
-                # Rounding is all that is left, and the equations are ill-conditioned.
+                # The residual is as small as rounding lets it be. The step is longer than asked
+                # for because the equations are ill-conditioned.
                 return solved
             if better is None:
                 break  # no step betters the point
@@ -157,8 +158,8 @@ class Newton:
             except OutsideDomain:
                 fraction /= 2
                 continue
-            # A full step promises to remove the error, a fraction of it that part of the error; a
-            # quarter of what is promised will do.
+            # To first order a fraction of the full step removes that fraction of the error. A
+            # quarter of that is asked for: the error must fall to this share of what it was.
             enough = 1 - fraction / 4
             if problem.is_better(trial_state, enough, direction, largest_residual):
                 return trial_point, trial_state
@@ -192,12 +193,14 @@ class _Problem(Generic[State]):
     ) -> bool:
         """Whether a trial state is nearer to the solution than the point that `direction` left.
 
-        By natural monotonicity: the correction that the old Jacobian would make next must be
-        shorter, by the factor `enough`, whatever the scales of the equations (Deuflhard, Newton
-        Methods for Nonlinear Problems, 2004, section 3.3). Where rounding blurs that test a largest
-        residual smaller by this factor will do.
+        The test is natural monotonicity (Deuflhard, Newton Methods for Nonlinear Problems, 2004,
+        section 3.3): the correction that the old Jacobian would make next must be shorter than the
+        last one, by the factor `enough`. Unlike the residual it does not depend on the scales of
+        the equations. Where rounding blurs that test, a largest residual smaller than the last one,
+        `largest_residual`, by this factor will do.
         """
         residual = self.residual(trial)
+        # The correction from the trial point, with the Jacobian of the point before.
         next_length = np.abs(np.linalg.solve(direction.jacobian, residual)).max()
         next_largest_residual = np.abs(residual).max()
         has_shorter_correction = next_length <= enough * direction.length

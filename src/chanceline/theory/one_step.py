@@ -150,8 +150,9 @@ def _at_break(
 def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
     """The point of the one-step branch where the entropy Σ vanishes, 0.0005 ≤ ρ ≤ 0.95.
 
-    For the plain ensemble the shipped table has a start, and other ensembles are reached from it.
-    At densities below those of the table the branch is followed from where it begins.
+    There is no choice left to count beyond: it is the capacity. For the plain ensemble the shipped
+    table has a start, and other ensembles are reached from it. At densities below those of the
+    table the branch is followed from where it begins.
     """
     check_broken_density(branch.rho)
     lowest, highest = capacity_table().rho[[0, -1]]
@@ -189,7 +190,7 @@ def _first_point(branch: RSBBranch, transition: SupportTransition) -> Solved[RSB
 
 
 def check_broken_density(rho: float) -> None:
-    """InputError where the density is too small for one step of breaking."""
+    """InputError where the density ρ is smaller than one step of breaking is solved for."""
     if rho < LOWEST_BROKEN_DENSITY:
         raise InputError(
             f"one step of breaking is solved for rho ≥ {LOWEST_BROKEN_DENSITY:g}, but rho is "
@@ -236,11 +237,12 @@ def _end_from_plain(branch: RSBBranch, plain_end: Array) -> Solved[RSBState]:
 def _ensemble_on_the_way(share: float, wanted: Ensemble) -> Ensemble:
     """An ensemble between the plain one (share 0) and the one wanted (share 1 and beyond).
 
-    The margin and the logit of the balance, the share of positive patterns, grow from 0.
+    The margin, and the logit of the balance (the share of positive patterns), grow from 0 in
+    proportion to the share.
     """
     if share >= 1:
         return wanted
-    balance = EQUAL_CLASSES
+    balance = EQUAL_CLASSES  # exactly, if the classes wanted are equal
     if wanted.free_threshold:
         balance = float(expit(share * logit(wanted.balance)))
     return Ensemble(balance=balance, margin=share * wanted.margin)

@@ -134,14 +134,20 @@ class Transition:
     blocks: list[_Block]
 
     def average(self, values: Array) -> Array:
-        """The mean of the values a step up from each u: ∫du' T(u → u') values(u'), (rows,)."""
+        """The mean of a function one level up, given the field u: ∫du' T(u → u') values(u').
+
+        One mean for each node u, (rows,); `values` are the function's at the nodes u', (columns,).
+        """
         result = np.empty(self.n_rows)
         for rows, columns, block in self.blocks:
             result[rows] = block @ values[columns]
         return result
 
     def push(self, weights: Array) -> Array:
-        """The weights a step up from nodes u so weighted: Σ_u weights(u) T(u → u'), (columns,)."""
+        """The weights of the nodes u' one level up: Σ_u weights(u) T(u → u'), (columns,).
+
+        `weights` are those of the nodes u, (rows,).
+        """
         result = np.zeros(self.n_columns)
         for rows, columns, block in self.blocks:
             result[columns] += weights[rows] @ block
@@ -278,7 +284,8 @@ def _descend(
     for i in range(len(breaks), 0, -1):
         x = breaks[i - 1]
         variance = float(variances[i] - variances[i - 1])
-        # ln of du' over the norm of the Gaussian, at the nodes u'.
+        # The integral is a sum over the nodes u', each with its spacing du' and the norm 1/√(2πv)
+        # of the Gaussian: the logarithm of both.
         log_measure = np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))
         values_above = levels.values_from_top[-1]
         slopes_above = levels.slopes_from_top[-1]
@@ -297,11 +304,11 @@ def _descend(
 def _transition(
     lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
 ) -> tuple[Array, Transition]:
-    """ln Σ_u' e^{exponent(u') − (u' − u)²/(2·variance)} for each u, and the terms of that sum.
+    """ln Σ_u' e^{exponent(u') − (u' − u)²/(2·variance)} for each u, (rows,), and the terms of it.
 
     The terms of each sum are normalised, so that they are the probabilities of going from u to u'.
-    They are made in blocks of rows u, each with the columns u' that count in it. The largest term
-    of a row is taken out before exp, which could overflow.
+    They are made in blocks of rows u, each with the columns u' that count in it: far from u the
+    Gaussian is negligible. The largest term of a row is taken out before exp, which could overflow.
 
     Parameters
     ----------
@@ -336,9 +343,10 @@ def _columns_that_count(
     """The columns whose terms e^{exponent(u') − (u' − u)²/(2·variance)} count in a block of rows.
 
     Rows are the nodes u of `lower_nodes`, columns the nodes u' of `upper_nodes`, both ascending;
-    `exponent` has a value for each column. The Gaussian is totally positive, so the terms that
-    count move up with u: it is enough to look for the first that counts in the first row and the
-    last that counts in the last row.
+    `exponent` has a value for each column. A term counts if it is not negligible beside the largest
+    one of its row. When u grows, the Gaussian favours larger u' and the terms that count move up:
+    so it is enough to look for the first that counts in the first row and the last that counts in
+    the last row.
     """
     first_and_last_row = lower_nodes[[0, -1], None]
     log_terms = exponent - (first_and_last_row - upper_nodes) ** 2 / (2 * variance)  # (2, columns)

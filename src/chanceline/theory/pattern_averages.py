@@ -93,7 +93,7 @@ def _field_rule(offset: float, order: PatternOrder, step: float) -> GaussianRule
     mu_per_z = np.sqrt(order.q0)  # lengths in μ are divided by it, to be lengths in z
     edge_centre = -offset / mu_per_z  # where μ = 0
     edge_width = np.sqrt(order.s2) / mu_per_z
-    if np.isinf(order.ceiling):
+    if np.isinf(order.ceiling):  # no errors are allowed
         return rule_for(edge_width, step, centre=edge_centre)
 
     errors_begin = _where_errors_begin(order)
@@ -119,8 +119,9 @@ def _where_errors_begin(order: PatternOrder) -> _ErrorsBegin:
 
         A ≈ e^{−Q(μ)} + e^{−v*²/2χ},    Q(μ) = μ²/2(χ + s²).
 
-    A rule of equal steps must resolve the distance from the real axis to the nearest singularity of
-    ln A, which for complex μ is a zero of A; or s, the width of v itself, if that is less.
+    ln A is averaged by a rule of equal steps. Its error falls exponentially with the distance from
+    the real axis to the nearest singularity of ln A, over the step: for complex μ that is a zero of
+    A. This distance is the width to resolve; or s, the width of v itself, if that is less.
     """
     s2 = order.s2
     chi = order.chi

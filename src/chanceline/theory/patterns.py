@@ -93,11 +93,12 @@ class PatternSide(NamedTuple):
 
 
 def pattern_side(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.inf) -> PatternSide:
-    """A(μ) and the moments of T, for v ~ N(μ, s²); violations beyond the ceiling v* are errors.
+    """The weight A(μ) of a pattern, and the law of T, what is corrected of its violation v.
 
-    v is by how much a pattern violates its constraint, A the mean weight of the pattern: 1 where
-    v < 0, e^{−v²/2χ} where the constraint is tight, 0 < v < v*, and e^{−v*²/2χ} beyond. T, what is
-    corrected, is v on the tight part and 0 on both others.
+    v ~ N(μ, s²) is by how much the pattern violates its constraint. The pattern weighs 1 where
+    v < 0, e^{−v²/2χ} where the constraint is tight, 0 < v < v*, and e^{−v*²/2χ} beyond the ceiling
+    v*, where it is an error. A is the mean of this weight. T is v on the tight part and 0 on both
+    others; its law is that of v, tilted by the weight.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def pattern_side(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.i
         chi=chi,
         wrong=law.wrong,
         ceiling=ceiling,
-        # v*e*: times a density a length has the same value in any unit.
+        # v*e*: a length times a density has the same value in any unit of length.
         ceiling_density=law.top * law.density_at_top,
     )
 
@@ -187,7 +188,10 @@ def _log_weights(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _LogWeigh
 
     because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ' (`tilted`).
     """
-    return _LogWeights(satisfied=log_ndtr(mu / -sqrt(s2)), tight=tilted.log_c + log_ndtr(tilted.t))
+    return _LogWeights(
+        satisfied=log_ndtr(mu / -sqrt(s2)),  # ln Φ(−μ/s)
+        tight=tilted.log_c + log_ndtr(tilted.t),  # ln [C Φ(t)]
+    )
 
 
 def log_pattern_weight(mu: Numbers, s2: Numbers, chi: Numbers) -> Numbers:

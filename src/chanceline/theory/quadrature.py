@@ -57,9 +57,10 @@ def gaussian_rule(width: float = 4.0, step: float = QUADRATURE_STEP) -> Gaussian
 def rule_for(scale: float, step: float = QUADRATURE_STEP, centre: float = 0.0) -> GaussianRule:
     """The rule for ∫Dz that resolves features of size `scale` (in units of z) around the centre.
 
-    A centre beyond the reach of the Gaussian is moved to its edge. The width of the stretching is
-    rounded down to a power of two: the rule then stays put while a solver moves, and is found in
-    the cache.
+    Nodes are z = centre + width·sinh(t) at equal steps of t. A centre beyond the reach of the
+    Gaussian is moved to its edge. The width is rounded down to a power of two: so the nodes stay
+    the same while a solver moves and the scale changes a little, and around 0 they are found in the
+    cache.
     """
     feature_size = min(1.0, scale)  # the Gaussian itself has to be resolved, too
     width = float(2.0 ** np.floor(np.log2(WIDTHS_PER_FEATURE * feature_size)))

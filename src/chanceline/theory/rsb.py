@@ -302,7 +302,10 @@ def _averages(
 def _sum_over_classes(
     shares: list[float], means_of_class: list[BrokenPatternMeans]
 ) -> BrokenPatternMeans:
-    """Σ_c f_c of each average, field by field; `shares` are the f_c of the classes."""
+    """The averages over all patterns: Σ_c f_c of those of class c, field by field.
+
+    `shares` are the f_c, the shares of the classes.
+    """
     totals: list[Any] = []
     for values_of_class in zip(*means_of_class, strict=True):  # of one field, for each class
         terms = [share * value for share, value in zip(shares, values_of_class, strict=True)]
@@ -624,7 +627,7 @@ class RSBBranch(ChiBranch[RSBState]):
         Its error is relative to the distance from the nearer end of ρα_c < α < α_c, where α_c is
         the load that all variables hold together and ρα_c the one that a typical choice of them
         holds. α must lie between them: `solve_1rsb` sees to it. With `hold_breaks` the break
-        points stay as they are.
+        points stay as they are. Grids are finer by the factor `fineness`.
         """
         load_of_all = gardner(self.ensemble).load  # α_c
         scale = min(alpha - self.rho * load_of_all, load_of_all - alpha)

@@ -121,7 +121,7 @@ def _narrowing_by_patterns(p: Array, x: Array, decay_variance: float) -> float:
 
     `p` are the variances p₀ … p_k of u by level, `x` the break points x₁ … x_k.
     """
-    last_break = 1.0
+    last_break = 1.0  # without breaking
     if len(x):
         last_break = x[-1]
     last_variance = np.diff(p, prepend=0.0)[-1]  # V

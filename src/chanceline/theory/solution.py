@@ -72,7 +72,10 @@ class Stability:
 
     @property
     def verdict(self) -> str:
-        """`stable`, or `unstable` when a symmetry is broken; `within` may be marginal."""
+        """`stable`, or `unstable` where one of the products is above 1.
+
+        `within` may be 1 within rounding, which it is by an identity without margin and errors.
+        """
         if self.between < 1 and self.within < 1 + MARGINAL:
             return "stable"
         return "unstable"

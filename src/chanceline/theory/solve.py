@@ -169,8 +169,8 @@ def solve(  # noqa: PLR0913
     Parameters
     ----------
     alpha
-        Patterns per variable, positive. Of several `Solutions` come back, in one row: the branch
-        is followed once for all of them.
+        Patterns per variable, positive. For several of them the result is `Solutions`, in one
+        row; the branch of solutions is followed once for all of them.
     rho
         Share of the variables that the perceptron may keep, 0 < ρ < 1.
     ansatz
@@ -203,7 +203,7 @@ def _solve_along(loads: list[float], rho: float, ansatz: str, ensemble: Ensemble
     rho = check_rho(rho)
     if ansatz == "rs":
         return Solutions(tuple(solve_rs_along(loads, rho, ensemble)))
-    # Where symmetry breaks is found once, and remembered.
+    # One by one. Where symmetry breaks, which costs most, is found once: `transition_at` remembers.
     return Solutions(tuple(solve_1rsb(load, rho, ensemble) for load in loads))
 
 

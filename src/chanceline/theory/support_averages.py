@@ -72,7 +72,7 @@ def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianR
     changes around u = 0, and, if a high price puts it far out, the switch from rejected to chosen.
     """
     if order.F0 == 0:
-        return rule_for(1.0, step / 2)  # u = 0 for all z
+        return rule_for(1.0, step / 2)  # u = 0 for all z: there is nothing to resolve
 
     centre_width = _width_at_zero(order, signed)
     # A variable is as likely chosen as rejected where ln B = K, at u²/2d = switch.
@@ -96,8 +96,9 @@ def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianR
 def _width_at_zero(order: SupportOrder, signed: bool) -> float:
     """The distance in z = u/√F₀ over which the odds B(u) of choosing change around u = 0.
 
-    B grows as e^{u²/2d}, on the scale √d. With given signs it has the factor Φ(u√(E/(V d))), too,
-    by which the weight switches on: on the smaller scale √(V d/E), E = V + d.
+    u is the mean field of a variable, F₀ its variance, V that of the field around u, and E = V + d.
+    B grows as e^{u²/2d}, on the scale √d. With given signs it has the factor
+    Φ(u√(E/(V d))), too, by which the weight switches on: on the smaller scale √(V d/E).
     """
     V = order.V
     d = order.d

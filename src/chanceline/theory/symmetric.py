@@ -64,11 +64,10 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
             "choose a larger alpha"
         )
 
-    # Which part of the diagram?
     if ensemble.error_rate:
         return _with_errors(alpha, rho, ensemble)
-    # At α_CG itself the plain ensemble has a closed form; for others either side comes as near as
-    # rounding lets it.
+    # At α_CG itself neither side can be solved. The plain ensemble has a closed form there; for
+    # others α_CG is rounded, and a load lies on one side or the other.
     distance_to_entrance = abs(alpha - bounds.cover_gardner)
     if ensemble.plain and distance_to_entrance <= _AT_ENTRANCE * alpha:
         return _at_cover_gardner(alpha, rho)
@@ -125,7 +124,7 @@ def _points_around(
 
 
 def _check_end(alpha: float, rho: float, ensemble: Ensemble) -> None:
-    """InputError for a load at or above α_ℓ₀, where the branch ends."""
+    """InputError for a load at or above α_ℓ₀, where the branch of solutions at density ρ ends."""
     end = bounds_at(rho, ensemble).l0_gardner
     if alpha >= end:
         raise InputError(
@@ -317,9 +316,11 @@ def _solution_of(
 
 
 def _unsolved_error(state: RSState, rho: float) -> float:
-    """The larger relative error of two equations that enter the solver in one combination only.
+    """The larger relative error of two equations, of which the solver imposes a combination only.
 
-    They say that the overlap of two choices is q₀, and the norm |w|² per variable ρ.
+    They say that the overlap of the weights of two choices of variables is q₀, and that the norm,
+    |w|² per variable, is ρ. By an identity both hold where the combination does: so their errors
+    check the solution.
     """
     overlap_error = abs(state.overlap / state.order.q0 - 1)
     norm_error = abs(state.norm / rho - 1)

@@ -85,7 +85,10 @@ class SupportTransition:
 
     @property
     def breaking_alpha(self) -> float:
-        """The load from which on the entropy of replica symmetry is wrong."""
+        """The load from which on the entropy of replica symmetry is wrong.
+
+        It is α_K if symmetry breaks by a jump, and else where it becomes unstable.
+        """
         if self.static_alpha is None:
             return self.replicon_alpha
         return self.static_alpha

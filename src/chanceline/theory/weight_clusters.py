@@ -152,10 +152,12 @@ def _cluster_exponent(
 
 
 def _decode(point: Array, ensemble: Ensemble) -> PatternOrder:
-    """The order parameters at (ln χ, logit q₀, b if it is free, ln v*), the weights of length 1.
+    """The order parameters at a point (ln χ, logit q₀, b if it is free, ln v*), (coordinates,).
 
-    OutsideDomain where χ is too large: for χ → ∞ all terms of the exponent vanish, whatever the
-    load, a solution without meaning.
+    χ is the response of the weights, q₀ their overlap in different clusters, b the threshold and v*
+    the largest violation that is no error; weights have the length 1. OutsideDomain where χ is too
+    large: for χ → ∞ all terms of the exponent vanish, whatever the load, and Newton would end at a
+    solution without meaning.
     """
     check_logarithms(point)
     logit_q0 = point[_LOGIT_Q0]

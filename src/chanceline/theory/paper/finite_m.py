@@ -113,7 +113,7 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
 
 
 def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
-    """Grids of the field v, one for each level 0 … L.
+    """Grids of the field v of a pattern, one for each level 0 … L of the recursion.
 
     `q` are the overlaps q₀ … q_L, the variances of v on the levels, `breaks` the break points
     x₁ … x_L, `gap` is ρ − q_L with the density ρ. The bottom level is smooth. Above it H^x is
@@ -140,8 +140,10 @@ def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
 def _narrowing_of_levels(q: Array, breaks: Array, gap: float) -> Array:
     """By which factor H^x narrows the Gaussian of the field v, on the levels 1 … L, (L,).
 
-    The Gaussian of level i, e^{−v²/2V}, has the variance V = q_i − q_{i−1}. On the violated side,
-    far from 0, H^x falls as e^{−x v²/2gap}, x = x_i. The product is a Gaussian of variance V' with
+    `q` are the variances q₀ … q_L of v by level, `breaks` the break points x₁ … x_L, and H =
+    H(v/√gap) is the probability that a pattern of field v is satisfied. The Gaussian of level i,
+    e^{−v²/2V}, has the variance V = q_i − q_{i−1}. On the violated side, far from 0, H^x falls as
+    e^{−x v²/2gap}, x = x_i. The product is a Gaussian of variance V' with
 
         1/V' = 1/V + x/gap,    V'/V = gap/(gap + xV).
     """
@@ -354,7 +356,10 @@ def _growth(order: _Overlaps, rho: float, q_hat: Array, D_levels: Array) -> floa
 def solve_finite_m(
     alpha: float, rho: float, breaks: tuple[float, ...], start: Array, split: float = 0.0
 ) -> Solved[FiniteMState]:
-    """The saddle of φ(m), the growth rate of Σ_c V(c)^m, from a start near to it.
+    """The saddle of φ(m), by Newton from a start near to it.
+
+    φ(m) is the growth rate of Σ_c V(c)^m over supports c, V(c) their volume of solutions; m need
+    not be whole.
 
     Parameters
     ----------
@@ -387,7 +392,10 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     coordinates = _FollowedCoordinates(limit)
 
     def solve_at(log_m: float, start: Array) -> Solved[FiniteMState]:
-        """The saddle at m; the start and the unknowns of the result are followed coordinates."""
+        """The saddle at this ln m; start and result are in the coordinates that are followed.
+
+        They differ from the unknowns of `solve_finite_m` by a shift.
+        """
         shift = coordinates.shift_to_unknowns(log_m)
         solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), start + shift)
         return replace(solved, unknowns=solved.unknowns - shift)
