@@ -203,29 +203,35 @@ def density_at(
         rho = _density_of(logit_share, ensemble)
         end = zero_entropy(Branch(rho, ensemble), last_point_solved)
         last_point_solved = end.solved.unknowns
-        slope = _capacity_slope(end, alpha, rho, ensemble)
-        step = _logit_step(alpha, end.alpha, slope, logit_share, ensemble)
+        slope = _capacity_slope(end, rho, ensemble, wanted=alpha)
+        step = _logit_step(
+            wanted=alpha,
+            reached=end.alpha,
+            slope=slope,
+            logit_share=logit_share,
+            ensemble=ensemble,
+        )
         logit_share += step
 
-        # No step is worth its while where the capacity is α as exactly as it is known.
+        # It has arrived where the capacity is α as exactly as it is known, or nothing moves.
         agrees_with_alpha = abs(end.alpha - alpha) <= end.error
         if agrees_with_alpha or abs(step) < _LAST_STEP:
-            return _density_found(alpha, logit_share, end, slope, ensemble)
+            found = _density_of(logit_share, ensemble)
+            return _density_result(alpha, found, end, slope, ensemble)
     raise ConvergenceError(
         f"density at α = {alpha:g}: Newton stopped at ρ = {rho:.10g}; "
         f"try a load further from 0 or {gardner(ensemble).load:.6g}"
     )
 
 
-def _density_found(
-    alpha: float, logit_share: float, end: End, slope: float, ensemble: Ensemble
+def _density_result(
+    alpha: float, rho: float, end: End, slope: float, ensemble: Ensemble
 ) -> Density:
-    """The result of `density_at` at the load α, after Newton's last step to `logit_share`.
+    """The density ρ found at the load α, with its error, as the result that users see.
 
-    `end` is the capacity at the density before that step and `slope` is dα_VS/dρ there. The error
-    of the capacity over its slope is that of the density, to which rounding adds.
+    `end` is the capacity at the density before Newton's last step, and `slope` is dα_VS/dρ there.
+    The error of the capacity over its slope is that of the density, to which rounding adds.
     """
-    rho = _density_of(logit_share, ensemble)
     error = end.error / slope + _ROUNDINGS_OF_DENSITY * EPS * rho
     return Density(
         alpha=alpha,
@@ -267,14 +273,14 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
 
 
 def _logit_step(
-    alpha: float, reached: float, slope: float, logit_share: float, ensemble: Ensemble
+    *, wanted: float, reached: float, slope: float, logit_share: float, ensemble: Ensemble
 ) -> float:
-    """Newton's step in x = logit(ρ/ρ_s) from the capacity `reached` there towards the load α.
+    """Newton's step in x = logit(ρ/ρ_s) from the capacity `reached` at x towards the load `wanted`.
 
     Loads lie between 0 and α_c, the load of all variables, as densities lie between 0 and ρ_s, the
     saturation density. So t = ln(load/(α_c − load)) is nearly linear in x, and Newton is applied to
-    t: the step is [t(α) − t(reached)]/(dt/dx), cut to the longest one allowed. `slope` is dα_VS/dρ,
-    that of the capacity.
+    t: the step is [t(wanted) − t(reached)]/(dt/dx), cut to the longest one allowed. `logit_share`
+    is x, and `slope` is dα_VS/dρ, that of the capacity.
     """
     load_of_all = gardner(ensemble).load  # α_c
 
@@ -285,23 +291,23 @@ def _logit_step(
     t = dual.log(capacity / (load_of_all - capacity))
     (t_by_x,) = t.gradient
 
-    # t(α) − t(reached), in one logarithm: the difference of two would cancel.
-    t_difference = np.log(alpha * (load_of_all - reached) / (reached * (load_of_all - alpha)))
+    # t(wanted) − t(reached), in one logarithm: the difference of two would cancel.
+    t_difference = np.log(wanted * (load_of_all - reached) / (reached * (load_of_all - wanted)))
     return float(np.clip(t_difference / t_by_x, -_LONGEST_STEP, _LONGEST_STEP))
 
 
-def _capacity_slope(end: End, alpha: float, rho: float, ensemble: Ensemble) -> float:
+def _capacity_slope(end: End, rho: float, ensemble: Ensemble, *, wanted: float) -> float:
     """dα_VS/dρ, the slope of the capacity, at the point `end` where the entropy Σ vanishes.
 
     Σ stays 0 along the line of capacities: dΣ = ∂Σ/∂ρ dρ + ∂Σ/∂α dα = 0, so that the slope is
-    −(∂Σ/∂ρ)/(∂Σ/∂α). ConvergenceError where it is not positive; `alpha` is the load asked for,
+    −(∂Σ/∂ρ)/(∂Σ/∂α). ConvergenceError where it is not positive; `wanted` is the load asked for,
     which the error names.
     """
     by_rho = entropy_by_rho(end.solved.unknowns, rho, ensemble)
     slope = -by_rho / end.solved.state.entropy_by_alpha
     if slope <= 0:
         raise ConvergenceError(
-            f"density at {ensemble.label(f'α = {alpha:g}')}: with errors replica symmetry is an "
+            f"density at {ensemble.label(f'α = {wanted:g}')}: with errors replica symmetry is an "
             "approximation, in which no density has this capacity; choose a smaller load"
         )
     return slope

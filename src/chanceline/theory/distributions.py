@@ -116,7 +116,7 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
     # A variable is chosen with log-odds u²/2d − switch, switch = K − ½ ln(E/d), K its price.
     switch = laws.K - 0.5 * np.log(laws.E / laws.d)
     side, recursion = support_recursion(
-        np.array(laws.conjugates), np.array(laws.breaks), laws.d, switch
+        G=np.array(laws.conjugates), x=np.array(laws.breaks), d=laws.d, switch=switch
     )
     shares = recursion.weights[-1] * side.chosen  # P(u) p(u)
     variance = (laws.E - laws.d) / (laws.E * laws.d)  # V/Ed
@@ -139,7 +139,11 @@ def stability_law(laws: FieldLaws) -> StabilityLaw:
     means = []
     for share, _, offset in laws.ensemble.offsets(laws.rho, laws.threshold):
         side, recursion = pattern_recursion(
-            np.array(laws.overlaps), np.array(laws.breaks), laws.chi, laws.rho, offset=offset
+            p=np.array(laws.overlaps),
+            x=np.array(laws.breaks),
+            chi=laws.chi,
+            rho=laws.rho,
+            offset=offset,
         )
         mu = recursion.top_nodes
         weights_of_mu = share * recursion.weights[-1]  # of the patterns of this class, (nodes,)

@@ -59,7 +59,7 @@ def class_sides(ensemble: Ensemble, order: PatternOrder, step: float) -> list[Cl
         # not depend on them.
         rule = _field_rule(value_of(offset), values, step)
         mu = root_q0 * rule.nodes + offset
-        side = pattern_side(mu, order.s2, order.chi, order.ceiling)
+        side = pattern_side(mu=mu, s2=order.s2, chi=order.chi, ceiling=order.ceiling)
         weights = share * rule.weights
         sides.append(ClassSide(sign=sign, side=side, nodes=rule.nodes, weights=weights))
     return sides

@@ -60,7 +60,7 @@ class Branch(ChiBranch[RSState]):
         def equations_at(others: Array) -> RSState:
             """The state at this χ and the other coordinates, (coordinates − 1,)."""
             point = np.array([log_chi, *others])
-            return equations(point, self.rho, self.ensemble, step)
+            return equations(point, self.rho, self.ensemble, step=step)
 
         def jacobian_by_others(state: RSState) -> Array:
             """The Jacobian by the other coordinates: without its first column, that of ln χ."""

@@ -279,12 +279,17 @@ def _averages(
     # The parameters are tuples and numbers: both functions remember what they were called with.
     means_of_class = [
         broken_class_means(
-            order.p, order.x, order.chi, rho, offset=pattern_class.offset, fineness=fineness
+            p=order.p,
+            x=order.x,
+            chi=order.chi,
+            rho=rho,
+            offset=pattern_class.offset,
+            fineness=fineness,
         )
         for pattern_class in classes
     ]
     supports = broken_support_means(
-        order.G, order.x, unpacked.d, unpacked.switch, fineness=fineness
+        G=order.G, x=order.x, d=unpacked.d, switch=unpacked.switch, fineness=fineness
     )
     # Σ_c σ_c f_c E_k[R₁], with the mean violation E_k[R₁] of a constraint in class c.
     violation_by_sign = sum(

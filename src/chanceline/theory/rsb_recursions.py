@@ -76,7 +76,7 @@ def pattern_recursion(  # noqa: PLR0913
 
     # Grids are centred at 0, where A has its edge, and must hold the field around its own centre.
     reach = FIELD_REACH * np.sqrt(p[-1]) + abs(offset)
-    grids = _pattern_grids(p, x, s2, chi, reach=reach, fineness=fineness)
+    grids = _pattern_grids(p=p, x=x, s2=s2, chi=chi, reach=reach, fineness=fineness)
     top = pattern_side(grids[-1].nodes, s2, chi)
     recursion = recurse(
         grids, top=top.log_a, top_slope=top.slope, variances=p, breaks=x, centre=offset
@@ -203,7 +203,7 @@ def support_recursion(
     if not (increasing and scales.min() > _SMALLEST_SCALE * d):
         raise OutsideDomain("d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
 
-    grids = _support_grids(G, x, scales, switch, fineness)
+    grids = _support_grids(G=G, x=x, scales=scales, switch=switch, fineness=fineness)
     top = _chosen_side(grids[-1].nodes, d, switch)
     recursion = recurse(grids, top=top.log_partition, top_slope=top.slope, variances=G, breaks=x)
     return top, recursion
@@ -347,7 +347,7 @@ def broken_class_means(  # noqa: PLR0913
         Grids are finer by this factor.
     """
     top, recursion = pattern_recursion(
-        np.array(p), np.array(x), chi, rho, offset=offset, fineness=fineness
+        p=np.array(p), x=np.array(x), chi=chi, rho=rho, offset=offset, fineness=fineness
     )
     k = len(x)  # the top level, on whose grid `top` stands
     # On that grid `top` has g_k = ln A (`log_a`), A the weight of a pattern, with g_k' (`slope`)
@@ -393,7 +393,9 @@ def broken_support_means(
     fineness
         Grids are finer by this factor.
     """
-    top, recursion = support_recursion(np.array(G), np.array(x), d, switch, fineness=fineness)
+    top, recursion = support_recursion(
+        G=np.array(G), x=np.array(x), d=d, switch=switch, fineness=fineness
+    )
     k = len(x)  # the top level, on whose grid `top` stands
     bottom_curvature = recursion.bottom_curvature(top.curvature)
     return BrokenSupportMeans(

@@ -61,7 +61,8 @@ def resolved_support_side(
     values = SupportOrder._make(map(value_of, order))
     rule = _rule_of_switch(values, step, signed)
     u = sqrt(order.F0) * rule.nodes
-    return support_side(u, order.V, order.d, order.K, signed), rule
+    side = support_side(u=u, V=order.V, d=order.d, K=order.K, signed=signed)
+    return side, rule
 
 
 def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianRule:

@@ -139,8 +139,8 @@ def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
     It is solved on the usual step of the quadrature and on half of it. The second is the result,
     and the error is how far its overlaps q₀ (between choices) and q₁ (within one) have moved.
     """
-    coarse = solve_typical(alpha, rho, ensemble, QUADRATURE_STEP)
-    fine = solve_typical(alpha, rho, ensemble, QUADRATURE_STEP / 2)
+    coarse = solve_typical(alpha, rho, ensemble, step=QUADRATURE_STEP)
+    fine = solve_typical(alpha, rho, ensemble, step=QUADRATURE_STEP / 2)
     error = max(abs(fine.q0 - coarse.q0), abs(fine.q1 - coarse.q1))
     return replace(fine, quadrature_error=error)
 

@@ -278,13 +278,20 @@ def _equations(
     m = breaks[0]
     pattern_term = alpha * m * patterns.mean_values[0]  # αm E₀[g₀], of φ
     D = rho / order.gap  # D_L = ρ/(ρ − q_L), a saddle equation
-    variables = support_law(D, q_hat, order.K, breaks)
+    variables = support_law(D=D, q_hat=q_hat, K=order.K, breaks=breaks)
     return FiniteMState(
         q=order.q,
         q_hat=q_hat,
         Q_hat=D - q_hat[-1],
         K=order.K,
-        phi=_phi(order, rho, breaks, pattern_term, q_hat, variables),
+        phi=_phi(
+            order=order,
+            rho=rho,
+            breaks=breaks,
+            pattern_term=pattern_term,
+            q_hat=q_hat,
+            variables=variables,
+        ),
         growth=_growth(order, rho, q_hat, variables.D_levels),
         residual=_residual(order, rho, q_hat, variables),
     )
@@ -397,7 +404,8 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
         They differ from the unknowns of `solve_finite_m` by a shift.
         """
         shift = coordinates.shift_to_unknowns(log_m)
-        solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), start + shift)
+        breaks = (math.exp(log_m),)  # m alone: no groups
+        solved = solve_finite_m(limit.alpha, limit.rho, breaks=breaks, start=start + shift)
         return replace(solved, unknowns=solved.unknowns - shift)
 
     def first_point(log_m: float) -> tuple[float, Solved[FiniteMState]]:
@@ -476,4 +484,4 @@ def impose_split(alpha: float, rho: float, m: float, group: float, split: float)
     symmetric = solve_rs_at_m(alpha, rho, m)
     q0, q1 = symmetric.q
     start = np.array([np.log(rho - q1), logit(q0 / q1), symmetric.K])
-    return solve_finite_m(alpha, rho, (m, group), start, split).state
+    return solve_finite_m(alpha, rho, breaks=(m, group), start=start, split=split).state
