@@ -94,7 +94,7 @@ def _pattern_moments(order: Order, rho: float, ensemble: Ensemble, step: float) 
 
     A(μ) is the weight of a pattern of mean field μ = √q₀ z + θ_c, z a standard Gaussian: q₀ is the
     overlap of two supports, θ_c the offset of class c. Around μ the field has the variance
-    s² = ρ − q₀, and a violation v costs v²/2χ.
+    s² = ρ − q₀, ρ the density, and a violation v costs v²/2χ.
     """
     pattern_order = PatternOrder(
         rho=rho,

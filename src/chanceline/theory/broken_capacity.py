@@ -49,7 +49,8 @@ def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
 
     It is solved on the usual grids first. One more Newton step on finer grids then gives the load,
     and how far it moved is the error of the grids. `start` is a point of `rsb.pack_order`,
-    (coordinates,). That Σ = 0 is one equation more, relative to the entropy H₂(ρ) of all choices.
+    (coordinates,). That Σ = 0 is one equation more, relative to H₂(ρ), the entropy of all choices
+    of variables at the density ρ.
     """
     solved = branch.at_zero_entropy(start)
     state = solved.state

@@ -95,9 +95,9 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
 def _rounding_of_load(state: RSState, rho: float, alpha: float) -> float:
     """The error of the load α where the entropy Σ vanishes, as far as it comes from rounding.
 
-    Σ is a sum, whose rounding is a few times EPS of its largest terms. These are F₀(ρ − q₀), q₀ the
-    overlap of the weights of two choices and F₀ its multiplier, and α ∂Σ/∂α. An error of Σ moves
-    its zero by that error over the slope ∂Σ/∂α.
+    Σ is a sum, whose rounding is a few times EPS of its largest terms. These are F₀(ρ − q₀), with
+    the density ρ, the overlap q₀ of the weights of two choices and its multiplier F₀, and α ∂Σ/∂α.
+    An error of Σ moves its zero by that error over the slope ∂Σ/∂α.
     """
     order = state.order
     slope = state.entropy_by_alpha

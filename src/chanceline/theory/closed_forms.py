@@ -23,9 +23,10 @@ def binary_entropy(rho: float) -> float:
 def first_moment_exponent(alpha: float, rho: float) -> float:
     """Growth rate of the expected number of supports that separate: lim ln E[𝒩]/N for N variables.
 
-    A support is a choice of M = ρN of the N variables. There are e^{N H₂(ρ)} of them, H₂ the binary
-    entropy. By Cover's count one of them separates P = αN random patterns with the probability
-    2^{1−P} Σ_{k<M} C(P−1, k), which is e^{Nα[H₂(ρ/α) − ln 2]} for α > 2ρ and 1 below.
+    A support is a choice of M = ρN of the N variables; ρ is the density, α = P/N the load of P
+    patterns. There are e^{N H₂(ρ)} supports, H₂ the binary entropy. By Cover's count one of them
+    separates P random patterns with the probability 2^{1−P} Σ_{k<M} C(P−1, k). This is
+    e^{Nα[H₂(ρ/α) − ln 2]} for α > 2ρ, and 1 below.
     """
     if alpha <= 2 * rho:
         return binary_entropy(rho)

@@ -128,8 +128,9 @@ def stability_law(laws: FieldLaws) -> StabilityLaw:
 
     A pattern of mean field μ has the violation v ~ N(μ, s²). One that is violated, v > 0, weighs
     e^{−v²/2χ} and is corrected: it ends at the margin. One that is not weighs 1 and stays where it
-    is, with the stability margin − v/|w|. A(μ) is the sum of these weights, by which both parts are
-    divided. On the nodes of a grid of μ the second part is a sum of Gaussians cut at v = 0.
+    is, with the stability margin − v/|w|; |w|² is the density ρ per variable. A(μ) is the sum of
+    these weights, by which both parts are divided. On the nodes of a grid of μ the second part is a
+    sum of Gaussians cut at v = 0.
     """
     _check_laws(laws)
     length = np.sqrt(laws.rho)  # |w|

@@ -216,10 +216,10 @@ def _along_rates(
 def _zero_of_larger_load(line: _Line, ensemble: Ensemble, first: Solved[Counted]) -> Counted:
     """Of two zeros of the exponent the one with the larger α/ρ, which is the bound.
 
-    The bound is the largest load that any threshold b allows. `first` is one zero. With many errors
-    a second b can be stationary, one that gives the rarer class up; it is sought from the best
-    threshold with all variables, and may not exist. Points are (ln x, b, y): x = χ/ρ is the
-    response, y the price of an error.
+    The bound is the largest load α, at the density ρ, that any threshold b allows. `first` is one
+    zero. With many errors a second b can be stationary, one that gives the rarer class up; it is
+    sought from the best threshold with all variables, and may not exist. Points are (ln x, b, y):
+    x = χ/ρ is the response, y the price of an error.
     """
     log_response, _, _ = first.unknowns  # the response is taken over, b and y are new
     without_errors = np.array([log_response, gardner(ensemble).threshold])
@@ -235,9 +235,9 @@ def _start_without_errors(rho: float, faultless: Ensemble) -> Array:
     """A start for the zero without errors: (ln x, and the threshold b if that is free).
 
     x = χ/ρ is the response of the weights. It is taken from the plain ensemble, whose first moment
-    vanishes at the union bound α; with given signs, where α is less by ρ, it has the same x. There
-    αp₊ = ρ, as many tight constraints (of share p₊) as weights. Without overlap between supports
-    p₊ is a function of x,
+    vanishes at a load α, the union bound; with given signs, where α is less by the density ρ, it
+    has the same x. There αp₊ = ρ, as many tight constraints (of share p₊) as weights. Without
+    overlap between supports p₊ is a function of x,
 
         p₊ = r/(1 + r) with r = √(x/(1 + x)),    so that r = p₊/(1 − p₊) and x = r²/(1 − r²).
 

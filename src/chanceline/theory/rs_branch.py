@@ -130,15 +130,15 @@ class Branch(ChiBranch[RSState]):
         yield from self.follow(first, _LOG_CHI_STEP, until)
 
     def _near_entrance(self, log_chi: float) -> Solved[RSState]:
-        """The saddle at a large χ, from the formulas of leading order in 1/χ."""
+        """The saddle at a large response χ, started from the formulas of leading order in 1/χ."""
         return self.at_chi(log_chi, branch_start(np.exp(log_chi), self.rho, self.ensemble))
 
     def excess_load(self, state: RSState, alpha: float) -> float:
         """How far the load of a point lies above α, without cancellation near α_c.
 
-        α_c is Gardner's load, that of all variables, to which loads come near as ρ → 1. There
-        `state.to_gardner`, α_c less the load of the point, is small and has more digits than the
-        load itself: the difference is taken between the distances from α_c.
+        α_c is Gardner's load, that of all variables, to which loads come near as the density ρ → 1.
+        There `state.to_gardner`, α_c less the load of the point, is small and has more digits than
+        the load itself: the difference is taken between the distances from α_c.
         """
         if self.rho <= 0.5:
             return state.alpha - alpha

@@ -225,8 +225,9 @@ def _mixed_mode(
 
         (α/χ)⟨−g''p₊⟩⟨f''p⟩/E.
 
-    p₊ is the probability that a pattern is at the margin, p that a variable is chosen; g and f are
-    the log-weights of a pattern and of a variable, with derivatives by their fields.
+    α is the load, χ the response and E the multiplier of the norm of the weights; p₊ is the
+    probability that a pattern is at the margin, p that a variable is chosen; g and f are the
+    log-weights of a pattern and of a variable, with derivatives by their fields.
     """
     # α/χ and 1/E². One 1/E stands in the product; the other comes from f'', which scales as 1/E
     # while its mean was taken with E = 1.
@@ -326,10 +327,11 @@ def _entropy(values: PointValues, coords: Coordinates, support: SupportMeans) ->
 
 
 def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> float:
-    """∂Σ/∂ρ at a saddle: how the entropy of separating choices changes with ρ at a fixed load α.
+    """∂Σ/∂ρ at a saddle: how the entropy of separating choices changes with the density ρ.
 
-    `point` is the saddle, as in `equations`. Σ is stationary in all order parameters there, so that
-    its slope is the same whether they move with ρ or not: the coordinates are held.
+    The load α is fixed. `point` is the saddle, as in `equations`. Σ is stationary in all order
+    parameters there, so that its slope is the same whether they move with ρ or not: the coordinates
+    are held.
     """
     # Only ρ is a Dual: gradients are derivatives by ρ, with one component.
     (dual_rho,) = independent(np.array([rho]))
@@ -351,8 +353,8 @@ def _load_below_gardner(
 ) -> float:
     """How far the load α lies below Gardner's load α_c, that of all variables.
 
-    As ρ → 1 loads come near to α_c, and the difference α_c − α cancels. The plain ensemble, where
-    α_c = 2, has a formula for it that does not.
+    As the density ρ → 1 loads come near to α_c, and the difference α_c − α cancels. The plain
+    ensemble, where α_c = 2, has a formula for it that does not.
     """
     if ensemble.plain and rho > 0.5:
         (only_class,) = sides  # of equal classes one stands for both
@@ -366,8 +368,8 @@ def _load_below_two(only_class: ClassSide, rho: float) -> float:
         2 − α = (2∫Dz p₊ − ρ)/∫Dz p₊.
 
     p₊(z), the probability that a pattern of field z is at the margin, rises from 0 to 1. The
-    numerator is small where ρ is near 1 and p₊ on average ½. As Dz is even, ∫Dz p₊(−z) = ∫Dz p₊(z);
-    with this and ∫Dz 1 = 1 the numerator becomes a sum of small terms,
+    numerator is small where the density ρ is near 1 and p₊ on average ½. As Dz is even,
+    ∫Dz p₊(−z) = ∫Dz p₊(z); with this and ∫Dz 1 = 1 the numerator becomes a sum of small terms,
 
         2∫Dz p₊ − ρ = 1 − ρ + ∫Dz D(z),    D(z) = p₊(−z) − [1 − p₊(z)].
     """

@@ -414,8 +414,9 @@ class RSBBranch(ChiBranch[RSBState]):
     def equations(self, point: Array, fineness: float = 1.0) -> RSBState:
         """The state at a point: its load, its entropy, and how far the saddle equations fail.
 
-        The residual has one equation fewer than the point has coordinates: the load is no
-        coordinate but follows from an identity, so the saddles form a line.
+        The density ρ is that of the branch. The residual has one equation fewer than the point has
+        coordinates: the load is no coordinate but follows from an identity, so the saddles form a
+        line.
 
         Parameters
         ----------
@@ -454,7 +455,8 @@ class RSBBranch(ChiBranch[RSBState]):
     def _margin_term(self, averages: _Averages) -> float:
         """κE_k[R₁]/ρ, what a margin adds to the share E_k[p₊] of tight constraints in identities.
 
-        E_k[R₁] is the mean violation of a constraint; κ = margin·√ρ, so that κ/ρ = margin/√ρ.
+        E_k[R₁] is the mean violation of a constraint, ρ the density and κ = margin·√ρ, so that
+        κ/ρ = margin/√ρ.
         """
         return self.ensemble.margin / np.sqrt(self.rho) * averages.patterns.violation
 

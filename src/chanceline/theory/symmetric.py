@@ -136,8 +136,9 @@ def _check_end(alpha: float, rho: float, ensemble: Ensemble) -> None:
 def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     """The solution where typical choices separate, with its quadrature error.
 
-    It is solved on the usual step of the quadrature and on half of it. The second is the result,
-    and the error is how far its overlaps q₀ (between choices) and q₁ (within one) have moved.
+    The load α lies below the Cover–Gardner load, at the density ρ. The equations are solved on the
+    usual step of the quadrature and on half of it. The second is the result, and the error is how
+    far its overlaps q₀ (between choices) and q₁ (within one) have moved.
     """
     coarse = solve_typical(alpha, rho, ensemble, step=QUADRATURE_STEP)
     fine = solve_typical(alpha, rho, ensemble, step=QUADRATURE_STEP / 2)
@@ -178,10 +179,10 @@ def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
 
 
 def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
-    """The point at load α of the branch, followed from its entrance.
+    """The solution at load α and density ρ on the branch above the Cover–Gardner load.
 
-    The branch begins at the Cover–Gardner load and is followed until its load exceeds α: then α
-    lies between its last two points.
+    The branch begins at that load and is followed until its load exceeds α: then α lies between its
+    last two points.
     """
     branch = Branch(rho, ensemble)
     points = branch.from_entrance(

@@ -218,8 +218,9 @@ def solve_typical(
 ) -> RSSolution:
     """All order parameters at α < α_CG (2ρ for the plain ensemble), where typical choices separate.
 
-    q₁ is the overlap of two weight vectors of the same variables, q₀ that of two independent
-    choices of variables. Gardner's equation gives γ² = q₁/(ρ − q₁) and the threshold.
+    α is the load, ρ the density of chosen variables. q₁ is the overlap of two weight vectors of the
+    same variables, q₀ that of two independent choices of variables. Gardner's equation gives
+    γ² = q₁/(ρ − q₁) and the threshold.
     """
     field = gardner_field(alpha / rho, ensemble, step)
     gamma = field.gamma
@@ -266,7 +267,8 @@ def _common_part(alpha: float, rho: float, field: Field) -> float:
     """c = q₀/q₁, the part of the field that two choices of variables share: the root of αJ(c) = c.
 
     q₁ is the overlap of two weight vectors of the same variables, q₀ that of two independent
-    choices. The equation, with J(c) of `_overlap_of_slopes`, is the saddle equation of q₀.
+    choices, α the load and ρ the density. The equation, with J(c) of `_overlap_of_slopes`, is the
+    saddle equation of q₀.
     αJ(c) − c changes its sign between 0 and 1: J(0) > 0, and αJ(1) = ρ < 1 by Gardner's equation.
     """
 
