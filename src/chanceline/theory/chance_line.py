@@ -117,7 +117,7 @@ def _load_of_zero(state: RSState) -> float:
 def _from_entrance(branch: Branch) -> Solved[RSState]:
     """The point where the entropy Σ is 0, by the whole way along the branch from its beginning.
 
-    Σ falls along the branch: the last two points followed lie on either side of its zero.
+    The branch is followed until Σ is no longer positive: its zero lies between the last two points.
     """
     bracket = last_two_points(branch.from_entrance(lambda state: state.entropy <= 0))
     return branch.point_where(bracket, lambda state: state.entropy)

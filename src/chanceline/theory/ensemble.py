@@ -41,7 +41,7 @@ class PatternClass(NamedTuple):
     """One class of patterns x, of label y.
 
     The weights w violate a pattern of it by v = −y w·x + θ > 0, where θ/√ρ = margin + σ·threshold;
-    ρ is the density, and √ρ the length |w| per variable.
+    ρ is the density, and |w| = √ρ, with |w|² counted per variable.
     """
 
     share: float  # f_c, of all patterns
@@ -89,7 +89,7 @@ class Ensemble:
                 f"margin must lie between 0 and {LARGEST_MARGIN:g} (in units of |w|), "
                 f"but is {margin!r}"
             )
-        # A constant rule is wrong on the rarer class alone: with as many errors there is no limit.
+        # A constant rule is wrong on the rarer class alone: as many errors need no rule at all.
         rarer_class = min(balance, 1 - balance)
         if not 0 <= errors < rarer_class:
             raise InputError(

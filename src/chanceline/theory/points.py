@@ -1,7 +1,7 @@
 """Points instead of weights: every variable counts −1, 0 or 1, and ρN of them count.
 
 Scores with unit points are what people add up by hand. With the overlap q of two such scores and
-its conjugate q̂, and a price K of a variable, replica symmetry has
+its multiplier q̂, and a price K of a variable, replica symmetry has
 
     Σ = α∫Dz ln H(√(q/(ρ−q)) z) + ∫Dz ln(1 + 2e^{−K} cosh √q̂ z) + Kρ − ½q̂(ρ − q).
 

@@ -61,14 +61,16 @@ from chanceline.theory.support_averages import SupportMeans, support_means
 
 @dataclass(frozen=True)
 class Order:
-    """Order parameters and their conjugates (Lagrange multipliers) at one point."""
+    """Order parameters and their Lagrange multipliers (the paper's conjugates) at one point."""
 
     q0: float  # overlap of the weights of two typical choices of variables
-    chi: float  # (ρ − q₁)/m as m → 0, q₁ the overlap of two weight vectors on the same choice
-    E: float  # conjugate to the norm of the weights
-    F1: float  # conjugate to q₁
-    F0: float  # conjugate to q₀
-    K: float  # conjugate to the density ρ: what choosing a variable costs
+    # χ, the response of the weights: (ρ − q₁)/m as m → 0, where q₁ is the overlap of two weight
+    # vectors on the same choice and m the number of them.
+    chi: float
+    E: float  # multiplier of the norm of the weights
+    F1: float  # multiplier of q₁
+    F0: float  # multiplier of q₀
+    K: float  # multiplier of the density ρ: the price of choosing a variable
     threshold: float = 0.0  # b/|w|
     price: float = np.inf  # y: an error weighs e^{−y}
 
@@ -320,8 +322,8 @@ def _entropy(values: PointValues, coords: Coordinates, support: SupportMeans) ->
     pattern_term = values.alpha * values.entropy_by_alpha
     # Of the variables: one weighs e^{−K}B if it is chosen, 1 if not.
     variable_term = support.log_one_plus
-    # (E − F₁)ρ − F₁χ + F₀q₀ = dρ − F₀s² − F₁χ, as E − F₁ = d − F₀ and s² = ρ − q₀. On the left E
-    # and F₁ are large and nearly equal where χ is small; on the right little cancels.
+    # (E − F₁)ρ − F₁χ + F₀q₀ = dρ − F₀s² − F₁χ, as E − F₁ = d − F₀ and s² = ρ − q₀. The terms Eρ
+    # and F₁ρ, which are large and nearly cancel where χ is small, are not on the right-hand side.
     order_terms = values.d * coords.rho - values.F0 * coords.s2 - values.F1 * coords.chi
     return pattern_term + variable_term + coords.K * coords.rho + 0.5 * order_terms
 

@@ -142,11 +142,11 @@ class PointValues(NamedTuple):
     """
 
     nonzero: Numbers  # ρ₊, the share of variables with a weight other than zero
-    E: Numbers  # conjugate to the norm
+    E: Numbers  # multiplier of the norm of the weights
     V: Numbers  # F₁ − F₀
     d: Numbers  # E − V
-    F0: Numbers  # conjugate to the overlap q₀ of two choices
-    F1: Numbers  # conjugate to the overlap q₁ within a choice
+    F0: Numbers  # multiplier of the overlap q₀ of two choices
+    F1: Numbers  # multiplier of the overlap q₁ within a choice
     alpha: Numbers  # the load
     F0_of_patterns: Numbers  # (α/χ²)⟨R₁²⟩, equal to F₀ at the saddle
     V_of_patterns: Numbers  # (α/χ²)⟨R₂ − R₁²⟩, equal to V at the saddle

@@ -181,13 +181,13 @@ def support_recursion(
     Parameters
     ----------
     G : (k + 1,)
-        Conjugates G₀ … G_k of the overlaps: the variances of the field u on the levels.
+        Multipliers G₀ … G_k of the overlaps: the variances of the field u on the levels.
     x : (k,)
         Break points x₁ … x_k: the sizes of the groups, 0 < x₁ < … < x_k < 1.
     d
         The mean weight of a chosen variable is u/d.
     switch
-        K − ½ ln(E/d), with the price K of a variable and the conjugate E of the norm.
+        K − ½ ln(E/d), with the price K of a variable and the multiplier E of the norm.
     fineness
         Grids are finer by this factor.
 
@@ -383,7 +383,7 @@ def broken_support_means(
     Parameters
     ----------
     G : (k + 1,)
-        Conjugates G₀ … G_k of the overlaps, the variances of the field u, by level.
+        Multipliers G₀ … G_k of the overlaps, the variances of the field u, by level.
     x : (k,)
         Break points x₁ … x_k.
     d

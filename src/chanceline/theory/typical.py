@@ -109,11 +109,11 @@ class Field:
         return float(rule.mean(function(self.gamma * rule.nodes + offset)))
 
     def mean_square(self, function: Callable[[Array], Array], common_part: float) -> float:
-        """The mean over pairs of choices of variables: E[function(field of one) function(other)].
+        """The mean of function(field)·function(field') over the fields of a pattern in two choices.
 
-        Two choices share the part c = q₀/q₁ (`common_part`) of the variance of their fields. Given
-        the part √c z that they share, the rest √(1−c) y of each field is independent, and the mean
-        is a square:
+        Two choices of variables share the part c = q₀/q₁ (`common_part`) of the variance of their
+        fields. Given the part √c z in common, the rest √(1−c) y of each field is independent, and
+        the mean is a square:
 
             Σ_k f_k ∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset_k)]²,
 
