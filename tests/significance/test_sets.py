@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -344,6 +345,20 @@ def test_a_time_limit_keeps_the_sets_done():
 def test_shuffles_by_default_follow_from_the_sizes():
     frame = make_table(np.random.default_rng(0))
     assert set_tests(frame, {"a": names(1)}, label="status").shuffles == 9999
+
+
+def test_the_picture_has_a_line_for_every_set_that_fits():
+    sets = {f"set {k}": names(k) for k in range(24)}
+    frame = make_table(np.random.default_rng(0), effect=2.0)
+    result = set_tests(frame, sets, label="status", permutations=39)
+    ax = result.plot()
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels == [f"{item.name} (1)" for item in result.sets[:20]]
+    assert ax.get_title() == "the best 20 of 24 sets"
+    small = plt.figure(figsize=(3.7, 3.7))
+    result.plot(small.subplots())
+    assert small.axes[0].get_title() == "the best 10 of 24 sets"
+    plt.close("all")
 
 
 @pytest.fixture
