@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -296,7 +298,7 @@ def test_sets_that_lose_columns_are_named():
     assert (result["twice"].n_features, result["twice"].n_found) == (1, 2)
     notes = " ".join(result.checks("note"))
     assert "1 set has no column of the table and cannot be tested: 'nothing'" in notes
-    assert "'part' 2 of 3 (such as 'gone', 'lost')" in notes
+    assert "left out of 1 set: 'part' 2 of 3 (such as 'gone', 'lost')" in notes
 
 
 def test_columns_by_number():
@@ -359,6 +361,42 @@ def test_the_picture_has_a_line_for_every_set_that_fits():
     result.plot(small.subplots())
     assert small.axes[0].get_title() == "the best 10 of 24 sets"
     plt.close("all")
+
+
+def test_as_many_carriers_as_fit_into_a_line():
+    frame = make_table(np.random.default_rng(0))
+    frame[names(*range(24))] += 0.5 * (frame["status"] == "ill").to_numpy()[:, None]
+    long_names = {name: f"{name} {'x' * 24}" for name in names(*range(24))}
+    sets = {"all of them": list(long_names.values())}
+    result = set_tests(frame.rename(columns=long_names), sets, label="status", permutations=39)
+    assert len(result["all of them"].carriers) == 2
+    (line,) = [line for line in str(result).split("\n") if line.startswith("  all of them")]
+    assert len(line) <= 98
+    assert line.count("xxx (") == 1
+    assert line.endswith(", …")
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.slow
+def test_the_metabolites_of_the_docs(real_data):
+    page = (ROOT / "docs" / "lab-tables.md").read_text(encoding="utf-8")
+    shown = re.findall(
+        r"^\| ([a-z ]+) \| ([\d.]+) \| ([\d.]+) \| (\d+) of (\d+) \|", page, re.MULTILINE
+    )
+    assert len(shown) >= 3
+    result = set_tests(
+        real_data("golub38").parent / "gastric_nmr.xlsx",
+        ROOT / "docs" / "tables" / "gastric-sets.csv",
+        label="Class",
+        classes=("GC", "HE"),
+        missing="columns",
+    )
+    for name, adjusted, p, n_found, n_named in shown:
+        item = result[name]
+        numbers = (f"{item.adjusted_pvalue:.2g}", f"{item.pvalue:.2g}", item.n_found, item.n_named)
+        assert numbers == (adjusted, p, int(n_found), int(n_named))
 
 
 @pytest.fixture

@@ -87,12 +87,14 @@ def _note_of_missing(incomplete: Sequence[MatchedSet]) -> Finding:
         f"{matched.name!r} {len(matched.missing)} of {matched.n_named}"
         for matched in by_loss[:MAX_SETS_NAMED]
     ]
-    sentence = f"{plural(len(by_loss), 'set')} without some features, which the table does not have"
     n_hidden = len(by_loss) - len(losses)
     if n_hidden > 0:
         losses.append(f"and {n_hidden} more")
     unknown = list(dict.fromkeys(name for matched in by_loss for name in matched.missing))
-    return Finding.note(f"{sentence}: {', '.join(losses)} (such as {quoted(unknown, 3)}).")
+    return Finding.note(
+        f"features that the table does not have are left out of {plural(len(by_loss), 'set')}: "
+        f"{', '.join(losses)} (such as {quoted(unknown, 3)})."
+    )
 
 
 def match_sets(

@@ -92,18 +92,28 @@ def _set_line(item: SetReading, name_width: int, level: float) -> str:
     if item.missing:
         features = f"{item.n_found} of {item.n_named}"
     numbers = f"{item.adjusted_pvalue:<10.2g}  {item.pvalue:<8.2g}  {features:<9}"
-    carriers = carriers_in_words(item, level)
-    return f"  {_short_name(item.name):<{name_width}}  {numbers}  {carriers}".rstrip()
+    line = f"  {_short_name(item.name):<{name_width}}  {numbers}"
+    # As many carriers as fit into the line, and one in any case.
+    for n_carriers in range(MAX_CARRIERS_SHOWN, 0, -1):
+        whole_line = f"{line}  {carriers_in_words(item, level, n_carriers)}"
+        if len(whole_line) <= LINE_WIDTH:
+            break
+    return whole_line.rstrip()
 
 
-def carriers_in_words(item: SetReading, level: float) -> str:
+def carriers_in_words(item: SetReading, level: float, most: int = MAX_CARRIERS_SHOWN) -> str:
     """`TP53 (+0.61), MYC (−0.40)`, or `many: TP53 (+0.31), …` where the evidence is spread.
 
     Empty where the set's own p-value does not convince: then nobody should take the names home.
+
+    Parameters
+    ----------
+    level : the p-value that convinces.
+    most : so many carriers at most.
     """
     if item.pvalue > level:
         return ""
-    names = listed([str(carrier) for carrier in item.carriers], MAX_CARRIERS_SHOWN)
+    names = listed([str(carrier) for carrier in item.carriers], most)
     if item.spread:
         return f"many: {names}"
     return names
