@@ -314,6 +314,8 @@ def test_columns_by_number():
         ({}, {}, "at least one set"),
         ({"a": []}, {}, "the set 'a' must be a list"),
         ({"a": "g1"}, {}, "the set 'a' must be a list"),
+        ({"a": None}, {}, "the set 'a' must be a list"),
+        ([["g1"]], {}, "sets must be a file .* or a mapping from names"),
         ({1: ["g1"]}, {}, "name of a set must be a text"),
         ({"a": [99]}, {}, "number in the set 'a' must be between 0 and 23"),
         ({"a": ["x"], "b": ["y"]}, {}, "no set has a column of the table: the sets name 'x', 'y'"),
@@ -332,8 +334,6 @@ def test_a_dataset_is_complete():
     data = load_data(make_table(np.random.default_rng(0)), "status")
     with pytest.raises(InputError, match="a Dataset has labels"):
         set_tests(data, SETS, label="status")
-    with pytest.raises(InputError, match="a mapping from names"):
-        set_run.run_set_tests(data, [["g1"]], set_run.TestSettings())
 
 
 def test_a_time_limit_keeps_the_sets_done():

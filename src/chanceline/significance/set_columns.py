@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -147,7 +147,8 @@ def _check_sets(sets: Any) -> None:
     for name, features in sets.items():
         if not isinstance(name, str) or not name:
             raise InputError(f"the name of a set must be a text, not {name!r}.")
-        if isinstance(features, str) or len(features) == 0:
+        is_list = isinstance(features, Collection) and not isinstance(features, str)
+        if not is_list or len(features) == 0:
             raise InputError(f"the set {name!r} must be a list of one feature or more.")
 
 

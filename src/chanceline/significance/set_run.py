@@ -95,8 +95,9 @@ def set_tests(
     dataset = _as_dataset(table, label, table_changes)
     settings = replace(settings or TestSettings(), **test_changes)
     _check_settings(settings)
-    named_sets = sets if isinstance(sets, Mapping) else read_feature_sets(sets)
-    return run_set_tests(dataset, named_sets, settings, progress)
+    if isinstance(sets, str | Path):
+        sets = read_feature_sets(sets)
+    return run_set_tests(dataset, sets, settings, progress)
 
 
 def run_set_tests(
