@@ -301,6 +301,14 @@ def test_sets_that_lose_columns_are_named():
     assert "left out of 1 set: 'part' 2 of 3 (such as 'gone', 'lost')" in notes
 
 
+def test_a_column_that_is_the_outcome_is_asked_about():
+    frame = make_table(np.random.default_rng(8))
+    frame["g2"] = np.where(frame["status"] == "ill", 1.0, 2.0) + frame["g3"] / 100
+    result = set_tests(frame, SETS, label="status", permutations=19)
+    (warning,) = [message for message in result.checks() if "is it the outcome itself" in message]
+    assert warning.endswith("If so, leave it out (drop='g2').")
+
+
 def test_columns_by_number():
     frame = make_table(np.random.default_rng(9))
     by_name = set_tests(frame, {"a": names(2, 3)}, label="status", permutations=19)
@@ -401,7 +409,7 @@ def test_the_metabolites_of_the_docs(real_data):
 
 @pytest.fixture
 def files(tmp_path):
-    frame = make_table(np.random.default_rng(10), effect=1.5).rename(
+    frame = make_table(np.random.default_rng(10), effect=1.0).rename(
         columns={"g0": "=HYPERLINK(0)"}
     )
     frame.to_csv(tmp_path / "data.csv", index=False)

@@ -19,6 +19,7 @@ from chanceline.errors import InputError
 from chanceline.significance.adjustment_words import kind_of_pvalue
 from chanceline.significance.config import TestSettings
 from chanceline.significance.exchange import exchange_sentence
+from chanceline.significance.outcome_column import warn_of_outcome_columns
 from chanceline.significance.path_columns import columns_that_vary
 from chanceline.significance.plan import (
     MAX_SECONDS,
@@ -131,7 +132,7 @@ def run_set_tests(
         n_features=len(dataset.feature_names),
         positives=int(np.sum(dataset.y > 0)),
         classes=dataset.classes,
-        findings=(*matched.findings(), *plan.findings),
+        findings=(*warn_of_outcome_columns(plan), *matched.findings(), *plan.findings),
         stopped_by=stopped_by,
         settings=plan.settings,
     )

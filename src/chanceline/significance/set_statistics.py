@@ -23,6 +23,7 @@ from chanceline.significance.path import (
     ForwardPaths,
     columns_in_share,
     follow_paths,
+    longest_path,
 )
 from chanceline.significance.path_columns import PathColumns, make_path_columns
 from chanceline.significance.shuffles import BATCH_SIZE
@@ -54,12 +55,6 @@ class SharedLabels:
     labels: Floats
     intercept: bool
     largest: int
-
-    def path_length(self, n_columns: int) -> int:
-        """Steps of the path in a set of so many columns."""
-        n_samples = len(self.X)
-        # With one feature for every sample but two, least squares fits any labels.
-        return max(1, min(self.largest, n_columns, n_samples - 2))
 
 
 class Carriers(NamedTuple):
@@ -107,7 +102,9 @@ def set_statistics(columns_of_set: Ints, shared: SharedLabels) -> SetStatistics:
     shared : the table and the labellings.
     """
     columns = make_path_columns(shared.X, shared.design, shared.intercept, columns_of_set)
-    n_steps = shared.path_length(len(columns.feature_of_column))
+    n_steps = longest_path(
+        shared.largest, n_columns=len(columns.feature_of_column), n_samples=len(shared.X)
+    )
     batches = [
         follow_paths(columns, shared.labels[start : start + BATCH_SIZE], n_steps, with_errors=False)
         for start in range(0, len(shared.labels), BATCH_SIZE)
