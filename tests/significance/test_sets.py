@@ -409,7 +409,7 @@ def test_the_metabolites_of_the_docs(real_data):
 
 @pytest.fixture
 def files(tmp_path):
-    frame = make_table(np.random.default_rng(10), effect=1.0).rename(
+    frame = make_table(np.random.default_rng(10), effect=0.7).rename(
         columns={"g0": "=HYPERLINK(0)"}
     )
     frame.to_csv(tmp_path / "data.csv", index=False)
