@@ -166,7 +166,7 @@ def _check_settings(settings: TestSettings) -> None:
         value = getattr(settings, field.name)
         if field.name not in SETTINGS_FOR_SETS and value != field.default:
             raise InputError(
-                f"sets are tested by shuffles of the front alone; leave out {field.name}={value!r}."
+                f"sets are tested by shuffles alone; leave out {field.name}={value!r}."
             )
 
 
@@ -235,7 +235,7 @@ def _read_set(
     return SetReading(
         name=matched.name,
         pvalue=statistics.pvalue,
-        # Equal places may be told apart by rounding alone: no adjusted p-value is below its own p.
+        # Scores may order labellings otherwise than places: no adjusted p is below the set's own.
         adjusted_pvalue=max(adjusted_pvalue, statistics.pvalue),
         n_features=len(matched.columns),
         n_found=matched.n_found,
