@@ -12,7 +12,7 @@ from chanceline.significance.set_result import SetReading, SetTests
 from chanceline.tables.dataset import Severity
 from chanceline.tables.wording import plural, quoted
 
-LINE_WIDTH = 98  # letters
+TEXT_WIDTH = 98  # letters
 MAX_ROWS = 20  # sets that the table lists
 MAX_CARRIERS_SHOWN = 3
 MAX_CONVINCING_NAMED = 4  # sets that the first sentence names
@@ -23,9 +23,9 @@ def render_sets(result: SetTests) -> str:
     """The paragraphs in their order."""
     paragraphs = [
         _bullets_of("Data checks that bear on the p-values:", result.checks()),
-        [_wrapped(sentence) for sentence in first_sentences(result)],
+        [_in_lines(sentence) for sentence in first_sentences(result)],
         set_lines(result),
-        ["How the p-values were made:", _wrapped(f"  {method_sentence(result)}")],
+        ["How the p-values were made:", _in_lines(f"  {method_sentence(result)}")],
         _bullets_of("Data checks:", result.checks(Severity.NOTE, Severity.PREPARED)),
     ]
     return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
@@ -73,7 +73,7 @@ def set_lines(result: SetTests) -> list[str]:
     n_hidden = len(result.sets) - len(shown)
     if n_hidden > 0:
         lines.append(f"  and {plural(n_hidden, 'more set')} with larger p-values")
-    lines += ["", _wrapped(f"  {carriers_legend(result)}")]
+    lines += ["", _in_lines(f"  {carriers_legend(result)}")]
     return lines
 
 
@@ -96,7 +96,7 @@ def _set_line(item: SetReading, name_width: int, level: float) -> str:
     # As many carriers as fit into the line, and one in any case.
     for n_carriers in range(MAX_CARRIERS_SHOWN, 0, -1):
         whole_line = f"{line}  {carriers_in_words(item, level, n_carriers)}"
-        if len(whole_line) <= LINE_WIDTH:
+        if len(whole_line) <= TEXT_WIDTH:
             break
     return whole_line.rstrip()
 
@@ -126,8 +126,9 @@ def _short_name(name: str) -> str:
     return name
 
 
-def _wrapped(text: str) -> str:
-    return fill(text, LINE_WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+def _in_lines(text: str) -> str:
+    """The text in lines of `TEXT_WIDTH` letters."""
+    return fill(text, TEXT_WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _bullets_of(heading: str, sentences: list[str]) -> list[str]:
@@ -137,7 +138,7 @@ def _bullets_of(heading: str, sentences: list[str]) -> list[str]:
     bullets = [
         fill(
             sentence,
-            LINE_WIDTH,
+            TEXT_WIDTH,
             initial_indent="  - ",
             subsequent_indent="    ",
             break_on_hyphens=False,
