@@ -58,11 +58,7 @@ def run_sets(
         print_json({"source": dataset.source, **result.to_dict()})
     else:
         show(in_flags(str(result)))
-        negative, positive = result.class_names
-        n_negatives = result.n_samples - result.positives
-        classes = f"{n_negatives} {negative}, {result.positives} {positive}"
-        samples = f"{result.n_samples} samples ({classes}), {result.n_features} features"
-        show(f"\n  {dataset.source}: {samples}")
+        show(f"\n  {dataset.source}: {result.table_in_words}")
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from chanceline._arrays import Bools, Ints
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.errors import InputError, whole_number
 from chanceline.perceptron.duplicates import distinct_columns
-from chanceline.tables.dataset import Dataset, Finding
+from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import plural, quoted
 
 MAX_SETS_NAMED = 6  # that a sentence names
@@ -99,7 +99,8 @@ def _note_of_missing(incomplete: Sequence[MatchedSet]) -> Finding:
 
 def match_sets(
     sets: Mapping[str, Sequence[int | str]],
-    data: Dataset,
+    X: Floats,
+    feature_names: Sequence[str],
     varies: Bools,
     *,
     intercept: bool,
@@ -109,12 +110,13 @@ def match_sets(
     Parameters
     ----------
     sets : the features of every set, by name or by number.
-    data : the table.
+    X : (samples, features)
+    feature_names : one for each column of X.
     varies : (features,) which columns vary once blocks and covariates are taken out.
     intercept : whether the rule has a threshold.
     """
     _check_sets(sets)
-    column_of_name = {name: column for column, name in enumerate(data.feature_names)}
+    column_of_name = {name: column for column, name in enumerate(feature_names)}
     testable = []
     untested = {}
     for name, features in sets.items():
@@ -126,12 +128,12 @@ def match_sets(
         if len(varying) == 0:
             untested[name] = WhyUntested.CONSTANT
             continue
-        distinct = varying[distinct_columns(data.X[:, varying], intercept)]
+        distinct = varying[distinct_columns(X[:, varying], intercept)]
         testable.append(
             MatchedSet(name=name, columns=distinct, n_found=len(columns), missing=missing)
         )
     if not testable:
-        raise InputError(_nothing_matched(sets, data.feature_names))
+        raise InputError(_nothing_matched(sets, feature_names))
     return MatchedSets(testable=tuple(testable), untested=untested)
 
 

@@ -35,15 +35,16 @@ def first_sentences(result: SetTests) -> list[str]:
     """How many sets convince, and whether some were not reached."""
     tested = plural(len(result.sets), "set")
     level = f"{result.settings.level:g}"
+    noun = result.outcome.noun
     names = result.convincing
     if names:
         verb = "goes" if len(names) == 1 else "go"
         sentence = (
-            f"{len(names)} of {tested} {verb} with the classes (adjusted p ≤ {level}): "
+            f"{len(names)} of {tested} {verb} with {noun} (adjusted p ≤ {level}): "
             f"{quoted(names, MAX_CONVINCING_NAMED)}."
         )
     else:
-        sentence = f"None of {tested} goes with the classes (adjusted p ≤ {level})."
+        sentence = f"None of {tested} goes with {noun} (adjusted p ≤ {level})."
     sentences = [sentence]
     if result.stopped_by is not None:
         cause = "Ctrl-C" if result.stopped_by is StopCause.INTERRUPT else "the time limit"
@@ -80,9 +81,8 @@ def set_lines(result: SetTests) -> list[str]:
 def carriers_legend(result: SetTests) -> str:
     """What the numbers behind the features mean."""
     return (
-        f"In brackets: correlation with {result.positive_class}, above 0 where the feature is "
-        f"larger there. Features are named where the set's own p is at most "
-        f"{result.settings.level:g}."
+        f"In brackets: {result.outcome.correlation}. Features are named where the set's own p is "
+        f"at most {result.settings.level:g}."
     )
 
 
