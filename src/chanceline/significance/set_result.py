@@ -31,11 +31,13 @@ class OutcomeWords:
     noun : what sets go with: "the classes".
     sizes : how many samples each class has, "20 well, 20 ill"; empty where there are no classes.
     correlation : what the correlation of a carrier is: "correlation with ill, above 0 where …".
+    taken_for : what the outcome was taken for, where that had to be found out; else empty.
     """
 
     noun: str
     sizes: str
     correlation: str
+    taken_for: str = ""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def render_sets(result: SetTests) -> str:
 
 
 def first_sentences(result: SetTests) -> list[str]:
-    """How many sets convince, and whether some were not reached."""
+    """How many sets convince, what the outcome was taken for, and whether sets were not reached."""
     tested = plural(len(result.sets), "set")
     level = f"{result.settings.level:g}"
     noun = result.outcome.noun
@@ -46,6 +46,8 @@ def first_sentences(result: SetTests) -> list[str]:
     else:
         sentence = f"None of {tested} goes with {noun} (adjusted p ≤ {level})."
     sentences = [sentence]
+    if result.outcome.taken_for:
+        sentences.append(f"{result.outcome.taken_for}.")
     if result.stopped_by is not None:
         cause = "Ctrl-C" if result.stopped_by is StopCause.INTERRUPT else "the time limit"
         sentences.append(
