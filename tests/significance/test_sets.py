@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -259,7 +262,7 @@ def test_carriers():
     frame["status"] = np.where(y > 0, "yes", "no")
     sets = {"one": names(0, 1, 2), "many": names(*range(20, 60))}
     result = set_tests(frame.sample(frac=1, random_state=0), sets, label="status", permutations=199)
-    assert result.positive_class == "yes"
+    assert result.outcome.correlation.startswith("correlation with yes")
     (carrier,) = result["one"].carriers
     assert carrier.feature == "g0"
     assert carrier.correlation == pytest.approx(np.corrcoef(X[:, 0], y)[0, 1])
@@ -295,7 +298,15 @@ def test_sets_that_lose_columns_are_named():
     assert (result["twice"].n_features, result["twice"].n_found) == (1, 2)
     notes = " ".join(result.checks("note"))
     assert "1 set has no column of the table and cannot be tested: 'nothing'" in notes
-    assert "'part' 2 of 3 (such as 'gone', 'lost')" in notes
+    assert "left out of 1 set: 'part' 2 of 3 (such as 'gone', 'lost')" in notes
+
+
+def test_a_column_that_is_the_outcome_is_asked_about():
+    frame = make_table(np.random.default_rng(8))
+    frame["g2"] = np.where(frame["status"] == "ill", 1.0, 2.0) + frame["g3"] / 100
+    result = set_tests(frame, SETS, label="status", permutations=19)
+    (warning,) = [message for message in result.checks() if "is it the outcome itself" in message]
+    assert warning.endswith("If so, leave it out (drop='g2').")
 
 
 def test_columns_by_number():
@@ -311,6 +322,8 @@ def test_columns_by_number():
         ({}, {}, "at least one set"),
         ({"a": []}, {}, "the set 'a' must be a list"),
         ({"a": "g1"}, {}, "the set 'a' must be a list"),
+        ({"a": None}, {}, "the set 'a' must be a list"),
+        ([["g1"]], {}, "sets must be a file .* or a mapping from names"),
         ({1: ["g1"]}, {}, "name of a set must be a text"),
         ({"a": [99]}, {}, "number in the set 'a' must be between 0 and 23"),
         ({"a": ["x"], "b": ["y"]}, {}, "no set has a column of the table: the sets name 'x', 'y'"),
@@ -329,8 +342,6 @@ def test_a_dataset_is_complete():
     data = load_data(make_table(np.random.default_rng(0)), "status")
     with pytest.raises(InputError, match="a Dataset has labels"):
         set_tests(data, SETS, label="status")
-    with pytest.raises(InputError, match="a mapping from names"):
-        set_run.run_set_tests(data, [["g1"]], set_run.TestSettings())
 
 
 def test_a_time_limit_keeps_the_sets_done():
@@ -346,9 +357,59 @@ def test_shuffles_by_default_follow_from_the_sizes():
     assert set_tests(frame, {"a": names(1)}, label="status").shuffles == 9999
 
 
+def test_the_picture_has_a_line_for_every_set_that_fits():
+    sets = {f"set {k}": names(k) for k in range(24)}
+    frame = make_table(np.random.default_rng(0), effect=2.0)
+    result = set_tests(frame, sets, label="status", permutations=39)
+    ax = result.plot()
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels == [f"{item.name} (1)" for item in result.sets[:20]]
+    assert ax.get_title() == "the best 20 of 24 sets"
+    small = plt.figure(figsize=(3.7, 3.7))
+    result.plot(small.subplots())
+    assert small.axes[0].get_title() == "the best 10 of 24 sets"
+    plt.close("all")
+
+
+def test_as_many_carriers_as_fit_into_a_line():
+    frame = make_table(np.random.default_rng(0))
+    frame[names(*range(24))] += 0.5 * (frame["status"] == "ill").to_numpy()[:, None]
+    long_names = {name: f"{name} {'x' * 24}" for name in names(*range(24))}
+    sets = {"all of them": list(long_names.values())}
+    result = set_tests(frame.rename(columns=long_names), sets, label="status", permutations=39)
+    assert len(result["all of them"].carriers) == 2
+    (line,) = [line for line in str(result).split("\n") if line.startswith("  all of them")]
+    assert len(line) <= 98
+    assert line.count("xxx (") == 1
+    assert line.endswith(", …")
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.slow
+def test_the_metabolites_of_the_docs(real_data):
+    page = (ROOT / "docs" / "lab-tables.md").read_text(encoding="utf-8")
+    shown = re.findall(
+        r"^\| ([a-z ]+) \| ([\d.]+) \| ([\d.]+) \| (\d+) of (\d+) \|", page, re.MULTILINE
+    )
+    assert len(shown) >= 3
+    result = set_tests(
+        real_data("golub38").parent / "gastric_nmr.xlsx",
+        ROOT / "docs" / "tables" / "gastric-sets.csv",
+        label="Class",
+        classes=("GC", "HE"),
+        missing="columns",
+    )
+    for name, adjusted, p, n_found, n_named in shown:
+        item = result[name]
+        numbers = (f"{item.adjusted_pvalue:.2g}", f"{item.pvalue:.2g}", item.n_found, item.n_named)
+        assert numbers == (adjusted, p, int(n_found), int(n_named))
+
+
 @pytest.fixture
 def files(tmp_path):
-    frame = make_table(np.random.default_rng(10), effect=1.5).rename(
+    frame = make_table(np.random.default_rng(10), effect=0.7).rename(
         columns={"g0": "=HYPERLINK(0)"}
     )
     frame.to_csv(tmp_path / "data.csv", index=False)

@@ -69,10 +69,7 @@ def show_sets(result: SetTests, source: str, *, json: bool) -> None:
         print_json({"source": source, **result.to_dict()})
         return
     show(in_flags(str(result)))
-    negative, positive = result.class_names
-    n_negatives = result.n_samples - result.positives
-    classes = f"{n_negatives} {negative}, {result.positives} {positive}"
-    show(f"\n  {source}: {result.n_samples} samples ({classes}), {result.n_features} features")
+    show(f"\n  {source}: {result.table_in_words}")
 
 
 def write_set_files(result: SetTests, dataset: Dataset, outputs: SetOutputs) -> None:

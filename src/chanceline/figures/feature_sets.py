@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 CONVINCING_COLOUR = COLOURS["structure"]
 OTHER_COLOUR = COLOURS["breaks"]
 MAX_SETS_DRAWN = 20
+MIN_SETS_DRAWN = 5  # however small the picture is
 MAX_SET_NAME = 28  # letters of a name beside the axis
 FIGURE_WIDTH = 7.5  # inches
 HEIGHT_OF_SET = 0.22  # inches
@@ -38,7 +39,7 @@ def draw_sets(ax: Axes, result: SetTests) -> None:
 
     Evidence grows to the right; a dashed line marks the level.
     """
-    drawn = result.sets[:MAX_SETS_DRAWN]
+    drawn = result.sets[: room_for_sets(ax)]
     level = result.settings.level
     for row, item in enumerate(drawn):
         convinces = item.adjusted_pvalue <= level
@@ -55,6 +56,14 @@ def draw_sets(ax: Axes, result: SetTests) -> None:
     if len(result.sets) > len(drawn):
         ax.set_title(f"the best {len(drawn)} of {len(result.sets)} sets", fontsize="medium")
     legend_below(ax, columns=3, distance=LEGEND_DISTANCE / height_of_axes(result))
+
+
+def room_for_sets(ax: Axes) -> int:
+    """How many lines a picture of this height can hold."""
+    picture = ax.figure
+    height = picture.bbox.height / picture.dpi  # inches
+    n_lines = round((height - HEIGHT_OF_FRAME) / HEIGHT_OF_SET)
+    return min(max(n_lines, MIN_SETS_DRAWN), MAX_SETS_DRAWN)
 
 
 def draw_set(ax: Axes, row: int, item: SetReading, colour: str, *, is_first: bool) -> None:

@@ -414,6 +414,12 @@ def _spread(products: Floats, target: _Target) -> Floats:
     return (n_samples - 1) * np.column_stack(means)
 
 
+def longest_path(largest: int, n_columns: int, n_samples: int) -> int:
+    """Steps of a path: as many as asked for, where there are so many columns and samples."""
+    # With one feature for every sample but two, least squares fits any labels.
+    return max(1, min(largest, n_columns, n_samples - 2))
+
+
 def columns_in_share(share: float, n_columns: int) -> int:
     """How many columns a share of them is, at least one."""
     return max(1, round(share * n_columns))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from chanceline._arrays import Bools, Ints
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.errors import InputError, whole_number
 from chanceline.perceptron.duplicates import distinct_columns
-from chanceline.tables.dataset import Dataset, Finding
+from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import plural, quoted
 
 MAX_SETS_NAMED = 6  # that a sentence names
@@ -87,17 +87,20 @@ def _note_of_missing(incomplete: Sequence[MatchedSet]) -> Finding:
         f"{matched.name!r} {len(matched.missing)} of {matched.n_named}"
         for matched in by_loss[:MAX_SETS_NAMED]
     ]
-    sentence = f"{plural(len(by_loss), 'set')} without some features, which the table does not have"
     n_hidden = len(by_loss) - len(losses)
     if n_hidden > 0:
         losses.append(f"and {n_hidden} more")
     unknown = list(dict.fromkeys(name for matched in by_loss for name in matched.missing))
-    return Finding.note(f"{sentence}: {', '.join(losses)} (such as {quoted(unknown, 3)}).")
+    return Finding.note(
+        f"features that the table does not have are left out of {plural(len(by_loss), 'set')}: "
+        f"{', '.join(losses)} (such as {quoted(unknown, 3)})."
+    )
 
 
 def match_sets(
     sets: Mapping[str, Sequence[int | str]],
-    data: Dataset,
+    X: Floats,
+    feature_names: Sequence[str],
     varies: Bools,
     *,
     intercept: bool,
@@ -107,12 +110,13 @@ def match_sets(
     Parameters
     ----------
     sets : the features of every set, by name or by number.
-    data : the table.
+    X : (samples, features)
+    feature_names : one for each column of X.
     varies : (features,) which columns vary once blocks and covariates are taken out.
     intercept : whether the rule has a threshold.
     """
     _check_sets(sets)
-    column_of_name = {name: column for column, name in enumerate(data.feature_names)}
+    column_of_name = {name: column for column, name in enumerate(feature_names)}
     testable = []
     untested = {}
     for name, features in sets.items():
@@ -124,12 +128,12 @@ def match_sets(
         if len(varying) == 0:
             untested[name] = WhyUntested.CONSTANT
             continue
-        distinct = varying[distinct_columns(data.X[:, varying], intercept)]
+        distinct = varying[distinct_columns(X[:, varying], intercept)]
         testable.append(
             MatchedSet(name=name, columns=distinct, n_found=len(columns), missing=missing)
         )
     if not testable:
-        raise InputError(_nothing_matched(sets, data.feature_names))
+        raise InputError(_nothing_matched(sets, feature_names))
     return MatchedSets(testable=tuple(testable), untested=untested)
 
 
@@ -145,7 +149,8 @@ def _check_sets(sets: Any) -> None:
     for name, features in sets.items():
         if not isinstance(name, str) or not name:
             raise InputError(f"the name of a set must be a text, not {name!r}.")
-        if isinstance(features, str) or len(features) == 0:
+        is_list = isinstance(features, Collection) and not isinstance(features, str)
+        if not is_list or len(features) == 0:
             raise InputError(f"the set {name!r} must be a list of one feature or more.")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -16,11 +16,28 @@ from chanceline._results import Result
 from chanceline.significance.config import TestSettings
 from chanceline.significance.readings import StopCause
 from chanceline.tables.dataset import Finding, Severity
-from chanceline.tables.spelling import plain_text
 from chanceline.tables.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class OutcomeWords:
+    """How sentences speak of an outcome.
+
+    Attributes
+    ----------
+    noun : what sets go with: "the classes".
+    sizes : how many samples each class has, "20 well, 20 ill"; empty where there are no classes.
+    correlation : what the correlation of a carrier is: "correlation with ill, above 0 where …".
+    taken_for : what the outcome was taken for, where that had to be found out; else empty.
+    """
+
+    noun: str
+    sizes: str
+    correlation: str
+    taken_for: str = ""
 
 
 @dataclass(frozen=True)
@@ -30,8 +47,8 @@ class Carrier:
     Attributes
     ----------
     feature : its name.
-    correlation : with the labels, above 0 if it is larger in the positive class; beyond blocks and
-        covariates.
+    correlation : with the outcome, beyond blocks and covariates; with two classes above 0 if the
+        feature is larger in the positive one.
     """
 
     feature: str
@@ -87,10 +104,10 @@ class SetTests(Result):
         What the null hypothesis exchanges, in words.
     pvalue_kind
         What the p-values are: Monte Carlo, or Monte Carlo given a model of the covariates.
-    n_samples, n_features, positives
-        Shape of the table, and the samples of the positive class.
-    classes
-        The negative and the positive class; correlations speak of the positive one.
+    outcome
+        What sets go with, in words, and what the correlations of carriers speak of.
+    n_samples, n_features
+        Shape of the table.
     findings
         What is worth knowing about the sets and the data.
     stopped_by
@@ -105,16 +122,15 @@ class SetTests(Result):
     shuffles: int
     exchange: str
     pvalue_kind: str
+    outcome: OutcomeWords
     n_samples: int
     n_features: int
-    positives: int
-    classes: tuple[Any, Any]
     findings: tuple[Finding, ...]
     stopped_by: StopCause | None
     settings: TestSettings
     kind: str = "tests of sets of features"
 
-    _derived = ("positive_class", "convincing")
+    _derived = ("convincing",)
 
     def __getitem__(self, name: str) -> SetReading:
         """The reading of the set with this name."""
@@ -122,17 +138,6 @@ class SetTests(Result):
             if reading.name == name:
                 return reading
         raise KeyError(name)
-
-    @property
-    def class_names(self) -> tuple[str, str]:
-        """The negative and the positive class in words: `1` for 1.0."""
-        negative, positive = self.classes
-        return plain_text(negative), plain_text(positive)
-
-    @property
-    def positive_class(self) -> str:
-        """The class in which features of positive correlation are larger, in words."""
-        return self.class_names[1]
 
     @property
     def interrupted(self) -> bool:
@@ -144,6 +149,14 @@ class SetTests(Result):
         """The sets whose adjusted p-value is at most the level."""
         level = self.settings.level
         return tuple(item.name for item in self.sets if item.adjusted_pvalue <= level)
+
+    @property
+    def table_in_words(self) -> str:
+        """`40 samples (20 well, 20 ill), 100 features`."""
+        samples = plural(self.n_samples, "sample")
+        if self.outcome.sizes:
+            samples = f"{samples} ({self.outcome.sizes})"
+        return f"{samples}, {plural(self.n_features, 'feature')}"
 
     @property
     def smallest_possible_p(self) -> float:
@@ -166,8 +179,8 @@ class SetTests(Result):
     def to_frame(self) -> pd.DataFrame:
         """A row for every set, the smallest adjusted p-value first.
 
-        `carriers` are the features that carry the set with their correlations, above 0 for those
-        that are larger in the positive class; `spread` says whether there are many more.
+        `carriers` are the features that carry the set with their correlations, of two classes above
+        0 for those that are larger in the positive one; `spread` says whether there are more.
         """
         rows = [
             {

@@ -12,27 +12,21 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from chanceline._parallel import Progress
 from chanceline.errors import InputError
-from chanceline.significance.adjustment_words import kind_of_pvalue
 from chanceline.significance.config import TestSettings
-from chanceline.significance.exchange import exchange_sentence
 from chanceline.significance.path_columns import columns_that_vary
 from chanceline.significance.plan import (
     MAX_SECONDS,
-    Plan,
     affordable_shuffles,
-    make_plan,
     seconds_per_shuffle,
 )
-from chanceline.significance.run import with_table_findings
 from chanceline.significance.set_columns import MatchedSet, MatchedSets, match_sets
+from chanceline.significance.set_question import SetQuestion, question_of_classes
 from chanceline.significance.set_result import Carrier, SetReading, SetTests
 from chanceline.significance.set_scores import comparable_scores
-from chanceline.significance.set_statistics import SetStatistics, SharedLabels, set_statistics
-from chanceline.significance.shuffles import ShuffleRunner, labelling
+from chanceline.significance.set_statistics import SetStatistics, set_statistics
+from chanceline.significance.shuffles import ShuffleRunner
 from chanceline.significance.step_down import step_down_pvalues
 from chanceline.tables.dataset import Dataset
 from chanceline.tables.feature_sets import read_feature_sets
@@ -95,44 +89,56 @@ def set_tests(
     dataset = _as_dataset(table, label, table_changes)
     settings = replace(settings or TestSettings(), **test_changes)
     _check_settings(settings)
-    named_sets = sets if isinstance(sets, Mapping) else read_feature_sets(sets)
-    return run_set_tests(dataset, named_sets, settings, progress)
+    if isinstance(sets, str | Path):
+        sets = read_feature_sets(sets)
+    return run_set_tests(question_of_classes(dataset, settings), sets, progress)
 
 
 def run_set_tests(
-    dataset: Dataset,
+    question: SetQuestion,
     sets: Mapping[str, Sequence[int | str]],
-    settings: TestSettings,
     progress: Progress | None = None,
 ) -> SetTests:
-    """The tests of all sets; parameters as in `set_tests`, checked."""
-    plan = with_table_findings(make_plan(dataset, None, settings))
-    varies = columns_that_vary(dataset.X, plan.design, settings.intercept)
-    matched = match_sets(sets, dataset, varies, intercept=settings.intercept)
-    n_shuffles = settings.permutations or default_shuffles(plan, matched.testable)
-    plan = replace(plan, settings=replace(plan.settings, permutations=n_shuffles))
+    """Ask the question of all sets.
 
-    runner = _make_runner(plan, matched.testable, progress)
+    Parameters
+    ----------
+    question : the table and its outcome.
+    sets : the features of every set, by name or by number.
+    progress : called with (sets done, sets in all).
+    """
+    intercept = question.settings.intercept
+    varies = columns_that_vary(question.X, question.design, intercept)
+    matched = match_sets(
+        sets, question.X, question.feature_names, varies=varies, intercept=intercept
+    )
+    seconds = _seconds_per_shuffle_of_sets(question, matched.testable)
+    n_shuffles = question.settings.permutations or affordable_shuffles(seconds)
+    settings = replace(question.settings, permutations=n_shuffles)
+
+    # What takes a few seconds stays in this process.
+    n_jobs = 1 if n_shuffles * seconds <= MAX_SECONDS else settings.n_jobs
+    runner = ShuffleRunner(n_jobs, settings.time_limit, progress)
     statistics, stopped_by = runner.collect(
         set_statistics,
         [item.columns for item in matched.testable],
-        common=(_share_labels(plan),),
+        common=(question.draw_shuffles(n_shuffles),),
     )
     if not statistics:
+        # Stopped before the first set was done.
         raise KeyboardInterrupt
     return SetTests(
-        sets=_read_sets(plan, matched, statistics),
+        sets=_read_sets(matched, statistics, question.feature_names),
         untested={name: str(reason) for name, reason in matched.untested.items()},
         shuffles=n_shuffles,
-        exchange=exchange_sentence(plan),
-        pvalue_kind=_kind_of_pvalues(plan),
-        n_samples=len(dataset.y),
-        n_features=len(dataset.feature_names),
-        positives=int(np.sum(dataset.y > 0)),
-        classes=dataset.classes,
-        findings=(*matched.findings(), *plan.findings),
+        exchange=question.exchange,
+        pvalue_kind=question.pvalue_kind,
+        outcome=question.outcome,
+        n_samples=len(question.X),
+        n_features=len(question.feature_names),
+        findings=(*question.findings, *matched.findings()),
         stopped_by=stopped_by,
-        settings=plan.settings,
+        settings=settings,
     )
 
 
@@ -164,50 +170,19 @@ def _check_settings(settings: TestSettings) -> None:
         value = getattr(settings, field.name)
         if field.name not in SETTINGS_FOR_SETS and value != field.default:
             raise InputError(
-                f"sets are tested by shuffles of the front alone; leave out {field.name}={value!r}."
+                f"sets are tested by shuffles alone; leave out {field.name}={value!r}."
             )
 
 
-def default_shuffles(plan: Plan, sets: Sequence[MatchedSet]) -> int:
-    """Shuffles by default: the most that take some seconds, fixed by the sizes of the sets."""
-    return affordable_shuffles(_seconds_per_shuffle_of_sets(plan, sets))
-
-
-def _seconds_per_shuffle_of_sets(plan: Plan, sets: Sequence[MatchedSet]) -> float:
-    """What one shuffle of all sets costs on one core."""
-    n_samples = len(plan.data.y)
-    n_steps = plan.settings.largest
+def _seconds_per_shuffle_of_sets(question: SetQuestion, sets: Sequence[MatchedSet]) -> float:
+    """What one shuffle of all sets costs on one core, roughly."""
+    n_samples = len(question.X)
+    n_steps = question.settings.largest
     return sum(seconds_per_shuffle(n_samples, len(item.columns), n_steps) for item in sets)
 
 
-def _make_runner(
-    plan: Plan, sets: Sequence[MatchedSet], progress: Progress | None
-) -> ShuffleRunner:
-    """How the sets are worked through; what takes a few seconds stays in this process."""
-    settings = plan.settings
-    n_shuffles = settings.permutations or 0
-    n_jobs = settings.n_jobs
-    if n_shuffles * _seconds_per_shuffle_of_sets(plan, sets) <= MAX_SECONDS:
-        n_jobs = 1
-    return ShuffleRunner(n_jobs, settings.time_limit, progress)
-
-
-def _share_labels(plan: Plan) -> SharedLabels:
-    """The table and all labellings, the observed one first."""
-    settings = plan.settings
-    n_shuffles = settings.permutations or 0
-    labels = [labelling(plan.design, settings.seed, number) for number in range(1 + n_shuffles)]
-    return SharedLabels(
-        X=plan.data.X,
-        design=plan.design,
-        labels=np.array(labels),
-        intercept=settings.intercept,
-        largest=settings.largest,
-    )
-
-
 def _read_sets(
-    plan: Plan, matched: MatchedSets, statistics: Sequence[SetStatistics]
+    matched: MatchedSets, statistics: Sequence[SetStatistics], feature_names: Sequence[str]
 ) -> tuple[SetReading, ...]:
     """A reading of every set that was tested, the smallest adjusted p-value first.
 
@@ -215,25 +190,30 @@ def _read_sets(
     ----------
     matched : all sets.
     statistics : of the first of them, or of all.
+    feature_names : of the table.
     """
     adjusted_pvalues = step_down_pvalues(comparable_scores(statistics))
     readings = []
     tested = matched.testable[: len(statistics)]
     for item, found, adjusted in zip(tested, statistics, adjusted_pvalues.tolist(), strict=True):
-        readings.append(_read_set(plan, item, found, adjusted))
+        readings.append(_read_set(item, found, adjusted, feature_names=feature_names))
     return tuple(sorted(readings, key=lambda item: (item.adjusted_pvalue, item.pvalue)))
 
 
 def _read_set(
-    plan: Plan, matched: MatchedSet, statistics: SetStatistics, adjusted_pvalue: float
+    matched: MatchedSet,
+    statistics: SetStatistics,
+    adjusted_pvalue: float,
+    *,
+    feature_names: Sequence[str],
 ) -> SetReading:
     """What is known about one set."""
     carriers = statistics.carriers
-    names = plan.names_of(carriers.columns)
+    names = [feature_names[column] for column in carriers.columns]
     return SetReading(
         name=matched.name,
         pvalue=statistics.pvalue,
-        # Equal places may be told apart by rounding alone: no adjusted p-value is below its own p.
+        # Scores may order labellings otherwise than places: no adjusted p is below the set's own.
         adjusted_pvalue=max(adjusted_pvalue, statistics.pvalue),
         n_features=len(matched.columns),
         n_found=matched.n_found,
@@ -242,10 +222,3 @@ def _read_set(
         spread=carriers.spread,
         missing=matched.missing,
     )
-
-
-def _kind_of_pvalues(plan: Plan) -> str:
-    """What the p-values are."""
-    if plan.design.adjustment is None:
-        return "Monte Carlo"
-    return kind_of_pvalue(plan.design.adjustment)

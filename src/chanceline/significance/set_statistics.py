@@ -7,9 +7,10 @@ regressions. All sets have the same labellings, so that sets can be compared lab
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import log
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from chanceline.significance.path import (
     ForwardPaths,
     columns_in_share,
     follow_paths,
+    longest_path,
 )
 from chanceline.significance.path_columns import PathColumns, make_path_columns
 from chanceline.significance.shuffles import BATCH_SIZE
@@ -36,30 +38,73 @@ NEARLY_AS_PROBABLE = 10.0
 SHARES_OF_BEST = SPREAD_SHARES[1:]  # without that of all features
 
 
-@dataclass(frozen=True, eq=False)
-class SharedLabels:
-    """What all sets have in common.
+class FollowedPaths(Protocol):
+    """What the paths of some labellings find; `ForwardPaths` has it."""
+
+    @property
+    def member_losses(self) -> MemberArrays:
+        """The losses of every member of the combination (labellings, columns)."""
+
+    def support(self, row: int, size: int) -> Ints:
+        """Sorted features of the best set of this size for one labelling."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SetShuffles(ABC):
+    """The table and the labellings, which all sets have in common.
 
     Attributes
     ----------
     X : (samples, features)
     design : its blocks and covariates are taken out of the columns.
-    labels : (labellings, samples) ±1, the observed labels first.
     intercept : whether the rule has a threshold.
     largest : the path goes up to so many features.
     """
 
     X: Floats
     design: NullDesign
-    labels: Floats
     intercept: bool
     largest: int
 
-    def path_length(self, n_columns: int) -> int:
-        """Steps of the path in a set of so many columns."""
-        n_samples = len(self.X)
-        # With one feature for every sample but two, least squares fits any labels.
-        return max(1, min(self.largest, n_columns, n_samples - 2))
+    @property
+    @abstractmethod
+    def n_labellings(self) -> int:
+        """The observed labelling and the draws."""
+
+    @abstractmethod
+    def follow(self, columns: PathColumns, batch: slice, n_steps: int) -> FollowedPaths:
+        """The paths of some labellings over the columns of a set; the observed one is number 0."""
+
+    @abstractmethod
+    def correlations(self, columns: PathColumns) -> Floats:
+        """(columns,) of every column with the observed outcome, beyond blocks and covariates."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelShuffles(SetShuffles):
+    """Shuffled labels of two classes.
+
+    Attributes
+    ----------
+    labels : (labellings, samples) ±1, the observed labels first.
+    """
+
+    labels: Floats
+
+    @property
+    def n_labellings(self) -> int:
+        return len(self.labels)
+
+    def follow(self, columns: PathColumns, batch: slice, n_steps: int) -> ForwardPaths:
+        return follow_paths(columns, self.labels[batch], n_steps, with_errors=False)
+
+    def correlations(self, columns: PathColumns) -> Floats:
+        observed = self.labels[OBSERVED_LABELLING]
+        centred = columns.residuals(observed[None])[0]
+        length = np.sqrt(centred @ centred)
+        if length == 0:
+            return np.zeros(len(columns.feature_of_column))
+        return centred @ columns.normalized / length
 
 
 class Carriers(NamedTuple):
@@ -68,9 +113,9 @@ class Carriers(NamedTuple):
     Attributes
     ----------
     columns : (features,) columns of X, the largest correlation first.
-    correlations : (features,) of each with the labels, beyond blocks and covariates.
+    correlations : (features,) of each with the outcome, beyond blocks and covariates.
     spread : whether the evidence is spread over more features, of which these go best with the
-        labels; else it is in these.
+        outcome; else it is in these.
     """
 
     columns: Ints
@@ -98,19 +143,20 @@ class SetStatistics(NamedTuple):
         return float(self.places[OBSERVED_LABELLING]) / len(self.places)
 
 
-def set_statistics(columns_of_set: Ints, shared: SharedLabels) -> SetStatistics:
+def set_statistics(columns_of_set: Ints, shuffles: SetShuffles) -> SetStatistics:
     """The statistic of every labelling on the columns of one set.
 
     Parameters
     ----------
     columns_of_set : distinct columns of X that vary.
-    shared : the table and the labellings.
+    shuffles : the table and the labellings.
     """
-    columns = make_path_columns(shared.X, shared.design, shared.intercept, columns_of_set)
-    n_steps = shared.path_length(len(columns.feature_of_column))
+    columns = make_path_columns(shuffles.X, shuffles.design, shuffles.intercept, columns_of_set)
+    n_samples, n_columns = columns.normalized.shape
+    n_steps = longest_path(shuffles.largest, n_columns, n_samples)
     batches = [
-        follow_paths(columns, shared.labels[start : start + BATCH_SIZE], n_steps, with_errors=False)
-        for start in range(0, len(shared.labels), BATCH_SIZE)
+        shuffles.follow(columns, slice(start, start + BATCH_SIZE), n_steps)
+        for start in range(0, shuffles.n_labellings, BATCH_SIZE)
     ]
     losses = join_labellings([batch.member_losses for batch in batches])
     log_tails = log_tails_of_losses(losses)
@@ -119,7 +165,7 @@ def set_statistics(columns_of_set: Ints, shared: SharedLabels) -> SetStatistics:
         evidence=log_evidence(log_tails),
         carriers=_find_carriers(
             columns=columns,
-            labels=shared.labels[OBSERVED_LABELLING],
+            correlations=shuffles.correlations(columns),
             first_batch=batches[0],
             log_tails=MemberArrays(*(member[OBSERVED_LABELLING] for member in log_tails)),
         ),
@@ -134,7 +180,11 @@ def _places(totals: Floats) -> Ints:
 
 
 def _find_carriers(
-    *, columns: PathColumns, labels: Floats, first_batch: ForwardPaths, log_tails: MemberArrays
+    *,
+    columns: PathColumns,
+    correlations: Floats,
+    first_batch: FollowedPaths,
+    log_tails: MemberArrays,
 ) -> Carriers:
     """The fewest features that say nearly as much as any part of the statistic does.
 
@@ -144,8 +194,8 @@ def _find_carriers(
     Parameters
     ----------
     columns : of the set.
-    labels : (samples,) the observed ones.
-    first_batch : paths of the first labellings, that of the observed labels first.
+    correlations : (columns,) with the observed outcome.
+    first_batch : paths of the first labellings, that of the observed one first.
     log_tails : of every member (columns,) how probable the observed loss is.
     """
     smallest_tail = min(member.min() for member in log_tails)
@@ -153,7 +203,6 @@ def _find_carriers(
     path_positions = np.flatnonzero(log_tails.path <= enough)
     share_positions = np.flatnonzero(log_tails.best_features <= enough)
 
-    correlations = _label_correlations(columns, labels)
     strongest_first = np.argsort(-np.abs(correlations), kind="stable")
     if len(path_positions) > 0:
         n_features = int(path_positions[0]) + 1  # position 0 has one feature
@@ -171,12 +220,3 @@ def _find_carriers(
         correlations=correlations[named],
         spread=len(carrying) > len(named),
     )
-
-
-def _label_correlations(columns: PathColumns, labels: Floats) -> Floats:
-    """Correlation of every column with the labels, beyond blocks and covariates: (columns,)."""
-    centred = columns.residuals(labels[None])[0]
-    length = np.sqrt(centred @ centred)
-    if length == 0:
-        return np.zeros(len(columns.feature_of_column))
-    return centred @ columns.normalized / length

@@ -12,7 +12,7 @@ from chanceline.significance.set_result import SetReading, SetTests
 from chanceline.tables.dataset import Severity
 from chanceline.tables.wording import plural, quoted
 
-LINE_WIDTH = 98  # letters
+TEXT_WIDTH = 98  # letters
 MAX_ROWS = 20  # sets that the table lists
 MAX_CARRIERS_SHOWN = 3
 MAX_CONVINCING_NAMED = 4  # sets that the first sentence names
@@ -23,28 +23,31 @@ def render_sets(result: SetTests) -> str:
     """The paragraphs in their order."""
     paragraphs = [
         _bullets_of("Data checks that bear on the p-values:", result.checks()),
-        [_wrapped(sentence) for sentence in first_sentences(result)],
+        [_in_lines(sentence) for sentence in first_sentences(result)],
         set_lines(result),
-        ["How the p-values were made:", _wrapped(f"  {method_sentence(result)}")],
+        ["How the p-values were made:", _in_lines(f"  {method_sentence(result)}")],
         _bullets_of("Data checks:", result.checks(Severity.NOTE, Severity.PREPARED)),
     ]
     return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
 
 
 def first_sentences(result: SetTests) -> list[str]:
-    """How many sets convince, and whether some were not reached."""
+    """How many sets convince, what the outcome was taken for, and whether sets were not reached."""
     tested = plural(len(result.sets), "set")
     level = f"{result.settings.level:g}"
+    noun = result.outcome.noun
     names = result.convincing
     if names:
         verb = "goes" if len(names) == 1 else "go"
         sentence = (
-            f"{len(names)} of {tested} {verb} with the classes (adjusted p ≤ {level}): "
+            f"{len(names)} of {tested} {verb} with {noun} (adjusted p ≤ {level}): "
             f"{quoted(names, MAX_CONVINCING_NAMED)}."
         )
     else:
-        sentence = f"None of {tested} goes with the classes (adjusted p ≤ {level})."
+        sentence = f"None of {tested} goes with {noun} (adjusted p ≤ {level})."
     sentences = [sentence]
+    if result.outcome.taken_for:
+        sentences.append(f"{result.outcome.taken_for}.")
     if result.stopped_by is not None:
         cause = "Ctrl-C" if result.stopped_by is StopCause.INTERRUPT else "the time limit"
         sentences.append(
@@ -73,16 +76,15 @@ def set_lines(result: SetTests) -> list[str]:
     n_hidden = len(result.sets) - len(shown)
     if n_hidden > 0:
         lines.append(f"  and {plural(n_hidden, 'more set')} with larger p-values")
-    lines += ["", _wrapped(f"  {carriers_legend(result)}")]
+    lines += ["", _in_lines(f"  {carriers_legend(result)}")]
     return lines
 
 
 def carriers_legend(result: SetTests) -> str:
     """What the numbers behind the features mean."""
     return (
-        f"In brackets: correlation with {result.positive_class}, above 0 where the feature is "
-        f"larger there. Features are named where the set's own p is at most "
-        f"{result.settings.level:g}."
+        f"In brackets: {result.outcome.correlation}. Features are named where the set's own p is "
+        f"at most {result.settings.level:g}."
     )
 
 
@@ -92,18 +94,28 @@ def _set_line(item: SetReading, name_width: int, level: float) -> str:
     if item.missing:
         features = f"{item.n_found} of {item.n_named}"
     numbers = f"{item.adjusted_pvalue:<10.2g}  {item.pvalue:<8.2g}  {features:<9}"
-    carriers = carriers_in_words(item, level)
-    return f"  {_short_name(item.name):<{name_width}}  {numbers}  {carriers}".rstrip()
+    line = f"  {_short_name(item.name):<{name_width}}  {numbers}"
+    # As many carriers as fit into the line, and one in any case.
+    for n_carriers in range(MAX_CARRIERS_SHOWN, 0, -1):
+        whole_line = f"{line}  {carriers_in_words(item, level, n_carriers)}"
+        if len(whole_line) <= TEXT_WIDTH:
+            break
+    return whole_line.rstrip()
 
 
-def carriers_in_words(item: SetReading, level: float) -> str:
+def carriers_in_words(item: SetReading, level: float, most: int = MAX_CARRIERS_SHOWN) -> str:
     """`TP53 (+0.61), MYC (−0.40)`, or `many: TP53 (+0.31), …` where the evidence is spread.
 
     Empty where the set's own p-value does not convince: then nobody should take the names home.
+
+    Parameters
+    ----------
+    level : the p-value that convinces.
+    most : so many carriers at most.
     """
     if item.pvalue > level:
         return ""
-    names = listed([str(carrier) for carrier in item.carriers], MAX_CARRIERS_SHOWN)
+    names = listed([str(carrier) for carrier in item.carriers], most)
     if item.spread:
         return f"many: {names}"
     return names
@@ -116,8 +128,9 @@ def _short_name(name: str) -> str:
     return name
 
 
-def _wrapped(text: str) -> str:
-    return fill(text, LINE_WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+def _in_lines(text: str) -> str:
+    """The text in lines of `TEXT_WIDTH` letters."""
+    return fill(text, TEXT_WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _bullets_of(heading: str, sentences: list[str]) -> list[str]:
@@ -127,7 +140,7 @@ def _bullets_of(heading: str, sentences: list[str]) -> list[str]:
     bullets = [
         fill(
             sentence,
-            LINE_WIDTH,
+            TEXT_WIDTH,
             initial_indent="  - ",
             subsequent_indent="    ",
             break_on_hyphens=False,

@@ -37,11 +37,22 @@ def read_feature_sets(path: str | Path) -> FeatureSets:
     path : a GMT file (`.gmt`, `.gmt.gz`), or a text table with the columns `set` and `feature`.
     """
     file = Path(path)
-    text = decode(decompress(file.read_bytes(), file.name), file.name)
+    text = decode(_unpacked(file), file.name)
     is_gmt = GMT_SUFFIX in [suffix.lower() for suffix in file.suffixes]
     if is_gmt:
         return _read_gmt(text, file.name)
     return _read_set_table(text, file.name)
+
+
+def _unpacked(file: Path) -> bytes:
+    """The bytes of a file, unpacked if it is compressed."""
+    packed = file.read_bytes()
+    try:
+        return decompress(packed, file.name)
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # whatever the readers of damaged archives raise
+        raise InputError(f"{file.name} could not be unpacked; it is damaged.") from error
 
 
 def _read_gmt(text: str, file_name: str) -> FeatureSets:
