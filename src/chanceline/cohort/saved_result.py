@@ -148,7 +148,7 @@ class SavedResult(Result):
         labels = read_new_labels(table, label, self.classes, self.inputs.recipe)
         table = table.with_rows(labels.is_compared)
         labels = labels.of_compared_rows()
-        refuse_undeclared(table, labels, self.inputs.recipe)
+        refuse_undeclared(table, labels, self.inputs.recipe, chosen.encoder.names)
         samples = new_samples(table, chosen, self.inputs)
         units = make_units(
             scores=self._scores(chosen, samples),
