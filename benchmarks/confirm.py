@@ -1,17 +1,20 @@
 """Does the interval of `confirm` contain the true error of a rule that was fixed beforehand? Are its p-values uniform?
 
-    python benchmarks/confirm.py                 100 splits of five tables, then docs/tables/confirm.md
-    python benchmarks/confirm.py --splits 20     fewer splits of each
+    python benchmarks/confirm.py                 the splits that are not there yet, then docs/tables/confirm.md
+    python benchmarks/confirm.py --splits 20     fewer splits of each table
+    python benchmarks/confirm.py --table         the table from what is there
 
 A rule is made from a random half of a table. The other half stands for the population: its error and its area under the curve by
 that rule are the truth, and new samples are drawn from it with replacement, as many as it has. Under the null hypothesis the labels
-of the other half are shuffled. The tables lie beside the checkout, in ../shared/data.
+of the other half are shuffled. The tables lie beside the checkout, in ../shared/data. Splits are stored one by one in
+benchmarks/results/confirm.jsonl, so that a run can be stopped and taken up again.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +29,7 @@ from chanceline.cohort.confirmation import (
     make_units,
     one_class_pvalue,
 )
-from chanceline.cohort.units import moved_columns
+from chanceline.cohort.units import moved_columns, units_findings
 from chanceline.prediction.area import area_interval
 from chanceline.prediction.metrics import area_under_curve
 from chanceline.prediction.rule import PredictionRule, fit_rule
@@ -36,10 +39,11 @@ from chanceline.tables.load import load_data
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
+STORE = ROOT / "benchmarks" / "results" / "confirm.jsonl"
 TABLE = ROOT / "docs" / "tables" / "confirm.md"
 TABLES = ("colon_alon", "dlbcl_shipp", "breast_gravier", "sonar", "wdbc")
 SEED = 42_000
-SPLITS = 100
+SPLITS = 200
 COHORTS = 20  # further cohorts drawn in every split, for a closer look at the coverage
 
 Floats = NDArray[np.float64]
@@ -124,7 +128,8 @@ def looks_moved(rule: PredictionRule, training: Floats, other: Floats) -> bool:
         return False
     names = [str(column) for column in rule.support]
     tested = dict(zip(names, ranges_of(training[:, rule.support]), strict=True))
-    return bool(moved_columns(other[:, rule.support], names, tested))
+    moved = moved_columns(other[:, rule.support], names, tested)
+    return bool(units_findings(moved, len(names)))
 
 
 def run_split(X: Floats, y: Floats, rng: Rng) -> Split:
@@ -154,14 +159,39 @@ def run_split(X: Floats, y: Floats, rng: Rng) -> Split:
     )
 
 
-def run_table(name: str, n_splits: int) -> list[Split]:
-    path = DATA / f"{name}.csv.gz"
-    data = load_data(path, "-1")  # the label is the last column
-    splits = []
+def stored() -> dict[str, dict[int, Split]]:
+    """The splits that were run: table → number → what it showed."""
+    found: dict[str, dict[int, Split]] = {name: {} for name in TABLES}
+    if STORE.exists():
+        for line in STORE.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            found[record["table"]][record["number"]] = Split(**record["split"])
+    return found
+
+
+def run_missing(n_splits: int) -> None:
+    """Run the splits that are not stored yet, the same number of every table in turn."""
+    done = stored()
+    datasets = {
+        name: load_data(DATA / f"{name}.csv.gz", "-1") for name in TABLES
+    }  # the label is the last column
+    STORE.parent.mkdir(exist_ok=True)
     for number in range(n_splits):
-        rng = np.random.default_rng([SEED, TABLES.index(name), number])
-        splits.append(run_split(data.X, data.y, rng))
-    return splits
+        for position, name in enumerate(TABLES):
+            if number in done[name]:
+                continue
+            rng = np.random.default_rng([SEED, position, number])
+            split = run_split(datasets[name].X, datasets[name].y, rng)
+            record = {"table": name, "number": number, "split": asdict(split)}
+            with STORE.open("a", encoding="utf-8") as store:
+                store.write(json.dumps(record) + "\n")
+
+
+def complete_splits() -> dict[str, list[Split]]:
+    """The splits that every table has."""
+    done = stored()
+    n_splits = min(len(splits) for splits in done.values())
+    return {name: [done[name][number] for number in range(n_splits)] for name in TABLES}
 
 
 def table_row(name: str, splits: list[Split]) -> str:
@@ -208,12 +238,11 @@ def page(results: dict[str, list[Split]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--table", action="store_true", help="run nothing")
     arguments = parser.parse_args()
-    results = {}
-    for name in TABLES:
-        results[name] = run_table(name, arguments.splits)
-        print(table_row(name, results[name]), flush=True)
-    write_text(TABLE, page(results))
+    if not arguments.table:
+        run_missing(arguments.splits)
+    write_text(TABLE, page(complete_splits()))
 
 
 if __name__ == "__main__":

@@ -72,3 +72,12 @@ def test_what_is_wrong_is_one_sentence(files, command):
         assert out == ""
         assert err.count("\n") == 1
         assert any(part in err for part in said.split("|")), err
+
+
+def test_no_class_becomes_a_formula(tmp_path, command):
+    frame = cohort().replace({"outcome": {"ill": "=1+1", "well": "-1"}})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    options = ["--label", "outcome", "--features", "g0,g1", "--drop", ",".join(ABOUT), "--permutations", 0, "--quiet"]  # fmt: skip
+    command("test", tmp_path / "data.csv", *options, "--no-expected-error", "--save", tmp_path / "result.json")  # fmt: skip
+    _, out, _ = command("predict", tmp_path / "result.json", tmp_path / "data.csv")
+    assert set(pd.read_csv(StringIO(out))["class"]) == {"'=1+1", "-1"}

@@ -201,14 +201,39 @@ def test_classes_are_those_of_the_table_tested(result):
     assert result.confirm(gap, unlabelled="drop").n_rows == len(new) - 1
 
 
+def graded(seed):
+    """A second label with four values."""
+    return cohort(seed).assign(
+        grade=lambda table: (table["g0"] > 6) * 1.0 + (table["g1"] > 6) * 2.0
+    )
+
+
 def test_split_and_chosen_classes_are_made_as_in_the_table_tested():
-    frame = cohort().assign(grade=lambda table: (table["g0"] > 6) * 1.0 + (table["g1"] > 6) * 2.0)
+    frame = graded(seed=0)
+    new = graded(seed=1)
     options = {"features": ["g2", "g3"], "drop": [*ABOUT, "outcome"], "expected_error": False}
     split = separation_test(frame, label="grade", split_at=2.0, permutations=0, **options)
-    assert split.confirm(frame).wrong == np.sum((split.scores > 0) != (split.labels > 0))
+    is_wrong = (split.predict(new) == "≥2") != (new["grade"] >= 2)
+    assert split.confirm(new).wrong == is_wrong.sum()
     chosen = separation_test(frame, label="grade", classes=("1", "2"), permutations=0, **options)
-    confirmation = chosen.confirm(frame)
-    assert confirmation.n_rows == chosen.n_samples < len(frame)
+    confirmation = chosen.confirm(new)
+    assert confirmation.n_rows == new["grade"].isin([1, 2]).sum() < len(new)
     assert "of other classes left out" in str(confirmation)
     against = separation_test(frame, label="grade", positive="3", permutations=0, **options)
-    assert against.confirm(frame).n_rows == len(frame)
+    assert against.confirm(new).n_rows == len(new)
+
+
+def test_samples_that_the_rule_was_made_from_confirm_nothing(result):
+    old = cohort()
+    new = cohort(seed=1)
+    with pytest.raises(InputError, match=r"80 rows of the 80 of DataFrame .* cannot confirm it"):
+        result.confirm(old)
+    with pytest.raises(InputError, match="20 rows of the 100"):
+        result.confirm(pd.concat([new, old[:20]], ignore_index=True))
+    assert result.confirm(pd.concat([new, old[:1]], ignore_index=True)).n_rows == 81
+    # Coarse values coincide by chance.
+    coarse = {gene: lambda table, gene=gene: table[gene].round() for gene in GENES}
+    rounded = separation_test(
+        old.assign(**coarse), label="outcome", features=["g0"], drop=ABOUT, permutations=0, expected_error=False
+    )  # fmt: skip
+    assert rounded.confirm(new.assign(**coarse)).n_rows == 80

@@ -32,12 +32,12 @@ def test_what_was_written_is_read(written):
 
 
 def places(values, path=()):
-    """Every place in nested objects and lists."""
+    """Every place in nested objects, and the first one of lists."""
     children = []
     if isinstance(values, dict):
         children = list(values.items())
     elif isinstance(values, list):
-        children = list(enumerate(values))
+        children = list(enumerate(values[:1]))
     for key, child in children:
         yield (*path, key)
         yield from places(child, (*path, key))

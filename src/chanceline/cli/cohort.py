@@ -70,12 +70,30 @@ def predict(
     for finding in predictions.findings:
         say(str(finding))
     if out is not None:
-        write_text(out, predictions.to_frame().to_csv(index=False))
+        write_text(out, predictions_csv(predictions))
         say(f"{predictions.summary()}; written to {out}")
     if json:
         print_json(predictions_record(predictions))
     elif out is None:
-        print(predictions.to_frame().to_csv(index=False), end="")
+        print(predictions_csv(predictions), end="")
+
+
+def predictions_csv(predictions: Predictions) -> str:
+    """Predictions as CSV with all digits; no name of a row or a class becomes a formula."""
+    table = predictions.to_frame()
+    for column in ("row", "class"):
+        table[column] = [_harmless_cell(cell) for cell in table[column]]
+    return table.to_csv(index=False)
+
+
+def _harmless_cell(cell: Any) -> Any:
+    """A text that no spreadsheet takes for a formula; numbers, also as text, stay as they are."""
+    from chanceline.report.weights import harmless
+    from chanceline.tables.spelling import is_number
+
+    if not isinstance(cell, str) or is_number(cell):
+        return cell
+    return harmless(cell)
 
 
 def predictions_record(predictions: Predictions) -> dict[str, Any]:

@@ -43,6 +43,7 @@ def inputs_to_record(inputs: RuleInputs) -> dict[str, Any]:
         "means": plain(inputs.means),
         "ranges": plain(inputs.ranges),
         "ranked_values": plain(inputs.ranked_values),
+        "row_digests": list(inputs.row_digests),
     }
 
 
@@ -60,6 +61,7 @@ def inputs_from_record(record: FileRecord) -> RuleInputs:
         },
         ranked_values={name: np.array(ranked.numbers(name)) for name in ranked.names()},
         source=record.text("source"),
+        row_digests=record.texts("row_digests"),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from chanceline.errors import InputError
 from chanceline.tables.checks.subjects import SampleColumns, find_suspect
 from chanceline.tables.dataset import Finding
 from chanceline.tables.labels import class_of_rows, find_label_column
+from chanceline.tables.raw_table import RawTable
 from chanceline.tables.recipe import TableRecipe
 from chanceline.tables.roles import Role, find_column, require_filled
 from chanceline.tables.settings import TableSettings
@@ -121,7 +123,9 @@ def _about_rows_left_out(is_labelled: Bools, is_other: Bools) -> list[Finding]:
     return findings
 
 
-def refuse_undeclared(table: NewTable, labels: NewLabels, recipe: TableRecipe) -> None:
+def refuse_undeclared(
+    table: NewTable, labels: NewLabels, recipe: TableRecipe, covariates: Sequence[str]
+) -> None:
     """Stop if a column looks like subjects or pairs about which nothing was said.
 
     Parameters
@@ -129,6 +133,7 @@ def refuse_undeclared(table: NewTable, labels: NewLabels, recipe: TableRecipe) -
     table : the rows that are compared.
     labels : of the same rows.
     recipe : what was said about the table tested.
+    covariates : columns that the rule has besides its features, which are no subjects.
     """
     settings = table.settings
     was_said = Role.GROUPS in table.roles or Role.PAIRS in table.roles
@@ -136,18 +141,18 @@ def refuse_undeclared(table: NewTable, labels: NewLabels, recipe: TableRecipe) -
         return
     known = [labels.column]
     known += [find_column(table.raw, name, "independent") for name in settings.independent]
-    for name in recipe.independent:
+    for name in (*recipe.independent, *table.roles.values()):
         column = table.raw.column(name)
         if column is not None:
             known.append(column)
-    suspect = find_suspect(_columns_about_samples(table), labels.signs, known)
+    others = table.raw.without_columns([labels.column.name, *covariates])
+    suspect = find_suspect(_columns_about_samples(others), labels.signs, known)
     if suspect is not None:
         raise InputError(suspect.sentence)
 
 
-def _columns_about_samples(table: NewTable) -> SampleColumns:
+def _columns_about_samples(raw: RawTable) -> SampleColumns:
     """What may say which rows are of one subject."""
-    raw = table.raw
     text = raw.values.select_dtypes(exclude="number")
     return SampleColumns(
         text=pd.concat([raw.about, text], axis=1),

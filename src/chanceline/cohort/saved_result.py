@@ -29,6 +29,7 @@ from chanceline.cohort.new_samples import (
     new_samples,
     read_new_table,
 )
+from chanceline.cohort.overlap import refuse_known_rows
 from chanceline.cohort.predictions import Predictions
 from chanceline.cohort.saved_rule import RuleChoice, SavedRule, rules_of_result
 from chanceline.errors import InputError
@@ -148,8 +149,10 @@ class SavedResult(Result):
         labels = read_new_labels(table, label, self.classes, self.inputs.recipe)
         table = table.with_rows(labels.is_compared)
         labels = labels.of_compared_rows()
-        refuse_undeclared(table, labels, self.inputs.recipe)
+        refuse_undeclared(table, labels, self.inputs.recipe, chosen.encoder.names)
         samples = new_samples(table, chosen, self.inputs)
+        if chosen is self.rules[0]:
+            refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
         units = make_units(
             scores=self._scores(chosen, samples),
             labels=labels.signs[samples.is_complete],

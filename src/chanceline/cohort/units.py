@@ -2,9 +2,10 @@
 
 A column is named if the middle halves of its values, here and in the table tested, do not overlap,
 and the medians differ by a factor of at least `MIN_FACTOR` (or have different signs). Of few new
-samples the halves say little: then all their values must lie outside everything that was tested.
-Kilograms and pounds, inches and centimetres, mmol/l and mg/dl, logarithms and numbers differ so;
-samples of one population hardly ever do (`benchmarks/confirm.py` counts it).
+samples the halves say little: then all their values must lie far outside what was tested, farther
+than that ranges itself. Of a rule on many features some columns move by chance, and a warning needs
+a tenth of them. Kilograms and pounds, inches and centimetres, mmol/l and mg/dl, logarithms and
+numbers differ so; samples of one population hardly ever do (`benchmarks/confirm.py` counts it).
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from chanceline.tables.wording import plural
 MIN_FACTOR = 1.4
 # With fewer new samples their quartiles are not taken for those of a population.
 MIN_SAMPLES_FOR_QUARTILES = 8
+# A rule on more features has many; that share of their columns must have moved.
+MANY_FEATURES = 100
+MIN_SHARE_OF_MANY = 0.1
 MAX_COLUMNS_NAMED = 4
 
 
@@ -74,7 +78,7 @@ def moved_columns(
         if quartiles_tell:
             is_apart = _halves_apart(new_range, tested_range)
         else:
-            is_apart = _all_outside(new_range, tested_range)
+            is_apart = _far_outside(new_range, tested_range)
         if is_apart and _is_by_factor(column):
             moved.append(column)
     return moved
@@ -87,9 +91,12 @@ def _halves_apart(new: ColumnRange, tested: ColumnRange) -> bool:
     return is_above or is_below
 
 
-def _all_outside(new: ColumnRange, tested: ColumnRange) -> bool:
-    """Whether all new values lie above, or all below, every value of the table tested."""
-    return new.minimum > tested.maximum or new.maximum < tested.minimum
+def _far_outside(new: ColumnRange, tested: ColumnRange) -> bool:
+    """Whether all new values lie above, or all below, every value of the table tested, farther away
+    than these are from each other.
+    """
+    length = tested.maximum - tested.minimum
+    return new.minimum > tested.maximum + length or new.maximum < tested.minimum - length
 
 
 def _is_by_factor(column: MovedColumn) -> bool:
@@ -100,14 +107,15 @@ def _is_by_factor(column: MovedColumn) -> bool:
 
 
 def units_findings(moved: Sequence[MovedColumn], n_features: int) -> list[Finding]:
-    """A warning that names the columns that moved; none if no column did.
+    """A warning that names the columns that moved; none if no column did, or few of many.
 
     Parameters
     ----------
     moved : these columns.
     n_features : how many were compared.
     """
-    if not moved:
+    too_few_of_many = n_features > MANY_FEATURES and len(moved) < MIN_SHARE_OF_MANY * n_features
+    if not moved or too_few_of_many:
         return []
     named = "; ".join(column.in_words() for column in moved[:MAX_COLUMNS_NAMED])
     if len(moved) > MAX_COLUMNS_NAMED:

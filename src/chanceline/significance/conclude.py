@@ -97,7 +97,11 @@ def conclude(
         labels_from_model=plan.design.covariate_model is not None,
         n_named=None if plan.features is None else len(plan.features),
         covariates=tuple(data.covariates or ()),
-        inputs=rule_inputs(data, features_of_rules(plan, grounds, rule)),
+        inputs=rule_inputs(
+            data,
+            features=features_of_rules(plan, grounds, rule),
+            of_first_rule=grounds.separating.features if rule is None else rule.features,
+        ),
     )
 
 

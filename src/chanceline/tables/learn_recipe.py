@@ -40,13 +40,17 @@ def learn_recipe(
     label : the column of the classes.
     settings : how the table was read.
     """
-    untransformed = complete.to_numpy(dtype=np.float64)
     transform = settings.transform or "none"
+    untransformed = None
+    added = 0.0
+    if transform != "none":
+        untransformed = complete.to_numpy(dtype=np.float64)
+        added = added_to_values(untransformed, transform)
     declared = {"blocks": settings.blocks, "groups": settings.groups, "pairs": settings.pairs}
     return TableRecipe(
         columns=_learn_columns(written, features, complete.columns, settings),
         transform=transform,
-        added=added_to_values(untransformed, transform),
+        added=added,
         below=settings.below,
         na=settings.na,
         label=label,
@@ -54,7 +58,7 @@ def learn_recipe(
         chosen_classes=bool(settings.classes),
         roles={role: column for role, column in declared.items() if column is not None},
         independent=settings.independent,
-        untransformed=None if transform == "none" else untransformed,
+        untransformed=untransformed,
     )
 
 
