@@ -23,6 +23,11 @@ _HOMES = {
     "samples_needed": "chanceline.chance",
     "ChanceSize": "chanceline.significance.noise_size",
     "chance_size": "chanceline.significance.noise_size",
+    "PlantedPlan": "chanceline.significance.planted",
+    "planted_plan": "chanceline.significance.planted",
+    "PowerPlan": "chanceline.significance.effect_power",
+    "power_of_effect": "chanceline.significance.effect_power",
+    "samples_for_effect": "chanceline.significance.effect_power",
     "SeparationTest": "chanceline.significance",
     "separation_test": "chanceline.significance",
     "SetTests": "chanceline.significance",
@@ -75,9 +80,18 @@ if TYPE_CHECKING:
         separation_test as separation_test,
         set_tests as set_tests,
     )
+    from chanceline.significance.effect_power import (
+        PowerPlan as PowerPlan,
+        power_of_effect as power_of_effect,
+        samples_for_effect as samples_for_effect,
+    )
     from chanceline.significance.noise_size import (
         ChanceSize as ChanceSize,
         chance_size as chance_size,
+    )
+    from chanceline.significance.planted import (
+        PlantedPlan as PlantedPlan,
+        planted_plan as planted_plan,
     )
     from chanceline.tables import load_data as load_data
     from chanceline.theory.capacity import (
