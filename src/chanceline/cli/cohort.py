@@ -88,7 +88,7 @@ def predictions_csv(predictions: Predictions) -> str:
 
 def _harmless_cell(cell: Any) -> Any:
     """A text that no spreadsheet takes for a formula; numbers, also as text, stay as they are."""
-    from chanceline.report.weights import harmless
+    from chanceline._results import harmless
     from chanceline.tables.spelling import is_number
 
     if not isinstance(cell, str) or is_number(cell):
