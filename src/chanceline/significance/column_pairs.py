@@ -66,7 +66,7 @@ def correlated_pairs(
     n_samples, n_columns = normalized.shape
     max_pairs = max(n_columns, min_pairs)
     rounding = overlap_rounding(n_samples)
-    screened = normalized.astype(np.float32)
+    screened: Floats = normalized.astype("float32")
     listed = _CodedPairs(code=np.zeros(0, dtype=np.int64), overlap=np.zeros(0, dtype=np.float32))
     least_overlap = 0.0
     for start in range(0, n_columns, chunk_size):

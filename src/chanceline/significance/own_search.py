@@ -119,7 +119,7 @@ class SearchProcedure:
             searched_X = X  # no copy where none is needed
         else:
             searched_X = X[rows]
-        options = {}
+        options: dict[str, Any] = {}
         if method == "auto":
             options["wanted"] = self.wanted
         outcome = search_features(
