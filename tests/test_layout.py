@@ -31,14 +31,15 @@ FOUNDATION = {
     "_parallel": {"errors", "_cluster"},
 }  # fmt: skip
 PACKAGES = {
+    "columns": set(),
     "kernels": set(),
     "perceptron": {"kernels"},
     "select": {"kernels", "perceptron"},
     "prediction": {"perceptron", "select"},
     "theory": set(),
     "chance": set(),
-    "tables": {"chance", "perceptron"},
-    "significance": {"theory", "chance", "perceptron", "select", "prediction", "tables"},
+    "tables": {"chance", "columns", "perceptron"},
+    "significance": {"theory", "chance", "columns", "perceptron", "select", "prediction", "tables"},
     "cohort": {"chance", "prediction", "tables", "significance"},
     "experiments": {"theory", "chance", "kernels", "perceptron", "select"},
     "memory": {"perceptron", "select"},

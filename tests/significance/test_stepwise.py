@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -108,6 +108,26 @@ def test_the_list_of_pairs_is_that_of_largest_overlap():
     listed = set(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
     assert listed == set(zip(i[order].tolist(), j[order].tolist(), strict=True))
     np.testing.assert_allclose(pairs.overlap, gram[pairs.first, pairs.second], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["genotypes", "near copies"])
+def test_pairs_screened_in_single_precision_are_those_of_double_precision(kind):
+    """Many overlaps tie, or differ by less than single precision can tell; copies are no pairs."""
+    rng = np.random.default_rng(4)
+    X = rng.binomial(2, 0.3, size=(40, 120)).astype(float)
+    if kind == "near copies":
+        X = rng.normal(size=(40, 120))
+        X[:, 60:] = X[:, :60] + rng.choice([1e-9, 1e-3, 3e-3], 60) * rng.normal(size=(40, 60))
+    Z = X - X.mean(axis=0)
+    Z /= np.linalg.norm(Z, axis=0)
+    pairs = correlated_pairs(Z, min_pairs=150, chunk_size=32)
+    i, j = np.triu_indices(120, 1)
+    overlaps = np.abs((Z.T @ Z)[i, j])
+    candidates = np.flatnonzero(overlaps < 1 - 5e-7)
+    # Of equal overlaps the pair of the smaller columns comes first.
+    largest = candidates[np.argsort(-np.round(overlaps[candidates], 9), kind="stable")[:150]]
+    expected = sorted(zip(i[largest].tolist(), j[largest].tolist(), strict=True))
+    assert list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == expected
 
 
 def test_copies_of_a_column_make_no_pair():
@@ -387,6 +407,22 @@ def test_wide_tables_are_ranked_in_single_precision():
     )
     np.testing.assert_allclose(single.spread, double.spread, rtol=1e-5)
     np.testing.assert_allclose(single.ridge_fits, double.ridge_fits, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["normal", "genotypes"])
+def test_columns_compared_in_single_precision_give_the_losses_of_double_precision(kind):
+    rng = np.random.default_rng(15)
+    X = rng.normal(size=(90, 2800))
+    if kind == "genotypes":
+        X = rng.binomial(2, rng.uniform(0.1, 0.5, 2800), size=(90, 2800)).astype(float)
+    labels = random_labels(rng, 30, 90)
+    columns = make_path_columns(X, make_design(labels[0]), True)
+    assert columns.ranking.dtype == np.float32
+    assert columns.coordinates.dtype == np.float64
+    in_single = follow_paths(columns, labels, 5)
+    in_double = follow_paths(replace(columns, single=None), labels, 5)
+    for field in fields(in_single):
+        assert np.array_equal(getattr(in_single, field.name), getattr(in_double, field.name))
 
 
 @pytest.mark.parametrize("seed", [0, 2])

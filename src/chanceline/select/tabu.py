@@ -258,8 +258,37 @@ def swap_work(n_columns: int, n_samples: int, size: float) -> float:
     return gradient + FIT_WORK * n_samples * size + FLIP_WORK * n_samples * size * size
 
 
+class Patience(NamedTuple):
+    """After which share of the budget without success swaps end.
+
+    Attributes
+    ----------
+    share : in general.
+    share_above_wanted : where variables are swapped at a size above `wanted`.
+    wanted : the largest number of variables that would be of use; None: all sizes are.
+    """
+
+    share: float = 1.0
+    share_above_wanted: float = 1.0
+    wanted: int | None = None
+
+    def share_at(self, n_variables: int) -> float:
+        """The share where a support of so many variables is looked for."""
+        if self.wanted is not None and n_variables > self.wanted:
+            return self.share_above_wanted
+        return self.share
+
+
+FULL_PATIENCE = Patience()  # until the budget ends
+
+
 def swap_down(
-    hinge: Hinge, budget: int, seed: int, *, spent: int = 0, patience: float = 1.0
+    hinge: Hinge,
+    budget: int,
+    seed: int,
+    *,
+    spent: int = 0,
+    patience: Patience = FULL_PATIENCE,
 ) -> Iterator[Candidate | int]:
     """From a separating support to fewer and fewer variables.
 
@@ -272,7 +301,7 @@ def swap_down(
     budget : swaps at most.
     seed : of the random numbers.
     spent : iterations of the searches before this one, which are added to its own.
-    patience : the search ends after this share of the budget without success.
+    patience : how long the search goes on without success.
 
     Yields
     ------
@@ -288,9 +317,10 @@ def swap_down(
         # As long as it separates, drop the cheapest variable.
         while separates:
             yield candidate_of(hinge, spent + n_swaps)
-            last_swap = min(budget, n_swaps + int(patience * budget))
             if hinge.n_selected <= 1:
                 return
+            share = patience.share_at(hinge.n_selected - 1)
+            last_swap = min(budget, n_swaps + int(share * budget))
             # Nonnegative columns that left the support by themselves are dropped for good.
             size = min(size, hinge.size) - 1
             separates = drop_cheapest(hinge)

@@ -107,11 +107,11 @@ def follow_paths(
     with_errors : whether errors are counted, which takes longest in long tables.
     """
     target = _make_target(columns, labels)
-    state = _start(columns, target, n_steps)
-    # Both need the products of all columns with the labels themselves. Every step below changes
-    # `state.products` to those with the residual.
-    spread = _spread(state.products, target)
-    best_pairs = _find_best_pairs(columns.pairs, state.products, target)
+    # Of all columns with the labels themselves: (labellings, columns).
+    products = target.coordinates.astype(columns.coordinates.dtype) @ columns.coordinates
+    spread = _spread(products, target)
+    best_pairs = _find_best_pairs(columns.pairs, products, target)
+    state = _start(columns, target, products, n_steps)
 
     n_labellings = len(labels)
     n_counted = n_labellings if with_errors else 0
@@ -241,19 +241,22 @@ class _PathState:
     Attributes
     ----------
     columns : (coordinates, columns) Z, of length 1.
+    ranking_columns : the same in the precision in which columns are compared, single in large
+        tables.
     residual : (labellings, coordinates) what the columns taken leave of the labels.
     products : (labellings, columns) C, of the columns with the residual, one direction behind.
     squared_lengths : (labellings, columns) L, of the columns outside the span, one direction
         behind.
     directions : (labellings, steps, coordinates) the orthonormal directions taken; zero from where
         a path has ended.
-    last_direction : (labellings, coordinates) Q, the direction taken last, in the columns'
-        precision.
+    last_direction : (labellings, coordinates) Q, the direction taken last, in the precision of
+        `ranking_columns`.
     last_coefficient : (labellings, 1) d, the labels' part along it.
     n_taken : number of steps done.
     """
 
     columns: Floats
+    ranking_columns: Floats
     residual: Floats
     products: Floats
     squared_lengths: Floats
@@ -285,8 +288,8 @@ class _PathState:
 
         # Kept for the next step, whose update takes this direction out of all columns.
         self.directions[:, self.n_taken] = direction
-        self.last_direction = direction.astype(self.columns.dtype)
-        self.last_coefficient = coefficient.astype(self.columns.dtype)
+        self.last_direction = direction.astype(self.ranking_columns.dtype)
+        self.last_coefficient = coefficient.astype(self.ranking_columns.dtype)
         self.n_taken += 1
         return best, is_taken
 
@@ -300,7 +303,7 @@ class _PathState:
         ------
         The index at which the chunk starts, and (labellings, chunk) its gains.
         """
-        for start in range(0, self.columns.shape[1], COLUMNS_IN_CACHE):
+        for start in range(0, self.ranking_columns.shape[1], COLUMNS_IN_CACHE):
             chunk = slice(start, start + COLUMNS_IN_CACHE)
             if self.n_taken > 0:
                 self._take_out_last_direction(chunk)
@@ -312,31 +315,37 @@ class _PathState:
         L is never less than its margin, which is all that is left of a column that the span has
         used up: rounding may take more, and then the gain C²/L would be anything.
         """
-        overlap = self.last_direction @ self.columns[:, chunk]
+        overlap = self.last_direction @ self.ranking_columns[:, chunk]
         self.products[:, chunk] -= overlap * self.last_coefficient
         squared_lengths = self.squared_lengths[:, chunk]  # a view
         squared_lengths -= np.square(overlap, out=overlap)
         np.maximum(squared_lengths, LENGTH_MARGIN[overlap.dtype], out=squared_lengths)
 
 
-def _start(columns: PathColumns, target: _Target, n_steps: int) -> _PathState:
+def _start(columns: PathColumns, target: _Target, products: Floats, n_steps: int) -> _PathState:
     """The state before the first step: nothing taken, the residual is the labels themselves.
 
-    What has an entry for every column is in the columns' precision, which is single in wide
-    tables. Residual and directions stay in double precision: losses are computed from them.
+    What has an entry for every column is in the precision in which columns are compared. Residual
+    and directions stay in double precision: losses are computed from them.
+
+    Parameters
+    ----------
+    columns : of the table.
+    target : the labels.
+    products : (labellings, columns) of the columns with the labels.
+    n_steps : number of features at the end of the path.
     """
-    column_coordinates = columns.coordinates
     label_coordinates = target.coordinates
-    n_coordinates, n_columns = column_coordinates.shape
-    n_labellings = len(label_coordinates)
-    dtype = column_coordinates.dtype
+    n_labellings, n_coordinates = label_coordinates.shape
+    dtype = columns.ranking.dtype
     # Columns have length 1; the margin keeps their gains finite once the span has used them up.
     squared_length = 1 + LENGTH_MARGIN[dtype]
     return _PathState(
-        columns=column_coordinates,
+        columns=columns.coordinates,
+        ranking_columns=columns.ranking,
         residual=label_coordinates,
-        products=label_coordinates.astype(dtype) @ column_coordinates,
-        squared_lengths=np.full((n_labellings, n_columns), squared_length, dtype=dtype),
+        products=products.astype(dtype),
+        squared_lengths=np.full(products.shape, squared_length, dtype=dtype),
         directions=np.zeros((n_labellings, n_steps, n_coordinates)),
         last_direction=np.zeros((n_labellings, n_coordinates), dtype=dtype),
         last_coefficient=np.zeros((n_labellings, 1), dtype=dtype),
@@ -385,7 +394,7 @@ def _largest_of_rows(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> tuple
     best = np.zeros(n_rows, dtype=np.int64)
     largest = np.full(n_rows, -1.0)  # below all values
     for start, values in chunks:
-        best_in_chunk = values.astype(np.float32).argmax(axis=1)
+        best_in_chunk = values.astype(np.float32, copy=False).argmax(axis=1)
         largest_in_chunk = values[rows, best_in_chunk]
         is_larger = largest_in_chunk > largest * (1 + ROUNDING_TOLERANCE)
         best[is_larger] = start + best_in_chunk[is_larger]

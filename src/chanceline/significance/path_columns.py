@@ -33,9 +33,13 @@ from chanceline.significance.ridges import RidgeRegressions, make_ridge_regressi
 
 # So many columns at a time are clipped and normalised: a copy that is small beside the table.
 COLUMNS_TO_NORMALIZE = 16 * COLUMNS_IN_CACHE
-# All overlaps of more columns are too many to look at. Then there are no pairs, and single
-# precision is enough to rank columns.
+# All overlaps of more columns are too many to look at. Then there are no pairs, and columns are in
+# single precision altogether.
 MAX_COLUMNS_FOR_PAIRS = 40_000
+# Columns of a table with so many entries are compared in single precision, which takes half the
+# time. What is computed of those that are taken, the losses, stays in double precision. In smaller
+# tables columns may fit labels equally well, and the first of them is to be taken.
+MIN_ENTRIES_FOR_SINGLE = 250_000
 # A table with so many times as many samples as columns is followed within the columns' span ...
 MIN_SAMPLES_PER_COLUMN = 4
 # ... unless it has more columns than this, whose QR decomposition would take too long.
@@ -76,6 +80,8 @@ class PathColumns:
     covariate_basis : (samples, terms) orthonormal columns that span what covariates explain, which
         is taken out of columns and labels; None without any.
     frame : of a long table; None for others.
+    single : (coordinates, columns) the coordinates in single precision, where these are used to
+        compare columns; None where they are not.
     """
 
     feature_of_column: Ints
@@ -86,6 +92,7 @@ class PathColumns:
     block_of_sample: Ints | None = None
     covariate_basis: Floats | None = None
     frame: SpanFrame | None = None
+    single: Floats | None = None
 
     def residuals(self, rows: Floats) -> Floats:
         """What the threshold (of every block) and covariates leave of each row: (rows, samples)."""
@@ -103,6 +110,13 @@ class PathColumns:
         if self.frame is None:
             return self.normalized
         return self.frame.coordinates
+
+    @property
+    def ranking(self) -> Floats:
+        """(coordinates, columns) the same in the precision in which columns are compared."""
+        if self.single is None:
+            return self.coordinates
+        return self.single
 
     def to_coordinates(self, rows: Floats) -> Floats:
         """(rows, samples) → (rows, coordinates): the part of each row in the columns' span."""
@@ -152,16 +166,25 @@ def make_path_columns(
         features = features[varies]
         normalized = np.ascontiguousarray(normalized[:, varies])
     frame = _make_frame(normalized)
+    coordinates = normalized if frame is None else frame.coordinates
     return PathColumns(
         feature_of_column=features,
         normalized=normalized,
         intercept=intercept,
         pairs=correlated_pairs(normalized) if has_pairs else no_pairs(),
-        ridges=make_ridge_regressions(normalized if frame is None else frame.coordinates),
+        ridges=make_ridge_regressions(coordinates),
         block_of_sample=block_of_sample,
         covariate_basis=design.covariate_basis,
         frame=frame,
+        single=_in_single_precision(coordinates),
     )
+
+
+def _in_single_precision(coordinates: Floats) -> Floats | None:
+    """The coordinates in single precision; None where the table is small, or they are already."""
+    if coordinates.dtype == np.float32 or coordinates.size < MIN_ENTRIES_FOR_SINGLE:
+        return None
+    return coordinates.astype(np.float32)
 
 
 def _blocks_to_centre_within(design: NullDesign, intercept: bool) -> Ints | None:

@@ -49,7 +49,8 @@ def load_data(
     Parameters
     ----------
     path : text (CSV with any usual separator, compressed or not), Parquet, Excel, GCT, GEO series
-        matrix, AnnData, or an `.npz` that holds `X`, `y` and perhaps `feature_names`; or a table in
+        matrix, AnnData, PLINK (`.bed` with `.bim` and `.fam` beside it), an `.npz` that holds `X`,
+        `y` and perhaps `feature_names`, or a `.npy` with its labels in another file; or a table in
         memory: a DataFrame of pandas or polars, an Arrow table, or AnnData.
     label : column with the two classes, by its name or its number from 0 (not needed for `.npz`
         files, nor if `labels` names a file with one column besides the id).
