@@ -28,6 +28,11 @@ SHOWN_BY = {
         "chanceline.figures.significance",
         "chanceline.report.separation",
     },
+    "chanceline.significance.outcomes.result": {
+        "chanceline.significance.outcomes.text",
+        "chanceline.figures.outcomes",
+        "chanceline.report.outcome",
+    },
     "chanceline.theory.curve": {"chanceline.figures.theory"},
 }
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -23,6 +23,8 @@ _HOMES = {
     "samples_needed": "chanceline.chance",
     "ChanceSize": "chanceline.significance.noise_size",
     "chance_size": "chanceline.significance.noise_size",
+    "Outcome": "chanceline.significance",
+    "OutcomeTest": "chanceline.significance",
     "SeparationTest": "chanceline.significance",
     "separation_test": "chanceline.significance",
     "load_data": "chanceline.tables",
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
     from chanceline.select.front_result import Front as Front
     from chanceline.select.pareto import front as front
     from chanceline.significance import (
+        Outcome as Outcome,
+        OutcomeTest as OutcomeTest,
         SeparationTest as SeparationTest,
         separation_test as separation_test,
     )

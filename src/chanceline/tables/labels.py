@@ -177,7 +177,7 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
             f"label column {str(column.name)!r} is empty in every row; name another column."
         )
     texts = _classes_of_rows(column, settings)
-    classes = sorted(texts.unique(), key=_class_order)
+    classes = sorted(texts.unique(), key=class_order)
     class_of_folded_name = _classes_by_folded_name(classes, str(column.name))
     _check_number_of_classes(classes, column, settings)
     positive = _positive_class(texts, class_of_folded_name, str(column.name), settings)
@@ -212,7 +212,7 @@ def _classes_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
     return (numbers < threshold).map({True: f"<{threshold:g}", False: f"≥{threshold:g}"})
 
 
-def _class_order(name: str) -> tuple[int, float, str]:
+def class_order(name: str) -> tuple[int, float, str]:
     """The order of classes: numbers by their size, then words by the alphabet."""
     if is_number(name):
         return (0, float(name), name)

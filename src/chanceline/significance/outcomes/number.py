@@ -35,6 +35,10 @@ class NumberOutcome(Outcome):
     def scores(self) -> Floats:
         return (self.numbers - self.numbers.mean())[:, None]
 
+    @property
+    def targets(self) -> Floats:
+        return self.numbers[:, None]
+
     def take(self, rows: Bools | Ints) -> Self:
         return replace(self, numbers=self.numbers[rows])
 
@@ -42,15 +46,15 @@ class NumberOutcome(Outcome):
     def values(self) -> NDArray[Any]:
         return self.numbers
 
+    @property
+    def fold_order(self) -> Floats:
+        return self.numbers
+
     def taken_for(self) -> str:
         low = self.numbers.min()
         high = self.numbers.max()
         n_values = len(np.unique(self.numbers))
         return f"{self.name!r} is taken for a number ({n_values} values, {low:g} to {high:g})"
-
-    def predictions(self, fitted: Floats, training_fits: Floats, training: Self) -> Floats:
-        """The fitted scores, measured from the mean of the training samples."""
-        return fitted + training.numbers.mean()
 
     def expectation(self, held_out: HeldOutPredictions) -> Expectation:
         explained = r_squared(self.numbers, held_out)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline.significance.outcomes.contrast import Contrast
 from chanceline.significance.outcomes.held_out_fits import HeldOutPredictions
 from chanceline.significance.outcomes.measures import Expectation
+from chanceline.significance.outcomes.pictures import ObservedAndPredicted, Picture
 
 
 class Outcome(ABC):
@@ -54,6 +54,13 @@ class Outcome(ABC):
         """The sentence that says what the outcome is taken for."""
 
     @property
+    def targets(self) -> Floats:
+        """(samples, columns) what a rule fits, the same for a sample among any others. By default
+        the scores.
+        """
+        return self.scores
+
+    @property
     def fold_order(self) -> Floats:
         """(samples,) by which samples are sorted before they are dealt to folds."""
         return self.scores[:, 0]
@@ -64,21 +71,40 @@ class Outcome(ABC):
         return ()
 
     def predictions(self, fitted: Floats, training_fits: Floats, training: Self) -> Floats:
-        """What fitted scores predict: (samples, columns of predictions). By default themselves.
+        """What fitted targets predict: (samples, columns of predictions). By default themselves.
 
         Parameters
         ----------
-        fitted : (samples, q) of the samples to predict.
-        training_fits : (training samples, q) fitted by rules that the sample had no part in.
+        fitted : (samples, targets) of the samples to predict.
+        training_fits : (training samples, targets) fitted by rules whose features were weighed
+            without the sample.
         training : the outcome of the training samples.
         """
         return fitted
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the p-value takes for granted besides exchangeable samples, in words."""
+        return ()
+
+    @property
+    def predicted_name(self) -> str:
+        """What a formula calls the prediction."""
+        return self.name
+
+    def named(self, predictions: Floats) -> NDArray[Any]:
+        """Predictions (samples, columns) as a user sees them: (samples,). By default numbers."""
+        return predictions[:, 0]
+
+    def picture(self, held_out: HeldOutPredictions) -> Picture:
+        """What the picture shows of predictions of samples left out."""
+        return ObservedAndPredicted(
+            observed=self.fold_order,
+            predicted=held_out.mean_prediction[:, 0],
+            observed_words=self.name,
+            predicted_words=f"{self.predicted_name}, predicted",
+        )
+
     @abstractmethod
     def expectation(self, held_out: HeldOutPredictions) -> Expectation:
         """How good predictions of samples left out are, in the outcome's own measure."""
-
-
-def number_of_values(outcome: Outcome) -> int:
-    """How many different outcomes there are."""
-    return len(np.unique(outcome.values, axis=0))

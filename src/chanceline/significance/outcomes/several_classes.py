@@ -22,11 +22,14 @@ from chanceline.significance.outcomes.measures import (
 )
 from chanceline.significance.outcomes.orthonormal import orthonormal_columns
 from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.significance.outcomes.pictures import ConfusionPicture, Picture
 
-# Strength of the penalty of the multinomial regression on fitted scores, as scikit-learn's C.
+# Strength of the penalty of the multinomial regression on fitted indicators, as scikit-learn's C.
 # There are few of these, so that the penalty hardly matters.
 INVERSE_PENALTY = 100.0
 MAX_ITERATIONS = 1000
+# Fitted indicators that vary less are constant up to rounding.
+SMALLEST_SPREAD = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,10 @@ class ClassesOutcome(Outcome):
     def scores(self) -> Floats:
         indicators = self.indicators
         return orthonormal_columns(indicators - indicators.mean(axis=0))
+
+    @property
+    def targets(self) -> Floats:
+        return self.indicators
 
     def take(self, rows: Bools | Ints) -> Self:
         return replace(self, codes=self.codes[rows])
@@ -92,18 +99,25 @@ class ClassesOutcome(Outcome):
         return tuple(contrasts)
 
     def predictions(self, fitted: Floats, training_fits: Floats, training: Self) -> Floats:
-        """Probabilities of the classes, by multinomial regression on the fitted scores."""
+        """Probabilities of the classes, by multinomial regression on the fitted indicators."""
         # Loading scikit-learn takes a second, and only this needs it.
         from sklearn.linear_model import LogisticRegression
 
-        scale = training_fits.std(axis=0)
-        scale = np.where(scale > 0, scale, 1.0)
+        spreads = training_fits.std(axis=0)
+        scale = np.where(spreads > SMALLEST_SPREAD, spreads, 1.0)
         model = LogisticRegression(C=INVERSE_PENALTY, max_iter=MAX_ITERATIONS)
         model.fit(training_fits / scale, training.codes)
         probabilities = np.zeros((len(fitted), len(self.class_names)))
         # A class that no training sample has is never predicted.
         probabilities[:, model.classes_] = model.predict_proba(fitted / scale)
         return probabilities
+
+    def named(self, predictions: Floats) -> NDArray[Any]:
+        """The names of the most probable classes."""
+        return np.array(self.class_names)[predictions.argmax(axis=1)]
+
+    def picture(self, held_out: HeldOutPredictions) -> Picture:
+        return ConfusionPicture(self.class_names, confusion_matrix(self.codes, held_out))
 
     def expectation(self, held_out: HeldOutPredictions) -> Expectation:
         error = error_rate(self.codes, held_out)

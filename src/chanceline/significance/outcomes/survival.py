@@ -12,6 +12,7 @@ times and censoring together have nothing to do with the features.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -23,6 +24,8 @@ from chanceline.errors import InputError
 from chanceline.significance.outcomes.held_out_fits import HeldOutPredictions
 from chanceline.significance.outcomes.measures import Expectation, concordance
 from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.significance.outcomes.pictures import Picture, SurvivalPicture, kaplan_meier
+from chanceline.tables.wording import row_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,26 @@ class SurvivalOutcome(Outcome):
             f"{censored:.0f} % of the times cut off)"
         )
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        return (
+            "times and what cuts them off are exchanged together: features that go with the "
+            "censoring alone can count as structure",
+        )
+
+    @property
+    def predicted_name(self) -> str:
+        return f"risk of {self.event_name}"
+
+    def picture(self, held_out: HeldOutPredictions) -> Picture:
+        risks = held_out.mean_prediction[:, 0]
+        is_high = risks > np.median(risks)
+        curves = []
+        for words, rows in (("lower risk", ~is_high), ("higher risk", is_high)):
+            if rows.any():
+                curves.append(kaplan_meier(self.times[rows], self.events[rows], words))
+        return SurvivalPicture(tuple(curves), self.name)
+
     def expectation(self, held_out: HeldOutPredictions) -> Expectation:
         measure = concordance(self.times, self.events, held_out)
         return Expectation(
@@ -90,27 +113,37 @@ def log_rank_scores(times: Floats, events: Bools) -> Floats:
     return events - cumulative_hazard(times, events)
 
 
-def make_survival(times: Floats, events: Floats, name: str, event_name: str) -> SurvivalOutcome:
+def make_survival(
+    times: Floats,
+    events: Floats,
+    name: str,
+    event_name: str,
+    row_labels: Sequence[Any] | None = None,
+) -> SurvivalOutcome:
     """Check times and events.
 
     Parameters
     ----------
     times, events : (samples,) finite numbers.
     name, event_name : what the user calls them.
+    row_labels : what the user's program calls the rows; by default 1, 2, …
     """
+    rows = row_labels
+    if rows is None:
+        rows = range(1, len(times) + 1)
     negative = np.flatnonzero(times < 0)
     if len(negative):
         row = int(negative[0])
         raise InputError(
-            f"the time {name!r} is {times[row]:g} in row {row + 1}, and times are not negative; "
-            "correct it or leave that row out."
+            f"the time {name!r} is {times[row]:g} in {row_name(rows, row)}, and times are not "
+            "negative; correct it or leave that row out."
         )
     other = np.flatnonzero(~np.isin(events, (0.0, 1.0)))
     if len(other):
         row = int(other[0])
         raise InputError(
-            f"the event {event_name!r} is {events[row]:g} in row {row + 1}; write 1 where it was "
-            "seen and 0 where the time was cut off."
+            f"the event {event_name!r} is {events[row]:g} in {row_name(rows, row)}; write 1 where "
+            "it was seen and 0 where the time was cut off."
         )
     if not events.any():
         raise InputError(
