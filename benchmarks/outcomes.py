@@ -2,7 +2,7 @@
 
     python benchmarks/outcomes.py                 every set that is not there yet, then docs/tables/outcomes.md
     python benchmarks/outcomes.py --table         the table from what is there
-    python benchmarks/outcomes.py --part level    one part alone: level, power or expected
+    python benchmarks/outcomes.py --part level    one part alone: level, power, contrasts or expected
 
 Every set is a table drawn from a design. Sets are stored one by one in benchmarks/results/outcomes.jsonl, so that a run can
 be stopped and taken up again.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,16 @@ from scipy.special import chdtrc
 from chanceline._io import write_text
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import make_design
+from chanceline.significance.outcomes.cross_validate import hold_out_predictions, predict_samples
+from chanceline.significance.outcomes.held_out_fits import HeldOutPredictions
 from chanceline.significance.outcomes.number import NumberOutcome
 from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.significance.outcomes.rule_samples import RuleSamples
 from chanceline.significance.outcomes.score_design import make_score_design
+from chanceline.significance.outcomes.score_rule import train_score_rule
 from chanceline.significance.outcomes.score_shuffles import explained_alone, shuffle_scores
 from chanceline.significance.outcomes.several_classes import ClassesOutcome
+from chanceline.significance.outcomes.shuffle_contrasts import read_contrasts, shuffle_contrasts
 from chanceline.significance.outcomes.survival import SurvivalOutcome
 from chanceline.significance.path_columns import make_path_columns
 from chanceline.significance.shuffles import ShufflePlan, shuffle_paths
@@ -40,7 +45,8 @@ SEED = 40_001
 LEVEL = 0.05
 N_SHUFFLES = 99
 N_STEPS = 6
-SETS = {"level": 1_000, "power": 200}
+SETS = {"level": 1_000, "power": 200, "contrasts": 200, "expected": 60}
+NEW = 4_000
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
@@ -52,7 +58,7 @@ class Drawn:
 
     X: Floats
     outcome: Outcome
-    declared: DeclaredRoles = DeclaredRoles()
+    declared: DeclaredRoles = field(default_factory=DeclaredRoles)
 
 
 def number(values: Floats) -> NumberOutcome:
@@ -91,7 +97,11 @@ def null_outcome(kind: str, rng: Rng, count: int, shift: Floats, style: str) -> 
 
 def draw_null(kind: str, style: str, rng: Rng, count: int = 60, width: int = 200) -> Drawn:
     """A table whose columns have nothing to do with the outcome, beyond blocks, groups or a covariate."""
-    X = rng.standard_t(2, size=(count, width)) if style == "heavy tails" else rng.normal(size=(count, width))
+    X = (
+        rng.standard_t(2, size=(count, width))
+        if style == "heavy tails"
+        else rng.normal(size=(count, width))
+    )
     if style == "ties":
         X = np.round(X)
     if style == "blocks":
@@ -110,7 +120,9 @@ def draw_null(kind: str, style: str, rng: Rng, count: int = 60, width: int = 200
             # Covariates of classes and times are categories.
             age = np.digitize(age, [-0.5, 0.5]).astype(float)
         X = X + age[:, None]
-        return Drawn(X, null_outcome(kind, rng, count, age, style), DeclaredRoles(covariates={"age": age}))
+        return Drawn(
+            X, null_outcome(kind, rng, count, age, style), DeclaredRoles(covariates={"age": age})
+        )
     return Drawn(X, null_outcome(kind, rng, count, np.zeros(count), style))
 
 
@@ -244,9 +256,124 @@ def run_power(design: str, set_number: int, rng: Rng) -> dict[str, Any]:
     return {**run_test(drawn, set_number), "split": split_pvalue(drawn, set_number)}
 
 
+def four_classes(shift: float) -> Callable[[Rng], Drawn]:
+    """The last of four classes differs in two features by `shift` standard deviations; the others do not."""
+
+    def draw(rng: Rng) -> Drawn:
+        codes = np.arange(60) % 4
+        X = rng.normal(size=(60, 50))
+        X[codes == 3, :2] += shift
+        return Drawn(X, classes(codes))
+
+    return draw
+
+
+CONTRAST_DESIGNS: dict[str, Callable[[Rng], Drawn]] = {
+    "four classes of noise": four_classes(0.0),
+    "one of four differs by 1.5 SD": four_classes(1.5),
+    "one of four differs by 4 SD": four_classes(4.0),
+}
+
+
+def run_contrasts(design: str, set_number: int, rng: Rng) -> dict[str, Any]:
+    """The smallest adjusted p-value of comparisons that are true, and that are false, null hypotheses."""
+    drawn = CONTRAST_DESIGNS[design](rng)
+    score_design = make_score_design(drawn.outcome)
+    plan = ShufflePlan(N_SHUFFLES, set_number)
+    runs = shuffle_contrasts(drawn.X, score_design, drawn.outcome.contrasts, plan, N_STEPS)
+    names = tuple(str(column) for column in range(drawn.X.shape[1]))
+    readings = read_contrasts(runs, names, overall_pvalue=0.0)
+    pairs = [item for item in readings if "the rest" not in item.words]
+    differ = [item.adjusted_pvalue for item in pairs if "class 3" in item.words]
+    alike = [item.adjusted_pvalue for item in pairs if "class 3" not in item.words]
+    if design == "four classes of noise":
+        alike = [item.adjusted_pvalue for item in readings]
+        differ = []
+    return {"alike": min(alike), "differ": differ}
+
+
+def number_design(slope: float) -> Callable[[Rng, int], Drawn]:
+    def draw(rng: Rng, count: int) -> Drawn:
+        X = rng.normal(size=(count, 100))
+        return Drawn(X, number(slope * X[:, :2].sum(axis=1) + rng.normal(size=count)))
+
+    return draw
+
+
+def classes_design(shift: float) -> Callable[[Rng, int], Drawn]:
+    def draw(rng: Rng, count: int) -> Drawn:
+        codes = np.arange(count) % 3
+        X = rng.normal(size=(count, 100))
+        X[np.arange(count), codes] += shift
+        return Drawn(X, classes(codes))
+
+    return draw
+
+
+def survival_design(log_hazard: float) -> Callable[[Rng, int], Drawn]:
+    def draw(rng: Rng, count: int) -> Drawn:
+        X = rng.normal(size=(count, 100))
+        return Drawn(X, times_of(rng, log_hazard * (X[:, 0] - X[:, 1])))
+
+    return draw
+
+
+EXPECTED_DESIGNS: dict[str, tuple[int, Callable[[Rng, int], Drawn]]] = {
+    "number, 80 × 100, slopes 1": (80, number_design(1.0)),
+    "number, 80 × 100, slopes 0.5": (80, number_design(0.5)),
+    "number, 60 × 100, none": (60, number_design(0.0)),
+    "three classes, 90 × 100, 1.5 SD": (90, classes_design(1.5)),
+    "three classes, 90 × 100, 0.8 SD": (90, classes_design(0.8)),
+    "three classes, 60 × 100, none": (60, classes_design(0.0)),
+    "survival, 80 × 100, log hazards ± 1": (80, survival_design(1.0)),
+    "survival, 80 × 100, log hazards ± 0.5": (80, survival_design(0.5)),
+    "survival, 60 × 100, none": (60, survival_design(0.0)),
+}
+
+
+def rule_samples(drawn: Drawn) -> RuleSamples:
+    count = len(drawn.X)
+    return RuleSamples(
+        X=drawn.X,
+        outcome=drawn.outcome,
+        terms=np.zeros((count, 0)),
+        unit_of_sample=np.arange(count),
+        block_of_sample=np.zeros(count, dtype=np.int64),
+    )
+
+
+def run_expected(design: str, set_number: int, rng: Rng) -> dict[str, Any]:
+    """What cross-validation says, and what the rule made from all samples does on new ones."""
+    count, draw = EXPECTED_DESIGNS[design]
+    samples = rule_samples(draw(rng, count))
+    held_out = hold_out_predictions(samples, set_number)
+    expected = samples.outcome.expectation(held_out)
+    rule = train_score_rule(samples, np.ones(count, dtype=bool), [set_number])
+    fresh = rule_samples(draw(rng, NEW))
+    truth = fresh.outcome.expectation(
+        HeldOutPredictions(
+            predicted=predict_samples(rule, fresh, samples)[None],
+            guessed=rule.guesses(fresh)[None],
+            fold_of_sample=np.zeros((1, NEW), dtype=np.int64),
+            unit_of_sample=np.arange(NEW),
+            n_features=(len(rule.support),),
+        )
+    )
+    measures = {}
+    for found, true in zip(expected.measures, truth.measures, strict=True):
+        measures[found.name] = [found.value, *found.interval, true.value]
+    return {
+        "measures": measures,
+        "better": expected.better_than_guessing,
+        "features": len(rule.support),
+    }
+
+
 PARTS: dict[str, tuple[list[str], Callable[[str, int, Rng], dict[str, Any]]]] = {
     "level": (list(NULL_DESIGNS), run_level),
     "power": (list(POWER_DESIGNS), run_power),
+    "contrasts": (list(CONTRAST_DESIGNS), run_contrasts),
+    "expected": (list(EXPECTED_DESIGNS), run_expected),
 }
 
 
@@ -305,10 +432,56 @@ def power_lines(rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def contrast_lines(rows: list[dict[str, Any]]) -> list[str]:
+    lines = [
+        "## Which classes differ",
+        "",
+        "Four classes, 60 × 50, adjusted p-values at 0.05 (99 shuffles). Share of sets in which some comparison of classes that do not",
+        "differ is called different, and share of the comparisons of classes that differ that are.",
+        "",
+        "| design | some false | true found | sets |",
+        "|---|---|---|---|",
+    ]
+    for design in CONTRAST_DESIGNS:
+        found = [row for row in rows if row["design"] == design]
+        if found:
+            differ = [pvalue for row in found for pvalue in row["differ"]]
+            cells = [share([row["alike"] for row in found]), share(differ)]
+            lines.append(f"| {design} | {' | '.join(cells)} | {len(found)} |")
+    return lines
+
+
+def expected_lines(rows: list[dict[str, Any]]) -> list[str]:
+    lines = [
+        "## What to expect",
+        "",
+        "What cross-validation says of the rule, against the truth on 4,000 new samples: means, the mean length of the interval and the",
+        "share of sets in which it contains the truth; and the share in which the rule is called better than guessing.",
+        "",
+        "| design | measure | true | cross-validated | length | coverage | better | features | sets |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for design in EXPECTED_DESIGNS:
+        found = [row for row in rows if row["design"] == design]
+        if not found:
+            continue
+        better = np.mean([row["better"] for row in found])
+        features = np.median([row["features"] for row in found])
+        for name in found[0]["measures"]:
+            value, low, high, truth = np.array([row["measures"][name] for row in found]).T
+            covered = np.mean((low <= truth) & (truth <= high))
+            lines.append(
+                f"| {design} | {name} | {truth.mean():.2f} | {value.mean():.2f} | {np.mean(high - low):.2f} | {covered:.2f} "
+                f"| {better:.2f} | {features:.0f} | {len(found)} |"
+            )
+    return lines
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     by_part = {part: [row for row in rows if row["part"] == part] for part in PARTS}
     lines = ["By `python benchmarks/outcomes.py`.", ""]
-    lines += [*level_lines(by_part["level"]), "", *power_lines(by_part["power"])]
+    lines += [*level_lines(by_part["level"]), "", *power_lines(by_part["power"]), ""]
+    lines += [*contrast_lines(by_part["contrasts"]), "", *expected_lines(by_part["expected"])]
     return "\n".join(lines) + "\n"
 
 

@@ -27,7 +27,14 @@ class ValidationFold(NamedTuple):
 
 
 class FoldPredictions(NamedTuple):
-    """Predictions of the samples of one fold, (held out, columns), and the features of the rule."""
+    """Predictions of the samples of one fold.
+
+    Attributes
+    ----------
+    predicted : (held out, columns) by the rule.
+    guessed : (held out, targets) without any feature.
+    n_features : of the rule.
+    """
 
     predicted: Floats
     guessed: Floats
@@ -61,9 +68,8 @@ def hold_out_predictions(
     tasks = [ValidationFold(repeat, fold) for repeat in range(n_repeats) for fold in range(n_folds)]
     common = (samples, fold_of_sample, seed)
     found = list(run_ordered(predict_fold, tasks, common=common, n_jobs=n_jobs))
-    n_columns = found[0].predicted.shape[1]
-    predicted = np.empty((*fold_of_sample.shape, n_columns))
-    guessed = np.empty_like(predicted)
+    predicted = np.empty((*fold_of_sample.shape, found[0].predicted.shape[1]))
+    guessed = np.empty((*fold_of_sample.shape, found[0].guessed.shape[1]))
     for task, predictions in zip(tasks, found, strict=True):
         is_held_out = fold_of_sample[task.repeat] == task.fold
         predicted[task.repeat, is_held_out] = predictions.predicted
@@ -94,12 +100,9 @@ def predict_fold(
     rule = train_score_rule(samples, ~is_held_out, training_seed)
     training = samples.take(~is_held_out)
     held_out = samples.take(is_held_out)
-    fits = rule.fits(held_out)
-    guesses = rule.guesses(held_out)
-    outcome = samples.outcome
     return FoldPredictions(
-        predicted=outcome.predictions(fits, rule.training_fits, training.outcome),
-        guessed=outcome.predictions(guesses, rule.training_fits, training.outcome),
+        predicted=predict_samples(rule, held_out, training),
+        guessed=rule.guesses(held_out),
         n_features=len(rule.support),
     )
 

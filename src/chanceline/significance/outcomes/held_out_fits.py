@@ -17,8 +17,8 @@ class HeldOutPredictions:
     Attributes
     ----------
     predicted : (repeats, samples, columns) by rules on features.
-    guessed : (repeats, samples, columns) by rules without any feature: the mean, and what blocks
-        and covariates say.
+    guessed : (repeats, samples, targets) the targets by rules without any feature: the mean, and
+        what blocks and covariates say.
     fold_of_sample : (repeats, samples) in which fold each sample was held out.
     unit_of_sample : (samples,) numbers 0, 1, … of what is never split.
     n_features : number of features of the rule of every fold.

@@ -2,7 +2,7 @@
 
 All are measured on samples that had no part in the rule. Intervals count fewer samples than there
 are, which pays for rules that differ from fold to fold; their coverage is measured
-(`python benchmarks/outcomes.py --expected`).
+(`python benchmarks/outcomes.py`).
 """
 
 from __future__ import annotations
@@ -238,7 +238,8 @@ def concordance(times: Floats, events: Bools, held_out: HeldOutPredictions) -> M
     value = float(concordant.sum() / (2 * n_pairs))
     changes = concordant - value * comparable
     counted_share = AREA_SHARE * held_out.n_independent(changes) / n_samples
-    reach = float(ndtri(UPPER_QUANTILE)) * sqrt(np.sum(changes**2) / counted_share) / n_pairs
+    standard_error = sqrt(np.sum(changes**2) / counted_share) / float(n_pairs)
+    reach = float(ndtri(UPPER_QUANTILE)) * standard_error
     interval = (max(0.0, value - reach), min(1.0, value + reach))
     return Measure(name="concordance", value=value, interval=interval, guess=0.5)
 

@@ -13,6 +13,7 @@ from chanceline._parallel import Progress
 from chanceline.errors import InputError
 from chanceline.perceptron.duplicates import distinct_columns
 from chanceline.perceptron.validation import find_features
+from chanceline.prediction.crossval import MIN_SIZE_FOR_PROCESSES
 from chanceline.prediction.folds import Stream, join_units
 from chanceline.significance.config import TestSettings
 from chanceline.significance.declared_roles import DeclaredRoles
@@ -52,6 +53,7 @@ from chanceline.significance.outcomes.verdict import OutcomeGrounds, decide_outc
 from chanceline.significance.path_columns import PathColumns, make_path_columns
 from chanceline.significance.plan import shuffles_by_size
 from chanceline.significance.readings import StopCause
+from chanceline.significance.shuffle_stage import MIN_MULTIPLICATIONS_FOR_PROCESSES
 from chanceline.significance.shuffles import ShufflePlan, ShuffleRunner
 from chanceline.tables.outcome_table import OutcomeTable
 
@@ -84,8 +86,15 @@ class OutcomePlan:
 
     def shuffle_plan(self, progress: Progress | None = None) -> ShufflePlan:
         """How many permutations, and how."""
-        runner = ShuffleRunner(n_jobs=1, time_limit=self.settings.time_limit, progress=progress)
-        return ShufflePlan(self.settings.permutations or 0, self.settings.seed, runner)
+        n_shuffles = self.settings.permutations or 0
+        n_scores = self.design.unit_scores.shape[1]
+        n_multiplications = self.columns.normalized.size * n_scores * self.n_steps * n_shuffles
+        n_jobs = self.settings.n_jobs
+        if n_multiplications <= MIN_MULTIPLICATIONS_FOR_PROCESSES:
+            # Small enough for this process alone.
+            n_jobs = 1
+        runner = ShuffleRunner(n_jobs, self.settings.time_limit, progress)
+        return ShufflePlan(n_shuffles, self.settings.seed, runner)
 
     def names_of(self, support: Ints) -> tuple[str, ...]:
         """The names of some features."""
@@ -230,7 +239,8 @@ def make_rule(plan: OutcomePlan) -> RuleParts:
     seed = plan.settings.seed
     every_row = np.ones(len(X), dtype=bool)
     score_rule = train_score_rule(samples, every_row, [seed, Stream.INNER_FOLDS])
-    held_out = hold_out_predictions(samples, seed)
+    n_jobs = plan.settings.n_jobs if X.size >= MIN_SIZE_FOR_PROCESSES else 1
+    held_out = hold_out_predictions(samples, seed, n_jobs=n_jobs)
     return RuleParts(
         rule=make_outcome_rule(score_rule, samples, table.feature_names),
         expected=plan.outcome.expectation(held_out),

@@ -26,7 +26,7 @@ from chanceline.significance.outcomes.pictures import ConfusionPicture, Picture
 
 # Strength of the penalty of the multinomial regression on fitted indicators, as scikit-learn's C.
 # There are few of these, so that the penalty hardly matters.
-INVERSE_PENALTY = 100.0
+INVERSE_PENALTY = 10.0
 MAX_ITERATIONS = 1000
 # Fitted indicators that vary less are constant up to rounding.
 SMALLEST_SPREAD = 1e-9

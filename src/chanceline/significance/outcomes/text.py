@@ -11,8 +11,9 @@ from chanceline.significance.outcomes.result import OutcomeTest
 from chanceline.tables.dataset import Severity
 
 LINE_WIDTH = 98  # letters in a line
-# Features alone and contrasts that are listed.
+# Features alone that are listed.
 MAX_FEATURES_SHOWN = 8
+MIN_CELL_WIDTH = 6  # of a number of samples
 
 
 def render_outcome(result: OutcomeTest) -> str:
@@ -110,9 +111,13 @@ def _confusion_lines(expected: Expectation | None) -> list[str]:
     """Samples of each class, and what they are called; no lines without classes."""
     if expected is None or expected.confusion is None:
         return []
-    width = max(len(name) for name in expected.class_names)
-    lines = ["Samples left out, by class (rows) and by what they are called (columns):"]
+    width = max(MIN_CELL_WIDTH, *[len(name) for name in expected.class_names])
+    header = " ".join(f"{name:>{width}}" for name in expected.class_names)
+    lines = [
+        "Samples left out, by class (rows) and by what they are called (columns):",
+        f"  {'':<{width}} {header}",
+    ]
     for name, counts in zip(expected.class_names, expected.confusion, strict=True):
-        cells = " ".join(f"{count:6.1f}" for count in counts)
+        cells = " ".join(f"{count:{width}.1f}" for count in counts)
         lines.append(f"  {name:<{width}} {cells}")
     return lines
