@@ -114,14 +114,44 @@ def plan(
     errors: ErrorsOption = 0,
     null: NullOption = "fixed",
     intercept: InterceptOption = True,
+    outcome: Annotated[
+        str | None,
+        typer.Option("--outcome", help="number, classes or survival instead of two classes."),
+    ] = None,
+    explained: Annotated[
+        float | None,
+        typer.Option(
+            "--explained",
+            help="With --outcome: share of one feature's variance in common with the outcome; "
+            "asks for samples.",
+        ),
+    ] = None,
+    n_classes: Annotated[
+        int, typer.Option("--n-classes", help="With --outcome classes: how many.")
+    ] = 3,
     json: JsonOption = False,
 ) -> None:
     """Before the experiment: with -P the largest set of features that would convince, with -M the samples needed.
 
+    For other outcomes: with -P how strongly one feature must go with it to be seen, with --explained the samples needed.
+
     Example: [bold]chanceline plan -P 62 -N 2000 --positives 40[/bold]
 
     Example: [bold]chanceline plan -N 2000 -M 5 --balance 0.35[/bold]
+
+    Example: [bold]chanceline plan -N 2000 --outcome survival --explained 0.25[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
+    if outcome is not None:
+        answer_for_outcome(
+            outcome,
+            features,
+            n_samples=samples,
+            explained=explained,
+            n_classes=n_classes,
+            level=level,
+            json=json,
+        )
+        return
     if (samples is None) == (selected is None):
         raise InputError(
             "give either -P (to ask for the largest M) or -M (to ask for the samples needed), "
@@ -135,6 +165,35 @@ def plan(
             share = real_number(balance, "the balance, the share of one class,", above=0, below=1)
             positives = round(share * samples)
         answer_largest(samples, features, positives, options, json)
+
+
+def answer_for_outcome(
+    outcome: str,
+    n_features: int,
+    *,
+    n_samples: int | None,
+    explained: float | None,
+    n_classes: int,
+    level: float,
+    json: bool,
+) -> None:
+    """Print what so many samples see of one feature, or how many samples see so much of it."""
+    from chanceline.significance.outcomes.planning import plan_outcome
+
+    if (n_samples is None) == (explained is None):
+        raise InputError(
+            "give either -P (to ask what is seen) or --explained (to ask for the samples needed), "
+            "not both."
+        )
+    outcome_plan = plan_outcome(
+        outcome,
+        n_features,
+        n_samples=n_samples,
+        share=explained,
+        n_classes=n_classes,
+        level=level,
+    )
+    answer(outcome_plan.to_dict(), f"{outcome_plan.summary()} (approximate).", json)
 
 
 class PlanOptions(NamedTuple):

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, sqrt
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
 
 from chanceline._results import listed
+from chanceline.significance.outcomes.planning import share_seen
 from chanceline.significance.outcomes.score_design import ScoreDesign
 from chanceline.significance.outcomes.score_shuffles import ShuffledScores
 from chanceline.significance.power import POWER
 from chanceline.significance.verdict import Verdict
 from chanceline.tables.wording import plural
 
-# "Chance allows this" is said where a feature that explains so much would have been seen; it is the
-# share that classes two standard deviations apart explain.
+# "Chance allows this" is said where a feature with such a share of its variance in common with the
+# outcome would have been seen: it is the share of classes two standard deviations apart.
 LARGE_EXPLAINED_SHARE = 0.5
 
 
@@ -78,8 +77,9 @@ def decide_outcome(grounds: OutcomeGrounds) -> OutcomeVerdict:
     seen = smallest_share_seen(grounds.design, grounds.n_columns, level)
     if seen <= LARGE_EXPLAINED_SHARE and not grounds.rule_helps:
         reason = (
-            "Permuted outcomes are explained as well; one feature that explains "
-            f"{100 * seen:.0f} % would have been seen with a probability of {100 * POWER:.0f} %."
+            f"Permuted outcomes are explained as well; one feature that has {100 * seen:.0f} % of "
+            "its variance in common with the outcome would have been seen with a probability of "
+            f"{100 * POWER:.0f} %."
         )
         return OutcomeVerdict(Verdict.CHANCE, reason, 0, is_spread=False)
     reason = (
@@ -111,19 +111,16 @@ def _structure(
 
 
 def smallest_share_seen(design: ScoreDesign, n_columns: int, level: float) -> float:
-    """R² at which one feature is seen with probability `POWER`, for one column of scores.
+    """The share of a feature's variance in common with the outcome that would have been seen.
 
-    As `chanceline.significance.power.detectable_effect`: a correlation is seen if it is significant
-    at level/columns, and Fisher's z scatters by 1/√(f − 1), f the degrees of freedom. Of q columns
-    of scores the feature may go with any, so that columns count q times.
+    Parameters
+    ----------
+    design : its units, blocks and covariates give the degrees of freedom.
+    n_columns : number of different features.
+    level : the p-value that convinces.
     """
     n_scores = design.unit_scores.shape[1]
-    freedom = design.n_units - 1 - design.n_blocks
+    freedom = design.n_units - design.n_blocks - n_scores
     if design.covariate_terms is not None:
         freedom -= design.covariate_terms.shape[1]
-    if freedom < 2:
-        return inf
-    t = float(stdtrit(freedom, 1 - level / (2 * n_columns * n_scores)))
-    correlation_seen = t / sqrt(t**2 + freedom)
-    z = np.arctanh(correlation_seen) + float(ndtri(POWER)) / sqrt(freedom - 1)
-    return float(np.tanh(z) ** 2)
+    return share_seen(freedom, n_scores=n_scores, n_features=n_columns, level=level)
