@@ -37,6 +37,11 @@ SHOWN_BY = {
         "chanceline.report.feature_sets",
     },
     "chanceline.cohort.confirmation": {"chanceline.cohort.confirmation_text"},
+    "chanceline.significance.outcomes.result": {
+        "chanceline.significance.outcomes.text",
+        "chanceline.figures.outcomes",
+        "chanceline.report.outcome",
+    },
     "chanceline.theory.curve": {"chanceline.figures.theory"},
 }
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -28,6 +28,8 @@ _HOMES = {
     "PowerPlan": "chanceline.significance.effect_power",
     "power_of_effect": "chanceline.significance.effect_power",
     "samples_for_effect": "chanceline.significance.effect_power",
+    "Outcome": "chanceline.significance",
+    "OutcomeTest": "chanceline.significance",
     "SeparationTest": "chanceline.significance",
     "separation_test": "chanceline.significance",
     "SetTests": "chanceline.significance",
@@ -75,6 +77,8 @@ if TYPE_CHECKING:
     from chanceline.select.front_result import Front as Front
     from chanceline.select.pareto import front as front
     from chanceline.significance import (
+        Outcome as Outcome,
+        OutcomeTest as OutcomeTest,
         SeparationTest as SeparationTest,
         SetTests as SetTests,
         separation_test as separation_test,

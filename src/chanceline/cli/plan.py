@@ -163,9 +163,26 @@ def plan(
     seed: SeedOption = 0,
     figure: FigureOption = None,
     quiet: QuietOption = False,
+    outcome: Annotated[
+        str | None,
+        typer.Option("--outcome", help="number, classes or survival instead of two classes."),
+    ] = None,
+    explained: Annotated[
+        float | None,
+        typer.Option(
+            "--explained",
+            help="With --outcome: share of one feature's variance in common with the outcome; "
+            "asks for samples.",
+        ),
+    ] = None,
+    n_classes: Annotated[
+        int, typer.Option("--n-classes", help="With --outcome classes: how many.")
+    ] = 3,
     json: JsonOption = False,
 ) -> None:
     """Before the experiment: with -P the largest set of features that would convince, with -M the samples needed; with --noise or --effect what it takes to find what is there.
+
+    For other outcomes: with -P how strongly one feature must go with it to be seen, with --explained the samples needed.
 
     Example: [bold]chanceline plan -P 62 -N 2000 --positives 40[/bold]
 
@@ -174,7 +191,20 @@ def plan(
     Example: [bold]chanceline plan -N 500 -M 3 --noise 0.1[/bold]
 
     Example: [bold]chanceline plan -N 2000 --effect 1.0 --power 0.8 --figure power.svg[/bold]
+
+    Example: [bold]chanceline plan -N 2000 --outcome survival --explained 0.25[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
+    if outcome is not None:
+        answer_for_outcome(
+            outcome,
+            features,
+            n_samples=samples,
+            explained=explained,
+            n_classes=n_classes,
+            level=level,
+            json=json,
+        )
+        return
     if effect is not None:
         if selected is not None or noise is not None:
             raise InputError("--effect goes with -P or --power, not with -M or --noise.")
@@ -248,6 +278,35 @@ def answer_bound(
             share = real_number(balance, "the balance, the share of one class,", above=0, below=1)
             positives = round(share * samples)
         answer_largest(samples, n_features, positives, options, json)
+
+
+def answer_for_outcome(
+    outcome: str,
+    n_features: int,
+    *,
+    n_samples: int | None,
+    explained: float | None,
+    n_classes: int,
+    level: float,
+    json: bool,
+) -> None:
+    """Print what so many samples see of one feature, or how many samples see so much of it."""
+    from chanceline.significance.outcomes.planning import plan_outcome
+
+    if (n_samples is None) == (explained is None):
+        raise InputError(
+            "give either -P (to ask what is seen) or --explained (to ask for the samples needed), "
+            "not both."
+        )
+    outcome_plan = plan_outcome(
+        outcome,
+        n_features,
+        n_samples=n_samples,
+        share=explained,
+        n_classes=n_classes,
+        level=level,
+    )
+    answer(outcome_plan.to_dict(), f"{outcome_plan.summary()} (approximate).", json)
 
 
 class PlanOptions(NamedTuple):

@@ -13,7 +13,7 @@ from chanceline.cohort.new_samples import NO_COLUMN, NewTable
 from chanceline.errors import InputError
 from chanceline.tables.checks.subjects import SampleColumns, find_suspect
 from chanceline.tables.dataset import Finding
-from chanceline.tables.labels import class_of_rows, find_label_column
+from chanceline.tables.labels import class_names_of_rows, find_label_column
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.recipe import TableRecipe
 from chanceline.tables.roles import Role, find_column, require_filled
@@ -75,7 +75,7 @@ def read_new_labels(
         require_filled(column, "label", table.settings)
     is_labelled = column.notna().to_numpy()
     labelled = column[is_labelled]
-    texts = class_of_rows(labelled, TableSettings(split_at=recipe.split_at))
+    texts = class_names_of_rows(labelled, TableSettings(split_at=recipe.split_at))
     names = np.array([folded_name(text) for text in texts])
 
     is_positive = _for_all_rows(names == folded_name(classes[1]), is_labelled)

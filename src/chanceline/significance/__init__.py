@@ -13,6 +13,8 @@ from chanceline.significance.config import TestSettings
 _HOMES = {
     "FeatureBound": "chanceline.significance.single_feature",
     "feature_bound": "chanceline.significance.single_feature",
+    "Outcome": "chanceline.significance.outcomes.outcome",
+    "OutcomeTest": "chanceline.significance.outcomes.result",
     "PermutationReading": "chanceline.significance.readings",
     "ReplicaReading": "chanceline.significance.replica",
     "SeparationTest": "chanceline.significance.result",
@@ -24,6 +26,8 @@ _HOMES = {
 
 __all__ = [
     "FeatureBound",
+    "Outcome",
+    "OutcomeTest",
     "PermutationReading",
     "ReplicaReading",
     "SeparationTest",
@@ -36,6 +40,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from chanceline.significance.outcomes.outcome import Outcome
+    from chanceline.significance.outcomes.result import OutcomeTest
     from chanceline.significance.readings import PermutationReading
     from chanceline.significance.replica import ReplicaReading
     from chanceline.significance.result import SeparationTest

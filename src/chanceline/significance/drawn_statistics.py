@@ -25,7 +25,7 @@ from scipy.linalg import eigh_tridiagonal
 
 from chanceline._arrays import Floats
 from chanceline.significance.members import MemberArrays, join_labellings
-from chanceline.significance.path import SPREAD_SHARES
+from chanceline.significance.path_steps import SPREAD_SHARES
 from chanceline.significance.ridges import MAX_AXES, RIDGE_SHARES, ridge_of_share
 
 # The path takes columns among those that go best with the labels by themselves: others hardly ever

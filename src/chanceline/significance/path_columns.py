@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from chanceline.significance.column_pairs import (
     correlated_pairs,
     no_pairs,
 )
-from chanceline.significance.design import NullDesign
 from chanceline.significance.outliers import clip_outliers
 from chanceline.significance.ridges import RidgeRegressions, make_ridge_regressions
 
@@ -44,6 +43,26 @@ MIN_ENTRIES_FOR_SINGLE = 250_000
 MIN_SAMPLES_PER_COLUMN = 4
 # ... unless it has more columns than this, whose QR decomposition would take too long.
 MAX_COLUMNS_FOR_FRAME = 1_000
+
+
+class ColumnDesign(Protocol):
+    """What is taken out of the columns before they are compared with an outcome.
+
+    Attributes
+    ----------
+    n_blocks : number of blocks, 1 where there are none.
+    block_of_sample : (samples,) numbers 0, 1, … of the blocks.
+    covariate_basis : (samples, terms) orthonormal columns; None without covariates.
+    """
+
+    @property
+    def n_blocks(self) -> int: ...
+
+    @property
+    def block_of_sample(self) -> Ints: ...
+
+    @property
+    def covariate_basis(self) -> Floats | None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +152,7 @@ class PathColumns:
 
 def make_path_columns(
     X: Floats,
-    design: NullDesign,
+    design: ColumnDesign,
     intercept: bool,
     features: Ints | None = None,
     max_columns_for_pairs: int = MAX_COLUMNS_FOR_PAIRS,
@@ -187,15 +206,15 @@ def _in_single_precision(coordinates: Floats) -> Floats | None:
     return coordinates.astype(np.float32)
 
 
-def _blocks_to_centre_within(design: NullDesign, intercept: bool) -> Ints | None:
+def _blocks_to_centre_within(design: ColumnDesign, intercept: bool) -> Ints | None:
     """(samples,) the block of every sample; None if there is one block or no centring."""
-    if intercept and design.sizes.blocks is not None:
+    if intercept and design.n_blocks > 1:
         return design.block_of_sample
     return None
 
 
 def _normalized_columns(
-    X: Floats, features: Ints, design: NullDesign, intercept: bool, dtype: type
+    X: Floats, features: Ints, design: ColumnDesign, intercept: bool, dtype: type
 ) -> tuple[Floats, Bools]:
     """Some columns of X clipped, centred and scaled to length 1; without a threshold only scaled.
 
@@ -222,7 +241,7 @@ def _normalized_columns(
     return normalized, varies
 
 
-def columns_that_vary(X: Floats, design: NullDesign, intercept: bool) -> Bools:
+def columns_that_vary(X: Floats, design: ColumnDesign, intercept: bool) -> Bools:
     """Which columns of X vary once blocks and covariates are taken out: (features,).
 
     Parameters
@@ -246,7 +265,7 @@ class _NormalizedChunk(NamedTuple):
 
 
 def _normalized_chunks(
-    X: Floats, features: Ints, design: NullDesign, intercept: bool
+    X: Floats, features: Ints, design: ColumnDesign, intercept: bool
 ) -> Iterator[tuple[slice, _NormalizedChunk]]:
     """So many columns at a time that the copies made on the way stay small.
 

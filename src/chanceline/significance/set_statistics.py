@@ -20,13 +20,13 @@ from chanceline.significance.combination import combine_losses
 from chanceline.significance.design import NullDesign
 from chanceline.significance.members import MemberArrays, join_labellings
 from chanceline.significance.path import (
-    SPREAD_SHARES,
     ForwardPaths,
     columns_in_share,
     follow_paths,
     longest_path,
 )
 from chanceline.significance.path_columns import PathColumns, make_path_columns
+from chanceline.significance.path_steps import SPREAD_SHARES
 from chanceline.significance.shuffles import BATCH_SIZE
 from chanceline.significance.step_down import OBSERVED_LABELLING
 from chanceline.significance.tail_distance import log_evidence, log_tails_of_losses

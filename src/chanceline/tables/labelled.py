@@ -37,14 +37,28 @@ class LabelledTable:
     findings: list[Finding]
 
 
-def read_labelled_table(source: Any, label: str | None, settings: TableSettings) -> LabelledTable:
-    """Read a table and what a second file says about its samples, and keep the rows to compare.
+@dataclass(frozen=True)
+class SourceTable:
+    """A table with what a second file says about its samples.
+
+    Attributes
+    ----------
+    table : all rows.
+    findings : what was noticed while reading.
+    """
+
+    table: RawTable
+    findings: list[Finding]
+
+
+def read_source_table(source: Any, label: str | None, settings: TableSettings) -> SourceTable:
+    """Read a table and what a second file says about its samples.
 
     Parameters
     ----------
     source : the path of a file, or a table in memory.
     label : the name or the number of the label's column; None if it needs none.
-    settings : `labels` names the second file; others say which rows to compare.
+    settings : `labels` names the second file.
     """
     table = read_source(source, label, settings)
     findings = list(table.findings)
@@ -52,18 +66,29 @@ def read_labelled_table(source: Any, label: str | None, settings: TableSettings)
     if second_file is not None:
         table, about_second_file = attach_second_file(table, Path(second_file), settings)
         findings += about_second_file
+    return SourceTable(table, findings)
 
+
+def keep_labelled_rows(
+    read: SourceTable, label: str | None, settings: TableSettings
+) -> LabelledTable:
+    """The rows to compare, with their two classes.
+
+    Parameters
+    ----------
+    read : the table.
+    label : the name or the number of the label's column; None if it needs none.
+    settings : which rows to compare.
+    """
     label_name = None if label is None else str(label)
-    label_column = find_label_column(table, label_name)
+    label_column = find_label_column(read.table, label_name)
     is_compared, about_rows = rows_to_compare(label_column, settings)
-    findings += about_rows
     compared_column = label_column.loc[is_compared]
     labels = read_labels(compared_column, settings)
-    findings += labels.findings
     return LabelledTable(
-        table=table.with_rows(is_compared),
+        table=read.table.with_rows(is_compared),
         label_column=compared_column,
         labels=labels.signs,
         classes=labels.classes,
-        findings=findings,
+        findings=[*read.findings, *about_rows, *labels.findings],
     )

@@ -30,7 +30,12 @@ from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import CompleteFeatures, without_gaps
 from chanceline.tables.identifiers import warn_of_identifiers
-from chanceline.tables.labelled import LabelledTable, read_labelled_table
+from chanceline.tables.labelled import (
+    LabelledTable,
+    SourceTable,
+    keep_labelled_rows,
+    read_source_table,
+)
 from chanceline.tables.learn_recipe import learn_recipe
 from chanceline.tables.left_out import without_dates, without_identifiers
 from chanceline.tables.raw_table import RawTable
@@ -58,10 +63,24 @@ def load_data(
     changes : single settings by name, such as `missing="median"` or `transpose=True`.
     """
     settings = replace(settings or TableSettings(), **changes)
+    read = read_source_table(path, label, settings)
+    return dataset_of_source(read, path, label, settings)
+
+
+def dataset_of_source(
+    read: SourceTable, path: Any, label: str | None, settings: TableSettings
+) -> Dataset:
+    """Make a table that was read a `Dataset`.
+
+    Parameters
+    ----------
+    read : the table, with a second file if there is one.
+    path, label, settings : as in `load_data`.
+    """
     report = TableReport()
 
     # The samples with their labels, and the columns that the user names.
-    samples = read_labelled_table(path, label, settings)
+    samples = keep_labelled_rows(read, label, settings)
     report.add(samples.findings)
     labels = samples.labels
     named, findings = _find_columns(samples, settings)
