@@ -28,7 +28,7 @@ from chanceline.theory.one_step import FINER, check_breaking, end_of_branch
 from chanceline.theory.quadrature import Array
 from chanceline.theory.rsb import RSBBranch, RSBState
 
-# Rounding of the load itself, relative.
+# Relative rounding of a load, which is part of its error.
 _LOAD_ROUNDING = 4e-16
 
 
@@ -64,7 +64,8 @@ def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
     alpha = branch.equations(point, FINER).alpha
 
     # What Newton left undone is part of the error: its largest residual, taken for an error of Σ,
-    # over the slope ∂Σ/∂α. (Σ itself was divided by H₂(ρ) < 1: so taken it is rather too large.)
+    # over the slope ∂Σ/∂α. The residual has Σ/H₂(ρ) for Σ, which is larger as H₂(ρ) < 1: so taken
+    # the error is on the safe side.
     unsolved = abs(solved.residual / state.entropy_by_alpha)
     return RSBCapacity(
         rho=branch.rho,

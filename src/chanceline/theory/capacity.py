@@ -42,7 +42,7 @@ __getattr__ = lazy(
 )
 
 # First step of ln χ, χ the response of the weights, along a branch back from the capacity towards
-# the point where replica symmetry breaks: χ falls with the load.
+# the point where replica symmetry breaks: χ grows on the way to smaller loads.
 _REPLICON_STEP = 0.25
 
 

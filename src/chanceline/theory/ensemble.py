@@ -18,14 +18,15 @@ from chanceline.theory.dual import Numbers, sqrt
 LARGEST_MARGIN = 10.0
 # Share of positive patterns where both classes are equal.
 EQUAL_CLASSES = 0.5
-# The square of a smaller share of variables is no float.
+# The square of a smaller share of variables comes near to what underflows to 0.
 SMALLEST_RHO = 1e-100
 
 ERRORS_ARE_APPROXIMATE = (
     "errors make the set of weights non-convex: "
     "replica symmetry within a support is an approximation"
 )
-# A number is shown with at most this many decimals, which smaller errors than this leave.
+# A number is shown with decimals down to its error, but with this many at most: all of them if the
+# error is smaller than this.
 _MOST_DECIMALS = 10
 _SMALLEST_ERROR_SHOWN = 1e-9
 

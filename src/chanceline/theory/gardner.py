@@ -32,7 +32,8 @@ from chanceline.theory.ensemble import Ensemble
 _ROOT_2PI = math.sqrt(2 * math.pi)
 # Beyond this threshold all patterns lie on one side.
 LARGEST_THRESHOLD = 40.0
-# With errors several thresholds can be stationary: so many intervals between ± this are searched.
+# With errors several thresholds can be stationary. They are searched in so many intervals, between
+# plus and minus this threshold.
 _INTERVALS_WITH_ERRORS = 96
 _REACH_WITH_ERRORS = 6
 

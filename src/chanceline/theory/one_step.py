@@ -31,11 +31,12 @@ from chanceline.theory.transition import (
     transition_at,
 )
 
-# Amplitudes (p₁ − p₀)/(ρ − p₁) near the beginning of a branch. It is followed from a first point,
-# at this distance from the beginning or, if the branch begins with a jump, at this share of it.
+# A branch is followed from a first point, whose amplitude (p₁ − p₀)/(ρ − p₁) is larger than that at
+# the beginning: by the first number, or by the second one times that at the beginning, which is not
+# 0 after a jump, if this is more.
 _FIRST_AMPLITUDE = 0.15
 _FIRST_GROWTH = 0.25
-# Below this rounding drowns the equation of the break point, which is of third order.
+# At smaller amplitudes rounding drowns the equation of the break point, which is of third order.
 _SMALLEST_AMPLITUDE = 0.02
 # At still smaller ones the broken solution is the symmetric one for all practical purposes, and the
 # grids become long.
@@ -54,7 +55,7 @@ _STEP_TO_LARGER_LOADS = -0.05
 # One step of breaking is solved for densities from this on, and for margins up to this.
 LOWEST_BROKEN_DENSITY = 0.0005
 LARGEST_BROKEN_MARGIN = 1.0
-# The error is seen on grids finer by this factor.
+# The error of the grids is estimated by solving again on grids that are finer by this factor.
 FINER = 1.4
 
 

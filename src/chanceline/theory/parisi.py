@@ -35,7 +35,7 @@ FIELD_REACH = 9.0
 _FEWEST_POINTS = 8
 # The width of the bend of a focused grid is this many times its focus: tanh²(1/3) = 0.10.
 _WIDTHS_OF_FOCUS = 3
-# Rows of a transition that are taken together.
+# Rows of a transition that are computed, and stored, together as one dense block.
 _ROWS_PER_BLOCK = 24
 # Terms smaller than the largest by this much in ln do not count: e^{−42} is 1e-18.
 _NEGLIGIBLE_LOG = 42.0
