@@ -42,7 +42,7 @@ bench:  ## every benchmark table in docs/, for hours; DATA=FOLDER of tables for 
 	# FasterRisk asks for versions of other packages that are long gone, but works without what NumPy 2.3 removed.
 	$(BENCH) -m pip install --quiet --disable-pip-version-check --editable '.[bench,excel]' requests 'numpy<2.3'
 	$(BENCH) -m pip install --quiet --disable-pip-version-check --no-deps fasterrisk
-	for script in adjust biht breaking classes cost expected first_use front_claims large memory names patience plane pool rsb signs theory traps; do \
+	for script in adjust biht breaking classes cost expected first_use front_claims large memory names patience plane pool rsb sets signs theory traps; do \
 		$(BENCH) benchmarks/$$script.py || exit 1; done
 	$(BENCH) benchmarks/power.py --tests ours 'largest t' 'Σr²' 'higher criticism' 'energy distance' 'shrunken centroids' 'L1 logistic' 'random forest'
 	$(BENCH) benchmarks/search.py --instances 10 --large 2

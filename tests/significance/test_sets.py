@@ -338,6 +338,13 @@ def test_what_is_wrong_is_said(sets, options, sentence):
         set_tests(frame, sets, label="status", **options)
 
 
+def test_sets_of_constants_alone_are_refused():
+    frame = make_table(np.random.default_rng(0))
+    frame["g1"] = 1.0
+    with pytest.raises(InputError, match="no column of the sets varies"):
+        set_tests(frame, {"a": [1], "b": ["gone"]}, label="status")
+
+
 def test_a_dataset_is_complete():
     data = load_data(make_table(np.random.default_rng(0)), "status")
     with pytest.raises(InputError, match="a Dataset has labels"):

@@ -133,6 +133,8 @@ def match_sets(
             MatchedSet(name=name, columns=distinct, n_found=len(columns), missing=missing)
         )
     if not testable:
+        if WhyUntested.CONSTANT in untested.values():
+            raise InputError("no column of the sets varies, so that there is nothing to test.")
         raise InputError(_nothing_matched(sets, feature_names))
     return MatchedSets(testable=tuple(testable), untested=untested)
 
@@ -173,11 +175,8 @@ def _find_columns_of_set(
 
 
 def _nothing_matched(sets: Mapping[str, Sequence[int | str]], feature_names: Sequence[str]) -> str:
-    """The sentence where no set can be tested."""
+    """The sentence where no set has a column."""
     features = [str(feature) for members in sets.values() for feature in members]
-    known = set(feature_names)
-    if any(feature in known for feature in features):
-        return "no column of the sets varies, so that there is nothing to test."
     return (
         f"no set has a column of the table: the sets name {quoted(features, 3)}, the table has "
         f"{quoted(feature_names, 3)}; use the names of the table's columns."
