@@ -329,14 +329,17 @@ def branch_table(rho: float, points: int) -> pd.DataFrame:
     """Order parameters, entropy and stability along the branch at one density, a row a load.
 
     There are `points` loads, from near 0 to near the end of the branch, the ℓ₀-Gardner load; 2ρ,
-    where the branch begins and below which typical choices separate, is among them.
+    where the branch begins and below which typical choices separate, is among them. On both sides
+    of it they are denser at the ends, where the curves bend.
     """
     import pandas as pd
 
     entrance = 2 * rho
     end = entrance + _TABLE_END * (l0_gardner(rho) - entrance)
-    even_loads = np.linspace(end / points, end, points - 1).tolist()
-    loads = sorted({*even_loads, entrance})
+    n_below = max(2, round(points * entrance / end))
+    below = _denser_at_ends(0.0, entrance, n_below + 1)[1:]  # the load 0 has no branch
+    above = _denser_at_ends(entrance, end, points - n_below + 1)[1:]
+    loads = [*below, *above]
     rows = []
     for alpha in loads:
         solution = solve_rs(alpha, rho)
@@ -354,3 +357,12 @@ def branch_table(rho: float, points: int) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def _denser_at_ends(start: float, end: float, n_numbers: int) -> list[float]:
+    """So many numbers from start to end, at evenly spaced angles of a half circle over them."""
+    angles = np.linspace(0.0, np.pi, n_numbers)
+    share = (1 - np.cos(angles)) / 2
+    numbers: list[float] = (start + (end - start) * share).tolist()
+    numbers[-1] = end  # without rounding: the equations change there
+    return numbers
