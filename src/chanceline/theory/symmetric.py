@@ -355,18 +355,30 @@ def _replicon_within(state: RSState, alpha: float, ensemble: Ensemble) -> float:
 def branch_table(rho: float, points: int) -> pd.DataFrame:
     """Order parameters, entropy and stability by load at one density of the plain ensemble.
 
-    A row a load. There are `points` loads, at equal distances from near 0 to near the ℓ₀-Gardner
-    load, where replica-symmetric solutions end; 2ρ, up to which typical choices of variables
-    separate and from which on the branch of selected ones begins, is added to them.
+    A row a load. There are `points` loads, from near 0 to near the ℓ₀-Gardner load, where
+    replica-symmetric solutions end; 2ρ is among them, up to which typical choices of variables
+    separate, and from which on the branch of selected ones begins. On both sides of it loads are
+    denser at the ends, where the curves bend.
     """
     import pandas as pd
 
     entrance = 2 * rho
     # Short of the end itself, where the solution diverges.
     end = entrance + _TABLE_END * (l0_gardner(rho) - entrance)
-    even_loads = np.linspace(end / points, end, points - 1).tolist()  # one fewer: 2ρ comes to them
-    loads = sorted({*even_loads, entrance})
+    n_below = max(2, round(points * entrance / end))
+    below = _denser_at_ends(0.0, entrance, n_below + 1)[1:]  # the load 0 has no branch
+    above = _denser_at_ends(entrance, end, points - n_below + 1)[1:]
+    loads = [*below, *above]
     return pd.DataFrame([_table_row(solve_rs(alpha, rho)) for alpha in loads])
+
+
+def _denser_at_ends(start: float, end: float, n_numbers: int) -> list[float]:
+    """So many numbers from start to end, at evenly spaced angles of a half circle over them."""
+    angles = np.linspace(0.0, np.pi, n_numbers)
+    share = (1 - np.cos(angles)) / 2
+    numbers: list[float] = (start + (end - start) * share).tolist()
+    numbers[-1] = end  # without rounding: the equations change there
+    return numbers
 
 
 def _table_row(solution: RSSolution) -> dict[str, Any]:
