@@ -47,7 +47,7 @@ bench:  ## every benchmark table in docs/, for hours; DATA=FOLDER of tables for 
 	$(BENCH) benchmarks/power.py --tests ours 'largest t' 'Σr²' 'higher criticism' 'energy distance' 'shrunken centroids' 'L1 logistic' 'random forest'
 	$(BENCH) benchmarks/search.py --instances 10 --large 2
 	if [ -n "$(DATA)" ]; then $(BENCH) benchmarks/front.py --data $(DATA) && $(BENCH) benchmarks/front_test.py $(DATA) && \
-		$(BENCH) benchmarks/rules.py --tables $(DATA); fi
+		$(BENCH) benchmarks/rules.py --tables $(DATA) && $(BENCH) benchmarks/confirm.py --data $(DATA); fi
 
 floors:  ## run the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv .venv-floors

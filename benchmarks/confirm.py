@@ -1,12 +1,12 @@
 """Does the interval of `confirm` contain the true error of a rule that was fixed beforehand? Are its p-values uniform?
 
-    python benchmarks/confirm.py                 the splits that are not there yet, then docs/tables/confirm.md
-    python benchmarks/confirm.py --splits 20     fewer splits of each table
-    python benchmarks/confirm.py --table         the table from what is there
+    python benchmarks/confirm.py --data FOLDER               the splits that are not there yet, then docs/tables/confirm.md
+    python benchmarks/confirm.py --data FOLDER --splits 20   fewer splits of each table
+    python benchmarks/confirm.py                             the table from what is there
 
 A rule is made from a random half of a table. The other half stands for the population: its error and its area under the curve by
 that rule are the truth, and new samples are drawn from it with replacement, as many as it has. Under the null hypothesis the labels
-of the other half are shuffled. The tables lie beside the checkout, in ../shared/data. Splits are stored one by one in
+of the other half are shuffled. FOLDER holds the tables as .csv.gz, the label in the last column. Splits are stored one by one in
 benchmarks/results/confirm.jsonl, so that a run can be stopped and taken up again.
 """
 
@@ -38,7 +38,6 @@ from chanceline.significance.rule_inputs import ranges_of
 from chanceline.tables.load import load_data
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT.parent / "shared" / "data"
 STORE = ROOT / "benchmarks" / "results" / "confirm.jsonl"
 TABLE = ROOT / "docs" / "tables" / "confirm.md"
 TABLES = ("colon_alon", "dlbcl_shipp", "breast_gravier", "sonar", "wdbc")
@@ -169,11 +168,11 @@ def stored() -> dict[str, dict[int, Split]]:
     return found
 
 
-def run_missing(n_splits: int) -> None:
+def run_missing(folder: Path, n_splits: int) -> None:
     """Run the splits that are not stored yet, the same number of every table in turn."""
     done = stored()
     datasets = {
-        name: load_data(DATA / f"{name}.csv.gz", "-1") for name in TABLES
+        name: load_data(folder / f"{name}.csv.gz", "-1") for name in TABLES
     }  # the label is the last column
     STORE.parent.mkdir(exist_ok=True)
     for number in range(n_splits):
@@ -219,7 +218,7 @@ def page(results: dict[str, list[Split]]) -> str:
     n_splits = len(next(iter(results.values())))
     lines = [
         "A rule from a random half of a table, confirmed on samples drawn with replacement from the other half, whose error and area",
-        f"under the curve (AUC) by this rule are the truth; {n_splits} splits of each table, by `python benchmarks/confirm.py`. Splits in which the",
+        f"under the curve (AUC) by this rule are the truth; {n_splits} splits of each table, by `python benchmarks/confirm.py --data FOLDER`. Splits in which the",
         f"exact 95 % interval of the error contains the true one, and per cent of {COHORTS} further cohorts in every split; the same for the",
         "interval of the AUC, which is an approximation. With shuffled labels: of the splits in which the rule has features, those in which",
         "the p-value of the exact rank test is at most 0.05, 0.1 and 0.5, and Kolmogorov and Smirnov's p-value that it is uniform (without",
@@ -238,10 +237,10 @@ def page(results: dict[str, list[Split]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=SPLITS)
-    parser.add_argument("--table", action="store_true", help="run nothing")
+    parser.add_argument("--data", type=Path, help="folder of the tables; without it nothing is run")
     arguments = parser.parse_args()
-    if not arguments.table:
-        run_missing(arguments.splits)
+    if arguments.data is not None:
+        run_missing(arguments.data, arguments.splits)
     write_text(TABLE, page(complete_splits()))
 
 

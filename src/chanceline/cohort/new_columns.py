@@ -53,19 +53,28 @@ class ColumnFinder:
         names : all that are needed.
         source : what the table is called in the sentence.
         """
-        found = {name: self.find(name) for name in names}
-        missing = [name for name, column in found.items() if column is None]
+        found: dict[str, pd.Series] = {}
+        missing = []
+        for name in names:
+            column = self.find(name)
+            if column is None:
+                missing.append(name)
+            else:
+                found[name] = column
         if missing:
-            columns = plural(len(missing), "column")
-            hint = "add what is missing, or rename what holds it"
-            close_names = difflib.get_close_matches(missing[0], list(self._columns), n=2)
-            if close_names:
-                hint = f"{hint} (is {missing[0]!r} the column {quoted(close_names)}?)"
+            lacking = f"{source} lacks {plural(len(missing), 'column')} of the {len(names)}"
             raise InputError(
-                f"{source} lacks {columns} of the {len(names)} that the rule needs: "
-                f"{quoted(missing, 6)}; {hint}."
+                f"{lacking} that the rule needs: {quoted(missing, 6)}; {self._remedy(missing[0])}."
             )
-        return {name: column for name, column in found.items() if column is not None}
+        return found
+
+    def _remedy(self, name: str) -> str:
+        """What to do about a column that is missing, with those that are spelled much like it."""
+        remedy = "add what is missing, or rename what holds it"
+        close_names = difflib.get_close_matches(name, list(self._columns), n=2)
+        if close_names:
+            remedy += f" (is {name!r} the column {quoted(close_names)}?)"
+        return remedy
 
 
 def untransformed_features(

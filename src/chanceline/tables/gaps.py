@@ -204,8 +204,9 @@ def values_to_fill(features: pd.DataFrame, missing: str) -> pd.Series:
         return features.median()
     if missing == "min":
         return features.min()
-    # "half-min", the last of them.
-    return features.min() / 2
+    if missing == "half-min":
+        return features.min() / 2
+    raise AssertionError(missing)
 
 
 def _require_minima_from_0(half_minima: pd.Series) -> None:
