@@ -40,9 +40,9 @@ _NEGLIGIBLE_BEFORE_SHARE = 120.0
 # From this many halves of Gaussians on their characteristic function decays fast, and a short
 # contour will do.
 _FAST_DECAY = 12
-# Nodes of the trapezoidal rule along the contour, in the stretched variable t.
-_LONG_CONTOUR = np.linspace(-30.0, 30.0, 1201)
-_SHORT_CONTOUR = np.linspace(-4.0, 4.0, 321)
+# Nodes of the trapezoidal rule along the contour: values of t, which stretches it.
+_T_OF_LONG_CONTOUR = np.linspace(-30.0, 30.0, 1201)
+_T_OF_SHORT_CONTOUR = np.linspace(-4.0, 4.0, 321)
 # The integral over b ends at the smaller of these: in units of 1, and of b's standard deviation
 # 1/√n.
 _LARGEST_B = 12.0
@@ -82,13 +82,14 @@ def _log_density_of_balance(positives: int, negatives: int) -> float:
     """
     n = positives + negatives
     if n < _FAST_DECAY:
-        t = _LONG_CONTOUR
+        t = _T_OF_LONG_CONTOUR
     else:
-        t = _SHORT_CONTOUR
+        t = _T_OF_SHORT_CONTOUR
     width = 2.0 / np.sqrt(n)
     z = _saddle(positives, negatives) + 1j * width * np.sinh(t)
 
-    log_jacobian = np.log(width * np.cosh(t))  # dz = i · width · cosh(t) dt
+    # dz = i · width · cosh(t) dt; this i cancels the one of 1/(2πi).
+    log_jacobian = np.log(width * np.cosh(t))
     exponent = positives * _log_moment(z) + negatives * _log_moment(-z) + log_jacobian
 
     # The largest term is taken out of the sum, so that nothing overflows.

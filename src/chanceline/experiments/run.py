@@ -101,6 +101,7 @@ def iter_run(
     with closing(_parallel.resumed(begin)) as results:
         for records, failure in results:
             if failure is not None:
+                # No further batch is handed out; those in hand are still saved below.
                 open_tasks.stop(failure)
             _refuse_other_versions(records)
             if store is not None:

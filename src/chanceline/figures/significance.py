@@ -37,6 +37,7 @@ MAX_BOXES = 8  # features that fit below each other
 MAX_NAME_LETTERS = 18  # of a name beside an axis
 SCATTER = 0.22  # samples of a class are scattered so far above and below their line
 BOX_SHIFT = 0.17  # the boxes of both classes lie so far above and below their feature's line
+ROOM_BESIDE_BOXES = 0.6  # below the lowest feature's line, and above the highest
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -49,6 +50,7 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
     explained = [point.explained for point in result.front]
     verdict_colour = VERDICT_COLOURS[result.verdict]
 
+    # The band is drawn where every point has one.
     bands = [point.shuffled for point in result.front if point.shuffled is not None]
     if len(bands) == len(sizes):
         ax.fill_between(
@@ -188,7 +190,10 @@ def draw_features(ax: Axes, result: SeparationTest) -> None:
             draw_box(ax, height, standardized[drawn.members], drawn.colour, label)
 
     ax.set_yticks(range(len(names)), [name_on_axis(name) for name in names_from_below])
-    ax.set(ylim=(-0.6, len(names) - 0.4), xlabel="standard deviations from the mean")
+    ax.set(
+        ylim=(-ROOM_BESIDE_BOXES, len(names) - 1 + ROOM_BESIDE_BOXES),
+        xlabel="standard deviations from the mean",
+    )
     legend_below(ax)
 
 

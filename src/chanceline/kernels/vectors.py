@@ -44,8 +44,8 @@ def combine(vectors: NDArray, chosen: NDArray, factors: NDArray, count: int, out
     for j in range(out.size):
         out[j] = 0.0
 
-    in_fours = count - count % 4
-    for i in range(0, in_fours, 4):
+    n_in_fours = count - count % 4
+    for i in range(0, n_in_fours, 4):
         row1 = vectors[chosen[i]]
         row2 = vectors[chosen[i + 1]]
         row3 = vectors[chosen[i + 2]]
@@ -57,5 +57,5 @@ def combine(vectors: NDArray, chosen: NDArray, factors: NDArray, count: int, out
         for j in range(out.size):
             out[j] += factor1 * row1[j] + factor2 * row2[j] + factor3 * row3[j] + factor4 * row4[j]
 
-    for i in range(in_fours, count):
+    for i in range(n_in_fours, count):
         add_scaled(out, factors[i], vectors[chosen[i]], out.size)

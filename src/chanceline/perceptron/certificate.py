@@ -157,7 +157,8 @@ def _proof_in_integers(rows: Floats, multipliers: Floats, n_patterns: int) -> Ce
     """The certificate of integer multipliers, solved for on the rows with positive `multipliers`.
 
     None where the rows, (rows, columns), hold other numbers than integers, or no such multipliers
-    are found. Those of the first `n_patterns` rows are kept: the others are rows of signs.
+    are found. The first `n_patterns` rows are patterns, and their multipliers are kept; the others,
+    one for every weight of given sign, only ask for that sign.
     """
     are_integers = np.all(rows == np.round(rows))
     if not are_integers or np.abs(rows).max(initial=0.0) >= EXACT_INTEGERS:
@@ -166,12 +167,12 @@ def _proof_in_integers(rows: Floats, multipliers: Floats, n_patterns: int) -> Ce
     integers = _integer_multipliers(rows.astype(np.int64), positive_rows)
     if integers is None:
         return None
-    return _without_weights(
+    return _certificate_without_weights(
         separable=False, multipliers=integers[:n_patterns], exact=True, resolution=0.0
     )
 
 
-def _without_weights(
+def _certificate_without_weights(
     separable: bool | None, multipliers: Floats | list[int], exact: bool, resolution: float
 ) -> Certificate:
     """A certificate of multipliers alone."""
@@ -206,7 +207,7 @@ def _up_to_resolution(rows: Floats, multipliers: Floats, n_patterns: int) -> Cer
     separable = None
     if resolution <= SMALL_RESOLUTION * longest:
         separable = False
-    return _without_weights(
+    return _certificate_without_weights(
         separable=separable,
         multipliers=multipliers[:n_patterns],
         exact=False,

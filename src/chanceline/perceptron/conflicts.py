@@ -232,6 +232,8 @@ def invert(matrix: NDArray, inverse: NDArray, size: int) -> bool:
         if not abs(pivot) > TINY_PIVOT:
             return False
 
+        # The pivot row moves to the row with the number of this column: pivots end up on the
+        # diagonal.
         swap_and_divide(matrix, pivot_row, column, pivot, size)
         swap_and_divide(inverse, pivot_row, column, pivot, size)
 

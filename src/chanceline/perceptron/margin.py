@@ -185,8 +185,14 @@ def hard_margin(  # noqa: PLR0913
 ) -> int:
     """Separate the rows or show that it cannot be done: SEPARABLE, INSEPARABLE or UNDECIDED.
 
-    Lawson and Hanson's nonnegative least squares, run by `run_passes`, from the multipliers as a
-    start. If that leads to no verdict, once more without a start.
+    With w = Σ_μ λ_μ a_μ the multipliers λ ≥ 0 make
+
+        |w|² + unit · (1 − Σ_μ λ_μ)²
+
+    as small as possible, where `unit` is the squared length of the longest row. That is Lawson and
+    Hanson's nonnegative least squares, run by `run_passes`, from the multipliers as a start. If
+    that leads to no verdict, once more without a start. Where the smallest value has w ≠ 0, this w
+    has the largest margin; where it has w = 0, nothing separates.
 
     Parameters
     ----------
@@ -205,7 +211,7 @@ def hard_margin(  # noqa: PLR0913
         rows=rows,
         n_patterns=n_patterns,
         n_columns=n_columns,
-        # A squared length, as |w|² and the term unit · (1 − Σ λ_μ)² beside it are.
+        # So both terms of what is made small are squared lengths, of the same order.
         unit=longest_squared(rows, n_columns),
         # Patterns have one more coordinate √unit: no more than columns + 1 rows are independent.
         max_members=min(n_rows, n_columns + 1),

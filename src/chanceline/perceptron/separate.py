@@ -133,8 +133,9 @@ def margin_on(
 def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> bool:
     """Whether the multipliers of a margin on these columns prove that nothing separates.
 
-    By bounds on rounding, or in integers. To the multipliers λ_μ of the samples belong those of the
-    rows e_j, one for each weight that must not be negative (`sign_multipliers`).
+    First a quick check, which allows for the largest possible rounding. If that leaves it open, an
+    exact one in integers. To the multipliers λ_μ of the samples belong those of the rows e_j, one
+    for each weight that must not be negative (`sign_multipliers`).
     """
     if margin.verdict != INSEPARABLE:
         return False

@@ -48,17 +48,17 @@ def independent_samples(values: Floats, unit_of_sample: Ints) -> float:
     unit_of_sample : number of every sample's unit, (samples,)
     """
     n_samples = len(unit_of_sample)
-    units, unit_of_sample = np.unique(unit_of_sample, return_inverse=True)
+    units, unit_number = np.unique(unit_of_sample, return_inverse=True)  # 0, 1, …
     n_units = len(units)
     if n_units == n_samples:
         return float(n_samples)
     if n_units == 1:
         return 1.0
 
-    sizes = np.bincount(unit_of_sample)
+    sizes = np.bincount(unit_number)
     mean_size = float(np.sum(sizes**2)) / n_samples
     n_if_fully_correlated = n_samples / mean_size
-    correlation = correlation_within_units(values, unit_of_sample)
+    correlation = correlation_within_units(values, unit_number)
 
     t_of_samples = stdtrit(n_samples - 1, UPPER_QUANTILE)
     t_of_units = stdtrit(n_units - 1, UPPER_QUANTILE)

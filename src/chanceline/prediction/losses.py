@@ -93,9 +93,9 @@ class LossTable:
     def closeness_to_best(self, indices: Ints, width: float) -> Floats:
         """How near each of some candidates is to the best of them, from 0 to 1: (indices,)
 
-        e^{−t²/2}, where t is the loss above the best one in units of `width` standard errors. The
-        standard error is the median of those of the differences, the same for all: a candidate with
-        a small one of its own, as it hardly differs from the best, would seem far away.
+        e^{−t²/2}, where t is the loss above the best one in units of `width` standard errors. One
+        standard error serves for all, the median of those of the differences. With its own, a
+        candidate that hardly differs from the best would seem far away, as its own is small.
         """
         best = indices[self.mean_losses[indices].argmin()]
         differences = [self.difference(index, best) for index in indices]

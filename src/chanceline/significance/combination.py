@@ -130,8 +130,8 @@ def rank_losses(losses: Floats) -> Floats:
     """
     ranks = np.empty(losses.shape)
     for column, column_losses in enumerate(losses.T):
-        equal_up_to = column_losses + ROUNDING_TOLERANCE
-        ranks[:, column] = np.searchsorted(np.sort(column_losses), equal_up_to, side="right")
+        largest_equal_loss = column_losses + ROUNDING_TOLERANCE
+        ranks[:, column] = np.searchsorted(np.sort(column_losses), largest_equal_loss, side="right")
 
     # Standard deviations below the mean; a column that is constant up to rounding orders nothing.
     deviations = losses.std(axis=0)

@@ -143,8 +143,9 @@ def fit_covariate_model(
     )
     log_odds = model_matrix @ weights
 
-    # Labels are drawn given the number of positives in each block, by rejection of other numbers.
-    # A constant that is added within a block changes nothing of that, but how many are accepted.
+    # Labels will be drawn at these odds, and rejected unless the block has its number of positives.
+    # A constant added to all log odds of a block leaves the law of what is accepted as it is. It is
+    # chosen so that this number is the expected one, which is accepted most often.
     block_log_odds = [
         _with_expected_count(log_odds[block_of_row == k], labels[block_units])
         for k, block_units in enumerate(members)

@@ -80,15 +80,15 @@ def check_pairs(
     """
     positives = np.bincount(pair_of_unit, weights=unit_labels == 1).astype(int)
     negatives = np.bincount(pair_of_unit, weights=unit_labels == -1).astype(int)
-    improper = np.flatnonzero((positives != 1) | (negatives != 1))
-    if len(improper):
-        pair = improper[0]
+    improper_pairs = np.flatnonzero((positives != 1) | (negatives != 1))
+    if len(improper_pairs):
+        pair = improper_pairs[0]
         name = pair_names[pair_of_unit == pair][0]
         raise InputError(
             f"a pair must have one {unit_word} of each class, but pair {str(name)!r} has "
             f"{positives[pair]} of the positive and {negatives[pair]} of the other class "
-            f"({len(improper)} of {len(positives)} pairs are like that); leave them out, or use "
-            "blocks instead."
+            f"({len(improper_pairs)} of {len(positives)} pairs are like that); leave them out, or "
+            "use blocks instead."
         )
 
 

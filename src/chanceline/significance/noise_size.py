@@ -39,9 +39,9 @@ ALLOWANCE = 0.1
 # how much single tables scatter.
 SCATTER_WITHOUT_FIRST_MOMENT = 1
 # ln of the expected number of sets at the lower end, in the middle and at the upper end.
-LOG_EXPECTED_LOW = -3.0
+LOG_FEW_SETS = -3.0
 LOG_ONE_SET = 0.0
-LOG_EXPECTED_HIGH = 3.0
+LOG_MANY_SETS = 3.0
 # The theory has no half of all labels wrong.
 MAX_ERROR_RATE = 0.49
 
@@ -193,10 +193,10 @@ def _size_with_first_moment(
     first_moment_asymptotic : the size in that limit at which one set is expected.
     """
     # log_expected[i]: ln of the expected number of sets of size i + 1.
-    log_expected = noise.log_expected_until(LOG_EXPECTED_HIGH)
-    size_few_expected = _first_crossing(log_expected, LOG_EXPECTED_LOW)
+    log_expected = noise.log_expected_until(LOG_MANY_SETS)
+    size_few_expected = _first_crossing(log_expected, LOG_FEW_SETS)
     size_one_expected = _first_crossing(log_expected, LOG_ONE_SET)
-    size_many_expected = _first_crossing(log_expected, LOG_EXPECTED_HIGH)
+    size_many_expected = _first_crossing(log_expected, LOG_MANY_SETS)
 
     shift = typical_asymptotic - first_moment_asymptotic
     typical = size_one_expected + shift
@@ -328,10 +328,12 @@ def _first_crossing(log_expected: Sequence[float], level: float) -> float:
     size = index + 1
     if len(log_expected) == 1:
         return float(size)
-    # Below one feature there is nothing to interpolate with: the slope ahead is used. The result
-    # may lie below one or below zero; words round it up to one feature at least.
-    upper = max(index, 1)
-    slope = log_expected[upper] - log_expected[upper - 1]
+    if index > 0:
+        slope = log_expected[index] - log_expected[index - 1]
+    else:
+        # Below one feature there is nothing to interpolate with: the slope ahead is used. The
+        # result may lie below one or below zero; words round it up to one feature at least.
+        slope = log_expected[1] - log_expected[0]
     if slope <= 0:
         return float(size)
     return size - (log_expected[index] - level) / slope

@@ -197,6 +197,9 @@ def _normalized_columns(
 ) -> tuple[Floats, Bools]:
     """Some columns of X clipped, centred and scaled to length 1; without a threshold only scaled.
 
+    To take a mean, a block or a covariate out of a column is to let the rule have its own threshold
+    for it: a rule without a threshold has none of them.
+
     Parameters
     ----------
     X : (samples, features)

@@ -103,13 +103,18 @@ class ShuffledLosses:
         """
         pvalues = self.adjusted_pvalues().all_features
         best = int(pvalues.argmin())  # of equal p-values the first, which is the plainer
+        measure = SpreadMeasure.CORRELATIONS if best == 0 else SpreadMeasure.RIDGE
+
+        # Losses are smaller where a fit is better; what is told is larger. The observed labelling
+        # is row 0, the shuffles follow.
         values = -self.losses.all_features[:, best]
+        observed = float(values[0])
         low, median, high = np.quantile(values[1:], BAND_QUANTILES).tolist()
         return SpreadReading(
-            value=float(values[0]),
+            value=observed,
             shuffled=(low, median, high),
             pvalue=float(pvalues[best]),
-            measure=SpreadMeasure.CORRELATIONS if best == 0 else SpreadMeasure.RIDGE,
+            measure=measure,
         )
 
     def permutation_reading(self) -> PermutationReading:

@@ -48,7 +48,8 @@ class StageResults:
         has_own_rule = any(np.array_equal(np.sort(rule.support), support) for rule in rules)
         has_blocks = plan.design.sizes.blocks is not None
         has_covariates = plan.design.covariate_basis is not None
-        if errors_of_rules is not None and has_own_rule and not has_blocks and not has_covariates:
+        rules_suffice = has_own_rule and not has_blocks and not has_covariates
+        if errors_of_rules is not None and rules_suffice:
             return errors_of_rules
         errors = self.path.least_squares_errors(plan, support)
         if errors_of_rules is None:

@@ -119,7 +119,8 @@ def _with_factor(term: Term, place: int, factor: Factor) -> Term:
 
 
 def _with_companions(term: Term, library: TermLibrary) -> list[Term]:
-    """The term; of a single curve, that of every order up to a little faster ones.
+    """The term by itself; but instead of a single curve all curves of its covariate, up to an order
+    FASTER_CURVES above its own.
 
     A curve that is seen stands for a shape of which only the largest part stands out of the noise.
     """

@@ -56,9 +56,9 @@ def dataset_of_arrays(
     values, larger_is_positive, names = check_arrays(_read_only(X), y, feature_names)
     labels, classes = classes_of_array(y, larger_is_positive, positive)
     declared = {role: np.asarray(roles[role]) for role in Role if role in roles}
-    undeclared_sentence = ""
+    warning_of_undeclared_subjects = ""
     if Role.GROUPS not in declared and Role.PAIRS not in declared:
-        undeclared_sentence = _undeclared_sentence(X, values, labels, names)
+        warning_of_undeclared_subjects = _undeclared_sentence(X, values, labels, names)
     return Dataset(
         X=values,
         y=labels,
@@ -68,7 +68,7 @@ def dataset_of_arrays(
         groups=declared.get(Role.GROUPS),
         pairs=declared.get(Role.PAIRS),
         covariates=_covariate_columns(roles.get("adjust")),
-        undeclared=undeclared_sentence,
+        undeclared=warning_of_undeclared_subjects,
         findings=_check_declared_roles(declared, labels),
     )
 

@@ -145,6 +145,7 @@ def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
     """
     absent = ABSENT | set(na)
     tidied = table.copy(deep=False)
+    # Columns are taken by their places, as two may have the same name.
     for position in np.flatnonzero(~numeric_columns(table)):
         column = table.iloc[:, position]
         replacements = _text_replacements(column, absent)  # text → tidy text, or None for a gap

@@ -184,10 +184,12 @@ def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFram
         findings += warn_if_gaps_follow_small_values(features)
     elif missing == "min":
         fill_values = features.min()
-    else:  # half-min
+    elif missing == "half-min":
         fill_values = features.min() / 2
         has_gap = gaps.column_has_gap[~is_empty]  # (columns that are kept,)
         _require_minima_from_0(fill_values[has_gap])
+    else:
+        raise AssertionError(missing)
     findings.append(
         Finding.prepared(
             f"{gaps.kind} in {gaps.columns_in_words} filled with {FILLED_WITH[missing]}."

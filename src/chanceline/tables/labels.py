@@ -80,7 +80,8 @@ def _has_features_in_rows(table: RawTable, label: str | None) -> bool:
     """
     values = table.values
     was_transposed = table.header_ids is not None  # only then the samples' names are the header
-    if was_transposed or values.shape[1] <= 2 or len(values) == 0:
+    has_several_samples = values.shape[1] > 2  # beside the column of the features' names
+    if was_transposed or not has_several_samples or len(values) == 0:
         return False
     is_numeric = numeric_columns(values)  # (columns,)
     if is_numeric[0]:
@@ -178,6 +179,7 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
         )
     texts = _classes_of_rows(column, settings)
     classes = sorted(texts.unique(), key=_class_order)
+    # Before classes are counted: `Yes` and `yes` are one mistake, not two classes.
     class_of_folded_name = _classes_by_folded_name(classes, str(column.name))
     _check_number_of_classes(classes, column, settings)
     positive = _positive_class(texts, class_of_folded_name, str(column.name), settings)

@@ -159,8 +159,8 @@ def find_named_columns(
     adjust = []
     for name in settings.adjust:
         covariate = find_column(table, name, "adjust")
-        # Its values are computed with; of the other columns only the names matter, and where rows
-        # belong together.
+        # The model computes with every value of a covariate, so none may be missing. Of the other
+        # columns only the names matter, and which rows belong together.
         adjust.append(require_filled(covariate, "adjust", settings))
     return NamedColumns(
         label=label,

@@ -69,7 +69,8 @@ def examine_dataset(
     data : the table.
     group_of_row : rows with one number belong together and may be nearly equal, of shape
         (samples,).
-    has_all_candidates : whether nothing was said about features that the table lacks.
+    has_all_candidates : whether the table has all features that were candidates, as far as is
+        known.
     """
     row_names = data.rows or range(1, len(data.y) + 1)
     about_near_rows = warn_of_near_rows(data.X, data.y, group_of_row, row_names)
@@ -79,7 +80,8 @@ def examine_dataset(
         data.y,
         data.feature_names,
         data.rows,
-        # Reading looked for identifiers before any transform, after which they cannot be told.
+        # Where reading has checked the columns, it has looked for identifiers already, and before
+        # any transform, after which they cannot be told from measurements.
         look_for_identifiers=not data.columns_checked,
     )
     return [*about_near_rows, *about_traces, *other_findings]

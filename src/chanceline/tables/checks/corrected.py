@@ -62,8 +62,9 @@ def vanishing_combinations(X: Floats) -> Floats:
     spread = centred.std(axis=0)
     values = centred[:, spread > 0] / spread[spread > 0]
     products = values @ values.T
-    # The sum of all rows vanishes in any case, as the columns have mean 0. With the largest
-    # variance of all it is out of the way.
+    # The sum of all rows vanishes in any case, as the columns have mean 0: the constant vector is
+    # an eigenvector with eigenvalue 0. A constant c/n added to all products makes its eigenvalue c
+    # and leaves the others alone. With c the sum of all eigenvalues it becomes the largest.
     largest_variance = float(np.trace(products))
     variances, vectors = np.linalg.eigh(products + largest_variance / n_samples)  # ascending
 

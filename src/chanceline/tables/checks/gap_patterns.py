@@ -36,8 +36,9 @@ def warn_if_gaps_follow_classes(
 
     pvalue_of_rows = mann_whitney(marks.sum(axis=1), labels).pvalue
     smallest_tail = float(_fisher_tails(marks, is_positive).min())
-    fisher_factor = 2 * 2 * n_columns  # two tests, two tails, and every column
-    pvalue = min(1.0, 2 * pvalue_of_rows, fisher_factor * smallest_tail)
+    n_tests = 2  # of the rows, and of the columns
+    fisher_factor = n_tests * 2 * n_columns  # two tails of every column
+    pvalue = min(1.0, n_tests * pvalue_of_rows, fisher_factor * smallest_tail)
     shares = f"{marks[is_positive].mean():.0%} and {marks[~is_positive].mean():.0%}"
     return warn_if_small(
         pvalue,

@@ -68,17 +68,17 @@ def stratified_rank_pvalue(values: Floats, labels: Floats, blocks: pd.Series) ->
     # Without its index, which the other series do not have.
     block_of_sample = pd.Series(blocks.to_numpy())
     ranks = pd.Series(values).rank()
-    is_positive = pd.Series(np.where(labels > 0, 1.0, 0.0))
+    indicator = pd.Series(np.where(labels > 0, 1.0, 0.0))  # x_i
     centred_ranks = ranks - ranks.groupby(block_of_sample).transform("mean")
-    centred_positives = is_positive - is_positive.groupby(block_of_sample).transform("mean")
-    statistic = float((centred_ranks * centred_positives).sum())
+    centred_indicator = indicator - indicator.groupby(block_of_sample).transform("mean")
+    statistic = float((centred_ranks * centred_indicator).sum())
 
     # One number for each block.
     rank_squares = (centred_ranks**2).groupby(block_of_sample).sum()
-    positive_squares = (centred_positives**2).groupby(block_of_sample).sum()
+    indicator_squares = (centred_indicator**2).groupby(block_of_sample).sum()
     sizes = block_of_sample.groupby(block_of_sample).size()
     degrees_of_freedom = (sizes - 1).clip(lower=1)  # a block of one sample adds 0 in any case
-    variance = float((rank_squares * positive_squares / degrees_of_freedom).sum())
+    variance = float((rank_squares * indicator_squares / degrees_of_freedom).sum())
     return _two_sided_pvalue(statistic, variance)
 
 

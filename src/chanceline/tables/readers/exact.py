@@ -31,7 +31,7 @@ def read_csv_exactly(text: str, **options: Any) -> pd.DataFrame:
     if not inexact_positions:
         return table
 
-    # Read these columns again, as they are written. An index stands before the columns in the file.
+    # Read these columns again, as they are written. An index is the first column of the file.
     n_index_columns = 1 if "index_col" in options else 0
     file_columns = [n_index_columns + position for position in inexact_positions]
     options["usecols"] = [*range(n_index_columns), *file_columns]

@@ -94,19 +94,19 @@ def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     names_above_numbers = [names[j].strip() for j in np.flatnonzero(is_numeric).tolist()]
     number_texts = [name for name in names_above_numbers if is_number(name)]
     numbers = [float(text) for text in number_texts]
-    # 1.
+    # 1. Too few numbers: names.
     if not numbers or 2 * len(numbers) < len(names_above_numbers):
         return False
-    # 2.
+    # 2. A count of the columns: names.
     if len(numbers) > 1 and np.all(np.diff(numbers) == 1):
         return False
-    # 3.
+    # 3. Measurements: a sample.
     has_words = any(_is_word(name) for name in names)
     are_repeated = len(set(number_texts)) < len(number_texts)
     have_fractions = not all(number.is_integer() for number in numbers)
     if not has_words or are_repeated or have_fractions:
         return True
-    # 4.
+    # 4. Names, unless a word occurs below.
     columns_of_text = np.flatnonzero(~is_numeric).tolist()
     return any(_is_word_of_column(names[j], body.iloc[:, j]) for j in columns_of_text)
 
