@@ -221,3 +221,16 @@ def test_an_array_with_labels_in_a_file_of_their_own(tmp_path):
     assert np.array_equal(load_data(path, labels=labels, transpose=True).X, X)
     with pytest.raises(InputError, match="labels=FILE"):
         load_data(Path(path), "y")
+
+
+@pytest.mark.slow
+def test_genotypes_of_a_very_wide_array_take_four_bytes_each(tmp_path):
+    X = np.random.default_rng(6).integers(0, 3, size=(10, 40_001)).astype(np.int8)
+    path, labels = tmp_path / "X.npy", tmp_path / "y.txt"
+    np.save(path, X)
+    labels.write_text("group\n" + "case\ncontrol\n" * 5)
+    dataset = load_data(path, labels=labels)
+    assert dataset.X.dtype == np.float32
+    names = [int(name[1:]) for name in dataset.feature_names]
+    assert len(names) > 39_000
+    assert np.array_equal(dataset.X, X[:, names])

@@ -111,6 +111,14 @@ JobsOption = Annotated[
         show_default=False,
     ),
 ]
+RestartsOption = Annotated[
+    int,
+    typer.Option(
+        "--restarts",
+        min=1,
+        help="Search from so many seeds, shared by --jobs, and take the best.",
+    ),
+]
 SchedulerOption = Annotated[
     str | None,
     typer.Option(

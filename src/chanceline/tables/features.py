@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
 from chanceline.errors import InputError
+from chanceline.perceptron.validation import working_precision
 from chanceline.tables.cells import ALMOST_NUMBER, CellKind, Cells, read_cells
 from chanceline.tables.checks.gap_patterns import warn_if_gaps_follow_classes
 from chanceline.tables.dataset import Finding
@@ -34,7 +35,8 @@ def numeric_features(
     """
     is_numeric = numeric_columns(table)
     if is_numeric.all():
-        return table.astype(np.float64), []
+        dtype = working_precision(table.dtypes.unique(), table.shape[1])
+        return table.astype(dtype), []
     numeric = table.loc[:, is_numeric].astype(np.float64)
 
     # Columns that are text to pandas hold words, or numbers as instruments write them.

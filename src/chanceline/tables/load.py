@@ -18,6 +18,7 @@ import pandas as pd
 
 from chanceline._arrays import Floats
 from chanceline.errors import InputError
+from chanceline.perceptron.validation import working_precision
 from chanceline.tables.checks.batches import warn_of_batches
 from chanceline.tables.checks.class_fills import warn_of_class_fills
 from chanceline.tables.checks.confounders import warn_of_confounders
@@ -114,7 +115,8 @@ def dataset_of_source(
     complete = without_gaps(features, labels, settings.missing)
     report.add(complete.findings)
     feature_names = complete.features.columns
-    X = np.ascontiguousarray(complete.features.to_numpy(dtype=np.float64))
+    precision = working_precision(complete.features.dtypes.unique(), len(feature_names))
+    X = np.ascontiguousarray(complete.features.to_numpy(dtype=precision))
     y = labels[complete.kept_rows]
     if not settings.keep_identifiers:
         # A gap may have hidden that a column counts the rows.
