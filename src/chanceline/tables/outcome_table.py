@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,10 @@ from chanceline.errors import InputError
 from chanceline.perceptron.validation import check_matrix
 from chanceline.tables.array_input import covariate_columns
 from chanceline.tables.checks.declared import check_declared
+from chanceline.tables.checks.outcome_confounders import (
+    one_against_others,
+    warn_of_outcome_confounders,
+)
 from chanceline.tables.checks.subjects import SampleColumns
 from chanceline.tables.checks.undeclared import find_undeclared
 from chanceline.tables.dataset import Dataset, Finding, Severity
@@ -196,21 +200,17 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
     halves = two_halves(rows.columns[0])
     named = _named_columns(rows, halves, settings)
     others = rows.table.without_columns([*named.names, *[column.name for column in rows.columns]])
-    findings = list(rows.findings)
-    columns = others.values
-    if not settings.keep_identifiers:
-        columns, about_dates = without_dates(columns, halves, named.exchange_blocks)
-        findings += about_dates
-    features, about_features = numeric_features(columns, halves, settings)
-    findings += about_features
-    undeclared = others.undeclared or _undeclared_subjects(others, columns, features, halves, named)
-    if not settings.keep_identifiers:
-        features, about_identifiers = without_identifiers(features, halves, named.exchange_blocks)
-        findings += about_identifiers
-    if features.shape[1] == 0:
+    sides = [halves]
+    if rows.kind is OutcomeKind.CLASSES:
+        sides = one_against_others(rows.columns[0])
+    confounders = []
+    for columns in (others.about, others.values):
+        confounders += warn_of_outcome_confounders(columns, sides, named.allowed_for)
+    read = _read_features(others, halves, named, settings)
+    if read.features.shape[1] == 0:
         raise InputError(f"{source} has no numeric feature column left besides the outcome.")
-    complete = without_gaps(features, halves, settings.missing)
-    findings += complete.findings
+    complete = without_gaps(read.features, halves, settings.missing)
+    findings = [*rows.findings, *read.findings, *complete.findings]
     X = np.ascontiguousarray(complete.features.to_numpy(dtype=np.float64))
     if settings.transform is not None:
         X, about_transform = transform_table(X, settings.transform, complete.features.columns)
@@ -221,10 +221,51 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
         kind=rows.kind,
         outcome=tuple(column.loc[complete.kept_rows] for column in rows.columns),
         **named.arrays(complete.kept_rows),
-        undeclared=undeclared,
+        undeclared=read.undeclared,
         source=source,
-        findings=_without_words_on_classes(findings),
+        findings=(*confounders, *_without_words_on_classes(findings)),
     )
+
+
+class _ReadFeatures(NamedTuple):
+    """Columns as numbers, perhaps with gaps.
+
+    Attributes
+    ----------
+    features : (samples, features)
+    undeclared : the sentence about a column that looks like subjects; empty if there is none.
+    findings : what was left out, and why.
+    """
+
+    features: pd.DataFrame
+    undeclared: str
+    findings: list[Finding]
+
+
+def _read_features(
+    others: RawTable, halves: Floats, named: NamedColumns, settings: TableSettings
+) -> _ReadFeatures:
+    """Make numbers of columns, without dates and identifiers.
+
+    Parameters
+    ----------
+    others : the table without the columns that the user names.
+    halves : ±1 of shape (samples,).
+    named : the columns that the user names.
+    settings : what to make of columns.
+    """
+    findings: list[Finding] = []
+    columns = others.values
+    if not settings.keep_identifiers:
+        columns, about_dates = without_dates(columns, halves, named.exchange_blocks)
+        findings += about_dates
+    features, about_features = numeric_features(columns, halves, settings)
+    findings += about_features
+    undeclared = others.undeclared or _undeclared_subjects(others, columns, features, halves, named)
+    if not settings.keep_identifiers:
+        features, about_identifiers = without_identifiers(features, halves, named.exchange_blocks)
+        findings += about_identifiers
+    return _ReadFeatures(features, undeclared, findings)
 
 
 def _named_columns(rows: _OutcomeRows, halves: Floats, settings: TableSettings) -> NamedColumns:

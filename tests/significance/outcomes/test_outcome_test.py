@@ -111,6 +111,17 @@ def test_age_that_drives_both_is_adjusted_for():
     assert "what age leave of the values" in adjusted.exchange
 
 
+@pytest.mark.parametrize("label", ["dose", "diagnosis"])
+def test_a_batch_that_goes_with_the_outcome_is_warned_of(label):
+    frame = FRAME.drop(columns=without(label))
+    is_high = frame[label] > frame[label].median() if label == "dose" else frame[label] == "C"
+    frame["batch"] = np.where(is_high, "first", "second")
+    result = chanceline.separation_test(frame, label=label, **QUICK)
+    assert "column 'batch' goes with the outcome" in result.checks()[0]
+    frame["batch"] = np.where(np.arange(60) % 2 == 0, "first", "second")
+    assert chanceline.separation_test(frame, label=label, **QUICK).checks() == []
+
+
 def test_categories_are_blocks_for_every_outcome():
     site = np.where(np.arange(60) % 4 < 2, "north", "south")
     result = chanceline.separation_test(

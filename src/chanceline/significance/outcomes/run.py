@@ -128,7 +128,7 @@ def run_outcome_test(
     interrupted = shuffled is not None and shuffled.stopped_by == StopCause.INTERRUPT
     if plan.settings.expected_error and not interrupted:
         try:
-            rule = make_rule(plan)
+            rule = make_rule_parts(plan)
         except KeyboardInterrupt:
             # What the permutations gave is not lost.
             interrupted = True
@@ -215,7 +215,7 @@ class RuleParts(NamedTuple):
     held_out: HeldOutPredictions | None = None
 
 
-def make_rule(plan: OutcomePlan) -> RuleParts:
+def make_rule_parts(plan: OutcomePlan) -> RuleParts:
     """The rule made from all samples, cross-validated where there are units enough."""
     table = plan.table
     design = plan.design

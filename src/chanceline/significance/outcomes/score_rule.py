@@ -42,7 +42,7 @@ FEWER_FEATURES_SE = 0.5
 SAMPLES_PER_FEATURE = 5
 
 
-class Candidate(NamedTuple):
+class ScoreCandidate(NamedTuple):
     """What a rule may be.
 
     Attributes
@@ -55,7 +55,7 @@ class Candidate(NamedTuple):
     share: float
 
 
-NO_FEATURES = Candidate(n_few=0, share=0.0)
+NO_FEATURES = ScoreCandidate(n_few=0, share=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,15 +142,17 @@ class FittedCandidate(NamedTuple):
     weights: Floats
 
 
-def list_candidates(n_samples: int, n_features: int) -> list[Candidate]:
+def list_candidates(n_samples: int, n_features: int) -> list[ScoreCandidate]:
     """No features, small sets from one feature on, and ridge regressions."""
     largest = max(1, min(MAX_FEW, n_features, n_samples // SAMPLES_PER_FEATURE))
-    small = [Candidate(n_few=size, share=0.0) for size in range(1, largest + 1)]
-    dense = [Candidate(n_few=0, share=share) for share in DENSE_SHARES]
+    small = [ScoreCandidate(n_few=size, share=0.0) for size in range(1, largest + 1)]
+    dense = [ScoreCandidate(n_few=0, share=share) for share in DENSE_SHARES]
     return [NO_FEATURES, *small, *dense]
 
 
-def fit_candidates(prepared: PreparedSamples, candidates: list[Candidate]) -> list[FittedCandidate]:
+def fit_candidates(
+    prepared: PreparedSamples, candidates: list[ScoreCandidate]
+) -> list[FittedCandidate]:
     """Fit every candidate to the same samples."""
     order = forward_order(prepared, max(candidate.n_few for candidate in candidates))
     all_columns = np.arange(prepared.columns.shape[1])
@@ -260,7 +262,7 @@ class CrossFits(NamedTuple):
     gains: Floats
 
 
-def cross_fit(samples: RuleSamples, candidates: list[Candidate], seed: Seed) -> CrossFits:
+def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed) -> CrossFits:
     """Fit every candidate in folds."""
     folds = deal_in_order(
         samples.outcome.fold_order, samples.unit_of_sample, n_folds=N_INNER_FOLDS, seed=seed
@@ -280,7 +282,7 @@ def cross_fit(samples: RuleSamples, candidates: list[Candidate], seed: Seed) -> 
     return CrossFits(guesses=guesses, gains=gains)
 
 
-def choose_candidate(candidates: list[Candidate], errors: Floats) -> int:
+def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:
     """The candidate to take, by the steps of the module's docstring.
 
     Parameters

@@ -27,7 +27,7 @@ from chanceline.significance.outcomes.pictures import ConfusionPicture, Picture
 # Strength of the penalty of the multinomial regression on fitted indicators, as scikit-learn's C.
 # There are few of these, so that the penalty hardly matters.
 INVERSE_PENALTY = 10.0
-MAX_ITERATIONS = 1000
+MULTINOMIAL_ITERATIONS = 1000
 # Fitted indicators that vary less are constant up to rounding.
 SMALLEST_SPREAD = 1e-9
 
@@ -105,7 +105,7 @@ class ClassesOutcome(Outcome):
 
         spreads = training_fits.std(axis=0)
         scale = np.where(spreads > SMALLEST_SPREAD, spreads, 1.0)
-        model = LogisticRegression(C=INVERSE_PENALTY, max_iter=MAX_ITERATIONS)
+        model = LogisticRegression(C=INVERSE_PENALTY, max_iter=MULTINOMIAL_ITERATIONS)
         model.fit(training_fits / scale, training.codes)
         probabilities = np.zeros((len(fitted), len(self.class_names)))
         # A class that no training sample has is never predicted.
