@@ -71,6 +71,7 @@ class CommandPlace(NamedTuple):
 # inside.
 COMMANDS = {
     "test": CommandPlace("Your table", "table", "run_test"),
+    "app": CommandPlace("Your table", "app", "app"),
     "search": CommandPlace("Your table", "search", "search"),
     "front": CommandPlace("Your table", "search", "front"),
     "bound": CommandPlace("Before the experiment", "plan", "bound"),
