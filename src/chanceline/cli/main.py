@@ -46,6 +46,7 @@ class CommandPlace(NamedTuple):
 # inside.
 COMMANDS = {
     "test": CommandPlace("Your table", "table", "run_test"),
+    "app": CommandPlace("Your table", "app", "app"),
     "search": CommandPlace("Your table", "search", "search"),
     "front": CommandPlace("Your table", "search", "front"),
     "predict": CommandPlace("New samples", "cohort", "predict"),

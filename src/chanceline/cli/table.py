@@ -32,11 +32,12 @@ from chanceline.cli.options import (
     weighable,
     writable,
 )
-from chanceline.cli.settings_options import options_from_settings, split_names
+from chanceline.cli.settings_options import options_from_settings
 from chanceline.cli.terminal import complain, print_json, progress_bar, say, show, write_figure
 from chanceline.errors import InputError
 from chanceline.significance import TestSettings
 from chanceline.tables import TableSettings
+from chanceline.tables.settings import split_names
 
 if TYPE_CHECKING:
     from chanceline.significance import OutcomeTest, SeparationTest

@@ -60,6 +60,22 @@ class Finding:
         return f"{self.severity}: {self.message}"
 
 
+@dataclass(frozen=True)
+class Declaration:
+    """What could be said about a column that looks like subjects or pairs.
+
+    Attributes
+    ----------
+    column : its name.
+    role : the setting that declares it: groups, pairs or blocks.
+    setting : the value of that setting: the name, perhaps with `stem:` before it.
+    """
+
+    column: str
+    role: str
+    setting: str
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset(Result):
     """P × N numbers, labels ±1 and names; what was left out on the way stands in `findings`.
@@ -75,6 +91,7 @@ class Dataset(Result):
     covariates : the columns to adjust for, by name: numbers, or text for categories.
     undeclared : the sentence with which a test of this table stops, because a column looks like a
         subject that nothing was said about; else empty.
+    proposed : what that sentence proposes to declare; None if it proposes nothing.
     source : the name of the file, or the type of the table in memory.
     findings : what is worth knowing, in the order in which it is shown.
     rows : what the user's program calls each row: its number in a text or a sheet, or its name.
@@ -93,6 +110,7 @@ class Dataset(Result):
     pairs: NDArray[Any] | None = None
     covariates: dict[str, NDArray[Any]] | None = None
     undeclared: str = ""
+    proposed: Declaration | None = None
     source: str = "arrays"
     findings: tuple[Finding, ...] = field(default=())
     rows: Sequence[Any] | None = None

@@ -28,10 +28,10 @@ from chanceline.tables.checks.undeclared import find_undeclared
 from chanceline.tables.dataset import Dataset, Finding, Severity
 from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import without_gaps
-from chanceline.tables.labelled import SourceTable, read_source_table
+from chanceline.tables.labelled import label_samples, read_table
 from chanceline.tables.labels import find_label_column, rows_to_compare
 from chanceline.tables.left_out import without_dates, without_identifiers
-from chanceline.tables.load import dataset_of_source
+from chanceline.tables.load import dataset_of_samples
 from chanceline.tables.outcome_kind import OutcomeKind, check_asked_kind, kind_of_label
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import source_name
@@ -123,49 +123,49 @@ def load_any_outcome(
     settings : how to read the table.
     """
     if names.time is not None and names.event is not None:
-        read = read_source_table(source, names.time, settings)
-        return _survival_table(read, source, names.time, names.event, settings)
-    read = read_source_table(source, names.label, settings)
+        table = read_table(source, names.time, settings)
+        return _survival_table(table, source, names.time, names.event, settings)
+    table = read_table(source, names.label, settings)
     label_name = None if names.label is None else str(names.label)
-    column = find_label_column(read.table, label_name)
+    column = find_label_column(table, label_name)
     is_compared, about_rows = rows_to_compare(column, settings)
     compared = column.loc[is_compared]
-    if len(compared) == 0:
-        # The loader of two classes says what is wrong.
-        return dataset_of_source(read, source, label_name, settings)
-    kind = kind_of_label(compared, names.asked_kind, settings)
+    kind = OutcomeKind.TWO_CLASSES  # of no row at all: what reads two classes says what is wrong
+    if len(compared) > 0:
+        kind = kind_of_label(compared, names.asked_kind, settings)
     if kind is OutcomeKind.TWO_CLASSES:
-        return dataset_of_source(read, source, label_name, settings)
+        samples = label_samples(table, label_name, settings)
+        return dataset_of_samples(samples, settings, source_name(source))
     rows = _OutcomeRows(
-        table=read.table.with_rows(is_compared),
+        table=table.with_rows(is_compared),
         columns=(compared,),
         kind=kind,
-        findings=[*read.findings, *about_rows],
+        findings=[*table.findings, *about_rows],
     )
     return _make_outcome_table(rows, source_name(source), settings)
 
 
 def _survival_table(
-    read: SourceTable, source: Any, time: str, event: str, settings: TableSettings
+    table: RawTable, source: Any, time: str, event: str, settings: TableSettings
 ) -> OutcomeTable:
     """The table of a time and an event, both of which must be filled.
 
     Parameters
     ----------
-    read : the table as it was read.
+    table : as it was read.
     source : what it was read from, for its name.
     time, event : the names of the columns.
     settings : how to read the table.
     """
     columns = []
     for role, name in (("time", time), ("event", event)):
-        column = find_column(read.table, str(name), role)
+        column = find_column(table, str(name), role)
         columns.append(require_filled(column, role, settings))
     rows = _OutcomeRows(
-        table=read.table,
+        table=table,
         columns=tuple(columns),
         kind=OutcomeKind.SURVIVAL,
-        findings=list(read.findings),
+        findings=list(table.findings),
     )
     return _make_outcome_table(rows, source_name(source), settings)
 
