@@ -65,13 +65,17 @@ def cluster(scheduler: str | None) -> Iterator[None]:
 @contextmanager
 def _silent_logs() -> Iterator[None]:
     """Within the block Dask tells no tracebacks of connections: what matters is said by us."""
-    logger = logging.getLogger("distributed")
-    level_before = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+    # Each of its modules has a logger with a level of its own.
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    loggers = [logging.getLogger(name) for name in names]
+    levels_before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(level_before)
+        for logger, level in zip(loggers, levels_before, strict=True):
+            logger.setLevel(level)
 
 
 def active_client() -> Any | None:

@@ -206,7 +206,7 @@ def end_unfinished(result: SeparationTest | OutcomeTest) -> None:
         complain("there was not enough memory for all of it; what is missing is said above")
         raise typer.Exit(ExitCode.MACHINE)
     if result.unfinished is Unfinished.LOST_WORKERS:
-        complain("the workers died again and again; what was finished is whole and told above")
+        complain("workers or their scheduler were lost; what was finished is whole and told above")
         raise typer.Exit(ExitCode.FAILED)
 
 
