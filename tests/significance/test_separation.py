@@ -369,7 +369,7 @@ def test_bound_as_p_value_by_enumeration(positives):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"y": [0, 1, 2] * 4}, "two classes"),
+        ({"y": [0, 1, 2] * 4}, "outcome='classes' or outcome='number'"),
         ({"X": np.full((12, 2), np.nan)}, "row 1, column 'x0'"),
         ({"X": np.ones((12, 3))}, "every feature is constant"),
         ({"features": ["age"]}, "no feature 'age'"),

@@ -60,6 +60,14 @@ def test_a_pair_has_the_samples_of_its_two_classes():
     np.testing.assert_allclose(np.sort(drawn), np.sort(own.permuted_scores(0, 0)[0]))
 
 
+def test_pairs_of_many_classes_are_left_out():
+    names = list("abcdefghij") * 2
+    outcome = make_classes(names, "kind", "abcdefghij")
+    assert [item.words for item in outcome.contrasts] == [
+        f"{name} against the rest" for name in "abcdefghij"
+    ]
+
+
 def test_only_what_differs_is_called_different():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(80, 20))

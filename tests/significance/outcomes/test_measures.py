@@ -15,6 +15,8 @@ import chanceline
 from chanceline.significance.outcomes.deal import deal_in_order
 from chanceline.significance.outcomes.held_out_fits import HeldOutPredictions
 from chanceline.significance.outcomes.measures import (
+    CONCORDANCE_SHARE,
+    R_SQUARED_SHARE,
     balanced_error,
     concordance,
     confusion_matrix,
@@ -63,8 +65,9 @@ def test_the_error_of_r_squared_is_that_of_a_bootstrap():
         rows = rng.integers(400, size=400)
         draws.append(1 - np.sum((values - predicted)[rows] ** 2) / np.sum(values[rows] ** 2))
     low, high = measure.interval
-    # The interval counts half of the samples.
-    assert (high - low) / (2 * 1.97) == pytest.approx(np.sqrt(2) * np.std(draws), rel=0.1)
+    # The interval counts a share of the samples.
+    widening = np.sqrt(1 / R_SQUARED_SHARE)
+    assert (high - low) / (2 * 1.98) == pytest.approx(widening * np.std(draws), rel=0.1)
 
 
 def test_errors_and_confusion_are_those_of_scikit_learn():
@@ -117,8 +120,8 @@ def test_the_error_of_concordance_is_that_of_repeated_samples():
         low, high = measure.interval
         values.append(measure.value)
         lengths.append(high - low)
-    # The interval counts half of the samples.
-    expected_length = 2 * 1.96 * np.sqrt(2) * np.std(values)
+    # The interval counts a share of the samples.
+    expected_length = 2 * 1.96 * np.sqrt(1 / CONCORDANCE_SHARE) * np.std(values)
     assert np.mean(lengths) == pytest.approx(expected_length, rel=0.15)
 
 

@@ -10,6 +10,8 @@ import pytest
 
 import chanceline
 from chanceline.errors import InputError
+from chanceline.significance.outcomes.held_out_fits import HeldOutPredictions
+from chanceline.significance.outcomes.measures import Expectation, rank_correlation
 from chanceline.significance.verdict import Verdict
 
 QUICK = {"permutations": 99, "expected_error": False}
@@ -108,7 +110,7 @@ def test_age_that_drives_both_is_adjusted_for():
     assert plain.verdict is Verdict.STRUCTURE
     assert adjusted.verdict is not Verdict.STRUCTURE
     assert "Freedman and Lane" in adjusted.kind
-    assert "what age leave of the values" in adjusted.exchange
+    assert "what is left of the values of 80 samples given age" in adjusted.exchange
 
 
 @pytest.mark.parametrize("label", ["dose", "diagnosis"])
@@ -209,6 +211,51 @@ def test_pages_and_cards_speak_of_the_outcome(tmp_path):
     assert "A against the rest" in page
     assert "separates" not in page
     assert "is taken for 3 classes" in result._repr_html_()
+
+
+class Ranked(chanceline.Outcome):
+    """An outcome of the user's own: numbers by their ranks."""
+
+    kind = "ranks"
+    noun = "ranks"
+
+    def __init__(self, name: str, numbers: np.ndarray) -> None:
+        self.name = name
+        self.numbers = numbers
+
+    @property
+    def scores(self) -> np.ndarray:
+        ranks = pd.Series(self.numbers).rank().to_numpy() / len(self.numbers)
+        return (ranks - ranks.mean())[:, None]
+
+    @property
+    def values(self) -> np.ndarray:
+        return self.numbers
+
+    def take(self, rows: np.ndarray) -> Ranked:
+        return Ranked(self.name, self.numbers[rows])
+
+    def taken_for(self) -> str:
+        return f"{self.name!r} is taken for ranks"
+
+    def expectation(self, held_out: HeldOutPredictions) -> Expectation:
+        correlation = rank_correlation(self.scores[:, 0], held_out)
+        return Expectation((correlation,), correlation.interval[0] > 0, n_folds=10, n_repeats=3)
+
+
+def test_an_outcome_of_ones_own_goes_all_the_way():
+    dose = FRAME["dose"].to_numpy()
+    result = chanceline.separation_test(FEATURES, Ranked("dose", dose), permutations=99)
+    assert result.named == ("g3",)
+    assert result.expected.better_than_guessing
+    page = result.to_html()
+    assert "&#39;dose&#39; is taken for ranks" in page
+    # Any transformation that keeps the order gives the same.
+    stretched = chanceline.separation_test(FEATURES, Ranked("dose", np.exp(dose)), **QUICK)
+    assert stretched.to_dict()["front"] == result.to_dict()["front"]
+    blocks = np.arange(60) % 4
+    within = chanceline.separation_test(FEATURES, Ranked("dose", dose), blocks=blocks, **QUICK)
+    assert within.n_blocks == 4
 
 
 @pytest.mark.parametrize(

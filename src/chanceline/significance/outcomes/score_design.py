@@ -279,10 +279,8 @@ def exchange_in_words(outcome: Outcome, design: ScoreDesign, declared: DeclaredR
         units = f"{plural(design.n_units, 'group')}, whose rows keep one"
     words = f"the {outcome.noun} of {units}, permuted"
     if design.covariate_terms is not None:
-        words = (
-            f"what {listed(design.covariate_names)} leave of the {outcome.noun} of {units}, "
-            "permuted"
-        )
+        given = listed(design.covariate_names)
+        words = f"what is left of the {outcome.noun} of {units} given {given}, permuted"
     if design.n_blocks > 1:
         places = "pairs" if declared.pairs is not None else "blocks"
         words += f" within {design.n_blocks} {places}"

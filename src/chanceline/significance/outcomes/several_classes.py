@@ -24,6 +24,8 @@ from chanceline.significance.outcomes.orthonormal import orthonormal_columns
 from chanceline.significance.outcomes.outcome import Outcome
 from chanceline.significance.outcomes.pictures import ConfusionPicture, Picture
 
+# More classes are compared with the rest only: pairs would be too many to shuffle.
+MAX_CLASSES_FOR_PAIRS = 8
 # Strength of the penalty of the multinomial regression on fitted indicators, as scikit-learn's C.
 # There are few of these, so that the penalty hardly matters.
 INVERSE_PENALTY = 10.0
@@ -86,9 +88,11 @@ class ClassesOutcome(Outcome):
 
     @property
     def contrasts(self) -> tuple[Contrast, ...]:
-        """Every pair of classes, and every class against all others."""
+        """Every pair of classes, unless these are too many, and every class against all others."""
         contrasts = []
-        for first, second in combinations(range(len(self.class_names)), 2):
+        n_classes = len(self.class_names)
+        n_paired = n_classes if n_classes <= MAX_CLASSES_FOR_PAIRS else 0
+        for first, second in combinations(range(n_paired), 2):
             is_first = self.codes == first
             is_second = self.codes == second
             words = f"{self.class_names[first]} against {self.class_names[second]}"

@@ -26,6 +26,9 @@ from chanceline.significance.unit_exchange import exchange_units
 
 # Contrasts are many, and so many shuffles are enough for each.
 MAX_CONTRAST_SHUFFLES = 999
+# With more columns the paths of contrasts have no list of correlated pairs, which would be made
+# anew for each.
+MAX_COLUMNS_FOR_CONTRAST_PAIRS = 2_000
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,12 @@ def shuffle_contrasts(
         own_design = contrast_design(design, contrast)
         if own_design is None:
             continue
-        columns = make_path_columns(X[samples_of_contrast(contrast)], own_design, intercept=True)
+        columns = make_path_columns(
+            X[samples_of_contrast(contrast)],
+            own_design,
+            intercept=True,
+            max_columns_for_pairs=MAX_COLUMNS_FOR_CONTRAST_PAIRS,
+        )
         shuffled = shuffle_scores(columns, own_design, fewer, n_steps)
         runs.append(ContrastRun(contrast, shuffled, int(shuffled.observed.chosen[0, 0])))
     return runs
