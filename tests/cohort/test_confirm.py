@@ -162,11 +162,14 @@ def test_the_slope_is_that_of_a_logistic_regression():
     rng = np.random.default_rng(0)
     scores = 2 * rng.normal(size=300)
     positive = rng.random(300) < sigmoid(0.5 * scores)
-    slope, (low, high) = calibration_slope(scores, positive)
+    slope = calibration_slope(scores, positive)
+    low, high = slope.interval
     peer = LogisticRegression(C=1e9, tol=1e-10).fit(scores[:, None], positive)
-    assert slope == pytest.approx(peer.coef_[0, 0], rel=1e-5)
+    assert slope.value == pytest.approx(peer.coef_[0, 0], rel=1e-5)
     assert low < 0.5 < high  # scores are twice too sure
-    assert calibration_slope(scores, scores > 0.3) == (None, None)
+    assert calibration_slope(scores, scores > 0.3) is None
+    for size in (1e-7, 1e7):
+        assert calibration_slope(size * scores, positive).value == pytest.approx(slope.value / size)
     found = calibrate(scores, positive)
     assert found.brier == pytest.approx(np.mean((sigmoid(scores) - positive) ** 2))
 

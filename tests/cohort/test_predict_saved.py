@@ -212,3 +212,22 @@ def test_a_new_block_is_measured_from_its_own_mean(quick, tmp_path):
     without = loaded.predict(new.drop(columns="site"))
     assert without.scores == pytest.approx(result.rule.scores(new[GENES]))
     assert "does not tell; that of the average one is used" in str(without)
+
+
+REAL = {
+    "golub72": {},
+    "colon_alon": {"transform": "centre"},
+    "microbiome_crc": {"transform": "clr"},
+    "microbiome_ibd": {"transform": "rank"},
+    "wdbc": {"integer": True},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REAL)
+def test_real_tables(name, quick, real_data, tmp_path):
+    path = real_data(name)
+    result = separation_test(path, label="-1", permutations=0, **REAL[name])
+    predictions = saved(result, tmp_path).predict(path)
+    assert np.array_equal(predictions.scores, result.rule.sample_scores)
+    assert predictions.findings == ()

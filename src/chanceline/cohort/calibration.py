@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,19 @@ SMALLEST_STEP = 1e-10
 LARGEST_STEP = 2.0
 
 
+class CalibrationSlope(NamedTuple):
+    """The slope of the classes on the scores, 1 if probabilities hold.
+
+    Attributes
+    ----------
+    value : its estimate by maximum likelihood.
+    interval : 95 %, by Wald.
+    """
+
+    value: float
+    interval: tuple[float, float]
+
+
 @dataclass(frozen=True)
 class Calibration:
     """Probabilities beside what happened.
@@ -36,15 +50,13 @@ class Calibration:
     expected_positive : the sum of the probabilities.
     pvalue : two-sided and exact, of so many positive samples if the probabilities hold.
     slope : of the classes on the scores; None where scores separate the classes or are all equal.
-    slope_interval : its 95 % interval by Wald.
     brier, brier_of_share : Brier's score of the probabilities, and of the share of positives.
     """
 
     n_positive: int
     expected_positive: float
     pvalue: float
-    slope: float | None
-    slope_interval: tuple[float, float] | None
+    slope: CalibrationSlope | None
     brier: float
     brier_of_share: float
 
@@ -53,14 +65,12 @@ def calibrate(scores: Floats, positive: Bools) -> Calibration:
     """Compare the probabilities 1/(1 + e^−score) with the classes, both of shape (samples,)."""
     probabilities = sigmoid(scores)
     n_positive = int(np.count_nonzero(positive))
-    slope, interval = calibration_slope(scores, positive)
     share = n_positive / len(positive)
     return Calibration(
         n_positive=n_positive,
         expected_positive=float(probabilities.sum()),
         pvalue=count_pvalue(probabilities, n_positive),
-        slope=slope,
-        slope_interval=interval,
+        slope=calibration_slope(scores, positive),
         brier=float(np.mean((probabilities - positive) ** 2)),
         brier_of_share=share * (1 - share),
     )
@@ -80,16 +90,16 @@ def count_pvalue(probabilities: Floats, n_positive: int) -> float:
     return min(1.0, 2 * min(at_most, at_least))
 
 
-def calibration_slope(
-    scores: Floats, positive: Bools
-) -> tuple[float | None, tuple[float, float] | None]:
+def calibration_slope(scores: Floats, positive: Bools) -> CalibrationSlope | None:
     """The slope b of logit P(positive) = a + b·score, and its interval; None without overlap.
 
     The likelihood has a maximum if the scores of the two classes overlap.
     """
     if not scores_overlap(scores, positive):
-        return None, None
-    design = np.column_stack([np.ones(len(scores)), scores])
+        return None
+    # In standard deviations of the scores, which may have any size if units are wrong.
+    spread = float(scores.std())
+    design = np.column_stack([np.ones(len(scores)), (scores - scores.mean()) / spread])
     coefficients = np.zeros(2)
     for _ in range(MAX_SLOPE_STEPS):
         probabilities = sigmoid(design @ coefficients)
@@ -100,9 +110,10 @@ def calibration_slope(
         coefficients += step * min(1.0, LARGEST_STEP / max(size, SMALLEST_STEP))
         if size < SMALLEST_STEP:
             break
-    slope = float(coefficients[1])
-    margin = NORMAL_QUANTILE * sqrt(float(np.linalg.inv(information)[1, 1]))
-    return slope, (slope - margin, slope + margin)
+    slope = float(coefficients[1]) / spread
+    standard_error = sqrt(float(np.linalg.inv(information)[1, 1])) / spread
+    margin = NORMAL_QUANTILE * standard_error
+    return CalibrationSlope(slope, (slope - margin, slope + margin))
 
 
 def scores_overlap(scores: Floats, positive: Bools) -> bool:

@@ -152,8 +152,10 @@ def _calibration_words(calibration: Calibration, positive: str) -> str:
         f"{calibration.n_positive} are {positive} where probabilities add up to "
         f"{calibration.expected_positive:.1f} (p = {p_in_figures(calibration.pvalue)})"
     )
-    if calibration.slope is not None and calibration.slope_interval is not None:
-        low, high = calibration.slope_interval
-        words += f"; slope {calibration.slope:.2f} (95 % interval {low:.2f}–{high:.2f}), ideally 1"
+    if calibration.slope is not None:
+        low, high = calibration.slope.interval
+        words += (
+            f"; slope {calibration.slope.value:.2f} (95 % interval {low:.2f}–{high:.2f}), ideally 1"
+        )
     brier = f"Brier's score {calibration.brier:.3f}"
     return f"{words}; {brier}, of the share alone {calibration.brier_of_share:.3f}"

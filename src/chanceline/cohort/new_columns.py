@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,28 +23,36 @@ from chanceline.tables.transforms import apply_transform
 from chanceline.tables.wording import plural, quoted, row_name
 
 
+class _ColumnPlace(NamedTuple):
+    """Where a column stands: in one of the two parts of a table, and at which position."""
+
+    part: pd.DataFrame
+    position: int
+
+
 class ColumnFinder:
     """Finds the columns of a table by name: as it is written, or else by the only one that differs
     in case and spaces alone.
     """
 
     def __init__(self, table: RawTable) -> None:
-        self._columns: dict[str, pd.Series] = {}
-        names_by_spelling: dict[str, list[str]] = {}
+        self._places: dict[str, _ColumnPlace] = {}
+        self._names_by_spelling: dict[str, list[str]] = {}
         for part in (table.values, table.about):
-            for position, name in enumerate(str(column) for column in part.columns):
-                self._columns.setdefault(name, part.iloc[:, position])
-                names_by_spelling.setdefault(folded_name(name), []).append(name)
-        self._names_by_spelling = names_by_spelling
+            for position, column in enumerate(part.columns):
+                name = str(column)
+                self._places.setdefault(name, _ColumnPlace(part, position))
+                self._names_by_spelling.setdefault(folded_name(name), []).append(name)
 
     def find(self, name: str) -> pd.Series | None:
         """The column, None if there is no such column."""
-        if name in self._columns:
-            return self._columns[name]
         similar = self._names_by_spelling.get(folded_name(name), [])
-        if len(similar) == 1:
-            return self._columns[similar[0]]
-        return None
+        if name not in self._places and len(similar) == 1:
+            name = similar[0]
+        place = self._places.get(name)
+        if place is None:
+            return None
+        return place.part.iloc[:, place.position]
 
     def find_all(self, names: Sequence[str], source: str) -> dict[str, pd.Series]:
         """The columns by name; those that are missing are named, and what they may be called.
@@ -71,7 +80,7 @@ class ColumnFinder:
     def _remedy(self, name: str) -> str:
         """What to do about a column that is missing, with those that are spelled much like it."""
         remedy = "add what is missing, or rename what holds it"
-        close_names = difflib.get_close_matches(name, list(self._columns), n=2)
+        close_names = difflib.get_close_matches(name, list(self._places), n=2)
         if close_names:
             remedy += f" (is {name!r} the column {quoted(close_names)}?)"
         return remedy
