@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -292,3 +293,19 @@ def test_the_command_line_says_what_the_outcome_is_first(command, tmp_path):
     assert "STRUCTURE, p = 0.01" in output
     assert "concordance" in output
     assert "table.csv: 60 samples, 20 features" in output
+
+
+def test_a_verdict_and_an_expectation_that_seem_to_disagree_are_reconciled():
+    """STRUCTURE stood beside "not clearly better than guessing" without a word."""
+    result = chanceline.separation_test(
+        FRAME, label="dose", drop=without("dose"), permutations=99, expected_error=True
+    )
+    assert result.verdict is Verdict.STRUCTURE
+    assert result.expected.better_than_guessing
+    assert "Both hold" not in str(result)
+    vague = replace(result.expected, better_than_guessing=False)
+    assert "Both hold: the test needs no rule." in str(replace(result, expected=vague))
+    spread = replace(result, expected=vague, is_spread=True)
+    assert "Both hold: the evidence is spread" in str(spread)
+    promising = replace(result, verdict=Verdict.CHANCE)
+    assert "Both hold: the rule promises something" in str(promising)

@@ -8,6 +8,7 @@ from textwrap import fill
 from chanceline._results import listed
 from chanceline.significance.outcomes.measures import Expectation
 from chanceline.significance.outcomes.result import OutcomeTest
+from chanceline.significance.verdict import Verdict
 from chanceline.tables.dataset import Severity
 
 LINE_WIDTH = 98  # letters in a line
@@ -33,13 +34,41 @@ def render_outcome(result: OutcomeTest) -> str:
 
 
 def outcome_story(result: OutcomeTest) -> list[str]:
-    """The verdict, what to expect and the rule, a sentence or two for each."""
+    """The verdict, what to expect, why both hold where they seem not to, and the rule."""
     sentences = [f"{result.verdict.upper()}, {result.in_p()}. {result.reason}"]
     if result.expected is not None:
         sentences.append(f"New samples: {result.expected.summary()}.")
+        sentences += _reconciliation(result, better=result.expected.better_than_guessing)
     if result.rule is not None:
         sentences.append(f"The rule: {result.rule.text}.")
     return sentences
+
+
+def _reconciliation(result: OutcomeTest, *, better: bool) -> list[str]:
+    """Why the verdict and what is said of new samples both hold; nothing where they agree.
+
+    Parameters
+    ----------
+    result : the test, with what to expect of its rule
+    better : whether the rule is better than guessing
+    """
+    is_structure = result.verdict is Verdict.STRUCTURE
+    if is_structure == better:
+        return []
+    if better:
+        return [
+            "Both hold: the rule promises something, but the test, which is the stricter of the "
+            "two, does not exclude chance; further samples would tell."
+        ]
+    if result.is_spread:
+        return [
+            "Both hold: the evidence is spread over many features, and these samples are too few "
+            "to learn how to weigh them."
+        ]
+    return [
+        "Both hold: the test needs no rule. The effect is there, but it is too small, or the "
+        "samples are too few, for a rule that clearly gains by it."
+    ]
 
 
 def pvalue_sentences(result: OutcomeTest) -> list[str]:
