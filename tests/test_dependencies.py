@@ -14,8 +14,8 @@ import chanceline
 TREE = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((TREE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DISTRIBUTIONS = packages_distributions()
-# Used by name, not by import: pandas writes Parquet through the one, joblib runs on the other.
-BY_NAME = {"pyarrow", "dask"}
+# Used by name, not by import: pandas writes Parquet through the first, joblib runs on the second, Starlette reads forms with the third.
+BY_NAME = {"pyarrow", "dask", "python-multipart"}
 
 
 def names(requirements: list[str]) -> set[str]:
@@ -46,7 +46,7 @@ def test_what_the_package_imports_is_declared():
     optional = set().union(
         *(
             names(PROJECT["optional-dependencies"][extra])
-            for extra in ("dask", "parquet", "excel", "anndata")
+            for extra in ("app", "dask", "parquet", "excel", "anndata")
         )
     )
     used = imported("src")
@@ -69,7 +69,7 @@ def test_every_dependency_has_its_reason():
         for requirement in PROJECT["dependencies"]
     )
     assert told == floors
-    for extra in ("dask", "parquet", "bench", "docs"):
+    for extra in ("app", "dask", "parquet", "bench", "docs"):
         for name in names(PROJECT["optional-dependencies"][extra]):
             assert f"`{name}`" in page, name
 
@@ -79,3 +79,21 @@ def test_the_version_stands_in_one_place():
     assert f"version: {chanceline.__version__}\n" in (TREE / "CITATION.cff").read_text(
         encoding="utf-8"
     )
+
+
+def test_the_conda_recipe_has_the_same_version_and_requirements():
+    recipe = (TREE / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
+    assert f'version: "{chanceline.__version__}"\n' in recipe
+    assert f"- python {PROJECT['requires-python']}\n" in recipe
+    run = recipe.partition("  run:\n")[2].partition("\ntests:")[0]
+    required = {line.strip(" -").replace(" ", "") for line in run.splitlines() if line.strip()}
+    # Matplotlib without its windows.
+    wanted = {name.replace("matplotlib", "matplotlib-base") for name in PROJECT["dependencies"]}
+    assert required - {f"python{PROJECT['requires-python']}"} == wanted
+
+
+def test_the_paper_cites_what_its_bibliography_has():
+    paper = (TREE / "paper" / "paper.md").read_text(encoding="utf-8")
+    bibliography = (TREE / "paper" / "paper.bib").read_text(encoding="utf-8")
+    cited = set(re.findall(r"@([a-z]+\d{4})", paper))
+    assert cited == set(re.findall(r"^@\w+\{(\w+),", bibliography, re.MULTILINE))

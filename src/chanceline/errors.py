@@ -21,7 +21,15 @@ class ChancelineError(Exception):
 
 
 class InputError(ChancelineError, ValueError):
-    """The input is wrong (exit code 2); the message names the culprit and the remedy."""
+    """The input is wrong (exit code 2); the message names the culprit and the remedy.
+
+    Attributes
+    ----------
+    step : at which step of reading a table it came up (`tables.reading_steps`); else empty. A page
+        shows the message beside the fields of that step.
+    """
+
+    step: str = ""
 
 
 class ConvergenceError(ChancelineError, ArithmeticError):

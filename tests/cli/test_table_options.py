@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from chanceline.cli.flags import PARAMETERS
 from chanceline.cli.main import main
-from chanceline.cli.settings_options import options_from_settings, split_names
+from chanceline.cli.settings_options import options_from_settings
 from chanceline.tables import TableSettings
+from chanceline.tables.settings import join_names, split_names
 
 
 def invoke(*arguments: str, without: tuple[str, ...] = ()) -> tuple[int, TableSettings, int]:
@@ -106,3 +107,5 @@ def test_names_are_separated_by_commas_and_kept_by_quotes():
     assert split_names(None) == ()
     assert split_names('a, "b, c",, d ') == ("a", "b, c", "d")
     assert split_names("a\nb") == ("a", "b")
+    names = ("a", "b, c", 'd "e"')
+    assert split_names(join_names(names)) == names

@@ -46,8 +46,11 @@ class CommandPlace(NamedTuple):
 # inside.
 COMMANDS = {
     "test": CommandPlace("Your table", "table", "run_test"),
+    "app": CommandPlace("Your table", "app", "app"),
     "search": CommandPlace("Your table", "search", "search"),
     "front": CommandPlace("Your table", "search", "front"),
+    "predict": CommandPlace("New samples", "cohort", "predict"),
+    "confirm": CommandPlace("New samples", "cohort", "confirm"),
     "bound": CommandPlace("Before the experiment", "plan", "bound"),
     "plan": CommandPlace("Before the experiment", "plan", "plan"),
     "explore": CommandPlace("Before the experiment", "pages", "explore"),

@@ -55,6 +55,35 @@ LabelOption = Annotated[
     ),
 ]
 
+OutcomeLabelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        help="Column with the outcome: two or more classes, or a number (name, or number from 0).",
+        show_default=False,
+    ),
+]
+TimeOption = Annotated[
+    str | None,
+    typer.Option("--time", help="Survival: column with the times.", show_default=False),
+]
+EventOption = Annotated[
+    str | None,
+    typer.Option(
+        "--event",
+        help="Survival: column with 1 where the event was seen, 0 where the time was cut off.",
+        show_default=False,
+    ),
+]
+OutcomeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--outcome",
+        help="number or classes, where few whole numbers may be either.",
+        show_default=False,
+    ),
+]
+
 # Output
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else there.")

@@ -13,7 +13,6 @@ it to the command as its parameter `table_settings`.
 
 from __future__ import annotations
 
-import csv
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field, fields
@@ -24,6 +23,7 @@ import typer
 
 from chanceline.significance import TestSettings
 from chanceline.tables import TableSettings
+from chanceline.tables.settings import split_names
 
 # Where the help lists the options of a class.
 PANELS: dict[type[Any], str] = {TableSettings: "The table", TestSettings: "The test"}
@@ -156,12 +156,3 @@ def setting_value(field: Field[Any], option_value: Any) -> Any:
     if takes_names(field):
         return split_names(option_value)
     return option_value
-
-
-def split_names(text: str | None) -> tuple[str, ...]:
-    """Comma-separated names; quotes protect commas, and None holds no names."""
-    if text is None:
-        return ()
-    rows = csv.reader(text.splitlines(), skipinitialspace=True)
-    names = [name.strip() for row in rows for name in row]
-    return tuple(name for name in names if name)

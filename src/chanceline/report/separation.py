@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from chanceline._results import harmless, listed
 from chanceline.chance.bound import format_p
@@ -111,6 +112,27 @@ def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page
     )
 
 
+def methods_paragraph(result: SeparationTest) -> str:
+    """The paragraph of methods of the page as plain text, to paste into a paper."""
+    rendered = ENVIRONMENT.get_template("test_methods.html").render(methods_values(result))
+    words = Markup(rendered).unescape().split()
+    return " ".join(words)
+
+
+def methods_values(result: SeparationTest) -> dict[str, object]:
+    """What the template of the methods shows, by the names that it uses."""
+    # Whether shuffled labels were compared by the path of errors with 1, 2, … features, the front.
+    shuffled_by_front = False
+    if result.permutation is not None:
+        shuffled_by_front = result.permutation.statistic == StatisticKind.PATH
+    return {
+        "result": result,
+        "preparations": result.checks(Severity.PREPARED),
+        "stage_sentence": stage_sentence(result),
+        "shuffled_by_front": shuffled_by_front,
+    }
+
+
 def changed_settings(result: SeparationTest) -> str:
     """The settings that are not the defaults, apart from the seed: `level = 0.01, errors = 2`."""
     settings = result.settings.to_dict()
@@ -139,13 +161,7 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
     given.
     """
     features = result.to_frame()
-    # Whether shuffled labels were compared by the path of errors with 1, 2, … features, the front.
-    shuffled_by_front = False
-    if result.permutation is not None:
-        shuffled_by_front = result.permutation.statistic == StatisticKind.PATH
-
     return {
-        "result": result,
         # The verdict, and the picture of the fit with more and more features.
         "colour": COLOUR_NAMES[result.verdict],
         "is_structure": result.verdict is Verdict.STRUCTURE,
@@ -167,10 +183,8 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
         "pvalue_readings": readings(result),
         "unequal_spreads": unequal_spread_sentences(result),
         # Data checks, and the paragraph of methods.
-        "preparations": result.checks(Severity.PREPARED),
         "notes_and_preparations": result.checks(Severity.NOTE, Severity.PREPARED),
-        "stage_sentence": stage_sentence(result),
-        "shuffled_by_front": shuffled_by_front,
+        **methods_values(result),
     }
 
 

@@ -50,12 +50,17 @@ def check_weights_path(path: str | Path) -> Path:
         raise InputError(
             f"the weights' name must end in {CSV_SUFFIX} or {WORKBOOK_SUFFIX}, not {target.name!r}."
         )
-    if suffix == WORKBOOK_SUFFIX and find_spec("openpyxl") is None:
+    if suffix == WORKBOOK_SUFFIX and not workbook_can_be_written():
         raise InputError(
             f"{target.name} cannot be written without openpyxl; install chanceline[excel] or name "
             f"a {CSV_SUFFIX} file."
         )
     return check_target(target)
+
+
+def workbook_can_be_written() -> bool:
+    """Whether the package that writes workbooks is installed."""
+    return find_spec("openpyxl") is not None
 
 
 def weights_csv(result: SeparationTest) -> str:

@@ -24,25 +24,26 @@ stand *ridge regressions* on them (`ridges`), which see what many columns hold o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
-from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, MIN_SQUARED_LENGTH, ColumnPairs
+from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, ColumnPairs
 from chanceline.significance.least_squares import fewest_threshold_errors
 from chanceline.significance.members import MemberArrays
 from chanceline.significance.path_columns import PathColumns
+from chanceline.significance.path_steps import (
+    LENGTH_MARGIN,
+    NO_FEATURE,
+    SPREAD_SHARES,
+    largest_of_rows,
+    orthogonal_part,
+    squared_lengths,
+)
 from chanceline.significance.ridges import RidgeRegressions
-
-# Shares of the columns, those that fit best, over which the spread is a mean.
-SPREAD_SHARES = (1.0, 0.1, 0.01)
-# Added to squared lengths, by precision: more than their rounding, so that the gain of a column
-# that the span has used up is no division by nothing.
-LENGTH_MARGIN = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 6e-6}
-NO_FEATURE = -1  # in place of an index, where a path has ended or there is no pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +200,7 @@ class _Target:
 
     def loss(self, residual: Floats) -> Floats:
         """The share of the squared length that a residual in coordinates leaves: (labellings,)."""
-        return (self.squared_length_outside_span + _squared_lengths(residual)) / self.scale
+        return (self.squared_length_outside_span + squared_lengths(residual)) / self.scale
 
     def fit(self, columns: PathColumns, residual: Floats) -> Floats:
         """The labels as threshold, blocks, covariates and the columns taken fit them:
@@ -222,8 +223,8 @@ def _make_target(columns: PathColumns, labels: Floats) -> _Target:
     """
     centred = columns.residuals(labels)
     coordinates = columns.to_coordinates(centred)
-    squared_length = _squared_lengths(centred)
-    squared_length_in_span = _squared_lengths(coordinates)
+    squared_length = squared_lengths(centred)
+    squared_length_in_span = squared_lengths(coordinates)
     return _Target(
         labels=labels,
         centred=centred,
@@ -278,11 +279,11 @@ class _PathState:
         """
         # The update is made while the gains are run through.
         gains = self._update_and_yield_gains()
-        best, _ = _largest_of_rows(gains, n_rows=len(self.residual))
+        best, _ = largest_of_rows(gains, n_rows=len(self.residual))
 
         # The part of each column outside the directions taken before, of length 1.
         candidates = self.columns[:, best].T.astype(float)  # (labellings, coordinates)
-        direction, is_taken = _orthogonal_part(candidates, self.directions[:, : self.n_taken])
+        direction, is_taken = orthogonal_part(candidates, self.directions[:, : self.n_taken])
         coefficient = np.einsum("ij,ij->i", direction, self.residual)[:, None]
         self.residual = self.residual - coefficient * direction
 
@@ -352,56 +353,6 @@ def _start(columns: PathColumns, target: _Target, products: Floats, n_steps: int
     )
 
 
-def _squared_lengths(rows: Floats) -> Floats:
-    """Σ_j rows_ij²: (rows,)."""
-    squares: Floats = np.einsum("ij,ij->i", rows, rows)
-    return squares
-
-
-def _orthogonal_part(vectors: Floats, span: Floats) -> tuple[Floats, Bools]:
-    """The part of each vector outside its span, scaled to length 1; zero where nothing is left.
-
-    Parameters
-    ----------
-    vectors : (labellings, coordinates) of length 1.
-    span : (labellings, directions, coordinates) orthonormal directions.
-
-    Returns
-    -------
-    (labellings, coordinates) the scaled parts, and (labellings,) where something is left.
-    """
-    # One projection is enough: what is left is no shorter than the square root of the minimum.
-    components = np.matmul(span, vectors[:, :, None]).transpose(0, 2, 1)
-    outside = vectors - np.matmul(components, span)[:, 0]
-    length = np.sqrt(_squared_lengths(outside))
-    is_left = length**2 > MIN_SQUARED_LENGTH
-    return outside / np.where(is_left, length, np.inf)[:, None], is_left
-
-
-def _largest_of_rows(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> tuple[Ints, Floats]:
-    """The index of the largest value of every row, and that value.
-
-    Of values that differ by rounding alone the first is taken, by two rules. Within a chunk single
-    precision makes them equal, and `argmax` takes the first of equals. A later chunk has to be
-    larger by more than `ROUNDING_TOLERANCE`.
-
-    Parameters
-    ----------
-    chunks : the index at which each chunk starts, and its values ≥ 0: (rows, chunk).
-    n_rows : number of rows.
-    """
-    rows = np.arange(n_rows)
-    best = np.zeros(n_rows, dtype=np.int64)
-    largest = np.full(n_rows, -1.0)  # below all values
-    for start, values in chunks:
-        best_in_chunk = values.astype(np.float32, copy=False).argmax(axis=1)
-        largest_in_chunk = values[rows, best_in_chunk]
-        is_larger = largest_in_chunk > largest * (1 + ROUNDING_TOLERANCE)
-        best[is_larger] = start + best_in_chunk[is_larger]
-        largest[is_larger] = largest_in_chunk[is_larger]
-    return best, largest
-
-
 def _spread(products: Floats, target: _Target) -> Floats:
     """The mean squared correlation of each share of the columns, times samples − 1.
 
@@ -416,11 +367,22 @@ def _spread(products: Floats, target: _Target) -> Floats:
     """
     n_samples = target.labels.shape[1]
     n_columns = products.shape[1]
-    starts = [n_columns - max(1, round(share * n_columns)) for share in SPREAD_SHARES]
+    starts = [n_columns - columns_in_share(share, n_columns) for share in SPREAD_SHARES]
     # From each start on are the columns that fit best.
     ranked = np.partition(products**2, starts, axis=1)
     means = [ranked[:, start:].mean(axis=1, dtype=float) / target.scale for start in starts]
     return (n_samples - 1) * np.column_stack(means)
+
+
+def longest_path(largest: int, n_columns: int, n_samples: int) -> int:
+    """Steps of a path: as many as asked for, where there are so many columns and samples."""
+    # With one feature for every sample but two, least squares fits any labels.
+    return max(1, min(largest, n_columns, n_samples - 2))
+
+
+def columns_in_share(share: float, n_columns: int) -> int:
+    """How many columns a share of them is, at least one."""
+    return max(1, round(share * n_columns))
 
 
 def _ridge_fits(ridges: RidgeRegressions, target: _Target) -> Floats:
@@ -460,7 +422,7 @@ def _find_best_pairs(pairs: ColumnPairs, products: Floats, target: _Target) -> _
     """
     if len(pairs) == 0:
         return None
-    best, gain = _largest_of_rows(_pair_gains(pairs, products), len(products))
+    best, gain = largest_of_rows(_pair_gains(pairs, products), len(products))
     return _BestPairs(
         members=np.column_stack([pairs.first[best], pairs.second[best]]),
         loss=(target.squared_length - gain) / target.scale,

@@ -11,7 +11,9 @@ columns (`ridges`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,7 +27,6 @@ from chanceline.significance.column_pairs import (
     correlated_pairs,
     no_pairs,
 )
-from chanceline.significance.design import NullDesign
 from chanceline.significance.outliers import clip_outliers
 from chanceline.significance.ridges import RidgeRegressions, make_ridge_regressions
 
@@ -42,6 +43,26 @@ MIN_ENTRIES_FOR_SINGLE = 250_000
 MIN_SAMPLES_PER_COLUMN = 4
 # ... unless it has more columns than this, whose QR decomposition would take too long.
 MAX_COLUMNS_FOR_FRAME = 1_000
+
+
+class ColumnDesign(Protocol):
+    """What is taken out of the columns before they are compared with an outcome.
+
+    Attributes
+    ----------
+    n_blocks : number of blocks, 1 where there are none.
+    block_of_sample : (samples,) numbers 0, 1, … of the blocks.
+    covariate_basis : (samples, terms) orthonormal columns; None without covariates.
+    """
+
+    @property
+    def n_blocks(self) -> int: ...
+
+    @property
+    def block_of_sample(self) -> Ints: ...
+
+    @property
+    def covariate_basis(self) -> Floats | None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +152,7 @@ class PathColumns:
 
 def make_path_columns(
     X: Floats,
-    design: NullDesign,
+    design: ColumnDesign,
     intercept: bool,
     features: Ints | None = None,
     max_columns_for_pairs: int = MAX_COLUMNS_FOR_PAIRS,
@@ -185,15 +206,15 @@ def _in_single_precision(coordinates: Floats) -> Floats | None:
     return coordinates.astype(np.float32)
 
 
-def _blocks_to_centre_within(design: NullDesign, intercept: bool) -> Ints | None:
+def _blocks_to_centre_within(design: ColumnDesign, intercept: bool) -> Ints | None:
     """(samples,) the block of every sample; None if there is one block or no centring."""
-    if intercept and design.sizes.blocks is not None:
+    if intercept and design.n_blocks > 1:
         return design.block_of_sample
     return None
 
 
 def _normalized_columns(
-    X: Floats, features: Ints, design: NullDesign, intercept: bool, dtype: type
+    X: Floats, features: Ints, design: ColumnDesign, intercept: bool, dtype: type
 ) -> tuple[Floats, Bools]:
     """Some columns of X clipped, centred and scaled to length 1; without a threshold only scaled.
 
@@ -212,10 +233,49 @@ def _normalized_columns(
     -------
     (samples, columns) the columns, and (columns,) which of them vary by more than rounding.
     """
-    block_of_sample = _blocks_to_centre_within(design, intercept)
     normalized: Floats = np.empty((len(X), len(features)), dtype=dtype)
     varies = np.ones(len(features), dtype=bool)
-    # So many at a time: the copies that are made on the way stay small.
+    for chunk, columns in _normalized_chunks(X, features, design, intercept):
+        normalized[:, chunk] = columns.normalized
+        varies[chunk] = columns.varies
+    return normalized, varies
+
+
+def columns_that_vary(X: Floats, design: ColumnDesign, intercept: bool) -> Bools:
+    """Which columns of X vary once blocks and covariates are taken out: (features,).
+
+    Parameters
+    ----------
+    X : (samples, features)
+    design : its blocks and covariates.
+    intercept : whether the rule has a threshold.
+    """
+    n_features = X.shape[1]
+    varies = np.ones(n_features, dtype=bool)
+    for chunk, columns in _normalized_chunks(X, np.arange(n_features), design, intercept):
+        varies[chunk] = columns.varies
+    return varies
+
+
+class _NormalizedChunk(NamedTuple):
+    """(samples, columns) some columns of length 1, and (columns,) which vary beyond rounding."""
+
+    normalized: Floats
+    varies: Bools
+
+
+def _normalized_chunks(
+    X: Floats, features: Ints, design: ColumnDesign, intercept: bool
+) -> Iterator[tuple[slice, _NormalizedChunk]]:
+    """So many columns at a time that the copies made on the way stay small.
+
+    Parameters are those of `_normalized_columns`.
+
+    Yields
+    ------
+    The positions among `features`, and what these columns become.
+    """
+    block_of_sample = _blocks_to_centre_within(design, intercept)
     for start in range(0, len(features), COLUMNS_TO_NORMALIZE):
         chunk = slice(start, start + COLUMNS_TO_NORMALIZE)
         values = X[:, features[chunk]].astype(float)
@@ -225,8 +285,7 @@ def _normalized_columns(
         else:
             residuals = values
         # A column varies if its residual is more than rounding beside its values.
-        normalized[:, chunk], varies[chunk] = _normalize(residuals, values)
-    return normalized, varies
+        yield chunk, _normalize(residuals, values)
 
 
 def _column_residuals(
@@ -245,7 +304,7 @@ def _column_residuals(
     return residuals
 
 
-def _normalize(residuals: Floats, values: Floats) -> tuple[Floats, Bools]:
+def _normalize(residuals: Floats, values: Floats) -> _NormalizedChunk:
     """The residuals scaled to length 1, and which columns vary by more than rounding.
 
     Parameters
@@ -257,7 +316,7 @@ def _normalize(residuals: Floats, values: Floats) -> tuple[Floats, Bools]:
     lengths = np.sqrt(np.einsum("ij,ij->j", residuals, residuals))
     sizes = np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
     varies = lengths > ROUNDING_TOLERANCE * sizes
-    return residuals / np.where(varies, lengths, 1.0), varies
+    return _NormalizedChunk(residuals / np.where(varies, lengths, 1.0), varies)
 
 
 def _make_frame(normalized: Floats) -> SpanFrame | None:

@@ -140,7 +140,7 @@ def shuffle_paths(
     starts = range(first_missing, n_labellings, BATCH_SIZE)
     missing = [range(start, min(start + BATCH_SIZE, n_labellings)) for start in starts]
 
-    runner = replace(plan.runner, progress=_progress_in_draws(plan, missing))
+    runner = replace(plan.runner, progress=progress_in_draws(plan, missing))
     # What `follow_batch` takes behind the numbers of a batch, in that order.
     common = (columns, design, n_steps, plan.seed)
     later_batches, stopped_by = runner.collect(follow_batch, missing, common)
@@ -157,7 +157,7 @@ def shuffle_paths(
     return losses, batches[0]
 
 
-def _progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress | None:
+def progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress | None:
     """Adapt the plan's `progress`, which counts draws, to a runner that counts batches.
 
     Parameters

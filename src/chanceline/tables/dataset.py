@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from chanceline.tables.recipe import TableRecipe
+
 
 class Severity(StrEnum):
     """What a finding is."""
@@ -58,6 +60,22 @@ class Finding:
         return f"{self.severity}: {self.message}"
 
 
+@dataclass(frozen=True)
+class Declaration:
+    """What could be said about a column that looks like subjects or pairs.
+
+    Attributes
+    ----------
+    column : its name.
+    role : the setting that declares it: groups, pairs or blocks.
+    setting : the value of that setting: the name, perhaps with `stem:` before it.
+    """
+
+    column: str
+    role: str
+    setting: str
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset(Result):
     """P × N numbers, labels ±1 and names; what was left out on the way stands in `findings`.
@@ -73,12 +91,14 @@ class Dataset(Result):
     covariates : the columns to adjust for, by name: numbers, or text for categories.
     undeclared : the sentence with which a test of this table stops, because a column looks like a
         subject that nothing was said about; else empty.
+    proposed : what that sentence proposes to declare; None if it proposes nothing.
     source : the name of the file, or the type of the table in memory.
     findings : what is worth knowing, in the order in which it is shown.
     rows : what the user's program calls each row: its number in a text or a sheet, or its name.
     columns_checked : whether identifiers were looked for when the table was read, among its values
         before any transform.
     role_columns : the names of the columns that gave blocks, groups or pairs, by role.
+    recipe : how the cells became numbers, for new samples; None for numbers taken as they are.
     """
 
     X: NDArray[np.float64]
@@ -90,11 +110,13 @@ class Dataset(Result):
     pairs: NDArray[Any] | None = None
     covariates: dict[str, NDArray[Any]] | None = None
     undeclared: str = ""
+    proposed: Declaration | None = None
     source: str = "arrays"
     findings: tuple[Finding, ...] = field(default=())
     rows: Sequence[Any] | None = None
     columns_checked: bool = False
     role_columns: dict[str, str] = field(default_factory=dict)
+    recipe: TableRecipe | None = None
     kind = "data"
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -19,6 +21,24 @@ from chanceline.tables.settings import TableSettings
 from chanceline.tables.wording import plural, row_name
 
 
+@dataclass(frozen=True)
+class ColumnKinds:
+    """Columns by what they hold, all of shape (samples, columns).
+
+    Attributes
+    ----------
+    numeric : numbers.
+    words : text.
+    numbers_as_text : numbers as instruments write them (`<0.5`, `1/1`, TRUE).
+    cells : what was read of the cells of `numbers_as_text`.
+    """
+
+    numeric: pd.DataFrame
+    words: pd.DataFrame
+    numbers_as_text: pd.DataFrame
+    cells: Cells
+
+
 def numeric_features(
     table: pd.DataFrame, labels: Floats, settings: TableSettings
 ) -> tuple[pd.DataFrame, list[Finding]]:
@@ -33,26 +53,33 @@ def numeric_features(
     labels : ±1 of shape (samples,), for a warning only.
     settings : `na`, `below`, `one_hot` and what its sentences speak of.
     """
-    is_numeric = numeric_columns(table)
-    if is_numeric.all():
+    if numeric_columns(table).all():
         dtype = working_precision(table.dtypes.unique(), table.shape[1])
         return table.astype(dtype), []
-    numeric = table.loc[:, is_numeric].astype(np.float64)
+    kinds = sort_columns(table, settings)
+    indicators, about_words = _indicators_if_wanted(kinds.words, settings)
+    read_numbers, about_numbers = _read_numbers(
+        kinds.numbers_as_text, kinds.cells, labels, settings
+    )
 
+    features = pd.concat([kinds.numeric, read_numbers, indicators], axis=1)
+    in_order_of_table = [name for name in table.columns if name not in kinds.words]
+    return features[[*in_order_of_table, *indicators]], [*about_words, *about_numbers]
+
+
+def sort_columns(table: pd.DataFrame, settings: TableSettings) -> ColumnKinds:
+    """The columns by what they hold; `settings.na` says which cells are gaps."""
+    is_numeric = numeric_columns(table)
     # Columns that are text to pandas hold words, or numbers as instruments write them.
     text = table.loc[:, ~is_numeric]
     cells = _decide_truth_values(read_cells(text.to_numpy(dtype=object), settings.na))
     holds_words = _hold_words(cells)
-    words = text.loc[:, holds_words]
-    numbers_as_text = text.loc[:, ~holds_words]
-    indicators, about_words = _indicators_if_wanted(words, settings)
-    read_numbers, about_numbers = _read_numbers(
-        numbers_as_text, cells.of_columns(~holds_words), labels, settings
+    return ColumnKinds(
+        numeric=table.loc[:, is_numeric].astype(np.float64),
+        words=text.loc[:, holds_words],
+        numbers_as_text=text.loc[:, ~holds_words],
+        cells=cells.of_columns(~holds_words),
     )
-
-    features = pd.concat([numeric, read_numbers, indicators], axis=1)
-    in_order_of_table = [name for name in table.columns if name not in words]
-    return features[[*in_order_of_table, *indicators]], [*about_words, *about_numbers]
 
 
 def _indicators_if_wanted(

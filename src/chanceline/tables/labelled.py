@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from chanceline.tables.dataset import Finding
 from chanceline.tables.labels import find_label_column, read_labels, rows_to_compare
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import read_source
+from chanceline.tables.reading_steps import ReadingStep, at_step
 from chanceline.tables.second_file import attach_second_file
 from chanceline.tables.settings import TableSettings
 
@@ -37,33 +38,44 @@ class LabelledTable:
     findings: list[Finding]
 
 
-def read_labelled_table(source: Any, label: str | None, settings: TableSettings) -> LabelledTable:
-    """Read a table and what a second file says about its samples, and keep the rows to compare.
+def read_table(source: Any, label: str | None, settings: TableSettings) -> RawTable:
+    """Read a table, and put beside it what a second file says about its samples.
 
     Parameters
     ----------
     source : the path of a file, or a table in memory.
     label : the name or the number of the label's column; None if it needs none.
-    settings : `labels` names the second file; others say which rows to compare.
+    settings : `labels` names the second file; others say how to read.
     """
-    table = read_source(source, label, settings)
-    findings = list(table.findings)
+    with at_step(ReadingStep.FILE):
+        table = read_source(source, label, settings)
     second_file = settings.labels
-    if second_file is not None:
-        table, about_second_file = attach_second_file(table, Path(second_file), settings)
-        findings += about_second_file
+    if second_file is None:
+        return table
+    with at_step(ReadingStep.SECOND_FILE):
+        joined, about_second_file = attach_second_file(table, Path(second_file), settings)
+    return replace(joined, findings=(*joined.findings, *about_second_file))
 
+
+def label_samples(table: RawTable, label: str | None, settings: TableSettings) -> LabelledTable:
+    """Find the label of every sample, and keep the rows to compare.
+
+    Parameters
+    ----------
+    table : as `read_table` gives it.
+    label : the name or the number of the label's column; None if it needs none.
+    settings : say which rows to compare.
+    """
     label_name = None if label is None else str(label)
-    label_column = find_label_column(table, label_name)
-    is_compared, about_rows = rows_to_compare(label_column, settings)
-    findings += about_rows
-    compared_column = label_column.loc[is_compared]
-    labels = read_labels(compared_column, settings)
-    findings += labels.findings
+    with at_step(ReadingStep.LABEL):
+        label_column = find_label_column(table, label_name)
+        is_compared, about_rows = rows_to_compare(label_column, settings)
+        compared_column = label_column.loc[is_compared]
+        labels = read_labels(compared_column, settings)
     return LabelledTable(
         table=table.with_rows(is_compared),
         label_column=compared_column,
         labels=labels.signs,
         classes=labels.classes,
-        findings=findings,
+        findings=[*table.findings, *about_rows, *labels.findings],
     )

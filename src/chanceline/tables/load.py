@@ -24,17 +24,19 @@ from chanceline.tables.checks.class_fills import warn_of_class_fills
 from chanceline.tables.checks.confounders import warn_of_confounders
 from chanceline.tables.checks.declared import check_declared
 from chanceline.tables.checks.row_shifts import warn_if_row_means_follow_classes
-from chanceline.tables.checks.subjects import SampleColumns
+from chanceline.tables.checks.subjects import SampleColumns, Suspect
 from chanceline.tables.checks.totals import warn_if_totals_follow_classes
 from chanceline.tables.checks.undeclared import find_undeclared
-from chanceline.tables.dataset import Dataset, Finding
+from chanceline.tables.dataset import Dataset, Declaration, Finding
 from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import CompleteFeatures, without_gaps
 from chanceline.tables.identifiers import warn_of_identifiers
-from chanceline.tables.labelled import LabelledTable, read_labelled_table
+from chanceline.tables.labelled import LabelledTable, label_samples, read_table
+from chanceline.tables.learn_recipe import learn_recipe
 from chanceline.tables.left_out import without_dates, without_identifiers
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import source_name
+from chanceline.tables.reading_steps import ReadingStep, at_step
 from chanceline.tables.report import TableReport
 from chanceline.tables.roles import NamedColumns, Role, find_named_columns, find_role
 from chanceline.tables.settings import TableSettings
@@ -58,13 +60,27 @@ def load_data(
     changes : single settings by name, such as `missing="median"` or `transpose=True`.
     """
     settings = replace(settings or TableSettings(), **changes)
-    report = TableReport()
+    table = read_table(path, label, settings)
+    samples = label_samples(table, label, settings)
+    return dataset_of_samples(samples, settings, source_name(path))
 
-    # The samples with their labels, and the columns that the user names.
-    samples = read_labelled_table(path, label, settings)
+
+def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: str) -> Dataset:
+    """Make a `Dataset` of samples with their labels.
+
+    Parameters
+    ----------
+    samples : as `label_samples` gives them.
+    settings : what to make of the columns.
+    source : what the table is called.
+    """
+    report = TableReport()
     report.add(samples.findings)
     labels = samples.labels
-    named, findings = _find_columns(samples, settings)
+
+    # The columns that the user names.
+    with at_step(ReadingStep.COLUMNS):
+        named, findings = _find_columns(samples, settings)
     report.add(findings)
     others = samples.table.without_columns(named.names)
     report.put_first(warn_of_confounders(others.about, labels, named.allowed_for))
@@ -75,24 +91,24 @@ def load_data(
     if not settings.keep_identifiers:
         columns, findings = without_dates(columns, labels, named.exchange_blocks)
         report.add(findings)
-    features, findings = numeric_features(columns, labels, settings)
+    with at_step(ReadingStep.CELLS):
+        features, findings = numeric_features(columns, labels, settings)
     report.add(findings)
     sample_columns = _sample_columns(others, columns, features)
     undeclared = others.undeclared
+    suspect = None
     if not undeclared:
         suspect = find_undeclared(sample_columns, labels, named, settings.groups)
         undeclared = "" if suspect is None else suspect.sentence
     if not settings.keep_identifiers:
         features, findings = without_identifiers(features, labels, named.exchange_blocks)
         report.add(findings)
-    if features.shape[1] == 0:
-        raise InputError(
-            f"{source_name(path)} has no numeric feature column left besides the label "
-            f"{str(named.label.name)!r}."
-        )
+    with at_step(ReadingStep.COLUMNS):
+        _require_features(features, source, label=str(named.label.name))
 
     # Features without gaps, in the units asked for.
-    complete = without_gaps(features, labels, settings.missing)
+    with at_step(ReadingStep.GAPS):
+        complete = without_gaps(features, labels, settings.missing)
     report.add(complete.findings)
     feature_names = complete.features.columns
     precision = working_precision(complete.features.dtypes.unique(), len(feature_names))
@@ -106,8 +122,16 @@ def load_data(
         report.put_first(warn_if_row_means_follow_classes(X, y))
         report.put_first(warn_if_totals_follow_classes(X, y))
     else:
-        X, findings = transform_table(X, settings.transform, feature_names)
+        with at_step(ReadingStep.UNITS):
+            X, findings = transform_table(X, settings.transform, feature_names)
         report.add(findings)
+    recipe = learn_recipe(
+        written=columns,
+        features=features,
+        complete=complete.features,
+        label=str(named.label.name),
+        settings=settings,
+    )
 
     return Dataset(
         X=X,
@@ -116,11 +140,28 @@ def load_data(
         classes=samples.classes,
         **named.arrays(complete.kept_rows),
         undeclared=undeclared,
-        source=source_name(path),
+        proposed=_proposed_declaration(suspect),
+        source=source,
         findings=report.findings(),
         rows=complete.features.index.tolist(),
         columns_checked=True,
+        recipe=recipe,
     )
+
+
+def _require_features(features: pd.DataFrame, source: str, label: str) -> None:
+    """Stop if no column is left that could be a feature, `features` of shape (samples, 0)."""
+    if features.shape[1] == 0:
+        raise InputError(
+            f"{source} has no numeric feature column left besides the label {label!r}."
+        )
+
+
+def _proposed_declaration(suspect: Suspect | None) -> Declaration | None:
+    """What a column that looks like subjects or pairs could be declared as."""
+    if suspect is None:
+        return None
+    return Declaration(column=suspect.name, role=str(suspect.design.role), setting=suspect.setting)
 
 
 def _find_columns(

@@ -6,7 +6,10 @@ their choices. Nothing heavy is imported here, so that its help stays fast.
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +166,22 @@ class TableSettings:
             if choices and value is not None and value not in choices:
                 allowed = ", ".join(repr(choice) for choice in choices)
                 raise InputError(f"{table_setting.name} must be one of {allowed}, not {value!r}.")
+
+
+def split_names(text: str | None) -> tuple[str, ...]:
+    """Comma-separated names; quotes protect commas, and None holds no names."""
+    if text is None:
+        return ()
+    rows = csv.reader(text.splitlines(), skipinitialspace=True)
+    names = [name.strip() for row in rows for name in row]
+    return tuple(name for name in names if name)
+
+
+def join_names(names: Sequence[str]) -> str:
+    """The names as `split_names` takes them: with commas, and quotes where a name needs them."""
+    line = StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
 
 
 def _with_attributes(docstring: str | None) -> str:

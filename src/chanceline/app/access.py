@@ -1,0 +1,164 @@
+"""Who may talk to the server: the browser of this machine that knows the address, and no other.
+
+Every request passes `Gate`. It refuses
+
+- a host that is not this machine's own (a foreign name that was made to point here);
+- a page of another origin;
+- an address without the token;
+- a body that is too large, by what it says and by what arrives.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = "127.0.0.1"
+LOOPBACK_NAMES = (LOOPBACK, "localhost")
+BYTES_OF_MEGABYTE = 1_000_000
+# What every answer tells the browser: load nothing from elsewhere, show no page inside a foreign
+# one, keep no copy of the user's data, and tell nobody else the address, which holds the token.
+SAFETY_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "SAMEORIGIN",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a request must know and keep to.
+
+    Attributes
+    ----------
+    port : on which the server listens.
+    largest_body : bytes that a request may bring.
+    token : the secret at the beginning of every address.
+    """
+
+    port: int
+    largest_body: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of every path."""
+        return f"/{self.token}"
+
+    @property
+    def address(self) -> str:
+        """Where the first page is."""
+        return f"http://{LOOPBACK}:{self.port}{self.prefix}/"
+
+    @property
+    def largest_megabytes(self) -> int:
+        """The limit of a request in the unit that people read."""
+        return self.largest_body // BYTES_OF_MEGABYTE
+
+    def hosts(self) -> list[str]:
+        """What the browser may call this server."""
+        return [f"{name}:{self.port}" for name in LOOPBACK_NAMES]
+
+    def origins(self) -> list[str]:
+        """The origins whose pages may send something."""
+        return [f"http://{host}" for host in self.hosts()]
+
+
+class BodyTooLarge(Exception):
+    """More bytes arrived than a request may bring."""
+
+
+class Gate:
+    """The ASGI application behind the checks; what is refused never reaches it.
+
+    The application answers `BodyTooLarge`, which comes up while it reads a body, with `too_large`.
+    """
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self.app = app
+        self.access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, by a refusal or by the application."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        refusal = self.refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        await self.app(scope, self.limited(receive), with_safety_headers(send))
+
+    def refusal(self, scope: Scope) -> PlainTextResponse | None:
+        """Why a request is refused before its body is read; None if it may pass."""
+        headers = Headers(scope=scope)
+        if headers.get("host", "") not in self.access.hosts():
+            return refuse("this server answers to its own address alone", HTTPStatus.FORBIDDEN)
+        origin = headers.get("origin")
+        if origin is not None and origin not in self.access.origins():
+            return refuse("pages of other origins may ask nothing here", HTTPStatus.FORBIDDEN)
+        if headers.get("sec-fetch-site") == "cross-site":
+            return refuse("pages of other sites may ask nothing here", HTTPStatus.FORBIDDEN)
+        if not self.knows_token(scope["path"]):
+            return refuse(
+                "open the address that chanceline app printed, with its token",
+                HTTPStatus.NOT_FOUND,
+            )
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > self.access.largest_body:
+            return too_large(self.access)
+        return None
+
+    def knows_token(self, path: str) -> bool:
+        """Whether a path begins with the token; the time this takes tells nothing about it."""
+        first_part = path.removeprefix("/").partition("/")[0]
+        return hmac.compare_digest(first_part.encode(), self.access.token.encode())
+
+    def limited(self, receive: Receive) -> Receive:
+        """The same messages; `BodyTooLarge` where their bytes together are too many."""
+        n_bytes = 0
+
+        async def receive_within_limit() -> Message:
+            nonlocal n_bytes
+            message = await receive()
+            n_bytes += len(message.get("body", b""))
+            if n_bytes > self.access.largest_body:
+                raise BodyTooLarge
+            return message
+
+        return receive_within_limit
+
+
+def refuse(sentence: str, status: HTTPStatus) -> PlainTextResponse:
+    """A refusal in one sentence; the connection ends with it, whatever was still to come."""
+    headers = {**SAFETY_HEADERS, "Connection": "close"}
+    return PlainTextResponse(f"{sentence}\n", status_code=status, headers=headers)
+
+
+def too_large(access: Access) -> PlainTextResponse:
+    """The answer to a body that is too large."""
+    return refuse(
+        f"the file is larger than {access.largest_megabytes} MB, the limit of this page; "
+        "use chanceline test in a terminal, or start the page with a higher limit",
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    )
+
+
+def with_safety_headers(send: Send) -> Send:
+    """The same answers, each with `SAFETY_HEADERS`."""
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(SAFETY_HEADERS)
+        await send(message)
+
+    return send_with_headers

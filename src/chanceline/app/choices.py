@@ -1,0 +1,190 @@
+"""What the user chose on the page, and the settings that this means.
+
+The page offers one choice for every column, and one field for every other setting. Both become
+`TableSettings` and `TestSettings`, which are all that reading and testing know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from chanceline.app.setting_fields import TABLE_FIELDS, TEST_FIELDS, values_of_texts
+from chanceline.errors import InputError
+from chanceline.significance.config import TestSettings
+from chanceline.tables.column_uses import ColumnUse
+from chanceline.tables.dataset import Declaration
+from chanceline.tables.reading_steps import ReadingStep, at_step
+from chanceline.tables.roles import STEM_PREFIX, Role
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.wording import quoted
+
+
+class ColumnChoice(StrEnum):
+    """What the user says a column is."""
+
+    AS_FOUND = ""
+    FEATURE = "feature"
+    GROUPS = "groups"
+    STEMS_ARE_GROUPS = "groups of stems"
+    STEMS_OF_STEMS_ARE_GROUPS = "groups of stems of stems"
+    PAIRS = "pairs"
+    STEMS_ARE_PAIRS = "pairs of stems"
+    BLOCKS = "blocks"
+    COVARIATE = "adjust"
+    INDEPENDENT = "independent"
+    LEFT_OUT = "drop"
+
+
+class RoleChoice(NamedTuple):
+    """How a choice declares blocks, groups or pairs.
+
+    Attributes
+    ----------
+    role : the setting.
+    prefix : what stands before the column's name in the setting's value.
+    """
+
+    role: Role
+    prefix: str = ""
+
+
+ROLE_CHOICES = {
+    ColumnChoice.GROUPS: RoleChoice(Role.GROUPS),
+    ColumnChoice.STEMS_ARE_GROUPS: RoleChoice(Role.GROUPS, STEM_PREFIX),
+    ColumnChoice.STEMS_OF_STEMS_ARE_GROUPS: RoleChoice(Role.GROUPS, 2 * STEM_PREFIX),
+    ColumnChoice.PAIRS: RoleChoice(Role.PAIRS),
+    ColumnChoice.STEMS_ARE_PAIRS: RoleChoice(Role.PAIRS, STEM_PREFIX),
+    ColumnChoice.BLOCKS: RoleChoice(Role.BLOCKS),
+}
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Everything that was chosen for one table.
+
+    Attributes
+    ----------
+    label : the name of the label's column; empty if none was chosen yet.
+    positive : the positive class; empty to let it be chosen by name and size.
+    against : the class that it is compared with; empty for all others.
+    columns : by name, what the user says columns are.
+    table_texts, test_texts : settings as they were typed, by name.
+    features : names a,b,c of the features in question; empty to search them.
+    """
+
+    label: str = ""
+    positive: str = ""
+    against: str = ""
+    columns: Mapping[str, ColumnChoice] = field(default_factory=dict)
+    table_texts: Mapping[str, str] = field(default_factory=dict)
+    test_texts: Mapping[str, str] = field(default_factory=dict)
+    features: str = ""
+
+    def of_column(self, name: str) -> ColumnChoice:
+        """What the user says about one column."""
+        return self.columns.get(name, ColumnChoice.AS_FOUND)
+
+    def with_column(self, name: str, choice: ColumnChoice) -> Choices:
+        """The same choices but for one column."""
+        return replace(self, columns={**self.columns, name: choice})
+
+    def names(self, choice: ColumnChoice) -> tuple[str, ...]:
+        """The columns for which this was chosen."""
+        return tuple(name for name, chosen in self.columns.items() if chosen is choice)
+
+
+def reading_settings(choices: Choices, second_file: Path | None) -> TableSettings:
+    """The settings that do not speak of single columns: how the file is read, and its cells."""
+    with at_step(ReadingStep.FILE):
+        values = values_of_texts(choices.table_texts, TABLE_FIELDS)
+        settings = TableSettings(labels=second_file, **values)
+    if choices.positive and choices.against:
+        return replace(settings, classes=(choices.positive, choices.against))
+    if choices.positive:
+        return replace(settings, positive=choices.positive)
+    return settings
+
+
+def column_settings(
+    choices: Choices, settings: TableSettings, found: Mapping[str, ColumnUse]
+) -> TableSettings:
+    """The settings with what the choices say about columns.
+
+    Parameters
+    ----------
+    choices : of the user.
+    settings : `reading_settings`.
+    found : what every column is taken for where nothing is said.
+    """
+    # A feature that looks like an identifier, or is text, is kept by a setting for all of its kind;
+    # the others of that kind are then left out by name.
+    wanted = choices.names(ColumnChoice.FEATURE)
+    identifiers = _columns_taken_for((ColumnUse.IDENTIFIER, ColumnUse.DATE), found)
+    texts = _columns_taken_for((ColumnUse.TEXT,), found)
+    keep_identifiers = bool(identifiers.intersection(wanted))
+    one_hot = bool(texts.intersection(wanted))
+    left_out = set(choices.names(ColumnChoice.LEFT_OUT))
+    if keep_identifiers:
+        left_out |= _without_choice(identifiers, choices)
+    if one_hot:
+        left_out |= _without_choice(texts, choices)
+
+    return replace(
+        settings,
+        # In the order of the table.
+        drop=tuple(name for name in found if name in left_out),
+        keep_identifiers=keep_identifiers,
+        one_hot=one_hot,
+        adjust=choices.names(ColumnChoice.COVARIATE),
+        independent=choices.names(ColumnChoice.INDEPENDENT),
+        blocks=_declared_as(Role.BLOCKS, choices),
+        groups=_declared_as(Role.GROUPS, choices),
+        pairs=_declared_as(Role.PAIRS, choices),
+    )
+
+
+def settings_of_test(choices: Choices, n_jobs: int) -> TestSettings:
+    """The settings of the test; `n_jobs` processes share its shuffles."""
+    return TestSettings(n_jobs=n_jobs, **values_of_texts(choices.test_texts, TEST_FIELDS))
+
+
+def declared_choice(declaration: Declaration) -> ColumnChoice | None:
+    """The choice that says what was proposed; None if the page has none for it."""
+    for choice, role_choice in ROLE_CHOICES.items():
+        value = f"{role_choice.prefix}{declaration.column}"
+        if role_choice.role == declaration.role and value == declaration.setting:
+            return choice
+    return None
+
+
+def _columns_taken_for(uses: Collection[ColumnUse], found: Mapping[str, ColumnUse]) -> set[str]:
+    """The names of the columns that are taken for one of these."""
+    return {name for name, use in found.items() if use in uses}
+
+
+def _without_choice(names: set[str], choices: Choices) -> set[str]:
+    """Those of the columns about which the user says nothing."""
+    return {name for name in names if choices.of_column(name) is ColumnChoice.AS_FOUND}
+
+
+def _declared_as(role: Role, choices: Choices) -> str | None:
+    """The value of the setting of this role; None if no column was chosen for it."""
+    values = []
+    names = []
+    for choice, role_choice in ROLE_CHOICES.items():
+        if role_choice.role is not role:
+            continue
+        for name in choices.names(choice):
+            names.append(name)
+            values.append(f"{role_choice.prefix}{name}")
+    if len(values) > 1:
+        error = InputError(f"columns {quoted(names)} are all said to be {role}; choose one.")
+        error.step = ReadingStep.COLUMNS
+        raise error
+    if not values:
+        return None
+    return values[0]

@@ -1,0 +1,122 @@
+"""All that one server keeps: tables, what was chosen for them, runs, and a temporary folder."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from chanceline.app.choices import Choices
+from chanceline.app.runs import Run, RunQueue
+from chanceline.app.table_view import TableView, feature_names, look_at
+from chanceline.app.worker import RunRequest
+
+LONGEST_FILE_NAME = 60  # letters, of up to four bytes each; systems allow 255 bytes
+# What a file's name may not hold on one system or another.
+NOT_IN_FILE_NAMES = re.compile(r'[\x00-\x1f<>:"/\\|?*]')
+
+# A request → the command line that does the same.
+CommandWriter = Callable[[RunRequest], str]
+
+
+@dataclass
+class UploadedTable:
+    """A table that was brought, and what was chosen for it.
+
+    Attributes
+    ----------
+    path, second_file : the files in the temporary folder.
+    choices : of the user, by default none.
+    view : what they lead to.
+    version : how often it was looked at, so that an old page can be told from the present one.
+    key : of the table, in its address.
+    """
+
+    path: Path
+    second_file: Path | None
+    choices: Choices
+    view: TableView
+    version: int = 0
+    key: str = field(default_factory=lambda: secrets.token_hex(8))
+
+
+class Desk:
+    """Tables and runs, until `close`.
+
+    Attributes
+    ----------
+    folder : the temporary folder.
+    n_jobs : processes that a run may use.
+    tables, runs : by their keys.
+    """
+
+    def __init__(self, n_jobs: int, write_command: CommandWriter) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="chanceline-app-"))
+        self.n_jobs = n_jobs
+        self.tables: dict[str, UploadedTable] = {}
+        self.runs: dict[str, Run] = {}
+        self._write_command = write_command
+        self._queue = RunQueue()
+
+    def save_file(self, name: str, content: BinaryIO) -> Path:
+        """Write what was brought to a folder of its own, under its own name; its path."""
+        path = Path(tempfile.mkdtemp(dir=self.folder)) / safe_file_name(name)
+        with path.open("wb") as file:
+            shutil.copyfileobj(content, file)
+        return path
+
+    def add_table(self, path: Path, second_file: Path | None) -> UploadedTable:
+        """Look at a table for the first time, and keep it."""
+        choices = Choices()
+        view = look_at(path, second_file, choices, self.n_jobs)
+        table = UploadedTable(path, second_file, choices, view)
+        self.tables[table.key] = table
+        return table
+
+    def choose(self, table: UploadedTable, choices: Choices) -> None:
+        """Keep new choices for a table, and look at it again."""
+        table.choices = choices
+        table.view = look_at(table.path, table.second_file, choices, self.n_jobs)
+        table.version += 1
+
+    def start_run(self, table: UploadedTable) -> Run | None:
+        """Let the table be tested as it was chosen; None if something is wrong with the choices."""
+        view = table.view
+        if view.refusal is not None or view.table_settings is None or view.test_settings is None:
+            return None
+        request = RunRequest(
+            table=table.path,
+            label=table.choices.label or None,
+            features=feature_names(table.choices),
+            table_settings=view.table_settings,
+            test_settings=view.test_settings,
+        )
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        run = Run(request, folder, command=self._write_command(request), table_key=table.key)
+        self.runs[run.key] = run
+        self._queue.add(run)
+        return run
+
+    def cancel(self, run: Run) -> None:
+        """End a run."""
+        self._queue.cancel(run)
+
+    def close(self) -> None:
+        """End all runs, and remove every file."""
+        self._queue.close(list(self.runs.values()))
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def safe_file_name(name: str) -> str:
+    """The last part of a file's name, without letters that a system refuses."""
+    last_part = re.split(r"[/\\]", name)[-1]
+    allowed = NOT_IN_FILE_NAMES.sub("_", last_part).strip()
+    if allowed.strip(".") == "":
+        return "table"
+    # The ending says what the file is, so that a long name loses its beginning.
+    return allowed[-LONGEST_FILE_NAME:]

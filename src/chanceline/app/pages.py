@@ -1,0 +1,392 @@
+"""The pages and what they answer: bring a file, choose, watch, read and download."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import ChoiceLoader, FileSystemLoader
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+)
+from starlette.routing import Mount, Route
+
+from chanceline.app.access import Access, BodyTooLarge, too_large
+from chanceline.app.choices import ColumnChoice
+from chanceline.app.desk import Desk, UploadedTable
+from chanceline.app.page_forms import LABEL_CHOICE, choices_of_form
+from chanceline.app.runs import Run, RunState
+from chanceline.app.setting_fields import (
+    CELL_FIELDS,
+    FILE_FIELDS,
+    GAP_FIELDS,
+    LABEL_FIELDS,
+    TEST_FIELDS,
+    UNIT_FIELDS,
+)
+from chanceline.app.table_view import TEST_STEP, Refusal
+from chanceline.app.worker import (
+    FEATURES_FILE,
+    METHODS_FILE,
+    PAGE_FILE,
+    WEIGHTS_FILE,
+    WORKBOOK_FILE,
+)
+from chanceline.errors import InputError
+from chanceline.report.explorer import explorer_page
+from chanceline.report.page import ENVIRONMENT, asset
+from chanceline.tables.reading_steps import ReadingStep
+from chanceline.tables.settings import TableSettings
+
+TEMPLATES = Path(__file__).parent / "templates"
+MOST_FIELDS = 2000  # of a form
+# Whatever a name from a file might smuggle in, the browser runs our own script alone and loads
+# nothing; a form goes nowhere else.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; "
+    "connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+# The order in which the page asks; each is a heading with its fields and, perhaps, a refusal.
+COLUMN_HELP = ("groups", "pairs", "blocks", "adjust", "independent", "drop")
+CHOICE_WORDS = {
+    ColumnChoice.FEATURE: "a feature",
+    ColumnChoice.GROUPS: "the subject: several rows each",
+    ColumnChoice.STEMS_ARE_GROUPS: "the subject, in the first part of the names (P07 of P07_1)",
+    ColumnChoice.STEMS_OF_STEMS_ARE_GROUPS: "the subject, in the first of three parts",
+    ColumnChoice.PAIRS: "the pair: before and after, case and control",
+    ColumnChoice.STEMS_ARE_PAIRS: "the pair, in the first part of the names (P1 of P1_T)",
+    ColumnChoice.BLOCKS: "the site, batch or run",
+    ColumnChoice.COVARIATE: "a covariate to adjust for",
+    ColumnChoice.INDEPENDENT: "no subject: rows are independent",
+    ColumnChoice.LEFT_OUT: "left out",
+}
+
+
+class Download(NamedTuple):
+    """A file of a finished run: its name and what it is."""
+
+    file: str
+    words: str
+
+
+DOWNLOADS = (
+    Download(PAGE_FILE, "The page"),
+    Download(FEATURES_FILE, "Table of features (CSV)"),
+    Download(WEIGHTS_FILE, "Weights (CSV)"),
+    Download(WORKBOOK_FILE, "Weights that compute (Excel)"),
+    Download(METHODS_FILE, "Methods paragraph (text)"),
+)
+
+PAGES = ENVIRONMENT.overlay(
+    loader=ChoiceLoader([FileSystemLoader(TEMPLATES), *filter(None, [ENVIRONMENT.loader])])
+)
+
+
+@dataclass
+class PageServer:
+    """The answers to all requests that pass the gate.
+
+    Attributes
+    ----------
+    desk : tables and runs.
+    access : the address and the limit of uploads.
+    quit : ends the server.
+    """
+
+    desk: Desk
+    access: Access
+    quit: Callable[[], None]
+
+    def application(self) -> Starlette:
+        """The application, every path of which begins with the token."""
+        routes = [
+            Route("/", self.show_start),
+            Route("/app.css", self.send_style),
+            Route("/app.js", self.send_script),
+            Route("/tables", self.take_table, methods=["POST"]),
+            Route("/tables/{table}", self.show_table),
+            Route("/tables/{table}", self.choose, methods=["POST"]),
+            Route("/runs/{run}", self.show_run),
+            Route("/runs/{run}/progress", self.tell_progress),
+            Route("/runs/{run}/cancel", self.cancel_run, methods=["POST"]),
+            Route("/runs/{run}/page", self.send_page),
+            # The verdict's page links to it, as if it stood beside it.
+            Route("/runs/{run}/chanceline-explorer.html", self.send_explorer),
+            Route("/runs/{run}/files/{file}", self.send_file),
+            Route("/quit", self.end_server, methods=["POST"]),
+        ]
+        return Starlette(
+            routes=[Mount(self.access.prefix, routes=routes)],
+            exception_handlers={
+                BodyTooLarge: self.refuse_body,
+                InputError: self.show_input_error,
+                HTTPStatus.NOT_FOUND: self.show_missing,
+            },
+        )
+
+    def path(self, *parts: str) -> str:
+        """The path of a page, with the token."""
+        return "/".join([self.access.prefix, *parts])
+
+    def render(self, template: str, status: int = HTTPStatus.OK, **values: Any) -> HTMLResponse:
+        """One of our pages."""
+        html = PAGES.get_template(template).render(
+            path=self.path, limit_megabytes=self.access.largest_megabytes, **values
+        )
+        headers = {"Content-Security-Policy": POLICY}
+        return HTMLResponse(html, status_code=status, headers=headers)
+
+    # The first page
+
+    async def show_start(self, request: Request) -> Response:
+        """Where a file is dropped, with what was done before."""
+        return self.start_page()
+
+    def start_page(self, sentence: str = "", status: int = HTTPStatus.OK) -> HTMLResponse:
+        """The first page, perhaps with why a file was refused."""
+        return self.render(
+            "start.html",
+            status,
+            sentence=sentence,
+            limit_bytes=self.access.largest_body,
+            tables=list(self.desk.tables.values()),
+            runs=list(self.desk.runs.values()),
+        )
+
+    async def take_table(self, request: Request) -> Response:
+        """Keep the file that was brought, and go to its page."""
+        async with request.form(max_files=2, max_fields=MOST_FIELDS) as form:
+            table_file = uploaded(form, "table")
+            if table_file is None:
+                return self.start_page("choose a file first.", HTTPStatus.UNPROCESSABLE_ENTITY)
+            path = await self.save(table_file)
+            second_file = None
+            labels_file = uploaded(form, "labels")
+            if labels_file is not None:
+                second_file = await self.save(labels_file)
+        table = await run_in_threadpool(self.desk.add_table, path, second_file)
+        return self.go_to("tables", table.key)
+
+    async def save(self, file: UploadFile) -> Path:
+        """Write a file that was brought to the temporary folder."""
+        return await run_in_threadpool(self.desk.save_file, file.filename or "", file.file)
+
+    # The page of a table
+
+    async def show_table(self, request: Request) -> Response:
+        """The page on which everything about a table is chosen."""
+        return self.table_page(self.table_of(request))
+
+    def table_page(
+        self, table: UploadedTable, notice: str = "", status: int = HTTPStatus.OK
+    ) -> HTMLResponse:
+        """The page of a table, perhaps with a notice on top."""
+        return self.render(
+            "table.html",
+            status,
+            table=table,
+            view=table.view,
+            choices=table.choices,
+            notice=notice,
+            choice_words=CHOICE_WORDS,
+            label_choice=LABEL_CHOICE,
+            column_help=column_help(),
+            refused_at=refused_at(table.view.refusal),
+            file_fields=FILE_FIELDS,
+            label_fields=LABEL_FIELDS,
+            cell_fields=[*CELL_FIELDS, *GAP_FIELDS, *UNIT_FIELDS],
+            test_fields=TEST_FIELDS,
+            cell_steps=(ReadingStep.CELLS, ReadingStep.GAPS, ReadingStep.UNITS),
+            file_steps=(ReadingStep.FILE, ReadingStep.SECOND_FILE),
+            test_step=TEST_STEP,
+            steps=ReadingStep,
+        )
+
+    async def choose(self, request: Request) -> Response:
+        """Keep what was chosen; then show the table again, or start a run."""
+        table = self.table_of(request)
+        async with request.form(max_files=0, max_fields=MOST_FIELDS) as form:
+            fields = texts_of(form)
+        if fields.get("version") != str(table.version):
+            return self.table_page(
+                table,
+                "This table was changed on another page; here is how it is now. Choose again.",
+                HTTPStatus.CONFLICT,
+            )
+        choices = choices_of_form(fields, table.choices, table.view)
+        action = fields.get("action")
+        refusal = table.view.refusal
+        if action == "declare" and refusal is not None and refusal.choice is not None:
+            choices = choices.with_column(refusal.column, refusal.choice)
+        if action == "independent" and refusal is not None:
+            choices = choices.with_column(refusal.column, ColumnChoice.INDEPENDENT)
+        await run_in_threadpool(self.desk.choose, table, choices)
+        if action != "run":
+            return self.go_to("tables", table.key)
+        run = self.desk.start_run(table)
+        if run is None:
+            return self.table_page(table, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return self.go_to("runs", run.key)
+
+    # The page of a run
+
+    async def show_run(self, request: Request) -> Response:
+        """How far a run is, or what it gave."""
+        run = self.run_of(request)
+        downloads = [item for item in DOWNLOADS if (run.folder / item.file).is_file()]
+        return self.render(
+            "run.html",
+            run=run,
+            states=RunState,
+            downloads=downloads,
+            methods=methods_of(run),
+            n_before=self.n_runs_before(run),
+            page_file=PAGE_FILE,
+        )
+
+    def n_runs_before(self, run: Run) -> int:
+        """How many runs must end before this one begins."""
+        n_before = 0
+        for other in self.desk.runs.values():
+            if other is run:
+                break
+            if not other.state.is_over:
+                n_before += 1
+        return n_before
+
+    async def tell_progress(self, request: Request) -> Response:
+        """How far a run is, for the script of its page."""
+        return JSONResponse(self.run_of(request).progress())
+
+    async def cancel_run(self, request: Request) -> Response:
+        """End a run, and show that it was ended."""
+        run = self.run_of(request)
+        await run_in_threadpool(self.desk.cancel, run)
+        return self.go_to("runs", run.key)
+
+    async def send_page(self, request: Request) -> Response:
+        """The verdict's page as it is, to be read here; it brings its own policy."""
+        run = self.run_of(request)
+        return FileResponse(existing_file(run, PAGE_FILE), media_type="text/html")
+
+    async def send_explorer(self, request: Request) -> Response:
+        """The explorer; the end of its address says which numbers it begins with."""
+        return HTMLResponse(await run_in_threadpool(explorer_page))
+
+    async def send_file(self, request: Request) -> Response:
+        """One of the files of a run, to be saved."""
+        run = self.run_of(request)
+        name = request.path_params["file"]
+        if name not in [item.file for item in DOWNLOADS]:
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        return FileResponse(existing_file(run, name), filename=name)
+
+    # Everything else
+
+    async def send_style(self, request: Request) -> Response:
+        """The style of our pages."""
+        return Response(style(), media_type="text/css")
+
+    async def send_script(self, request: Request) -> Response:
+        """The script of our pages."""
+        return Response((TEMPLATES / "app.js").read_text("utf-8"), media_type="text/javascript")
+
+    async def end_server(self, request: Request) -> Response:
+        """End the server once this answer is sent."""
+        asyncio.get_running_loop().call_later(0.2, self.quit)
+        return self.render("ended.html")
+
+    async def show_input_error(self, request: Request, error: Exception) -> Response:
+        """What a form asked for that makes no sense."""
+        return self.start_page(str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
+
+    async def refuse_body(self, request: Request, error: Exception) -> Response:
+        """That more arrived than a request may bring."""
+        return too_large(self.access)
+
+    async def show_missing(self, request: Request, error: Exception) -> Response:
+        """That there is no such page."""
+        return self.start_page("there is no such page; begin here.", HTTPStatus.NOT_FOUND)
+
+    def go_to(self, *parts: str) -> RedirectResponse:
+        """Send the browser to a page, so that loading it again sends no form."""
+        return RedirectResponse(self.path(*parts), status_code=HTTPStatus.SEE_OTHER)
+
+    def table_of(self, request: Request) -> UploadedTable:
+        """The table that an address names."""
+        table = self.desk.tables.get(request.path_params["table"])
+        if table is None:
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        return table
+
+    def run_of(self, request: Request) -> Run:
+        """The run that an address names."""
+        run = self.desk.runs.get(request.path_params["run"])
+        if run is None:
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        return run
+
+
+def uploaded(form: FormData, name: str) -> UploadFile | None:
+    """A file of a form; None if the field was left empty."""
+    value = form.get(name)
+    if isinstance(value, UploadFile) and value.filename:
+        return value
+    return None
+
+
+def texts_of(form: FormData) -> dict[str, str]:
+    """The fields of a form that hold text."""
+    return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
+def existing_file(run: Run, name: str) -> Path:
+    """A file of a run that is finished; no such page otherwise."""
+    path = run.folder / name
+    if run.state is not RunState.FINISHED or not path.is_file():
+        raise HTTPException(HTTPStatus.NOT_FOUND)
+    return path
+
+
+def methods_of(run: Run) -> str:
+    """The paragraph of methods; empty while there is none."""
+    path = run.folder / METHODS_FILE
+    if run.state is not RunState.FINISHED:
+        return ""
+    return path.read_text(encoding="utf-8")
+
+
+def column_help() -> Sequence[tuple[str, str]]:
+    """What can be said about columns, in the words of the command line: setting and help."""
+    helps = {
+        name: item.metadata["help"] for name, item in TableSettings.__dataclass_fields__.items()
+    }
+    return [(name, helps[name]) for name in COLUMN_HELP]
+
+
+def refused_at(refusal: Refusal | None) -> str:
+    """The step at which the table was refused; empty if it was not."""
+    if refusal is None:
+        return ""
+    return refusal.step
+
+
+def style() -> str:
+    """The style of the reports and that of this page."""
+    own_style = (TEMPLATES / "app.css").read_text(encoding="utf-8")
+    parts = [PAGES.globals["palette"], asset("theme.css"), asset("report.css"), own_style]
+    return "\n".join(str(part) for part in parts)

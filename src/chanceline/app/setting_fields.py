@@ -1,0 +1,157 @@
+"""One field of the page for each setting: its words are those of the command line's help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, dataclass, fields
+from enum import StrEnum
+from typing import Any, get_type_hints
+
+from chanceline._results import visible
+from chanceline.errors import InputError
+from chanceline.significance.config import TestSettings
+from chanceline.tables.settings import TableSettings, split_names
+
+ON = "on"  # what a browser sends for a box that is ticked
+
+
+class FieldKind(StrEnum):
+    """How a setting is asked for."""
+
+    BOX = "box"
+    CHOICE = "choice"
+    NUMBER = "number"
+    WHOLE_NUMBER = "whole number"
+    NAMES = "names"
+    TEXT = "text"
+
+
+@dataclass(frozen=True)
+class SettingField:
+    """A setting as the page asks for it.
+
+    Attributes
+    ----------
+    name : of the setting.
+    question : above the field.
+    help : beside the field, as the command line has it.
+    kind : how it is asked for.
+    choices : where only certain values will do.
+    default : what an empty field means.
+    """
+
+    name: str
+    question: str
+    help: str
+    kind: FieldKind
+    choices: tuple[str, ...]
+    default: Any
+
+
+# Settings that the page asks for, with the question; those about columns and classes have places of
+# their own on the page.
+FILE_QUESTIONS = {
+    "transpose": "Are the features in rows, the samples in columns?",
+    "header": "What does the first line hold?",
+    "sheet": "Which sheet of the workbook?",
+    "decimal": "Which decimal sign?",
+    "id": "Which column of the second file names the samples?",
+    "layer": "Which layer of AnnData?",
+    "pseudobulk": "Are the rows cells of donors?",
+}
+LABEL_QUESTIONS = {
+    "unlabelled": "Are there rows without a label?",
+    "split_at": "Is the label a number to split?",
+}
+CELL_QUESTIONS = {
+    "below": "Are there values below a limit of detection?",
+    "na": "Which cells mean missing?",
+}
+GAP_QUESTIONS = {"missing": "Are there gaps?"}
+UNIT_QUESTIONS = {"transform": "Are the values counts, or in other units?"}
+TEST_QUESTIONS = {
+    "preregistered": "Were the features named above fixed beforehand?",
+    "permutations": "How many shuffled labellings?",
+    "level": "Which p-value convinces?",
+    "errors": "How many errors are allowed?",
+    "integer": "A scorecard too?",
+    "seed": "Which seed?",
+}
+
+
+def fields_of(settings_class: type[Any], questions: Mapping[str, str]) -> list[SettingField]:
+    """The fields of some settings, in the order of their questions."""
+    by_name = {item.name: item for item in fields(settings_class)}
+    hints = get_type_hints(settings_class)
+    return [
+        _setting_field(by_name[name], hints[name], question) for name, question in questions.items()
+    ]
+
+
+def _setting_field(item: Field[Any], type_hint: Any, question: str) -> SettingField:
+    """One setting as a field of the page."""
+    choices = item.metadata.get("choices", ())
+    return SettingField(
+        name=item.name,
+        question=question,
+        help=item.metadata["help"],
+        kind=_kind(item, type_hint, choices),
+        choices=choices,
+        default=item.default,
+    )
+
+
+def _kind(item: Field[Any], type_hint: Any, choices: Sequence[str]) -> FieldKind:
+    """How a setting is asked for, by its type, its default and its choices."""
+    if choices:
+        return FieldKind.CHOICE
+    if item.default == ():
+        return FieldKind.NAMES
+    kinds = {bool: FieldKind.BOX, int: FieldKind.WHOLE_NUMBER, float: FieldKind.NUMBER}
+    for value_type, kind in kinds.items():
+        if type_hint in (value_type, value_type | None):
+            return kind
+    return FieldKind.TEXT
+
+
+FILE_FIELDS = fields_of(TableSettings, FILE_QUESTIONS)
+LABEL_FIELDS = fields_of(TableSettings, LABEL_QUESTIONS)
+CELL_FIELDS = fields_of(TableSettings, CELL_QUESTIONS)
+GAP_FIELDS = fields_of(TableSettings, GAP_QUESTIONS)
+UNIT_FIELDS = fields_of(TableSettings, UNIT_QUESTIONS)
+TABLE_FIELDS = [*FILE_FIELDS, *LABEL_FIELDS, *CELL_FIELDS, *GAP_FIELDS, *UNIT_FIELDS]
+TEST_FIELDS = fields_of(TestSettings, TEST_QUESTIONS)
+
+
+def values_of_texts(
+    texts: Mapping[str, str], setting_fields: Sequence[SettingField]
+) -> dict[str, Any]:
+    """The values of settings from what was typed, by name; an empty field means its default."""
+    values = {}
+    for setting_field in setting_fields:
+        text = texts.get(setting_field.name, "").strip()
+        if text:
+            values[setting_field.name] = _value_of_text(text, setting_field)
+    return values
+
+
+def _value_of_text(text: str, setting_field: SettingField) -> Any:
+    """The value of one setting from a text that is not empty."""
+    kind = setting_field.kind
+    if kind is FieldKind.BOX:
+        return text == ON
+    if kind is FieldKind.NAMES:
+        return split_names(text)
+    if kind is FieldKind.WHOLE_NUMBER:
+        return _number_of_text(text, setting_field.name, int, "a whole number")
+    if kind is FieldKind.NUMBER:
+        return _number_of_text(text, setting_field.name, float, "a number")
+    return text
+
+
+def _number_of_text(text: str, name: str, number_type: type[Any], in_words: str) -> Any:
+    """The number that a text writes; an error that names the setting if it writes none."""
+    try:
+        return number_type(text)
+    except ValueError:
+        raise InputError(f"{name} must be {in_words}, not {visible(text)!r}.") from None

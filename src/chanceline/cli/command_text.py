@@ -1,0 +1,72 @@
+"""The command line that does what a request of the page asks for."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import Field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chanceline.tables.settings import join_names
+
+if TYPE_CHECKING:
+    from chanceline.app.worker import RunRequest
+
+
+def command_of_request(request: RunRequest) -> str:
+    """`chanceline test data.csv --label outcome …`, to be typed where the file is."""
+    table_settings = request.table_settings
+    if table_settings.labels is not None:
+        # The page has it in a temporary folder; the user knows it by its name.
+        table_settings = replace(table_settings, labels=Path(table_settings.labels).name)
+    words = ["chanceline", "test", file_word(request.table.name)]
+    if request.label is not None:
+        words += option("label", request.label)
+    if request.features is not None:
+        words += option("features", join_names(request.features))
+    words += options_of_settings(table_settings)
+    # How many processes work changes nothing.
+    words += options_of_settings(replace(request.test_settings, n_jobs=1))
+    words += option("report", "report.html")
+    return shlex.join(words)
+
+
+def file_word(name: str) -> str:
+    """A file's name that is not taken for an option."""
+    if name.startswith("-"):
+        return f"./{name}"
+    return name
+
+
+def options_of_settings(settings: Any) -> list[str]:
+    """The words for all settings that are not at their defaults."""
+    words = []
+    for item in fields(settings):
+        value = getattr(settings, item.name)
+        if value != item.default:
+            words += option_of_setting(item, value)
+    return words
+
+
+def option_of_setting(item: Field[Any], value: Any) -> list[str]:
+    """The words for one setting: a flag, or an option with its value."""
+    if value is True:
+        return [f"--{dashed(item.name)}"]
+    if value is False:
+        return [f"--no-{dashed(item.name)}"]
+    if isinstance(value, tuple):
+        return option(item.name, join_names(value))
+    return option(item.name, str(value))
+
+
+def option(name: str, value: str) -> list[str]:
+    """An option with its value, in one word where the value looks like an option itself."""
+    flag = f"--{dashed(name)}"
+    if value.startswith("-"):
+        return [f"{flag}={value}"]
+    return [flag, value]
+
+
+def dashed(name: str) -> str:
+    """The name of a setting as options write it."""
+    return name.replace("_", "-")

@@ -1,0 +1,306 @@
+"""The page of `chanceline app`: from a file to a verdict, and what it refuses."""
+
+from __future__ import annotations
+
+import shlex
+
+import pandas as pd
+import pytest
+from pages_client import HOSTILE, Pages, small_table
+
+from chanceline.app.access import Access
+from chanceline.app.desk import safe_file_name
+from chanceline.app.runs import RunState
+from chanceline.cli.main import main
+from chanceline.errors import InputError
+from chanceline.tables import load_data
+
+
+def test_from_a_file_to_the_numbers_of_the_command(pages, table, tmp_path, monkeypatch, capsys):
+    assert "first rows" in pages.bring(table).text
+    shown = pages.choose_label("outcome").text
+    assert "40 samples (20 healthy, 20 ill), 20 features" in shown
+    started = pages.choose("run", **{"test-permutations": "19"})
+    key = list(pages.desk.runs)[-1]
+    assert "Cancel" in started.text
+    assert pages.wait(key)["state"] == RunState.FINISHED
+
+    # The command that the page shows does the same, to the last letter of every file.
+    run = pages.desk.runs[key]
+    monkeypatch.chdir(tmp_path)
+    files = ["--table", "features.csv", "--weights", "weights.csv", "--quiet", "-j", "1"]
+    with pytest.raises(SystemExit) as stop:
+        main([*shlex.split(run.command)[1:], *files])
+    assert stop.value.code == 0
+    printed = capsys.readouterr().out
+    for name in ("report.html", "features.csv", "weights.csv"):
+        assert pages.get("runs", key, "files", name).content == (tmp_path / name).read_bytes()
+    assert pages.get("runs", key, "page").content == (tmp_path / "report.html").read_bytes()
+    methods = pages.get("runs", key, "files", "methods.txt").text
+    assert "(chanceline " in methods
+    assert "{" not in methods
+    assert "<" not in methods
+    finished = pages.get("runs", key).text
+    assert "chanceline test" in finished
+    assert "small table.csv" in printed
+
+
+def test_every_column_can_be_something_else(pages, table):
+    pages.bring(table)
+    pages.choose_label("outcome")
+    changes = {
+        pages.column("sample_id"): "feature",
+        pages.column("gene1"): "adjust",
+        pages.column("gene2"): "drop",
+    }
+    pages.choose(**changes)
+    view = pages.desk.tables[pages.key()].view
+    assert view.table_settings.one_hot
+    assert view.table_settings.adjust == ("gene1",)
+    assert view.table_settings.drop == ("gene2",)
+    uses = {column.name: column.use for column in view.columns}
+    assert (uses["gene1"], uses["gene2"], uses["gene3"]) == ("covariate", "left out", "feature")
+    # As found again.
+    pages.choose(**dict.fromkeys(changes, ""))
+    assert pages.desk.tables[pages.key()].choices.columns == {}
+
+
+def test_an_identifier_as_a_feature_leaves_the_others_out(pages, tmp_path):
+    path = small_table(tmp_path / "ids.csv")
+    frame = pd.read_csv(path)
+    frame["patient_id"] = range(500, 540)
+    frame["run"] = range(1, 41)
+    frame.to_csv(path, index=False)
+    pages.bring(path)
+    pages.choose_label("outcome")
+    pages.choose(**{pages.column("run"): "feature"})
+    settings = pages.desk.tables[pages.key()].view.table_settings
+    assert settings.keep_identifiers
+    assert settings.drop == ("patient_id",)
+    loaded = load_data(path, "outcome", settings).feature_names
+    assert "run" in loaded
+    assert "patient_id" not in loaded
+
+
+def test_two_columns_cannot_both_be_the_subject(pages, table):
+    pages.bring(table)
+    pages.choose_label("outcome")
+    shown = pages.choose(**{pages.column("gene1"): "groups", pages.column("gene2"): "groups"}).text
+    assert "are all said to be groups; choose one" in shown
+
+
+def test_repeated_patients_are_asked_for(pages, tmp_path):
+    path = small_table(tmp_path / "visits.csv")
+    frame = pd.read_csv(path)
+    frame["outcome"] = ["ill" if row // 4 % 2 else "healthy" for row in range(40)]
+    frame["patient"] = [f"P{row // 4:02d}" for row in range(40)]
+    frame.to_csv(path, index=False)
+    pages.bring(path)
+    shown = pages.choose_label("outcome").text
+    sentence = load_data(path, "outcome").undeclared
+    assert "patient" in sentence
+    assert pages.desk.tables[pages.key()].view.refusal.sentence == sentence
+    assert "Yes: patient is the subject" in shown
+    # It does not run before that is settled.
+    assert pages.choose("run").status_code == 422
+    assert pages.desk.runs == {}
+    pages.choose("declare")
+    view = pages.desk.tables[pages.key()].view
+    assert view.table_settings.groups == "patient"
+    assert view.refusal is None
+    # The other answer.
+    pages.choose(**{pages.column("patient"): ""})
+    pages.choose("independent")
+    assert pages.desk.tables[pages.key()].view.table_settings.independent == ("patient",)
+
+
+@pytest.mark.parametrize(
+    ("change", "fields"),
+    [
+        (lambda frame: frame.mask(frame == frame.iloc[3, 2]), {}),
+        (lambda frame: frame.assign(gene1=["<0.5", *frame["gene1"][1:]]), {}),
+        (lambda frame: frame.assign(outcome="ill"), {}),
+        (lambda frame: frame, {"table-transform": "log"}),
+    ],
+)
+def test_the_page_refuses_in_the_sentence_of_the_command(pages, table, change, fields):
+    frame = change(pd.read_csv(table))
+    frame.to_csv(table, index=False)
+    pages.bring(table)
+    pages.choose(**{"typed-name": "outcome", "typed-choice": "label"})
+    pages.choose(**fields)
+    settings = {name.removeprefix("table-"): value for name, value in fields.items()}
+    with pytest.raises(InputError) as stop:
+        load_data(table, "outcome", **settings)
+    refusal = pages.desk.tables[pages.key()].view.refusal
+    assert refusal.sentence == str(stop.value)
+    assert refusal.step == stop.value.step
+
+
+def test_a_number_that_is_none_is_said(pages, table):
+    pages.bring(table)
+    pages.choose_label("outcome")
+    shown = pages.choose(**{"test-permutations": "many"}).text
+    assert "permutations must be a whole number, not &#39;many&#39;" in shown
+
+
+def test_three_classes(pages, table):
+    frame = pd.read_csv(table)
+    frame["kind"] = ["a", "b", "c", "b"] * 10
+    frame.to_csv(table, index=False)
+    pages.bring(table)
+    shown = pages.choose_label("kind").text
+    assert "has 3 classes" in shown
+    pages.choose(positive=pages.place("positive", "a"))
+    assert pages.desk.tables[pages.key()].view.table_settings.positive == "a"
+    shown = pages.choose(against=pages.place("against", "c")).text
+    assert pages.desk.tables[pages.key()].view.table_settings.classes == ("a", "c")
+    assert "20 samples (10 c, 10 a)" in shown
+    # Another label has other classes.
+    pages.choose_label("outcome")
+    assert pages.desk.tables[pages.key()].choices.positive == ""
+
+
+def test_a_second_file_has_the_labels(pages, table, tmp_path):
+    frame = pd.read_csv(table)
+    labels = tmp_path / "clinic.csv"
+    frame[["sample_id", "outcome"]].to_csv(labels, index=False)
+    frame.drop(columns="outcome").to_csv(table, index=False)
+    pages.bring(table, labels)
+    shown = pages.choose_label("outcome").text
+    assert "40 samples (20 healthy, 20 ill), 20 features" in shown
+
+
+def test_a_broken_file_is_one_sentence(pages, tmp_path):
+    path = tmp_path / "broken.xlsx"
+    path.write_bytes(b"PK\x03\x04 no workbook at all")
+    shown = pages.bring(path).text
+    assert "could not be read as a table" in shown or "broken.xlsx" in shown
+    assert pages.desk.tables[pages.key()].view.refusal is not None
+
+
+def test_a_run_that_fails_shows_its_sentence(pages, table):
+    pages.bring(table)
+    pages.choose_label("outcome")
+    # The file goes away before the run reads it.
+    pages.desk.tables[pages.key()].path.unlink()
+    desk_table = pages.desk.tables[pages.key()]
+    run = pages.desk.start_run(desk_table)
+    assert pages.wait(run.key)["state"] == RunState.FAILED
+    shown = pages.get("runs", run.key).text
+    assert "ended unexpectedly" in shown
+    assert "FileNotFoundError" in shown
+
+
+def test_one_run_at_a_time_and_each_can_be_cancelled(pages, table):
+    pages.bring(table)
+    pages.choose_label("outcome")
+    slow = {"test-permutations": "100000"}
+    pages.choose("run", **slow)
+    pages.choose("run", **slow)
+    first, second = pages.desk.runs.values()
+    assert second.state is RunState.WAITING
+    assert "after 1 other" in pages.get("runs", second.key).text
+    assert "cancelled" in pages.post("runs", second.key, "cancel").text
+    assert pages.wait(second.key)["state"] == RunState.CANCELLED
+    pages.post("runs", first.key, "cancel")
+    assert pages.wait(first.key)["state"] == RunState.CANCELLED
+    if first.process is not None:
+        assert first.process.wait(timeout=30) != 0
+    # Nothing of it can be downloaded.
+    assert pages.get("runs", first.key, "files", "report.html").status_code == 404
+
+
+def test_two_tabs_do_not_overwrite_each_other(pages, table):
+    pages.bring(table)
+    old = pages.form()
+    pages.choose_label("outcome")
+    answer = pages.post("tables", pages.key(), data={**old, "action": "look"})
+    assert answer.status_code == 409
+    assert "changed on another page" in answer.text
+    assert pages.desk.tables[pages.key()].choices.label == "outcome"
+
+
+def test_a_hostile_name_is_text(pages, tmp_path):
+    path = small_table(tmp_path / "hostile.csv", hostile=True)
+    pages.bring(path)
+    answer = pages.choose_label("outcome")
+    assert "<img" not in answer.text
+    assert "<script>" not in answer.text
+    assert "&lt;img" in answer.text
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+    # It can be chosen like any other.
+    pages.choose(**{pages.column(HOSTILE): "drop"})
+    assert pages.desk.tables[pages.key()].view.table_settings.drop == (HOSTILE,)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:9999"},
+        {"host": "evil.example:8000"},
+        {"host": "127.0.0.1:9999"},
+        {"sec-fetch-site": "cross-site"},
+    ],
+)
+def test_others_are_refused_and_nothing_happens(pages, table, headers):
+    files = {"table": (table.name, table.read_bytes())}
+    answer = pages.post("tables", files=files, headers=headers)
+    assert answer.status_code == 403
+    assert pages.get("", headers=headers).status_code == 403
+    assert pages.desk.tables == {}
+
+
+@pytest.mark.parametrize("path", ["/", "/wrong/", "/../", "/%2e%2e/etc/passwd"])
+def test_without_the_token_there_is_nothing(pages, path):
+    assert pages.client.get(path).status_code == 404
+    assert pages.client.post(path).status_code == 404
+
+
+def test_every_start_has_its_own_token():
+    first, second = Access(8000, 1), Access(8000, 1)
+    assert first.token != second.token
+    assert len(first.token) >= 32
+
+
+def test_a_file_that_is_too_large_is_refused_by_what_it_says_and_by_what_arrives(table):
+    pages = Pages(largest_body=5000)
+    try:
+        assert pages.bring(table).status_code == 413
+
+        def pieces():
+            for _ in range(100):
+                yield b"x" * 1000
+
+        # In pieces, without a length.
+        header = {"content-type": "multipart/form-data; boundary=b"}
+        answer = pages.post("tables", content=pieces(), headers=header)
+        assert answer.status_code == 413
+        assert "larger than 0 MB" in answer.text
+        assert pages.desk.tables == {}
+    finally:
+        pages.desk.close()
+
+
+def test_other_requests_that_make_no_sense(pages, table):
+    assert pages.post("tables", data={}).status_code == 422
+    assert pages.get("tables", "nothing").status_code == 404
+    assert pages.get("runs", "nothing").status_code == 404
+    pages.bring(table)
+    assert pages.choose(label="999").status_code == 422
+    assert pages.choose(**{"column-0": "nonsense"}).status_code == 422
+
+
+def test_names_of_files():
+    assert safe_file_name("../../etc/passwd") == "passwd"
+    assert safe_file_name("C:\\data\\my table.csv") == "my table.csv"
+    assert safe_file_name("..") == "table"
+    assert safe_file_name("a\x00b.csv") == "a_b.csv"
+    assert safe_file_name("x" * 300 + ".csv").endswith("x.csv")
+
+
+def test_the_button_ends_the_server(pages):
+    with pages.client:
+        assert "Ended" in pages.post("quit").text
