@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import pytest
 from driven_browser import DrivenPage, driven_page
 from pages_client import small_table
@@ -91,8 +92,17 @@ def test_by_the_keyboard_with_a_hostile_name_and_a_foreign_page(tmp_path):
         assert page.value(foreign) == "refused"
         page.go(server.address)
         assert page.value("document.querySelectorAll('a[href*=\"/tables/\"]').length") == 1
+
+        # Ctrl-C in the terminal ends a run as well, and removes the files.
+        page.value("document.querySelector('a[href*=\"/tables/\"]').click()")
+        page.wait_for("document.querySelector('#test-permutations')")
+        page.value("document.querySelector('#test-permutations').value = '1000000'")
+        page.value("document.querySelector('button.main').click()")
+        page.wait_for("document.querySelector('#progress')")
+        workers = psutil.Process(server.process.pid).children(recursive=True)
         assert server.interrupt() == 0
         assert list(server.files.iterdir()) == []
+        assert psutil.wait_procs(workers, timeout=30)[1] == []
 
 
 TABLES = ("golub38", "colon_alon", "sonar", "wdbc")
