@@ -425,7 +425,7 @@ def test_columns_compared_in_single_precision_give_the_losses_of_double_precisio
         assert np.array_equal(getattr(in_single, field.name), getattr(in_double, field.name))
 
 
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_genotypes_in_single_precision_have_no_dead_steps(seed):
     """Long sums round away what is left of a column that was taken; it must not be taken again."""
     rng = np.random.default_rng([seed, 2000])
