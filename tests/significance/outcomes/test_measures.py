@@ -173,10 +173,10 @@ def test_blocks_and_covariates_are_taken_out_of_training_samples():
         block_of_sample=block,
     )
     prepared = prepare_samples(samples, np.arange(60) < 45)
-    np.testing.assert_allclose(prepared.scores, 0, atol=1e-12)
+    np.testing.assert_allclose(prepared.targets, 0, atol=1e-12)
     design = np.column_stack([block[:45, None] == np.arange(3), age[:45]]).astype(float)
     np.testing.assert_allclose(design.T @ prepared.columns, 0, atol=1e-10)
-    guesses = prepared.score_background.explained(block[45:], age[45:, None])
+    guesses = prepared.target_background.explained(block[45:], age[45:, None])
     np.testing.assert_allclose(guesses[:, 0], y[45:], atol=1e-12)
 
 

@@ -90,7 +90,7 @@ def make_outcome_rule(
     """
     names = tuple(feature_names[column] for column in score_rule.support)
     # Of the average block, and at the mean of the covariates.
-    mean_scores = score_rule.score_background.block_means.mean(axis=0)
+    mean_scores = score_rule.target_background.block_means.mean(axis=0)
     mean_columns = score_rule.column_background.block_means.mean(axis=0)
     intercepts = mean_scores - mean_columns @ score_rule.weights
     return OutcomeRule(

@@ -230,7 +230,7 @@ def _read_covariates(
     if not outcome.residuals_are_exchangeable:
         raise InputError(
             f"adjusting for {listed(modelled.names)} needs residuals that can be exchanged, which "
-            f"{outcome.kind} do not have; cut it into few categories of at least "
+            f"{outcome.noun} do not have; cut it into few categories of at least "
             f"{MIN_MEAN_BLOCK_SIZE} rows each, within which rows are exchanged."
         )
     terms = modelled.transform(columns_of_units, len(sample_of_unit))

@@ -60,29 +60,29 @@ NO_FEATURES = ScoreCandidate(n_few=0, share=0.0)
 
 @dataclass(frozen=True, eq=False)
 class ScoreRule:
-    """Fitted scores = what blocks and covariates say + (x − background)·weights.
+    """Fitted targets = what blocks and covariates say + (x − background)·weights.
 
     Attributes
     ----------
     support : (features,) columns of X, in the order taken; all of them for a ridge regression.
-    weights : (features, q) for the values as they are.
+    weights : (features, targets) for the values as they are.
     column_background : of the columns of the support.
-    score_background : of the scores.
-    training_fits : (training samples, q) fitted with weights that the sample had no part in.
+    target_background : of the targets.
+    training_fits : (training samples, targets) fitted with weights that the sample had no part in.
     """
 
     support: Ints
     weights: Floats
     column_background: Background
-    score_background: Background
+    target_background: Background
     training_fits: Floats
 
     def guesses(self, samples: RuleSamples) -> Floats:
-        """What blocks and covariates alone say: (samples, q)."""
-        return self.score_background.explained(samples.block_of_sample, samples.terms)
+        """What blocks and covariates alone say: (samples, targets)."""
+        return self.target_background.explained(samples.block_of_sample, samples.terms)
 
     def fits(self, samples: RuleSamples) -> Floats:
-        """The fitted scores: (samples, q)."""
+        """The fitted targets: (samples, targets)."""
         columns = samples.X[:, self.support]
         background = self.column_background.explained(samples.block_of_sample, samples.terms)
         return self.guesses(samples) + (columns - background) @ self.weights
@@ -95,15 +95,15 @@ class PreparedSamples:
     Attributes
     ----------
     columns : (samples, features) of SD 1, zero where a column is constant.
-    scores : (samples, q)
-    column_background, score_background : what was taken out.
+    targets : (samples, targets)
+    column_background, target_background : what was taken out.
     spreads : (features,) standard deviations, infinite for constant columns.
     """
 
     columns: Floats
-    scores: Floats
+    targets: Floats
     column_background: Background
-    score_background: Background
+    target_background: Background
     spreads: Floats
 
 
@@ -119,24 +119,24 @@ def prepare_samples(samples: RuleSamples, training: Bools) -> PreparedSamples:
     n_blocks = int(samples.block_of_sample.max()) + 1
     own_means = means_of_blocks(samples.X, samples.block_of_sample, n_blocks)
     column_background = learn_background(trained.X, trained, own_means)
-    scores = trained.outcome.targets
-    # A block without training samples has the mean score of all.
-    unknown_scores = np.tile(scores.mean(axis=0), (n_blocks, 1))
-    score_background = learn_background(scores, trained, unknown_scores)
+    targets = trained.outcome.targets
+    # A block without training samples has the mean target of all.
+    unknown_targets = np.tile(targets.mean(axis=0), (n_blocks, 1))
+    target_background = learn_background(targets, trained, unknown_targets)
     residuals = trained.X - column_background.explained(trained.block_of_sample, trained.terms)
     spreads = column_spreads(residuals, trained.X)
-    explained = score_background.explained(trained.block_of_sample, trained.terms)
+    explained = target_background.explained(trained.block_of_sample, trained.terms)
     return PreparedSamples(
         columns=residuals / spreads,
-        scores=scores - explained,
+        targets=targets - explained,
         column_background=column_background,
-        score_background=score_background,
+        target_background=target_background,
         spreads=spreads,
     )
 
 
 class FittedCandidate(NamedTuple):
-    """A candidate's support (features,), and its weights (features, q) for columns of SD 1."""
+    """A candidate's support (features,); weights (features, targets) for columns of SD 1."""
 
     support: Ints
     weights: Floats
@@ -156,7 +156,7 @@ def fit_candidates(
     """Fit every candidate to the same samples."""
     order = forward_order(prepared, max(candidate.n_few for candidate in candidates))
     all_columns = np.arange(prepared.columns.shape[1])
-    nothing = FittedCandidate(all_columns[:0], np.zeros((0, prepared.scores.shape[1])))
+    nothing = FittedCandidate(all_columns[:0], np.zeros((0, prepared.targets.shape[1])))
     shares = [candidate.share for candidate in candidates if candidate.share > 0]
     ridge_weights = dict(zip(shares, fit_ridges(prepared, shares), strict=True))
     fitted = []
@@ -174,7 +174,7 @@ def fit_candidates(
 def fit_least_squares(prepared: PreparedSamples, support: Ints) -> FittedCandidate:
     """Least squares on the columns of a support."""
     columns = prepared.columns[:, support]
-    weights = np.linalg.lstsq(columns, prepared.scores, rcond=None)[0]
+    weights = np.linalg.lstsq(columns, prepared.targets, rcond=None)[0]
     return FittedCandidate(support, weights.astype(np.float64))
 
 
@@ -187,7 +187,7 @@ def forward_order(prepared: PreparedSamples, n_steps: int) -> Ints:
     if len(varies) == 0:
         return np.zeros(0, dtype=np.int64)
     unit_columns = prepared.columns[:, varies] / lengths[varies]
-    state = start_score_path(unit_columns, prepared.scores.T[None], n_steps)
+    state = start_score_path(unit_columns, prepared.targets.T[None], n_steps)
     taken: list[int] = []
     for _ in range(n_steps):
         column, is_taken = state.take_next_column()
@@ -198,16 +198,16 @@ def forward_order(prepared: PreparedSamples, n_steps: int) -> Ints:
 
 
 def fit_ridges(prepared: PreparedSamples, shares: list[float]) -> list[Floats]:
-    """Weights (features, q) of ridge regressions with these shares of free parameters.
+    """Weights (features, targets) of ridge regressions with these shares of free parameters.
 
     With the principal axes u and squared lengths d of the columns Z they are
-    Zᵀ Σ u uᵀ/(d + λ) times the scores.
+    Zᵀ Σ u uᵀ/(d + λ) times the targets.
     """
     if not shares or not prepared.columns.any():
-        n_weights = (prepared.columns.shape[1], prepared.scores.shape[1])
+        n_weights = (prepared.columns.shape[1], prepared.targets.shape[1])
         return [np.zeros(n_weights) for _ in shares]
     principal = principal_axes(prepared.columns)
-    along_axes = principal.axes.T @ prepared.scores  # (axes, q)
+    along_axes = principal.axes.T @ prepared.targets  # (axes, targets)
     onto_columns = prepared.columns.T @ principal.axes  # (features, axes)
     weights = []
     for share in shares:
@@ -235,7 +235,7 @@ def train_score_rule(samples: RuleSamples, training: Bools, seed: Seed) -> Score
     fitted = fit_candidates(prepared, [candidates[chosen]])[0]
     spreads = prepared.spreads[fitted.support]
     background = prepared.column_background
-    guesses = prepared.score_background.explained(trained.block_of_sample, trained.terms)
+    guesses = prepared.target_background.explained(trained.block_of_sample, trained.terms)
     return ScoreRule(
         support=fitted.support,
         weights=fitted.weights / spreads[:, None],
@@ -244,7 +244,7 @@ def train_score_rule(samples: RuleSamples, training: Bools, seed: Seed) -> Score
             term_means=background.term_means,
             slopes=background.slopes[:, fitted.support],
         ),
-        score_background=prepared.score_background,
+        target_background=prepared.target_background,
         training_fits=guesses + inner.gains[chosen],
     )
 
@@ -274,7 +274,7 @@ def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed
         prepared = prepare_samples(samples, ~is_held_out)
         held_out = samples.take(is_held_out)
         blocks = held_out.block_of_sample
-        guesses[is_held_out] = prepared.score_background.explained(blocks, held_out.terms)
+        guesses[is_held_out] = prepared.target_background.explained(blocks, held_out.terms)
         background = prepared.column_background.explained(blocks, held_out.terms)
         columns = (held_out.X - background) / prepared.spreads
         for number, fitted in enumerate(fit_candidates(prepared, candidates)):
