@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+import sys
 
 import pandas as pd
 import pytest
 from pages_client import HOSTILE, Pages, small_table
+from starlette.testclient import TestClient
 
 from chanceline.app.access import Access
 from chanceline.app.desk import safe_file_name
@@ -61,7 +63,7 @@ def test_every_column_can_be_something_else(pages, table):
     uses = {column.name: column.use for column in view.columns}
     assert (uses["gene1"], uses["gene2"], uses["gene3"]) == ("covariate", "left out", "feature")
     # As found again.
-    pages.choose(**dict.fromkeys(changes, ""))
+    pages.choose(**{pages.column(name): "" for name in ("sample_id", "gene1", "gene2")})
     assert pages.desk.tables[pages.key()].choices.columns == {}
 
 
@@ -302,5 +304,31 @@ def test_names_of_files():
 
 
 def test_the_button_ends_the_server(pages):
-    with pages.client:
-        assert "Ended" in pages.post("quit").text
+    assert "Ended" in pages.post("quit").text
+    assert pages.ended == [True]
+
+
+def test_an_error_of_ours_is_said_as_such(pages, monkeypatch, table):
+    def fail(*arguments):
+        raise KeyError("nothing")
+
+    monkeypatch.setattr(pages.desk, "add_table", fail)
+    with pytest.raises(KeyError):  # for the terminal
+        pages.bring(table)
+    pages.client = TestClient(
+        pages.client.app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False
+    )
+    answer = pages.bring(table)
+    assert answer.status_code == 500
+    assert "internal error (KeyError)" in answer.text
+
+
+def test_the_command_refuses_in_one_sentence(command, monkeypatch):
+    code, _, err = command("app", "--port", "70000")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "the port must be between 0 and 65,535" in err
+    monkeypatch.delitem(sys.modules, "chanceline.app.server")
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    code, _, err = command("app")
+    assert code == 2
+    assert "without uvicorn; install chanceline[app]" in err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 from jinja2 import ChoiceLoader, FileSystemLoader
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
@@ -135,6 +135,7 @@ class PageServer:
                 BodyTooLarge: self.refuse_body,
                 InputError: self.show_input_error,
                 HTTPStatus.NOT_FOUND: self.show_missing,
+                Exception: self.show_internal_error,
             },
         )
 
@@ -236,7 +237,7 @@ class PageServer:
             choices = choices.with_column(refusal.column, ColumnChoice.INDEPENDENT)
         await run_in_threadpool(self.desk.choose, table, choices)
         if action != "run":
-            return self.go_to("tables", table.key)
+            return self.go_to("tables", f"{table.key}{place_of_refusal(table.view.refusal)}")
         run = self.desk.start_run(table)
         if run is None:
             return self.table_page(table, status=HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -307,8 +308,9 @@ class PageServer:
 
     async def end_server(self, request: Request) -> Response:
         """End the server once this answer is sent."""
-        asyncio.get_running_loop().call_later(0.2, self.quit)
-        return self.render("ended.html")
+        response = self.render("ended.html")
+        response.background = BackgroundTask(self.quit)
+        return response
 
     async def show_input_error(self, request: Request, error: Exception) -> Response:
         """What a form asked for that makes no sense."""
@@ -317,6 +319,13 @@ class PageServer:
     async def refuse_body(self, request: Request, error: Exception) -> Response:
         """That more arrived than a request may bring."""
         return too_large(self.access)
+
+    async def show_internal_error(self, request: Request, error: Exception) -> Response:
+        """That the fault is ours; the traceback stands in the terminal."""
+        return self.start_page(
+            f"internal error ({type(error).__name__}); please report the lines in the terminal.",
+            HTTPStatus.INTERNAL_SERVER_ERROR,
+        )
 
     async def show_missing(self, request: Request, error: Exception) -> Response:
         """That there is no such page."""
@@ -383,6 +392,13 @@ def refused_at(refusal: Refusal | None) -> str:
     if refusal is None:
         return ""
     return refusal.step
+
+
+def place_of_refusal(refusal: Refusal | None) -> str:
+    """The end of an address that shows what is wrong at once; empty if nothing is."""
+    if refusal is None:
+        return ""
+    return "#refusal"
 
 
 def style() -> str:

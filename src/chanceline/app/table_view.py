@@ -21,7 +21,7 @@ from chanceline.app.choices import (
     reading_settings,
     settings_of_test,
 )
-from chanceline.errors import InputError
+from chanceline.errors import ChancelineError, InputError
 from chanceline.significance.config import TestSettings
 from chanceline.significance.plan import make_plan
 from chanceline.tables.column_uses import ColumnUse, column_uses
@@ -149,6 +149,10 @@ def look_at(path: Path, second_file: Path | None, choices: Choices, n_jobs: int)
         _fill(view, path, second_file, choices, n_jobs)
     except InputError as error:
         view.refusal = Refusal(step=error.step or TEST_STEP, sentence=str(error))
+    except ChancelineError as error:
+        view.refusal = Refusal(TEST_STEP, str(error))
+    except MemoryError:
+        view.refusal = Refusal(ReadingStep.FILE, "there is not enough memory for this table.")
     return view
 
 
@@ -268,7 +272,7 @@ def _list_columns(
     uses: dict[str, ColumnUse],
     choices: Choices,
 ) -> list[ColumnView]:
-    """The columns with a choice each: all that are no plain features, and the first of those.
+    """The columns with a choice each: those that are no plain features, then the first features.
 
     Parameters
     ----------
@@ -284,8 +288,7 @@ def _list_columns(
             plain.append(name)
         else:
             special.append(name)
-    n_plain = max(MOST_COLUMNS_LISTED - len(special), 0)
-    listed_names = {*special[:MOST_COLUMNS_LISTED], *plain[:n_plain]}
+    listed_names = [*special, *plain][:MOST_COLUMNS_LISTED]
     return [
         ColumnView(
             name=name,
@@ -294,8 +297,7 @@ def _list_columns(
             use=uses[name],
             choice=choices.of_column(name),
         )
-        for name in uses
-        if name in listed_names
+        for name in listed_names
     ]
 
 
