@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 # From here on √(1 − r²) differs from 1 by more than the noise of swaps. On pairs, groups of five,
-# chains and factor models 0.6, 0.7 and 0.8 gave the same sizes, 0.9 larger ones.
+# chains and factor models 0.6, 0.7 and 0.8 gave the same sizes, 0.9 larger ones; fresh problems and
+# measured tables are in benchmarks/correlated.py.
 LEAST_CORRELATION = 0.7
 LEAST_SQUARED_LENGTH = 1e-6  # 1 − r²: below, columns are copies, and their difference is rounding
 CHANCE_OF_RELATIVES = 0.01  # that a table of independent columns has any, at most
-MAX_RELATED_COLUMNS = 4000  # in wider tables relatives are not looked for: N² pairs fill the memory
+MAX_RELATED_COLUMNS = 3000  # of a table: if all are relatives, their lists take 150 MB
 COLUMNS_PER_BLOCK = 256  # whose correlations with all others are in memory at a time
 
 
