@@ -16,7 +16,7 @@ from chanceline.perceptron.workspace import HINGE_RIDGE, make_hinge, set_support
 from chanceline.select import random_problem
 from chanceline.select.amp import MESSAGE_DAMPING, SLOW_PACE, amp_steps
 from chanceline.select.greedy import SWAP_NOISE, fit_greedily
-from chanceline.select.tabu import ADDITION_FIT_STEPS, swap_down, swap_until_separated
+from chanceline.select.tabu import Patience, ADDITION_FIT_STEPS, swap_down, swap_until_separated
 
 
 def columns_of(inputs, n, patterns, seed=0):
@@ -214,7 +214,7 @@ def test_swaps_end_after_half_of_the_budget_without_success():
     problem = make_problem(*random_problem(40, 1.0, 3))
     hinge, separable = fit_greedily(problem)
     assert separable
-    events = list(swap_down(hinge, 600, seed=0, patience=0.5))
+    events = list(swap_down(hinge, 600, seed=0, patience=Patience(share=0.5)))
     best = max(event.iterations for event in events if not isinstance(event, int))
     assert best < 300
     assert events[-1] == best + 300
