@@ -17,6 +17,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import json
+from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,9 +36,11 @@ HERE = Path(__file__).resolve().parent
 STORE = HERE / "results" / "plan_effect.jsonl"
 TABLE = HERE.parent / "docs" / "tables" / "plan-effect.md"
 LEVEL = 0.05
-# Wide tables have fewer shuffles, of which 20 in 405 are just below the level.
-SHUFFLES_OF_WIDE = 404
+# So many labellings, the observed one among them, are just below the level; it takes 404 to 448
+# shuffles.
+RANK_AT_LEVEL = 20
 SEED = 40_000
+ROUNDS = 50
 
 
 class Cell(NamedTuple):
@@ -49,7 +52,6 @@ class Cell(NamedTuple):
     balance: float
     effect: float
     tables: int
-    shuffles: int = 999
 
     @property
     def name(self) -> str:
@@ -57,6 +59,11 @@ class Cell(NamedTuple):
             f"{self.n_samples} × {self.n_features}, {self.features_with_effect}, "
             f"balance {self.balance:g}, effect {self.effect:g}"
         )
+
+    @property
+    def n_shuffles(self) -> int:
+        """The fewest of which a share just below the level is a whole number."""
+        return ceil(RANK_AT_LEVEL / level_of_shuffles(self.design, LEVEL)) - 1
 
     @property
     def design(self) -> EffectDesign:
@@ -70,19 +77,19 @@ class Cell(NamedTuple):
 
 
 CELLS = (
-    Cell(40, 100, 1, 0.5, 1.4, 2000),
-    Cell(40, 100, 5, 0.2, 1.0, 2000),
-    Cell(40, 2000, 5, 0.5, 1.1, 1500),
-    Cell(40, 2000, 1, 0.2, 2.4, 1500),
-    Cell(100, 100, 5, 0.5, 0.5, 2000),
-    Cell(100, 2000, 1, 0.5, 1.1, 1200),
-    Cell(100, 2000, 5, 0.2, 0.9, 1200),
-    Cell(200, 500, 1, 0.2, 0.8, 1500),
-    Cell(200, 500, 5, 0.5, 0.4, 1500),
-    Cell(400, 100, 1, 0.5, 0.4, 1500),
-    Cell(400, 2000, 5, 0.2, 0.45, 600),
-    Cell(100, 20000, 1, 0.5, 1.25, 240, SHUFFLES_OF_WIDE),
-    Cell(400, 20000, 5, 0.5, 0.45, 160, SHUFFLES_OF_WIDE),
+    Cell(40, 100, 1, 0.5, 1.4, 500),
+    Cell(40, 100, 5, 0.2, 1.0, 500),
+    Cell(40, 2000, 5, 0.5, 1.1, 500),
+    Cell(40, 2000, 1, 0.2, 2.4, 500),
+    Cell(100, 100, 5, 0.5, 0.5, 500),
+    Cell(100, 2000, 1, 0.5, 1.1, 500),
+    Cell(100, 2000, 5, 0.2, 0.9, 500),
+    Cell(200, 500, 1, 0.2, 0.8, 500),
+    Cell(200, 500, 5, 0.5, 0.4, 500),
+    Cell(400, 100, 1, 0.5, 0.4, 500),
+    Cell(400, 2000, 5, 0.2, 0.45, 300),
+    Cell(100, 20000, 1, 0.5, 1.25, 50),
+    Cell(400, 20000, 5, 0.5, 0.45, 30),
 )
 
 
@@ -112,16 +119,19 @@ def shuffled_pvalue(design: EffectDesign, n_shuffles: int, seed: int) -> float:
     return losses.permutation_reading().pvalue
 
 
-def fill(most_tables: int) -> None:
-    """Run what is missing, ten tables of every cell at a time."""
+def fill(share: float) -> None:
+    """Run what is missing of a share of all tables, a fiftieth of every cell at a time."""
     STORE.parent.mkdir(exist_ok=True)
     n_there = {name: len(pvalues) for name, pvalues in read_store().items()}
-    for goal in range(10, most_tables + 10, 10):
+    for part in range(1, round(ROUNDS * share) + 1):
         for cell in CELLS:
             first = n_there.get(cell.name, 0)
-            wanted = min(goal, cell.tables)
+            wanted = round(cell.tables * part / ROUNDS)
             for number in range(first, wanted):
-                row = {"cell": cell.name, "p": shuffled_pvalue(cell.design, cell.shuffles, number)}
+                row = {
+                    "cell": cell.name,
+                    "p": shuffled_pvalue(cell.design, cell.n_shuffles, number),
+                }
                 with STORE.open("a", encoding="utf-8") as store:
                     store.write(json.dumps(row) + "\n")
             n_there[cell.name] = max(first, wanted)
@@ -140,7 +150,7 @@ def foreseen(cell: Cell) -> PowerPlan:
 
 def write_table() -> None:
     lines = [
-        f"By `python benchmarks/plan_effect.py`: level {LEVEL:g}, 999 shuffles ({SHUFFLES_OF_WIDE} of tables with 20000 features), in hundredths, ± standard errors of the draws.",
+        f"By `python benchmarks/plan_effect.py`: level {LEVEL:g}, 404 to 448 shuffles, in hundredths, ± standard errors of the draws.",
         "",
         "| samples × features | with effect | balance | effect | foreseen | simulated | difference | tables |",
         "|---|---|---|---|---|---|---|---|",
@@ -166,11 +176,11 @@ def write_table() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tables", type=int, default=2000, help="at most so many a cell")
+    parser.add_argument("--share", type=float, default=1.0, help="of all tables")
     parser.add_argument("--table", action="store_true", help="only write the table")
     options = parser.parse_args()
     if not options.table:
-        fill(options.tables)
+        fill(options.share)
     write_table()
 
 

@@ -31,7 +31,8 @@ FLAGS = (
 )
 
 
-def run_chromium(*arguments: str) -> str:
+def chromium_program() -> str:
+    """The browser; without one a test is skipped, or fails where one is required."""
     program = (
         shutil.which("chromium")
         or shutil.which("chromium-browser")
@@ -42,6 +43,11 @@ def run_chromium(*arguments: str) -> str:
         if os.environ.get("CHANCELINE_BROWSER") == "required":
             pytest.fail(absent)
         pytest.skip(absent)
+    return program
+
+
+def run_chromium(*arguments: str) -> str:
+    program = chromium_program()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         done = subprocess.run(
             [program, *FLAGS, f"--user-data-dir={profile}", *arguments],

@@ -103,6 +103,7 @@ class TableView:
     label_names : columns that may be the label.
     label : the name of the label's column, once it is known.
     classes : of the label.
+    positive : the class that is taken for positive, once it is known.
     summary : samples, classes and features in one line, once they are known.
     findings : what is worth knowing about the table.
     refusal : the first thing that is wrong; None if the test can be run.
@@ -116,6 +117,7 @@ class TableView:
     label_names: list[str] = field(default_factory=list)
     label: str = ""
     classes: list[ClassSize] = field(default_factory=list)
+    positive: str = ""
     summary: str = ""
     findings: Sequence[Finding] = ()
     refusal: Refusal | None = None
@@ -171,6 +173,7 @@ def _fill(
     view.label = str(label_column.name)
     view.classes = _classes_of(label_column)
     samples = label_samples(table, label, settings)
+    view.positive = samples.classes[1]
     dataset = dataset_of_samples(samples, settings, source_name(path))
     view.summary = dataset.summary()
     view.findings = dataset.findings

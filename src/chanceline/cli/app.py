@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Annotated
 
 import typer
@@ -48,7 +49,12 @@ def app(
             open_in_browser(address)
 
     options = ServerOptions(port=port, largest_megabytes=limit, n_jobs=jobs)
-    serve(options, command_of_request, ready)
+    try:
+        serve(options, command_of_request, ready)
+    except KeyboardInterrupt as interrupt:
+        # Ctrl-C is the way to end it; the argument is the number of the signal (`cli.main`).
+        if signal.SIGTERM in interrupt.args:
+            raise
     say("The page has ended; its files are removed.")
 
 

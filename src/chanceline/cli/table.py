@@ -122,6 +122,7 @@ def run_test(
     if sets is not None:
         from chanceline.cli.feature_sets import SetOutputs, refuse_beside_sets, run_sets
 
+        # Many sets have a result of their own.
         refuse_beside_sets({"--features": features, "--weights": weights, "--save": save})
         outputs = SetOutputs(
             figure=figure, report=report, table=features_table, json=json, quiet=quiet

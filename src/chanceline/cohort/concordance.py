@@ -166,7 +166,10 @@ def shuffled_pvalue(ranks: list[Ints], n_positives: list[int], observed: int) ->
         concordance = np.zeros(n_now, dtype=np.int64)
         for block_ranks, n_positive in zip(ranks, n_positives, strict=True):
             shuffled = rng.permuted(np.tile(block_ranks, (n_now, 1)), axis=1)
-            concordance += shuffled[:, :n_positive].sum(axis=1) - n_positive * (n_positive + 1)
+            # Ranks are doubled, so that ties have whole numbers. The smallest sum of the positives'
+            # ranks, 2 + 4 + … + 2n = n(n + 1), belongs to no pair in the right order.
+            smallest_sum = n_positive * (n_positive + 1)
+            concordance += shuffled[:, :n_positive].sum(axis=1) - smallest_sum
         n_as_good += int(np.count_nonzero(concordance >= observed))
         n_left -= n_now
     return (1 + n_as_good) / (1 + SHUFFLES_OF_LARGE_COHORT)

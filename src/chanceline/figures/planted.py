@@ -46,7 +46,7 @@ def draw_planted_lines(
     # Two entries for the legend that belong to no line.
     ax.plot([], [], MEASURED_MARKER, color="0.3", label="unrelated sets do worse (simulated)")
     ax.plot([], [], ALONE_MARKER, color="0.3", label="the true set is the only one (simulated)")
-    ax.set(xscale="log", yscale="log", xlabel="features $N$", ylabel="samples $P$")
+    ax.set(xscale="log", ylim=(0, None), xlabel="features $N$", ylabel="samples $P$")
     ax.legend(loc="upper left", fontsize=9)
 
 

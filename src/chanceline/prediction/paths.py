@@ -41,6 +41,9 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
     joining = int(np.abs(products).argmax())
     common_product = float(np.abs(products[joining]))
     negligible = ROUNDING * common_product
+    # A column whose product sinks as fast as that of the active ones, up to this, is a copy of
+    # them and never joins.
+    copy_tolerance = COPY_TOLERANCE[columns.dtype]
 
     # Centred columns of n samples span no more than n − 1 dimensions.
     for _ in range(min(max_columns, n_samples - 1)):
@@ -52,7 +55,6 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
 
         # How fast every column's product sinks, in units of that of the active ones.
         rates = equiangular_rates(columns, support, np.sign(products[support]))
-        copy_tolerance = COPY_TOLERANCE[columns.dtype]
         steps = steps_until_joining(products, rates, common_product, copy_tolerance)
         steps[support] = np.inf
         joining = int(steps.argmin())

@@ -45,6 +45,7 @@ from chanceline.tables.roles import (
 )
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.transforms import transform_table
+from chanceline.tables.wording import plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,24 +149,32 @@ def load_any_outcome(
 def _survival_table(
     table: RawTable, source: Any, time: str, event: str, settings: TableSettings
 ) -> OutcomeTable:
-    """The table of a time and an event, both of which must be filled.
+    """The table of a time and an event; rows without them are an error, or left out.
 
     Parameters
     ----------
     table : as it was read.
     source : what it was read from, for its name.
     time, event : the names of the columns.
-    settings : how to read the table.
+    settings : `unlabelled` says what to do about rows without a time or an event.
     """
-    columns = []
-    for role, name in (("time", time), ("event", event)):
-        column = find_column(table, str(name), role)
-        columns.append(require_filled(column, role, settings))
+    times = find_column(table, str(time), "time")
+    events = find_column(table, str(event), "event")
+    findings = list(table.findings)
+    is_filled = (times.notna() & events.notna()).to_numpy()
+    if settings.unlabelled != "drop":
+        require_filled(times, "time", settings)
+        require_filled(events, "event", settings)
+    elif not is_filled.all():
+        n_dropped = int(np.count_nonzero(~is_filled))
+        findings.append(
+            Finding.note(f"{plural(n_dropped, 'row')} without a time or an event left out.")
+        )
     rows = _OutcomeRows(
-        table=table,
-        columns=tuple(columns),
+        table=table.with_rows(is_filled),
+        columns=(times.loc[is_filled], events.loc[is_filled]),
         kind=OutcomeKind.SURVIVAL,
-        findings=list(table.findings),
+        findings=findings,
     )
     return _make_outcome_table(rows, source_name(source), settings)
 

@@ -297,13 +297,16 @@ def _between_beginning_and_first(
         point = _near_beginning(branch, transition, amplitude).point
         return branch.equations(point).alpha - alpha
 
-    lowest_excess = excess(lowest)
-    if lowest_excess >= 0 and begin < _UNRESOLVED_AMPLITUDE:
-        return None  # α lies at a still smaller amplitude
-    amplitude = lowest  # of a jump, whose beginning has the load α within rounding
-    if lowest_excess < 0:
-        amplitude = brentq(excess, lowest, first_amplitude, rtol=_TOLERANCE_OF_AMPLITUDE)
-    return _near_beginning(branch, transition, float(amplitude))
+    if excess(lowest) < 0:
+        # The load α lies between the lowest amplitude and that of the first point.
+        amplitude = float(brentq(excess, lowest, first_amplitude, rtol=_TOLERANCE_OF_AMPLITUDE))
+    elif begin < _UNRESOLVED_AMPLITUDE:
+        # It lies at an amplitude that is too small.
+        return None
+    else:
+        # The branch begins with a jump, whose load is α within rounding.
+        amplitude = lowest
+    return _near_beginning(branch, transition, amplitude)
 
 
 def _near_beginning(

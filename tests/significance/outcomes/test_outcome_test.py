@@ -187,6 +187,11 @@ def test_missing_times_are_named_by_their_row():
     frame.loc[4, "months"] = np.nan
     with pytest.raises(InputError, match=r"time column 'months' is empty .* row 4"):
         chanceline.separation_test(frame, time="months", event="relapse", **QUICK)
+    result = chanceline.separation_test(
+        frame, time="months", event="relapse", unlabelled="drop", **QUICK
+    )
+    assert result.n_samples == 59
+    assert "1 row without a time or an event left out." in result.checks("note")
 
 
 def test_the_same_seed_gives_the_same_result():

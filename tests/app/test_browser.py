@@ -1,0 +1,154 @@
+"""The page in a real browser: from a file to the downloads, by the keyboard, with names that attack and pages that meddle."""
+
+from __future__ import annotations
+
+import html
+import json
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import psutil
+import pytest
+from driven_browser import DrivenPage, driven_page
+from pages_client import small_table
+from served import served
+
+# The values that a select has for the option that begins with these words.
+OPTION = "[...document.querySelector({selector!r}).options].find((o) => o.text.startsWith({words!r})).value"
+
+
+def select(page: DrivenPage, selector: str, words: str) -> None:
+    """Choose the option that begins with these words."""
+    option = OPTION.format(selector=selector, words=words)
+    page.value(f"document.querySelector({selector!r}).value = {option}")
+
+
+def bring(page: DrivenPage, address: str, path: Path) -> None:
+    """Bring a file, and wait for its page."""
+    page.go(address)
+    page.bring("#table", path)
+    page.value("document.querySelector('#bring button.main').click()")
+    page.wait_for("document.querySelector('#choose') !== null")
+
+
+def look_again(page: DrivenPage) -> None:
+    """Press the button, and wait for the next page."""
+    version = page.value("document.querySelector('[name=version]').value")
+    page.value("document.querySelector('#choose .run button[value=look]').click()")
+    page.wait_for(f"document.querySelector('[name=version]')?.value === '{int(version) + 1}'")
+
+
+def tab_to(page: DrivenPage, selector: str) -> None:
+    """Press the tabulator until the element has the focus."""
+    for _ in range(200):
+        page.press("Tab", 9)
+        if page.value(f"document.activeElement.matches({selector!r})"):
+            return
+    raise AssertionError(f"the keyboard does not reach {selector}")
+
+
+def read_verdict(page: DrivenPage) -> dict:
+    """The result inside the verdict's page, once it is there."""
+    page.wait_for("document.querySelector('iframe')?.contentDocument?.querySelector('#result')")
+    inner = "document.querySelector('iframe').contentDocument.querySelector('#result').textContent"
+    return json.loads(page.value(inner))
+
+
+def test_by_the_keyboard_with_a_hostile_name_and_a_foreign_page(tmp_path):
+    path = small_table(tmp_path / "hostile.csv", hostile=True)
+    with served(tmp_path) as server, driven_page() as page:
+        bring(page, server.address, path)
+        tab_to(page, "#label")
+        page.press("o", 79, "o")  # as in "outcome"
+        tab_to(page, "details:has(#test-permutations) > summary")
+        page.press("Enter", 13, "\r")
+        tab_to(page, "#test-permutations")
+        for digit in "19":
+            page.press(digit, ord(digit), digit)
+        tab_to(page, "button.main")
+        page.press("Enter", 13, "\r")
+        result = read_verdict(page)
+        assert result["n_samples"] == 40
+        assert "owned" not in page.value("document.title")
+        assert page.value("document.querySelector('iframe').contentDocument.title") != "owned"
+        link = "document.querySelector('.downloads a[href$=\"report.html\"]').href"
+        saved = page.value(f"fetch({link}).then((answer) => answer.text())")
+        assert f'"log10_pvalue": {result["log10_pvalue"]}' in html.unescape(saved)
+
+        # Nothing is loaded from elsewhere, and nothing is wider than a phone.
+        entries = "performance.getEntriesByType('resource').map((entry) => entry.name)"
+        assert all(name.startswith(server.address) for name in page.value(entries))
+        page.screenshot(tmp_path / "phone.png", 390, 800)
+        assert page.value("document.documentElement.scrollWidth") <= 390
+
+        # A page of another origin can neither read nor bring anything.
+        page.go("about:blank")
+        foreign = (
+            f"(async () => {{ const body = new FormData(); body.append('table', new File(['a,b'], 'a.csv'));"
+            f"await fetch('{server.address}tables', {{method: 'POST', mode: 'no-cors', body}}).catch(() => {{}});"
+            f"try {{ await fetch('{server.address}'); return 'read' }} catch {{ return 'refused' }} }})()"
+        )
+        assert page.value(foreign) == "refused"
+        page.go(server.address)
+        assert page.value("document.querySelectorAll('a[href*=\"/tables/\"]').length") == 1
+
+        # Ctrl-C in the terminal ends a run as well, and removes the files.
+        page.value("document.querySelector('a[href*=\"/tables/\"]').click()")
+        page.wait_for("document.querySelector('#test-permutations')")
+        page.value("document.querySelector('#test-permutations').value = '1000000'")
+        page.value("document.querySelector('button.main').click()")
+        page.wait_for("document.querySelector('#progress')")
+        workers = psutil.Process(server.process.pid).children(recursive=True)
+        assert server.interrupt() == 0
+        assert list(server.files.iterdir()) == []
+        assert psutil.wait_procs(workers, timeout=30)[1] == []
+
+
+TABLES = ("golub38", "colon_alon", "sonar", "wdbc")
+PATIENTS = "patients"  # a table with several rows of each
+
+
+def repeated_patients(path: Path) -> Path:
+    """Four rows of each of ten patients, whose label is the same in all of them."""
+    frame = pd.read_csv(small_table(path))
+    frame["outcome"] = ["ill" if row // 4 % 2 else "healthy" for row in range(40)]
+    frame["patient"] = [f"P{row // 4:02d}" for row in range(40)]
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*TABLES, PATIENTS])
+def test_the_numbers_are_those_of_the_command(name, real_data, tmp_path, monkeypatch, command):
+    if name == PATIENTS:
+        label, path = "outcome", repeated_patients(tmp_path / "patients.csv")
+    else:
+        label, original = "label", real_data(name)
+        path = tmp_path / original.name
+        path.write_bytes(original.read_bytes())
+    with served(tmp_path) as server, driven_page() as page:
+        bring(page, server.address, path)
+        select(page, "#label", label)
+        look_again(page)
+        if name == PATIENTS:
+            page.value("document.querySelector('button[value=declare]').click()")
+            page.wait_for(
+                "document.querySelector('button.main') && !document.querySelector('#refusal')"
+            )
+        page.value("document.querySelector('#test-permutations').value = '99'")
+        page.value("document.querySelector('button.main').click()")
+        result = read_verdict(page)
+        words = shlex.split(page.value("document.querySelector('#command').textContent"))
+        files = {}
+        for link in page.value("[...document.querySelectorAll('.downloads a')].map((a) => a.href)"):
+            text = page.value(f"fetch({link!r}).then((answer) => answer.text())")
+            files[link.rpartition("/")[2]] = text
+
+    monkeypatch.chdir(tmp_path)
+    written = ["--table", "features.csv", "--weights", "weights.csv"]
+    code, out, _ = command(*words[1:], *written, "--json", "--quiet")
+    assert code == 0
+    assert result["log10_pvalue"] == json.loads(out)["log10_pvalue"]
+    for file in ("report.html", "features.csv", "weights.csv"):
+        assert files[file] == (tmp_path / file).read_text(encoding="utf-8")
