@@ -128,6 +128,29 @@ def covariate(rng: np.random.Generator) -> Study:
     return study
 
 
+def noise_with(columns: dict[str, NDArray[Any]], rng: np.random.Generator, **options: Any) -> Study:
+    """Noise, and an outcome in columns of its own."""
+    study = make_study(
+        rng.standard_normal((50, sum(SIZES))), half_positive(50, rng), neighbours(SIZES)
+    )
+    frame = study.frame.drop(columns=LABEL).assign(**columns)
+    return Study(frame, study.sets, options={"label": None, **options})
+
+
+def number(rng: np.random.Generator) -> Study:
+    return noise_with({"dose": rng.lognormal(size=50)}, rng, label="dose")
+
+
+def three_classes(rng: np.random.Generator) -> Study:
+    classes = rng.permutation(np.repeat(["a", "b", "c"], [25, 15, 10]))
+    return noise_with({"diagnosis": classes}, rng, label="diagnosis")
+
+
+def survival(rng: np.random.Generator) -> Study:
+    columns = {"months": rng.exponential(size=50), "relapse": (rng.random(50) < 0.6).astype(int)}
+    return noise_with(columns, rng, time="months", event="relapse")
+
+
 LEVEL_DESIGNS: dict[str, Callable[[np.random.Generator], Study]] = {
     "independent sets": independent_sets,
     "overlapping sets": overlapping_sets,
@@ -136,6 +159,9 @@ LEVEL_DESIGNS: dict[str, Callable[[np.random.Generator], Study]] = {
     "yes/no, one in five": yes_or_no,
     "blocks that differ": blocks,
     "adjusted for a covariate": covariate,
+    "a number (log-normal)": number,
+    "three classes": three_classes,
+    "survival, 40 % cut off": survival,
 }
 
 
@@ -167,8 +193,8 @@ def two_together(rng: np.random.Generator) -> Study:
     X, labels, sets = power_study(rng)
     first, second = sets[0][0], sets[0][1]
     common = 3 * rng.standard_normal(60)
-    X[:, first] = common + 0.7 * labels + rng.standard_normal(60) / 2
-    X[:, second] = common - 0.2 * labels + rng.standard_normal(60) / 2
+    X[:, first] = common + 0.4 * labels + rng.standard_normal(60) / 2
+    X[:, second] = common - 0.1 * labels + rng.standard_normal(60) / 2
     return with_first_true(make_study(X, labels, sets))
 
 
@@ -186,14 +212,8 @@ POWER_DESIGNS: dict[str, Callable[[np.random.Generator], Study]] = {
 
 def run_study(study: Study, permutations: int, seed: int) -> dict[str, list[str]]:
     """Which sets pass the level, adjusted by us and by Bonferroni."""
-    result = set_tests(
-        study.frame,
-        study.sets,
-        label=LABEL,
-        permutations=permutations,
-        seed=seed,
-        **(study.options or {}),
-    )
+    options = {"label": LABEL, **(study.options or {})}
+    result = set_tests(study.frame, study.sets, permutations=permutations, seed=seed, **options)
     return {
         "ours": [item.name for item in result.sets if item.adjusted_pvalue <= LEVEL],
         "bonferroni": [

@@ -597,7 +597,7 @@ def test_the_page_of_sets_has_the_table_the_picture_and_the_methods(set_results,
     places = [body.index(words) for words in parts]
     assert places == sorted(places)
     assert "step-down" in text
-    assert hash_arrays(data.X, data.y) in text
+    assert hash_arrays(data.X) in text
     assert read_report(path)["convincing"] == [QUOTES]
     saved = pd.read_csv(io.StringIO(file_in(text, "sets.csv")))
     assert saved["set"].tolist() == [item.name for item in result.sets]

@@ -18,6 +18,7 @@ from chanceline.errors import InputError
 if TYPE_CHECKING:
     from chanceline.significance import SetTests, TestSettings
     from chanceline.tables import Dataset
+    from chanceline.tables.outcome_table import OutcomeTable
 
 
 @dataclass(frozen=True)
@@ -46,19 +47,19 @@ def refuse_beside_sets(options: Mapping[str, Any]) -> None:
 
 
 def run_sets(
-    dataset: Dataset, sets: Path, test_settings: TestSettings, outputs: SetOutputs
+    table: Dataset | OutcomeTable, sets: Path, test_settings: TestSettings, outputs: SetOutputs
 ) -> None:
     """Test all sets of a file, write what was asked for, and print the result."""
     from chanceline.significance import set_tests
 
     with progress_bar("sets of features", quiet=outputs.quiet) as progress:
-        result = set_tests(dataset, sets, settings=test_settings, progress=progress)
+        result = set_tests(table, sets, settings=test_settings, progress=progress)
     try:
-        show_sets(result, dataset.source, json=outputs.json)
+        show_sets(result, table.source, json=outputs.json)
     finally:
         # A reader of the pipe that has seen enough must not cost the files, and a file that cannot
         # be written must not cost the verdict.
-        write_set_files(result, dataset, outputs)
+        write_set_files(result, table, outputs)
     if result.interrupted:
         raise typer.Exit(interrupted_code())
 
@@ -72,7 +73,7 @@ def show_sets(result: SetTests, source: str, *, json: bool) -> None:
     show(f"\n  {source}: {result.table_in_words}")
 
 
-def write_set_files(result: SetTests, dataset: Dataset, outputs: SetOutputs) -> None:
+def write_set_files(result: SetTests, table: Dataset | OutcomeTable, outputs: SetOutputs) -> None:
     """Write the picture, the page and the table, those that were asked for."""
     from chanceline.report.feature_sets import sets_csv, write_sets_report
 
@@ -81,7 +82,7 @@ def write_set_files(result: SetTests, dataset: Dataset, outputs: SetOutputs) -> 
 
         write_figure(result.plot, outputs.figure, size_of_sets(result))
     if outputs.report is not None:
-        write_sets_report(result, outputs.report, dataset)
+        write_sets_report(result, outputs.report, table)
         say(f"report written to {outputs.report}")
     if outputs.table is not None:
         write_text(outputs.table, sets_csv(result))

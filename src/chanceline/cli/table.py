@@ -117,9 +117,9 @@ def run_test(
     names = OutcomeNames(label=label, time=time, event=event, asked_kind=outcome)
     table = load_outcome_or_example(data, names, table_settings, example)
     if isinstance(table, OutcomeTable):
-        refuse_with_outcomes({"--weights": weights, "--save": save, "--sets": sets})
+        refuse_with_outcomes({"--weights": weights, "--save": save})
     test_settings = replace(test_settings, n_jobs=jobs)
-    if sets is not None and not isinstance(table, OutcomeTable):
+    if sets is not None:
         from chanceline.cli.feature_sets import SetOutputs, refuse_beside_sets, run_sets
 
         # Many sets have a result of their own.

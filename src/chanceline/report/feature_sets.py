@@ -17,6 +17,7 @@ from chanceline.significance.set_text import (
     method_sentence,
 )
 from chanceline.tables.dataset import Dataset, Severity
+from chanceline.tables.outcome_table import OutcomeTable
 
 WESTFALL_YOUNG = (
     "Westfall P. H. and Young S. S., “Resampling-Based Multiple Testing”, Wiley (1993)."
@@ -24,7 +25,9 @@ WESTFALL_YOUNG = (
 SET_COLUMNS = ("set", "adjusted p", "p", "features tested", "features named", "carried by")
 
 
-def write_sets_report(result: SetTests, path: str | Path, data: Dataset | None = None) -> Path:
+def write_sets_report(
+    result: SetTests, path: str | Path, data: Dataset | OutcomeTable | None = None
+) -> Path:
     """Write the result of `set_tests` as one HTML file.
 
     Parameters
@@ -39,17 +42,17 @@ def write_sets_report(result: SetTests, path: str | Path, data: Dataset | None =
     return sets_page(result, data).write(path)
 
 
-def sets_page(result: SetTests, data: Dataset | None = None) -> Page:
+def sets_page(result: SetTests, data: Dataset | OutcomeTable | None = None) -> Page:
     """The page before it is written; parameters as in `write_sets_report`."""
     table_name = f"{result.n_samples} samples × {result.n_features} features"
     record = result.to_dict()
     provenance: dict[str, object] = {"seed": result.settings.seed}
     if data is not None:
         table_name = data.source
-        digest = hash_arrays(data.X, data.y)
+        digest = hash_arrays(data.X)
         # The data come first in both.
         record = {"source": table_name, "sha256": digest, **record}
-        provenance = {"data": table_name, "SHA-256 of the numbers and labels": digest, **provenance}
+        provenance = {"data": table_name, "SHA-256 of the numbers": digest, **provenance}
     return Page(
         template="sets.html",
         title=f"Which sets of features? {table_name}",

@@ -14,9 +14,9 @@ import numpy as np
 from chanceline._arrays import Floats
 from chanceline.significance.adjustment_words import kind_of_pvalue
 from chanceline.significance.config import TestSettings
-from chanceline.significance.design import NullDesign
 from chanceline.significance.exchange import exchange_sentence
 from chanceline.significance.outcome_column import warn_of_outcome_columns
+from chanceline.significance.path_columns import ColumnDesign
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.run import with_table_findings
 from chanceline.significance.set_result import OutcomeWords
@@ -44,7 +44,7 @@ class SetQuestion:
 
     X: Floats
     feature_names: tuple[str, ...]
-    design: NullDesign
+    design: ColumnDesign
     settings: TestSettings
     draw_shuffles: Callable[[int], SetShuffles]
     outcome: OutcomeWords

@@ -1,4 +1,4 @@
-"""`set_tests`: which sets of features go with the classes, more than chance allows?
+"""`set_tests`: which sets of features go with the outcome, more than chance allows?
 
 One run for all sets: labels are shuffled once, every set has the statistic of the test of a whole
 table on its own columns (`set_statistics`), and p-values are adjusted for all sets by the largest
@@ -15,6 +15,7 @@ from typing import Any
 from chanceline._parallel import Progress
 from chanceline.errors import InputError
 from chanceline.significance.config import TestSettings
+from chanceline.significance.outcomes.score_sets import question_of_outcome
 from chanceline.significance.path_columns import columns_that_vary
 from chanceline.significance.plan import (
     MAX_SECONDS,
@@ -30,7 +31,7 @@ from chanceline.significance.shuffles import ShuffleRunner
 from chanceline.significance.step_down import step_down_pvalues
 from chanceline.tables.dataset import Dataset
 from chanceline.tables.feature_sets import read_feature_sets
-from chanceline.tables.load import load_data
+from chanceline.tables.outcome_table import OutcomeNames, OutcomeTable, load_any_outcome
 from chanceline.tables.settings import TableSettings
 
 # The settings that tests of sets have a use for. The last two are for what is not done here: proofs
@@ -49,28 +50,36 @@ SETTINGS_FOR_SETS = (
 )
 
 
-def set_tests(
+def set_tests(  # noqa: PLR0913
     table: Any,
     sets: str | Path | Mapping[str, Sequence[int | str]],
     label: str | None = None,
     *,
+    time: str | None = None,
+    event: str | None = None,
+    outcome: str | None = None,
     settings: TestSettings | None = None,
     progress: Progress | None = None,
     **changes: Any,
 ) -> SetTests:
-    """Test every set of features: does it go with the classes, more than chance allows?
+    """Test every set of features: does it go with the outcome, more than chance allows?
 
     Parameters
     ----------
     table
-        A DataFrame or a file, with the name of the column of classes as `label`; or a `Dataset`
-        that `load_data` gave, which knows its classes.
+        A DataFrame or a file, with the name of the column of the outcome as `label`; or a table
+        that was read, such as `load_data` gives, which knows its outcome.
     sets
         The features of every set by its name, ``{"heart": ["a", "b"], "liver": ["b", "c"]}``, or a
         file: GMT (`.gmt`), or a table with the columns `set` and `feature`. Sets may share
         features; features that the table does not have are named in the result.
     label
-        Column with the two classes.
+        Column of the outcome: two classes, several classes or a number.
+    time, event
+        Columns of survival instead: the time of every sample, and 1 where the event was seen then,
+        0 where the time was cut off.
+    outcome
+        "number" or "classes", where a column of few whole numbers may be either.
     settings
         How to test; `TestSettings` documents every field.
     progress
@@ -86,12 +95,13 @@ def set_tests(
         After Ctrl-C: the sets tested so far, adjusted for these alone, with `interrupted` set.
     """
     table_changes, test_changes = _split_changes(changes)
-    dataset = _as_dataset(table, label, table_changes)
+    names = OutcomeNames(label=label, time=time, event=event, asked_kind=outcome)
+    read_table = _as_read_table(table, names, table_changes)
     settings = replace(settings or TestSettings(), **test_changes)
     _check_settings(settings)
     if isinstance(sets, str | Path):
         sets = read_feature_sets(sets)
-    return run_set_tests(question_of_classes(dataset, settings), sets, progress)
+    return run_set_tests(question_of_table(read_table, settings), sets, progress)
 
 
 def run_set_tests(
@@ -150,16 +160,25 @@ def _split_changes(changes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str
     return for_table, for_test
 
 
-def _as_dataset(table: Any, label: str | None, table_changes: Mapping[str, Any]) -> Dataset:
-    """The table with its classes; a `Dataset` has them already."""
-    if not isinstance(table, Dataset):
-        return load_data(table, label, **table_changes)
-    if label is not None or table_changes:
+def _as_read_table(
+    table: Any, names: OutcomeNames, table_changes: Mapping[str, Any]
+) -> Dataset | OutcomeTable:
+    """The table with its outcome; one that was read has it already."""
+    if not isinstance(table, Dataset | OutcomeTable):
+        return load_any_outcome(table, names, TableSettings(**table_changes))
+    if names != OutcomeNames() or table_changes:
         raise InputError(
             "a Dataset has labels, blocks and groups of its own; pass nothing but the Dataset and "
             "the sets."
         )
     return table
+
+
+def question_of_table(table: Dataset | OutcomeTable, settings: TestSettings) -> SetQuestion:
+    """What is asked of every set, by the table's outcome."""
+    if isinstance(table, OutcomeTable):
+        return question_of_outcome(table, settings)
+    return question_of_classes(table, settings)
 
 
 def _check_settings(settings: TestSettings) -> None:

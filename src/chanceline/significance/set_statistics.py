@@ -17,7 +17,6 @@ import numpy as np
 from chanceline._arrays import Floats, Ints
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.combination import combine_losses
-from chanceline.significance.design import NullDesign
 from chanceline.significance.members import MemberArrays, join_labellings
 from chanceline.significance.path import (
     ForwardPaths,
@@ -25,7 +24,7 @@ from chanceline.significance.path import (
     follow_paths,
     longest_path,
 )
-from chanceline.significance.path_columns import PathColumns, make_path_columns
+from chanceline.significance.path_columns import ColumnDesign, PathColumns, make_path_columns
 from chanceline.significance.path_steps import SPREAD_SHARES
 from chanceline.significance.shuffles import BATCH_SIZE
 from chanceline.significance.step_down import OBSERVED_LABELLING
@@ -62,7 +61,7 @@ class SetShuffles(ABC):
     """
 
     X: Floats
-    design: NullDesign
+    design: ColumnDesign
     intercept: bool
     largest: int
 

@@ -12,7 +12,7 @@ from chanceline.significance.set_result import SetReading, SetTests
 from chanceline.tables.dataset import Severity
 from chanceline.tables.wording import plural, quoted
 
-TEXT_WIDTH = 98  # letters
+SETS_TEXT_WIDTH = 98  # letters
 MAX_ROWS = 20  # sets that the table lists
 MAX_CARRIERS_SHOWN = 3
 MAX_CONVINCING_NAMED = 4  # sets that the first sentence names
@@ -98,7 +98,7 @@ def _set_line(item: SetReading, name_width: int, level: float) -> str:
     # As many carriers as fit into the line, and one in any case.
     for n_carriers in range(MAX_CARRIERS_SHOWN, 0, -1):
         whole_line = f"{line}  {carriers_in_words(item, level, n_carriers)}"
-        if len(whole_line) <= TEXT_WIDTH:
+        if len(whole_line) <= SETS_TEXT_WIDTH:
             break
     return whole_line.rstrip()
 
@@ -129,8 +129,8 @@ def _short_name(name: str) -> str:
 
 
 def _in_lines(text: str) -> str:
-    """The text in lines of `TEXT_WIDTH` letters."""
-    return fill(text, TEXT_WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    """The text in lines of `SETS_TEXT_WIDTH` letters."""
+    return fill(text, SETS_TEXT_WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _bullets_of(heading: str, sentences: list[str]) -> list[str]:
@@ -140,7 +140,7 @@ def _bullets_of(heading: str, sentences: list[str]) -> list[str]:
     bullets = [
         fill(
             sentence,
-            TEXT_WIDTH,
+            SETS_TEXT_WIDTH,
             initial_indent="  - ",
             subsequent_indent="    ",
             break_on_hyphens=False,
