@@ -84,6 +84,18 @@ def test_an_identifier_as_a_feature_leaves_the_others_out(pages, tmp_path):
     assert "patient_id" not in loaded
 
 
+def test_a_column_that_is_not_there(pages, table):
+    pages.bring(table)
+    pages.choose_label("outcome")
+    answer = pages.choose(**{"typed-name": "gene99", "typed-choice": "drop"})
+    assert answer.status_code == 422
+    assert "there is no column &#39;gene99&#39;" in answer.text
+    # What was said of columns that another way of reading has not is passed over.
+    pages.choose(**{pages.column("gene1"): "groups"})
+    pages.choose(**{"table-transpose": "on"})
+    assert "gene1" not in pages.desk.tables[pages.key()].view.refusal.sentence
+
+
 def test_two_columns_cannot_both_be_the_subject(pages, table):
     pages.bring(table)
     pages.choose_label("outcome")
