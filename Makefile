@@ -42,12 +42,12 @@ bench:  ## every benchmark table in docs/, for hours; DATA=FOLDER of tables for 
 	# FasterRisk asks for versions of other packages that are long gone, but works without what NumPy 2.3 removed.
 	$(BENCH) -m pip install --quiet --disable-pip-version-check --editable '.[bench,excel]' requests 'numpy<2.3'
 	$(BENCH) -m pip install --quiet --disable-pip-version-check --no-deps fasterrisk
-	for script in adjust biht breaking classes cost expected first_use front_claims large memory names patience plane pool rsb signs theory traps; do \
+	for script in adjust biht breaking classes cost expected first_use front_claims large memory names patience plane pool rsb sets signs theory traps; do \
 		$(BENCH) benchmarks/$$script.py || exit 1; done
 	$(BENCH) benchmarks/power.py --tests ours 'largest t' 'Σr²' 'higher criticism' 'energy distance' 'shrunken centroids' 'L1 logistic' 'random forest'
 	$(BENCH) benchmarks/search.py --instances 10 --large 2
 	if [ -n "$(DATA)" ]; then $(BENCH) benchmarks/front.py --data $(DATA) && $(BENCH) benchmarks/front_test.py $(DATA) && \
-		$(BENCH) benchmarks/rules.py --tables $(DATA); fi
+		$(BENCH) benchmarks/rules.py --tables $(DATA) && $(BENCH) benchmarks/confirm.py --data $(DATA); fi
 
 floors:  ## run the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv .venv-floors

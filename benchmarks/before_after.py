@@ -71,6 +71,15 @@ y = (generator.permutation(168) % 3 == 0).astype(int)
 def task():
     return separation_test(X, y, seed=0).pvalue
 """,
+    "test, 100 × 20,000": """
+import numpy as np
+from chanceline import separation_test
+generator = np.random.default_rng(1)
+X = generator.standard_normal((100, 20_000))
+y = generator.permutation(100) % 2
+def task():
+    return separation_test(X, y, seed=0).pvalue
+""",
     "capacity_curve, 60 points": """
 import numpy as np
 from chanceline import capacity_curve

@@ -27,6 +27,20 @@ SHOWN_BY = {
         "chanceline.significance.features_table",
         "chanceline.figures.significance",
         "chanceline.report.separation",
+        "chanceline.cohort.confirmation",
+        "chanceline.cohort.result_file",
+        "chanceline.cohort.saved_result",
+    },
+    "chanceline.significance.set_result": {
+        "chanceline.significance.set_text",
+        "chanceline.figures.feature_sets",
+        "chanceline.report.feature_sets",
+    },
+    "chanceline.cohort.confirmation": {"chanceline.cohort.confirmation_text"},
+    "chanceline.significance.outcomes.result": {
+        "chanceline.significance.outcomes.text",
+        "chanceline.figures.outcomes",
+        "chanceline.report.outcome",
     },
     "chanceline.theory.curve": {"chanceline.figures.theory"},
 }

@@ -58,6 +58,12 @@ def start_dask(*arguments: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.fixture
+def dask_command():
+    """`dask_command("worker", ADDRESS, …)`: starts a process of Dask."""
+    return start_dask
+
+
+@pytest.fixture
 def wait_for():
     """`wait_for(condition)`: until it is true, for at most a minute."""
 

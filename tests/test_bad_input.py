@@ -41,6 +41,7 @@ LINES = (
     "plan -N 2000 -M 5 --balance 0.35 --json",
     "test data.csv --label class --permutations 9 --budget 20 -j 1 --quiet --json --errors 1",
     "test data.npz --permutations 0 --level 0.05 -j 1 --quiet --report out.html",
+    "test data.csv --label class --sets sets.gmt --permutations 9 -j 1 --quiet --json --table out.csv",
     "search data.csv --label class --intercept --budget 20 --seed 1 --quiet --json",
     "search --random N=8,alpha=0.5,seed=1,inputs=gaussian --budget 20 --method omp --quiet --json",
     "front data.csv --label class --max-features 3 --budget 20 --quiet --json",
@@ -89,6 +90,16 @@ CALLS = (
     (
         chanceline.separation_test,
         {"X": X, "y": Y, "features": None, "permutations": 9, "budget": 20, "level": 0.05},
+    ),
+    (
+        chanceline.set_tests,
+        {
+            "table": "data.csv",
+            "sets": {"s": ["a", "b"]},
+            "label": "class",
+            "permutations": 9,
+            "level": 0.05,
+        },
     ),
     (
         chanceline.AssociativeMemory,
@@ -151,6 +162,7 @@ def files(tmp_path_factory):
     np.savez(folder / "data.npz", X=X, y=Y)
     np.save(folder / "patterns.npy", RNG.choice([-1, 1], size=(3, 8)))
     (folder / "sweep.toml").write_text(SWEEP)
+    (folder / "sets.gmt").write_text("s\t\ta\tb\nt\t\tc\tx\n")
     (folder / "empty").touch()
     with chdir(folder):
         assert (

@@ -79,3 +79,21 @@ def test_the_version_stands_in_one_place():
     assert f"version: {chanceline.__version__}\n" in (TREE / "CITATION.cff").read_text(
         encoding="utf-8"
     )
+
+
+def test_the_conda_recipe_has_the_same_version_and_requirements():
+    recipe = (TREE / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
+    assert f'version: "{chanceline.__version__}"\n' in recipe
+    assert f"- python {PROJECT['requires-python']}\n" in recipe
+    run = recipe.partition("  run:\n")[2].partition("\ntests:")[0]
+    required = {line.strip(" -").replace(" ", "") for line in run.splitlines() if line.strip()}
+    # Matplotlib without its windows.
+    wanted = {name.replace("matplotlib", "matplotlib-base") for name in PROJECT["dependencies"]}
+    assert required - {f"python{PROJECT['requires-python']}"} == wanted
+
+
+def test_the_paper_cites_what_its_bibliography_has():
+    paper = (TREE / "paper" / "paper.md").read_text(encoding="utf-8")
+    bibliography = (TREE / "paper" / "paper.bib").read_text(encoding="utf-8")
+    cited = set(re.findall(r"@([a-z]+\d{4})", paper))
+    assert cited == set(re.findall(r"^@\w+\{(\w+),", bibliography, re.MULTILINE))

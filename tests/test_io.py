@@ -18,8 +18,9 @@ def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
         "fsync",
         lambda handle: (_ for _ in ()).throw(OSError(28, "No space left on device")),
     )
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left") as full:
         write_text(path, "new")
+    assert full.value.filename == str(path)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["x.csv"]
 

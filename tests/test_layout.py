@@ -27,17 +27,20 @@ GRAPH = architecture.graph(MODULES)
 # Package → the packages it may import from. `theory` and `select` are two independent ways to one number: they must not know
 # each other.
 FOUNDATION = {
-    "errors": set(), "_arrays": set(), "_lazy": set(), "_io": set(), "_results": set(), "_parallel": {"errors"},
+    "errors": set(), "_arrays": set(), "_lazy": set(), "_io": set(), "_results": set(), "_cluster": {"errors"},
+    "_parallel": {"errors", "_cluster"},
 }  # fmt: skip
 PACKAGES = {
+    "columns": set(),
     "kernels": set(),
     "perceptron": {"kernels"},
     "select": {"kernels", "perceptron"},
     "prediction": {"perceptron", "select"},
     "theory": set(),
     "chance": set(),
-    "tables": {"chance", "perceptron"},
-    "significance": {"theory", "chance", "perceptron", "select", "prediction", "tables"},
+    "tables": {"chance", "columns", "perceptron"},
+    "significance": {"theory", "chance", "columns", "perceptron", "select", "prediction", "tables"},
+    "cohort": {"chance", "prediction", "tables", "significance"},
     "experiments": {"theory", "chance", "kernels", "perceptron", "select"},
     "memory": {"perceptron", "select"},
     "figures": {"theory", "select", "significance", "experiments", "memory"},
@@ -46,8 +49,8 @@ PACKAGES = {
     "reproduce": {"theory", "experiments", "memory", "figures"},
     "sklearn": {"perceptron", "select", "prediction"},
     "cli": {
-        "theory", "chance", "perceptron", "select", "prediction", "tables", "significance", "experiments", "memory", "figures",
-        "report", "reproduce", "app",
+        "theory", "chance", "perceptron", "select", "prediction", "tables", "significance", "cohort", "experiments", "memory",
+        "figures", "report", "reproduce", "app",
     },
     "__main__": {"cli"},
 }  # fmt: skip

@@ -10,8 +10,11 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from joblib import parallel_config, register_parallel_backend
+from joblib._parallel_backends import ThreadingBackend
 
-from chanceline._parallel import WorkersLostError, cluster, run_ordered
+from chanceline._cluster import WorkersLostError, cluster
+from chanceline._parallel import _call_on_cluster, run_ordered
 from chanceline.errors import InputError
 
 TOY = Path(__file__).parent / "experiments" / "toy"
@@ -114,6 +117,115 @@ def test_a_cluster_gives_the_same_and_outlives_a_worker(dask_processes, toy, tmp
             if value == 3:
                 os.kill(int(next(marks.iterdir()).name.partition("-")[2]), signal.SIGKILL)
         assert value == 19
+
+
+@pytest.fixture
+def no_second_try(monkeypatch):
+    """For schedulers started later: a task that lost its worker is not tried again."""
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
+
+
+@pytest.mark.slow
+def test_a_call_that_kills_its_worker_on_a_cluster_ends_in_a_sentence(
+    no_second_try, dask_processes, toy
+):
+    address, _ = dask_processes
+    with cluster(address), pytest.raises(WorkersLostError, match="killed every worker"):
+        list(run_ordered(toy.die_always, range(6), n_jobs=-1))
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_ends_in_a_sentence_and_what_came_is_whole(
+    dask_processes, toy, tmp_path, capfd
+):
+    address, (scheduler, *_) = dask_processes
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    values = []
+
+    def kill_scheduler(done, total):
+        values.append(done - 1)
+        if done == 4:
+            scheduler.kill()
+
+    with cluster(address):
+        coming = run_ordered(
+            toy.note_pid,
+            range(500),
+            common=(str(marks), 0.05),
+            n_jobs=-1,
+            progress=kill_scheduler,
+        )
+        with pytest.raises(WorkersLostError, match=r"scheduler at .* is gone"):
+            list(coming)
+    assert values == list(range(len(values)))
+    assert len(values) >= 4
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_cluster_gets_the_table_once_and_may_grow(dask_processes, dask_command, toy, tmp_path):
+    """One worker at the start, which does all the work; then another one, which is used too."""
+    address, (_, first, _) = dask_processes
+    first.kill()
+    first.wait()
+    common = (toy.Table(), str(tmp_path), 0.02)
+    pids = set()
+    with cluster(address):
+        for done, (pid, n_unpacked) in enumerate(
+            run_ordered(toy.times_unpacked, range(3000), common=common, n_jobs=-1), 1
+        ):
+            pids.add(pid)
+            assert n_unpacked == 1
+            if done == 5:
+                assert len(pids) == 1
+                folder = str(tmp_path / "third")
+                third = dask_command(
+                    "worker", address, "--nthreads", "1", "--no-nanny", "--local-directory", folder
+                )
+            if len(pids) == 2:
+                break
+    third.kill()
+    third.wait()
+    assert len(pids) == 2
+    assert os.getpid() not in pids
+
+
+def test_another_version_on_a_worker_is_refused():
+    with pytest.raises(InputError, match=r"runs chanceline .* and this process 0.0.1"):
+        _call_on_cluster(3, abs, "0.0.1")
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path, wait_for):
+    script, marks = tmp_path / "script.py", tmp_path / "marks"
+    marks.mkdir()
+    script.write_text(
+        "import sys, toy_calls\n"
+        "from chanceline._parallel import run_ordered\n"
+        'if __name__ == "__main__":\n'
+        "    list(run_ordered(toy_calls.note_pid, range(9), common=(sys.argv[1], 600.0), n_jobs=2))\n"
+    )
+    process = subprocess.Popen([sys.executable, script, marks])
+    wait_for(lambda: len(list(marks.iterdir())) == 2)
+    workers = [psutil.Process(int(mark.name.partition("-")[2])) for mark in marks.iterdir()]
+    process.kill()
+    process.wait()
+    wait_for(lambda: not any(worker.is_running() for worker in workers))
+
+
+class CollectingBackend(ThreadingBackend):
+    """An engine that gives results all at once, as Ray's does."""
+
+    supports_return_generator = False
+
+
+def test_an_engine_that_cannot_give_results_as_they_come_is_refused(toy):
+    register_parallel_backend("collecting", CollectingBackend)
+    with (
+        parallel_config("collecting", n_jobs=2),
+        pytest.raises(InputError, match="use joblib's engine 'loky' or 'dask'"),
+    ):
+        list(run_ordered(toy.draw, range(3), common=(7, 2.0), n_jobs=None))
 
 
 def test_mistakes_are_one_sentence(toy):

@@ -23,8 +23,21 @@ _HOMES = {
     "samples_needed": "chanceline.chance",
     "ChanceSize": "chanceline.significance.noise_size",
     "chance_size": "chanceline.significance.noise_size",
+    "PlantedPlan": "chanceline.significance.planted",
+    "planted_plan": "chanceline.significance.planted",
+    "PowerPlan": "chanceline.significance.effect_power",
+    "power_of_effect": "chanceline.significance.effect_power",
+    "samples_for_effect": "chanceline.significance.effect_power",
+    "Outcome": "chanceline.significance",
+    "OutcomeTest": "chanceline.significance",
     "SeparationTest": "chanceline.significance",
     "separation_test": "chanceline.significance",
+    "SetTests": "chanceline.significance",
+    "set_tests": "chanceline.significance",
+    "Confirmation": "chanceline.cohort",
+    "Predictions": "chanceline.cohort",
+    "SavedResult": "chanceline.cohort",
+    "load_result": "chanceline.cohort",
     "load_data": "chanceline.tables",
     "capacity": "chanceline.theory.capacity",
     "capacity_curve": "chanceline.theory.capacity",
@@ -47,6 +60,12 @@ if TYPE_CHECKING:
         largest_convincing as largest_convincing,
         samples_needed as samples_needed,
     )
+    from chanceline.cohort import (
+        Confirmation as Confirmation,
+        Predictions as Predictions,
+        SavedResult as SavedResult,
+        load_result as load_result,
+    )
     from chanceline.errors import (
         ChancelineError as ChancelineError,
         ConvergenceError as ConvergenceError,
@@ -58,12 +77,25 @@ if TYPE_CHECKING:
     from chanceline.select.front_result import Front as Front
     from chanceline.select.pareto import front as front
     from chanceline.significance import (
+        Outcome as Outcome,
+        OutcomeTest as OutcomeTest,
         SeparationTest as SeparationTest,
+        SetTests as SetTests,
         separation_test as separation_test,
+        set_tests as set_tests,
+    )
+    from chanceline.significance.effect_power import (
+        PowerPlan as PowerPlan,
+        power_of_effect as power_of_effect,
+        samples_for_effect as samples_for_effect,
     )
     from chanceline.significance.noise_size import (
         ChanceSize as ChanceSize,
         chance_size as chance_size,
+    )
+    from chanceline.significance.planted import (
+        PlantedPlan as PlantedPlan,
+        planted_plan as planted_plan,
     )
     from chanceline.tables import load_data as load_data
     from chanceline.theory.capacity import (

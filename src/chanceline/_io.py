@@ -35,6 +35,10 @@ def write_bytes(path: Path | str, content: bytes) -> None:
         if target.exists():
             os.chmod(temporary, target.stat().st_mode)
         os.replace(temporary, target)
+    except OSError as error:
+        # A full disk names no file, and nobody knows the temporary one.
+        error.filename = str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

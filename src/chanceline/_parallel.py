@@ -2,7 +2,7 @@
 
 What a call returns must depend on its item alone (seeds belong to items); then results are the same
 for every number of jobs. `joblib.parallel_config` chooses the engine: processes of this machine by
-default, a Dask or Ray cluster as well. Arrays that calls share reach the workers once, as memory
+default, or a Dask cluster (`_cluster`). Arrays that calls share reach the workers once, as memory
 maps.
 """
 
@@ -13,13 +13,21 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from chanceline.errors import ChancelineError, InputError
+from chanceline import __version__
+from chanceline._cluster import (
+    LostDataError,
+    WorkersLostError,
+    active_client,
+    results_on_cluster,
+)
+from chanceline.errors import InputError
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -27,13 +35,11 @@ Progress = Callable[[int, int], None]
 
 MAX_LOSSES_IN_A_ROW = 5  # a call that takes its worker with it every time must end too
 MAX_JOBS = 10_000  # more processes than any machine starts
-CONNECT_SECONDS = 10  # to wait for a Dask scheduler
-# What joblib and Dask raise when a worker died; known by name, as Dask need not be installed.
-LOST_WORKER_ERRORS = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker"}
-
-
-class WorkersLostError(ChancelineError):
-    """Workers died again and again; what was yielded before is whole."""
+# What is raised when a worker died, and the rest has to be started anew; known by name, as joblib
+# does not export all of them.
+LOST_WORKER_ERRORS = {"TerminatedWorkerError", "BrokenProcessPool", LostDataError.__name__}
+# Seconds from one look to the next whether the parent of a worker still lives.
+PARENT_LOOK_SECONDS = 2.0
 
 
 def run_ordered(
@@ -50,15 +56,15 @@ def run_ordered(
     ----------
     function : one that workers can import, from the top level of a module.
     common : arguments that all calls share.
-    n_jobs : as in joblib: -1 for all cores, None for what `joblib.parallel_config` says (1 without
-        it).
+    n_jobs : as in joblib: -1 for all cores or all workers of the cluster, None for what
+        `joblib.parallel_config` says (1 without it); 1 is always this process.
     progress : called with (results yielded, items).
 
     Raises
     ------
     WorkersLostError
-        When the same call lost its worker six times. Whatever a call raises is raised here,
-        KeyboardInterrupt at once.
+        When the same call lost its worker six times, or a cluster its scheduler or all workers.
+        Whatever a call raises is raised here, KeyboardInterrupt at once.
     """
     all_items = list(items)
     n_done = 0
@@ -110,14 +116,26 @@ def start(
     *,
     ordered: bool = True,
 ) -> Any:
-    """joblib's generator of function(item, *common), in the order of the items or as they come.
+    """A generator of function(item, *common), in the order of the items or as they come.
 
     Items are taken as workers become free. Closing the generator ends the workers.
     """
+    n_jobs = check_jobs(n_jobs)
+    client = active_client()
+    if client is not None and n_jobs != 1:
+        common_on_cluster = (function, __version__, *common)
+        return results_on_cluster(
+            client, _call_on_cluster, items, common_on_cluster, ordered=ordered
+        )
+
     from joblib import Parallel, delayed
 
     return_as = "generator" if ordered else "generator_unordered"
-    parallel = Parallel(n_jobs=check_jobs(n_jobs), return_as=return_as, pre_dispatch="2*n_jobs")
+    try:
+        parallel = Parallel(n_jobs=n_jobs, return_as=return_as, pre_dispatch="2*n_jobs")
+    except ValueError as error:
+        # The engine that `joblib.parallel_config` names cannot give results as they come.
+        raise InputError(f"{error}; use joblib's engine 'loky' or 'dask'.") from error
     parent = os.getpid()
     return parallel(delayed(_call)(function, item, parent, *common) for item in items)
 
@@ -149,31 +167,6 @@ def check_jobs(n_jobs: int | None) -> int | None:
     return n_jobs
 
 
-@contextmanager
-def cluster(scheduler: str | None) -> Iterator[None]:
-    """Within the block the Dask cluster at this address works; with None nothing changes."""
-    if scheduler is None:
-        yield
-        return
-
-    from joblib import parallel_config
-
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise InputError(
-            "a Dask cluster needs distributed: pip install 'chanceline[dask]'"
-        ) from error
-    try:
-        client = Client(scheduler, timeout=CONNECT_SECONDS)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"no Dask scheduler answers at {scheduler} ({error}); start one or correct the address"
-        ) from error
-    with client, parallel_config("dask", client=client):
-        yield
-
-
 def _call(function: Callable[..., Value], item: Any, parent: int, *common: Any) -> Value:
     """What a worker does: function(item, *common) with one BLAS thread.
 
@@ -185,8 +178,41 @@ def _call(function: Callable[..., Value], item: Any, parent: int, *common: Any) 
     if in_worker and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         _leave_missing_folder()
+        _end_with_parent(parent)
     with one_thread():
         return function(item, *common)
+
+
+def _call_on_cluster(
+    item: Any, function: Callable[..., Value], version_there: str, *common: Any
+) -> Value:
+    """What a worker of a cluster does; `version_there` is that of the process that asks for it."""
+    if version_there != __version__:
+        raise InputError(
+            f"a worker of the cluster runs chanceline {__version__} and this process "
+            f"{version_there}; install one version everywhere."
+        )
+    with one_thread():
+        return function(item, *common)
+
+
+@lru_cache(maxsize=1)
+def _end_with_parent(parent: int) -> None:
+    """From now on this worker ends when its parent is gone.
+
+    A parent that is killed cannot tell its workers, which would go on and keep the table in shared
+    memory. The system gives an orphan another parent, by which it is noticed. Called once for every
+    task, it does something the first time only.
+    """
+    if os.getppid() != parent:
+        return
+
+    def watch_parent() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_LOOK_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch_parent, name="watch parent", daemon=True).start()
 
 
 def _leave_missing_folder() -> None:

@@ -18,6 +18,8 @@ from typing import Any, ClassVar
 # Unicode's categories of what cannot be seen: control and format characters (marks of direction
 # among them), halves of surrogate pairs, separators of lines and of paragraphs.
 UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# Letters with which a cell begins that a spreadsheet takes for a formula.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Result(ABC):
@@ -107,6 +109,16 @@ def visible(text: str, keep: str = "") -> str:
     unseen = [letter for letter in letters if unicodedata.category(letter) in UNSEEN_CATEGORIES]
     escapes = {ord(letter): letter.encode("unicode_escape").decode("ascii") for letter in unseen}
     return text.translate(escapes)
+
+
+def harmless(text: str) -> str:
+    """A text for a cell of CSV that no spreadsheet takes for a formula.
+
+    Names come from outside; where one begins like a formula, an apostrophe stands before it.
+    """
+    if text.startswith(FORMULA_STARTS):
+        return f"'{text}"
+    return text
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:

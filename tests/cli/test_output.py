@@ -2,6 +2,8 @@
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from chanceline.cli.flags import in_flags
@@ -67,3 +69,17 @@ def test_long_lines_are_wrapped_and_long_names_are_not_cut(capsys):
     assert lines[0].startswith("  word")
     assert all(len(line) <= 100 for line in lines[:-1])
     assert lines[-1].strip() == name
+
+
+@pytest.mark.parametrize("arguments", [("test", "-j", 1, "--table"), ("search", "--out")])
+def test_no_name_becomes_a_formula_in_exported_csv(command, tmp_path, arguments):
+    formula = '=HYPERLINK("http://x";"g")'
+    generator = np.random.default_rng(3)
+    labels = np.arange(30) % 2
+    table = pd.DataFrame({formula: labels + 0.1 * generator.random(30), "y": labels})
+    source, exported = tmp_path / "table.csv", tmp_path / "exported.csv"
+    table.to_csv(source, index=False)
+    name, *options = arguments
+    code, _, err = command(name, source, "--label", "y", "-q", *options, exported)
+    assert code == 0, err
+    assert pd.read_csv(exported)["feature"][0] == f"'{formula}"

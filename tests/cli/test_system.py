@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from chanceline._cluster import WorkersLostError
+
 CHANCELINE = [sys.executable, "-m", "chanceline"]
 
 
@@ -87,6 +89,40 @@ def test_a_full_disk_is_the_machines_fault(command, tmp_path, monkeypatch, small
     assert code == 3, err
     assert err.count("chanceline: ") == 1
     assert not list(small_disk.rglob("*.html"))
+
+
+def test_a_full_disk_costs_the_page_and_not_the_verdict(command, tmp_path, small_disk):
+    (small_disk / "filler").write_bytes(bytes((64 << 10) - os.statvfs(small_disk).f_frsize))
+    page = small_disk / "page.html"
+    code, out, err = command("test", "--example", "planted", "--quiet", "-j", 1, "--report", page)
+    assert code == 3
+    assert out.startswith("STRUCTURE")
+    assert err == f"chanceline: {page}: No space left on device\n"
+    assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(MemoryError(), 3), (WorkersLostError("the workers died"), 1)]
+)
+def test_the_verdict_survives_a_rule_that_cannot_be_made(command, monkeypatch, error, code):
+    def fail(plan: object) -> None:
+        raise error
+
+    arguments = ("test", "--example", "planted", "--quiet", "-j", 1)
+    expected = command(*arguments, "--no-expected-error")
+    monkeypatch.setattr("chanceline.significance.run.usable_rule", fail)
+    ended, out, err = command(*arguments)
+    assert ended == code
+    assert one_sentence(err.encode())
+    assert out.splitlines()[0] == expected[1].splitlines()[0]
+    assert "while the rule for new samples was made, so that there is none" in " ".join(out.split())
+
+
+def test_a_place_for_compiled_code_that_is_missing_is_told(command, monkeypatch):
+    monkeypatch.setattr("chanceline.kernels.compile.CACHE", False)
+    code, _, err = command("bound", "-N", 200, "-P", 30, "-M", 3, "--positives", 15)
+    assert code == 0
+    assert err.startswith("compiled code could not be kept")
 
 
 def test_too_little_memory_is_one_sentence(command, monkeypatch):

@@ -1,5 +1,6 @@
 """The finite-size stage of `reproduce`: small runs on the spot, the shipped run, and a full run that resumes."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -8,7 +9,9 @@ from chanceline.experiments.run import run
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
 from chanceline.reproduce import stages
+from chanceline.reproduce.clusters import separating_sector
 from chanceline.reproduce.folder import Folder
+from chanceline.theory.symmetric import branch_table
 
 FIGURES = tuple(f"experiments-{name}" for name in ("paper-fig3", "best", "entropy", "capacity"))
 SMALL = {
@@ -76,6 +79,55 @@ def test_quick_makes_small_runs_and_says_so(tmp_path, small_sweeps):
     lines = []
     make(Folder(tmp_path / "out", "quick", lines.append), small_sweeps)
     assert sum("made on the spot" in line for line in lines) == 4
+
+
+def test_the_quick_figure_of_the_paper_has_all_its_sizes(tmp_path, small_sweeps):
+    folder = Folder(tmp_path / "out", "quick", lambda line: None)
+    stages.finite_size(folder, {"paper-fig3": small_sweeps["paper-fig3"]})
+    table = pd.read_csv(folder.path / "experiments-paper-fig3.csv")
+    sizes = {is_shipped: set(points["n"]) for is_shipped, points in table.groupby("shipped")}
+    assert sizes == {False: {16, 24}, True: {64, 128, 256}}
+    svg = (folder.path / "experiments-paper-fig3.svg").read_text()
+    assert "the run that comes with the package" in svg
+
+
+def test_sectors_of_weights_are_those_of_all_directions():
+    rng = np.random.default_rng(3)
+    angles = np.linspace(0, 2 * np.pi, 3601)[:-1]
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    for n_patterns in (1, 2, 3, 4, 6):
+        points = rng.standard_normal((n_patterns, 2))
+        separates = np.all(directions @ points.T > 0, axis=1)
+        sector = separating_sector(points)
+        assert sector.width == pytest.approx(2 * np.pi * separates.mean(), abs=0.004)
+        if sector.width > 0:
+            middle = sector.start + sector.width / 2
+            assert np.all(points @ [np.cos(middle), np.sin(middle)] > 0)
+
+
+def test_first_figure_shows_how_choices_die_out(tmp_path):
+    folder = Folder(tmp_path, "quick", lambda line: None)
+    stages.clusters(folder)
+    table = pd.read_csv(tmp_path / "clusters.csv")
+    n_separating = (table["width"] > 0).groupby(table["patterns"]).sum()
+    assert n_separating.tolist() == [28, 26, 7, 0]
+    # One more pattern never widens a sector.
+    widths = table.pivot_table(index=["first", "second"], columns="patterns", values="width")
+    assert np.all(np.diff(widths.to_numpy(), axis=1) <= 1e-12)
+    assert folder.written == ["clusters"]
+
+
+def test_panels_are_dense_where_curves_bend():
+    table = branch_table(0.5, 60)
+    loads = table["alpha"].to_numpy()
+    assert len(loads) == 60
+    assert 1.0 in loads
+    assert np.all(np.diff(loads) > 0)
+    # No corner between three points of the entropy turns by more than a few degrees of the picture.
+    x = (loads - loads[0]) / np.ptp(loads)
+    y = table["entropy"] / np.ptp(table["entropy"])
+    turns = np.abs(np.diff(np.arctan2(np.diff(y), np.diff(x))))
+    assert np.degrees(turns).max() < 6
 
 
 def test_full_runs_resume(tmp_path, small_sweeps):

@@ -9,7 +9,7 @@ import sys
 import psutil
 import pytest
 
-from chanceline._parallel import cluster
+from chanceline._cluster import cluster
 from chanceline.experiments.run import TaskError, iter_run, run
 from chanceline.experiments.store import Store
 from chanceline.experiments.tasks import make_task

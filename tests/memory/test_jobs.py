@@ -3,7 +3,7 @@
 import psutil
 import pytest
 
-from chanceline._parallel import cluster
+from chanceline._cluster import cluster
 from chanceline.memory import AssociativeMemory, learning, load_curve, random_patterns
 
 N = 24

@@ -90,3 +90,15 @@ def test_a_missing_label_is_named(missing):
     labels = np.array(["a", missing, "b"], dtype=object)
     with pytest.raises(InputError, match="missing labels, the first in row 2"):
         read_labels(labels, (3, 2))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [("i1", "f4"), ("u2", "f4"), ("f4", "f4"), ("i4", "f8"), ("f8", "f8")],
+)
+def test_very_wide_tables_are_in_single_precision_where_that_loses_nothing(dtype, expected):
+    X = np.arange(2 * 40_001).reshape(2, -1) % 100
+    wide, _ = check_matrix(X.astype(dtype))
+    assert wide.dtype == np.dtype(expected)
+    assert np.array_equal(wide, X)
+    assert check_matrix(X[:, :40_000].astype(dtype))[0].dtype == np.float64

@@ -15,6 +15,7 @@ from chanceline.prediction.crossval import expected_error
 from chanceline.prediction.dense import DENSE_PENALTIES, dense_directions
 from chanceline.prediction.interval import clopper_pearson
 from chanceline.prediction.paths import least_angle_path, stepwise_path
+from chanceline.prediction.ranking import samples_for_ranking
 from chanceline.prediction.ridge_logistic import fit_one_ridge_logistic, fit_ridge_logistic
 from chanceline.prediction.rule import fit_rule
 from chanceline.prediction.samples import make_samples
@@ -107,6 +108,37 @@ def test_dense_directions_are_those_of_another_implementation(shape):
         # With a large ridge they are shrunken centroids: differences of the means less that of the best column left out.
         shrunken = np.sign(target @ chosen) * (np.abs(target @ chosen) - left_out)
         assert np.corrcoef(row * lengths[support], shrunken)[0, 1] > 0.9999
+
+
+def test_large_tables_are_ranked_in_single_precision():
+    """Large means and batches cost no digits; paths and dense directions are those of double precision."""
+    rng = np.random.default_rng(8)
+    X, y = rng.normal(size=(50, 4200)), np.repeat([1.0, -1.0], 25)
+    X[:, :3] += 0.8 * y[:, None]
+    X[:, 3] = X[:, 0]
+    blocks = np.arange(50) % 2
+    X = 1e5 + 300.0 * blocks[:, None] + 0.01 * X
+    samples = make_samples(X, y, blocks=blocks)
+    scale = fit_scale(samples, samples.all_rows)
+    ranked = samples_for_ranking(samples, scale)
+    assert ranked.X.dtype == np.float32
+    single = residualize(ranked, fit_scale(ranked, ranked.all_rows))
+    double = residualize(samples, scale)
+    np.testing.assert_allclose(single.columns, double.columns, atol=1e-6)
+    for path in (least_angle_path, stepwise_path):
+        supports = path(double.columns, double.target, 9)
+        assert supports[-1].tolist() == path(single.columns, single.target, 9)[-1].tolist()
+        assert not {0, 3} <= set(supports[-1].tolist())
+    in_single, in_double = (dense_directions(each, [32, 64, 4200]) for each in (single, double))
+    for ours, other in zip(in_single, in_double, strict=True):
+        # The weights of scaled columns; their scale is 1 in the one and that of X in the other.
+        assert set(ours.support[:32]) == set(other.support[:32])
+        np.testing.assert_allclose(
+            np.sort(ours.weights, axis=1), np.sort(other.weights, axis=1), atol=1e-4
+        )
+
+    small = make_samples(X[:, :100], y)
+    assert samples_for_ranking(small, fit_scale(small, small.all_rows)) is small
 
 
 def test_many_features_where_no_small_set_does_as_well_and_none_where_nothing_is():

@@ -24,6 +24,7 @@ from chanceline.experiments.tasks import make_task
 from chanceline.report import (
     read_report,
     write_reproduce_report,
+    write_sets_report,
     write_sweep_report,
     write_test_report,
     write_theory_report,
@@ -35,7 +36,7 @@ from chanceline.report.reproduce import FIGURES, rounded
 from chanceline.report.separation import separation_page
 from chanceline.report.weights import weights_csv
 from chanceline.reproduce.folder import Folder
-from chanceline.significance import separation_test
+from chanceline.significance import separation_test, set_tests
 from chanceline.tables import load_data
 from chanceline.tables.examples import load_example
 from chanceline.theory.capacity import capacity, density
@@ -569,3 +570,40 @@ def test_a_comma_in_a_name_does_not_make_two_surrogates(tmp_path):
     text = write_test_report(result, tmp_path / "page.html").read_text(encoding="utf-8")
     # Three fit into the cell; of more the first three would be there, and how many there are.
     assert re.findall(r'data-name="surrogates">([^<]*)</td>', text) == [", ".join(surrogates)]
+
+
+@pytest.fixture(scope="module")
+def set_results():
+    rng = np.random.default_rng(0)
+    y = np.repeat([1.0, -1.0], 20)
+    X = rng.normal(size=(40, 12))
+    X[:, 0] += y
+    frame = pd.DataFrame(X, columns=[EVIL, *(f"g{j}" for j in range(1, 12))])
+    frame["status"] = np.where(y > 0, "ill", "well")
+    data = load_data(frame, "status")
+    sets = {QUOTES: [EVIL, "g1"], "A_LONG_NAME_OF_A_GENE_SET_WITHOUT_SPACES": ["g2", "g3"]}
+    sets["nothing"] = ["gone"]
+    return data, set_tests(data, sets, permutations=39)
+
+
+def test_the_page_of_sets_has_the_table_the_picture_and_the_methods(set_results, tmp_path):
+    data, result = set_results
+    path = write_sets_report(result, tmp_path / "sets.html", data)
+    text = assert_self_contained(path)
+    assert EVIL not in text
+    assert "<img" not in text
+    body = text[text.index("<body>") :]
+    parts = ("1 of 2 sets", "<svg", "The sets", "could not be tested", "to paste into a paper")
+    places = [body.index(words) for words in parts]
+    assert places == sorted(places)
+    assert "step-down" in text
+    assert hash_arrays(data.X, data.y) in text
+    assert read_report(path)["convincing"] == [QUOTES]
+    saved = pd.read_csv(io.StringIO(file_in(text, "sets.csv")))
+    assert saved["set"].tolist() == [item.name for item in result.sets]
+
+
+def test_the_page_of_sets_is_readable_on_a_phone(set_results, tmp_path):
+    _, result = set_results
+    seen = run_script(result.to_html(), READABLE, tmp_path, width=390)
+    assert seen == {"fits": True, "small": [], "drawings": 1}

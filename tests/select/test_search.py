@@ -249,3 +249,23 @@ def test_message_passing_that_runs_away_ends(intercept):
     X = np.column_stack([X, np.eye(len(X))])
     outcome = chanceline.search(X, y, "amp", budget=900, intercept=intercept)
     assert outcome.errors == 0
+
+
+def test_sizes_that_are_of_no_use_are_searched_with_less_patience():
+    """Noise that needs more variables than are wanted: the search ends sooner, with a set that separates."""
+    X, y = random_problem(60, 1.0, 3)
+
+    def outcome_and_swaps(wanted):
+        heard = []
+        found = chanceline.search(
+            X, y, wanted=wanted, progress=lambda iterations, best: heard.append(iterations)
+        )
+        return found, heard[-1]
+
+    patient, all_swaps = outcome_and_swaps(None)
+    hasty, few_swaps = outcome_and_swaps(2)
+    assert hasty.errors == 0
+    assert patient.n_selected <= hasty.n_selected
+    assert few_swaps < all_swaps / 2
+    # A size that can be reached is looked for as ever.
+    assert outcome_and_swaps(60)[1] == all_swaps

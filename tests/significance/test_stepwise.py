@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from chanceline._cluster import WorkersLostError
 from chanceline.significance.column_pairs import correlated_pairs
 from chanceline.significance.combination import rank_losses
 from chanceline.significance.declared_roles import DeclaredRoles
@@ -107,6 +108,26 @@ def test_the_list_of_pairs_is_that_of_largest_overlap():
     listed = set(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
     assert listed == set(zip(i[order].tolist(), j[order].tolist(), strict=True))
     np.testing.assert_allclose(pairs.overlap, gram[pairs.first, pairs.second], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["genotypes", "near copies"])
+def test_pairs_screened_in_single_precision_are_those_of_double_precision(kind):
+    """Many overlaps tie, or differ by less than single precision can tell; copies are no pairs."""
+    rng = np.random.default_rng(4)
+    X = rng.binomial(2, 0.3, size=(40, 120)).astype(float)
+    if kind == "near copies":
+        X = rng.normal(size=(40, 120))
+        X[:, 60:] = X[:, :60] + rng.choice([1e-9, 1e-3, 3e-3], 60) * rng.normal(size=(40, 60))
+    Z = X - X.mean(axis=0)
+    Z /= np.linalg.norm(Z, axis=0)
+    pairs = correlated_pairs(Z, min_pairs=150, chunk_size=32)
+    i, j = np.triu_indices(120, 1)
+    overlaps = np.abs((Z.T @ Z)[i, j])
+    candidates = np.flatnonzero(overlaps < 1 - 5e-7)
+    # Of equal overlaps the pair of the smaller columns comes first.
+    largest = candidates[np.argsort(-np.round(overlaps[candidates], 9), kind="stable")[:150]]
+    expected = sorted(zip(i[largest].tolist(), j[largest].tolist(), strict=True))
+    assert list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == expected
 
 
 def test_copies_of_a_column_make_no_pair():
@@ -293,6 +314,24 @@ def test_an_interrupt_keeps_whole_batches():
     assert draws.done == BATCH_SIZE - 1
 
 
+def test_lost_workers_leave_the_batches_done():
+    rng = np.random.default_rng(9)
+    X, y = rng.normal(size=(20, 6)), np.repeat([1.0, -1.0], 10)
+    design = make_design(y)
+    columns = make_path_columns(X, design, True)
+
+    def lose_workers(done, total):
+        if done > BATCH_SIZE:
+            raise WorkersLostError("the scheduler is gone")
+
+    runner = ShuffleRunner(progress=lose_workers)
+    draws, _ = shuffle_paths(columns, design, ShufflePlan(999, seed=0, runner=runner), 3)
+    assert draws.stopped_by == "lost workers"
+    assert draws.done == 2 * BATCH_SIZE - 1
+    reading = draws.permutation_reading()
+    assert reading.pvalue == (1 + reading.exceedances) / (1 + draws.done)
+
+
 def test_nothing_left_to_choose_ends_the_path():
     X = np.column_stack([np.arange(8.0), np.arange(8.0) ** 2])
     y = np.array([1.0, 1, -1, 1, -1, -1, -1, 1])
@@ -368,6 +407,36 @@ def test_wide_tables_are_ranked_in_single_precision():
     )
     np.testing.assert_allclose(single.spread, double.spread, rtol=1e-5)
     np.testing.assert_allclose(single.ridge_fits, double.ridge_fits, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["normal", "genotypes"])
+def test_columns_compared_in_single_precision_give_the_losses_of_double_precision(kind):
+    rng = np.random.default_rng(15)
+    X = rng.normal(size=(90, 2800))
+    if kind == "genotypes":
+        X = rng.binomial(2, rng.uniform(0.1, 0.5, 2800), size=(90, 2800)).astype(float)
+    labels = random_labels(rng, 30, 90)
+    columns = make_path_columns(X, make_design(labels[0]), True)
+    assert columns.ranking.dtype == np.float32
+    assert columns.coordinates.dtype == np.float64
+    in_single = follow_paths(columns, labels, 5)
+    in_double = follow_paths(replace(columns, single=None), labels, 5)
+    for field in fields(in_single):
+        assert np.array_equal(getattr(in_single, field.name), getattr(in_double, field.name))
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.slow)])
+def test_genotypes_in_single_precision_have_no_dead_steps(seed):
+    """Long sums round away what is left of a column that was taken; it must not be taken again."""
+    rng = np.random.default_rng([seed, 2000])
+    X = rng.binomial(2, rng.uniform(0.05, 0.5, 600), size=(2000, 600)).astype(float)
+    y = np.where(np.arange(2000) % 2 == 0, 1.0, -1.0)
+    columns = make_path_columns(X, make_design(y), True, max_columns_for_pairs=0)
+    labels = np.array([rng.permutation(y) for _ in range(128)])
+    paths = follow_paths(columns, labels, 8, with_errors=False)
+    assert columns.normalized.dtype == np.float32
+    assert (paths.chosen >= 0).all()
+    assert [len(set(chosen)) for chosen in paths.chosen.tolist()] == [8] * 128
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import lzma
 
 import numpy as np
 import pandas as pd
@@ -161,3 +164,37 @@ def test_files_that_are_cut_off_get_one_sentence(tmp_path, name):
     with pytest.raises(InputError, match="could not be read") as caught:
         load_data(path, "outcome")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+def test_a_small_file_that_unpacks_to_very_much_is_refused(read, monkeypatch, module):
+    monkeypatch.setattr("chanceline.tables.readers.encoding.MIN_UNPACKED_LIMIT", 1 << 20)
+    content = module.compress(bytes(8 << 20))
+    assert len(content) < (8 << 20) / 300
+    with pytest.raises(InputError, match=r"unpacks to more than 1 MB.*unpack it first"):
+        read(content, "y")
+
+
+def workbook(**cells):
+    book = pytest.importorskip("openpyxl").Workbook()
+    for place, value in cells.items():
+        book.active[place] = value
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def test_a_sheet_with_a_cell_far_outside_is_refused(read):
+    table = {"A1": "a", "B1": "y", "A2": 1, "B2": 0, "A3": 2, "B3": 1, "A4": 3, "B4": 1}
+    assert read(workbook(**table), "y").X.tolist() == [[1], [2], [3]]
+    with pytest.raises(
+        InputError, match="reaches to row 1,048,576 and column 16,384, but only 9 cells are filled"
+    ):
+        read(workbook(**table, XFD1048576="here"), "y")
+
+
+def test_a_workbook_that_unpacks_to_very_much_is_refused(read, monkeypatch):
+    monkeypatch.setattr("chanceline.tables.readers.encoding.MIN_UNPACKED_LIMIT", 1000)
+    monkeypatch.setattr("chanceline.tables.readers.encoding.MAX_UNPACKING_RATIO", 1)
+    with pytest.raises(InputError, match="unpacks to more than 0 MB"):
+        read(workbook(A1="a", B1="y", A2=1, B2=0), "y")

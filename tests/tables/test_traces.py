@@ -13,7 +13,7 @@ from chanceline.tables import load_data
 from chanceline.tables.checks import filtered
 from chanceline.tables.checks.advice import examine_dataset
 from chanceline.tables.checks.batches import few_numbers, pvalue_of_features
-from chanceline.tables.checks.class_fills import warn_of_class_fills
+from chanceline.tables.checks.class_fills import columns_filled_by_class, warn_of_class_fills
 from chanceline.tables.checks.corrected import vanishing_combinations, warn_of_corrected_batches
 from chanceline.tables.checks.filtered import warn_of_filtered_features
 from chanceline.tables.checks.lone_columns import warn_of_lone_columns
@@ -26,6 +26,7 @@ from chanceline.tables.checks.row_order import (
     warn_of_drift_along_rows,
 )
 from chanceline.tables.checks.row_shifts import covariances_with_others, rows_are_shifted
+from chanceline.tables.checks.totals import are_counts
 from chanceline.tables.checks.within_classes import (
     centred_within,
     class_of_rows,
@@ -409,3 +410,25 @@ def test_arrays_are_looked_at_as_tables_are():
     values = filled(37, "mean", by_class=True)
     result = separation_test(values, HALVES, permutations=9, expected_error=False, budget=0)
     assert any("of a class stands again and again" in said for said in result.checks())
+
+
+def test_wide_tables_are_looked_at_in_blocks_of_columns():
+    """What stands in a later block is found as in the first, and called by its own name."""
+    rng = np.random.default_rng(6)
+    n_columns = 60_000
+    values = rng.normal(size=(20, n_columns))
+    labels = np.repeat([1.0, -1.0], 10)
+    for column in (3, 59_000, 59_999):
+        values[:4, column] = values[4:10, column].mean()
+    (said,) = warn_of_class_fills(values, labels, [f"x{j}" for j in range(n_columns)])
+    in_one_block = columns_filled_by_class(values, labels > 0).tolist()
+    assert 59_999 in in_one_block
+    assert f"in {len(in_one_block)} columns" in said.message
+    assert all(f"'x{column}'" in said.message for column in in_one_block)
+    values[:, 55_555] = rng.integers(0, 3, 20)
+    frame = pd.DataFrame(values, columns=[f"x{j}" for j in range(n_columns)])
+    assert few_numbers(frame) == ["x55555"]
+    counts = rng.integers(0, 90, size=(20, n_columns)).astype(float)
+    assert are_counts(counts)
+    counts[7, 58_000] = 0.5
+    assert not are_counts(counts)

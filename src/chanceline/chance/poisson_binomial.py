@@ -38,3 +38,22 @@ def poisson_binomial_pmf(probabilities: NDArray[np.float64], n_successes: int) -
         pmf[1:] += successes[:-1]
         pmf[0] += successes[-1]
     return float(pmf[n_successes % n_residues])
+
+
+def poisson_binomial_law(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P(K = 0), …, P(K = trials) for K the number of successes among independent trials.
+
+    The cost is O(trials²), and all terms are positive.
+
+    Parameters
+    ----------
+    probabilities : (trials,)
+        Probability of success of each trial.
+    """
+    law = np.zeros(len(probabilities) + 1)
+    law[0] = 1.0  # no success before the first trial
+    for probability in probabilities:
+        successes = probability * law[:-1]
+        law[:-1] *= 1 - probability
+        law[1:] += successes
+    return law

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from chanceline.cli.exit_codes import interrupted_code
 from chanceline.cli.options import (
     JobsOption,
     JsonOption,
@@ -16,7 +17,7 @@ from chanceline.cli.options import (
     drawable,
     writable,
 )
-from chanceline.cli.terminal import INTERRUPTED, answer, complain, print_json, progress_bar, say
+from chanceline.cli.terminal import answer, complain, print_json, progress_bar, say
 from chanceline.errors import InputError
 
 StoreOption = Annotated[
@@ -52,7 +53,7 @@ def run(
 
     Example: chanceline sweep run paper-fig3 --store fig3.sqlite -j 2
     """  # noqa: E501 (the help shows these lines as they are)
-    from chanceline._parallel import cluster
+    from chanceline._cluster import cluster
     from chanceline.experiments.run import iter_run
     from chanceline.experiments.store import Store
     from chanceline.experiments.sweeps import load_sweep
@@ -88,7 +89,7 @@ def run(
 
 
 def report_run(record: dict[str, Any], *, quiet: bool, json: bool) -> None:
-    """Tell how far a sweep has come, and end with the exit code of Ctrl-C if tasks are left."""
+    """Tell how far a sweep has come, and end with the exit code of the signal if tasks are left."""
     if json:
         print_json(record)
     if record["left"] > 0:
@@ -96,7 +97,7 @@ def report_run(record: dict[str, Any], *, quiet: bool, json: bool) -> None:
             f"stopped with {record['left']} of {record['tasks']} tasks to do; run the same command "
             "again to go on"
         )
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(interrupted_code())
     if not quiet and not json:
         say(
             f"{record['sweep']} is complete: {record['tasks']} tasks, {record['new']} of them new, "

@@ -9,10 +9,11 @@ from ast import literal_eval
 # Parameters that the library's sentences name and the command line has as flags.
 PARAMETERS = (
     "adjust", "below", "blocks", "budget", "candidates", "classes", "decimal", "drop", "errors",
-    "features", "groups", "header", "id", "independent", "intercept", "keep_identifiers", "label",
-    "labels", "layer", "level", "method", "missing", "na", "null", "one_hot", "pairs",
-    "permutations", "positive", "positives", "preregistered", "pseudobulk", "scheduler", "seed",
-    "sheet", "split_at", "target", "transform", "transpose", "unlabelled",
+    "event", "features", "groups", "header", "id", "independent", "integer", "intercept",
+    "keep_identifiers", "label", "labels", "layer", "level", "method", "missing", "na", "null",
+    "one_hot", "outcome", "pairs", "permutations", "positive", "positives", "preregistered",
+    "pseudobulk", "scheduler", "search", "seed", "sheet", "split_at", "target", "time", "transform",
+    "transpose", "unlabelled",
 )  # fmt: skip
 # `name=value` as Python writes it. The value is a quoted text, True or False, or a bare word, which
 # does not end in the full stop of its sentence.

@@ -1,13 +1,4 @@
-"""Puts the commands together and turns errors into one sentence and an exit code.
-
-| exit code | meaning |
-|---|---|
-| 0 | success; a reader of the output that has seen enough (`| head`) is no error |
-| 1 | a computation did not settle, workers were lost, or an internal error (with its traceback) |
-| 2 | bad input: a wrong option or value, or a file that is missing or not allowed |
-| 3 | the machine could not: a full disk, too little memory |
-| 129, 130, 143 | stopped by SIGHUP, Ctrl-C or SIGTERM |
-"""
+"""Puts the commands together and turns errors into one sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -16,11 +7,8 @@ import io
 import os
 import signal
 import sys
-import threading
 import traceback
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from enum import IntEnum
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, NamedTuple, NoReturn
 
@@ -30,18 +18,9 @@ from typer.main import get_command
 
 from chanceline import __version__
 from chanceline._results import visible
-from chanceline.cli.terminal import complain
+from chanceline.cli.exit_codes import ExitCode, exit_code_of_signal, signals_interrupt
+from chanceline.cli.terminal import complain, say
 from chanceline.errors import ChancelineError, InputError
-
-
-class ExitCode(IntEnum):
-    """How a command ended; a signal's code is 128 more than its number."""
-
-    SUCCESS = 0
-    FAILED = 1
-    BAD_INPUT = 2
-    MACHINE = 3
-
 
 # Refusals of the system that another file name puts right; any other is the machine's, such as a
 # full disk.
@@ -53,10 +32,6 @@ WRONG_FILE_ERRORS = (
     PermissionError,
 )
 STDOUT_DESCRIPTOR = 1  # of every process
-# Signals that stop a command in an orderly way; not every system has all of them.
-STOPPING_SIGNALS = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
 
 
 class CommandPlace(NamedTuple):
@@ -74,6 +49,8 @@ COMMANDS = {
     "app": CommandPlace("Your table", "app", "app"),
     "search": CommandPlace("Your table", "search", "search"),
     "front": CommandPlace("Your table", "search", "front"),
+    "predict": CommandPlace("New samples", "cohort", "predict"),
+    "confirm": CommandPlace("New samples", "cohort", "confirm"),
     "bound": CommandPlace("Before the experiment", "plan", "bound"),
     "plan": CommandPlace("Before the experiment", "plan", "plan"),
     "explore": CommandPlace("Before the experiment", "pages", "explore"),
@@ -192,7 +169,7 @@ def run(arguments: list[str]) -> int:
         return ExitCode.SUCCESS
     except Stopped as stopped:
         complain(stop_sentence(stopped))
-        return 128 + stopped.signal_number
+        return exit_code_of_signal(stopped.signal_number)
     except Exception as error:
         return tell_error(error)
     return code
@@ -206,7 +183,18 @@ def run_command(arguments: list[str]) -> int:
         names = arguments[:1]
     command = get_command(build_app(names))
     code = command.main(args=arguments, prog_name="chanceline", standalone_mode=False)
+    tell_if_nothing_is_kept()
     return code if isinstance(code, int) else ExitCode.SUCCESS
+
+
+def tell_if_nothing_is_kept() -> None:
+    """Say that compiled code could not be kept, if this command has compiled any."""
+    compiling = sys.modules.get("chanceline.kernels.compile")
+    if compiling is not None and not compiling.CACHE:
+        say(
+            "compiled code could not be kept, so that every run compiles it anew; set "
+            "NUMBA_CACHE_DIR to a folder that can be written to"
+        )
 
 
 def stop_sentence(stopped: Stopped) -> str:
@@ -291,34 +279,3 @@ def tell_internal_error(error: Exception) -> None:
         f"internal error ({type(error).__name__}); please report the lines above, "
         f"with the command and the version ({__version__})"
     )
-
-
-@contextmanager
-def signals_interrupt() -> Iterator[None]:
-    """Within the block Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt(signal number).
-
-    So files are cleaned up and workers end; a second signal ends the program at once. Elsewhere
-    than in the main thread Python allows no handlers, and none are needed.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    # A signal that is ignored stays so, such as a hang-up under nohup.
-    handlers_before = {number: signal.getsignal(number) for number in STOPPING_SIGNALS}
-    handled = [
-        number for number, handler in handlers_before.items() if handler is not signal.SIG_IGN
-    ]
-
-    def interrupt(number: int, _: object) -> NoReturn:
-        for other in handled:
-            signal.signal(other, signal.SIG_DFL)
-        raise KeyboardInterrupt(number)
-
-    for number in handled:
-        signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        for number in handled:
-            signal.signal(number, handlers_before[number])

@@ -77,7 +77,7 @@ def memory(
 
     Example: [bold]chanceline memory --load 0.1 --excitatory 0.8[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
-    from chanceline._parallel import cluster
+    from chanceline._cluster import cluster
     from chanceline.memory import AssociativeMemory, connectivity, random_patterns, retrieval
     from chanceline.memory.network import DEFAULT_SWAP_BUDGET
 

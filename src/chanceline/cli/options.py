@@ -44,7 +44,7 @@ DataArgument = Annotated[
     Path | None,
     typer.Argument(
         help="CSV (any separator, compressed or not), Parquet, Excel, GCT, GEO series matrix, "
-        "AnnData or .npz; samples in rows.",
+        "AnnData, PLINK (.bed), .npz or .npy; samples in rows.",
         show_default=False,
     ),
 ]
@@ -52,6 +52,35 @@ LabelOption = Annotated[
     str | None,
     typer.Option(
         "--label", help="Column with the two classes (name, or number from 0).", show_default=False
+    ),
+]
+
+OutcomeLabelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        help="Column with the outcome: two or more classes, or a number (name, or number from 0).",
+        show_default=False,
+    ),
+]
+TimeOption = Annotated[
+    str | None,
+    typer.Option("--time", help="Survival: column with the times.", show_default=False),
+]
+EventOption = Annotated[
+    str | None,
+    typer.Option(
+        "--event",
+        help="Survival: column with 1 where the event was seen, 0 where the time was cut off.",
+        show_default=False,
+    ),
+]
+OutcomeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--outcome",
+        help="number or classes, where few whole numbers may be either.",
+        show_default=False,
     ),
 ]
 
@@ -80,6 +109,14 @@ JobsOption = Annotated[
         "-j",
         help="Processes; all cores by default. The result is the same.",
         show_default=False,
+    ),
+]
+RestartsOption = Annotated[
+    int,
+    typer.Option(
+        "--restarts",
+        min=1,
+        help="Search from so many seeds, shared by --jobs, and take the best.",
     ),
 ]
 SchedulerOption = Annotated[

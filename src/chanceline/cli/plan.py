@@ -1,4 +1,4 @@
-"""The commands of the rigorous bound: `bound` from four numbers, `plan` turned round."""
+"""The commands before the experiment: `bound` from four numbers, `plan` turned round."""
 
 from __future__ import annotations
 
@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 import chanceline
-from chanceline.cli.options import InterceptOption, JsonOption, LevelOption, NullOption
+from chanceline.cli.options import (
+    FigureOption,
+    InterceptOption,
+    JsonOption,
+    LevelOption,
+    NullOption,
+    QuietOption,
+    SeedOption,
+)
+from chanceline.cli.plan_study import (
+    EffectQuestion,
+    PlantedQuestion,
+    answer_effect,
+    answer_planted,
+)
 from chanceline.cli.terminal import answer
 from chanceline.errors import ConvergenceError, InputError, real_number
 
@@ -100,41 +114,199 @@ def plan(
     features: FeaturesOption,
     samples: Annotated[
         int | None,
-        typer.Option("-P", "--samples", help="Number of samples, P: asks for the largest M."),
+        typer.Option(
+            "-P",
+            "--samples",
+            help="Number of samples, P: asks for the largest M; with --effect for the power.",
+        ),
     ] = None,
     selected: Annotated[
         int | None,
         typer.Option("-M", "--selected", help="Features the rule uses, M: asks for samples."),
     ] = None,
+    noise: Annotated[
+        float | None,
+        typer.Option(
+            "--noise",
+            help="With -M: share of wrong labels; asks when M true features beat all others.",
+        ),
+    ] = None,
+    effect: Annotated[
+        float | None,
+        typer.Option(
+            "--effect",
+            help="Distance of the class means, in standard deviations: asks for the samples that "
+            "the test needs to see it, or with -P for its power.",
+        ),
+    ] = None,
+    features_with_effect: Annotated[
+        int,
+        typer.Option("--features-with-effect", help="With --effect: how many features have it."),
+    ] = 1,
+    power: Annotated[
+        float | None,
+        typer.Option("--power", help="With --effect: the power wanted (0.8 by default)."),
+    ] = None,
     positives: Annotated[
         int | None, typer.Option("--positives", help="Size of one class, with -P.")
     ] = None,
-    balance: Annotated[float, typer.Option("--balance", help="Share of one class, with -M.")] = 0.5,
+    balance: Annotated[
+        float, typer.Option("--balance", help="Share of one class, with -M or --effect.")
+    ] = 0.5,
     level: LevelOption = 0.05,
     errors: ErrorsOption = 0,
     null: NullOption = "fixed",
     intercept: InterceptOption = True,
+    tables: Annotated[
+        int, typer.Option("--tables", help="With --noise: studies to simulate; 0 for none.")
+    ] = 40,
+    seed: SeedOption = 0,
+    figure: FigureOption = None,
+    quiet: QuietOption = False,
+    outcome: Annotated[
+        str | None,
+        typer.Option("--outcome", help="number, classes or survival instead of two classes."),
+    ] = None,
+    explained: Annotated[
+        float | None,
+        typer.Option(
+            "--explained",
+            help="With --outcome: share of one feature's variance in common with the outcome; "
+            "asks for samples.",
+        ),
+    ] = None,
+    n_classes: Annotated[
+        int, typer.Option("--n-classes", help="With --outcome classes: how many.")
+    ] = 3,
     json: JsonOption = False,
 ) -> None:
-    """Before the experiment: with -P the largest set of features that would convince, with -M the samples needed.
+    """Before the experiment: with -P the largest set of features that would convince, with -M the samples needed; with --noise or --effect what it takes to find what is there.
+
+    For other outcomes: with -P how strongly one feature must go with it to be seen, with --explained the samples needed.
 
     Example: [bold]chanceline plan -P 62 -N 2000 --positives 40[/bold]
 
     Example: [bold]chanceline plan -N 2000 -M 5 --balance 0.35[/bold]
+
+    Example: [bold]chanceline plan -N 500 -M 3 --noise 0.1[/bold]
+
+    Example: [bold]chanceline plan -N 2000 --effect 1.0 --power 0.8 --figure power.svg[/bold]
+
+    Example: [bold]chanceline plan -N 2000 --outcome survival --explained 0.25[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
+    if outcome is not None:
+        answer_for_outcome(
+            outcome,
+            features,
+            n_samples=samples,
+            explained=explained,
+            n_classes=n_classes,
+            level=level,
+            json=json,
+        )
+        return
+    if effect is not None:
+        if selected is not None or noise is not None:
+            raise InputError("--effect goes with -P or --power, not with -M or --noise.")
+        effect_question = EffectQuestion(
+            n_features=features,
+            effect=effect,
+            features_with_effect=features_with_effect,
+            samples=samples,
+            power=power,
+            balance=balance_of(positives, samples, balance),
+            level=level,
+            seed=seed,
+        )
+        answer_effect(effect_question, figure=figure, json=json)
+        return
+    if power is not None or figure is not None or features_with_effect != 1:
+        raise InputError("--power, --features-with-effect and --figure go with --effect.")
+    if noise is not None:
+        planted_question = PlantedQuestion(
+            n_features=features,
+            n_selected=selected,
+            n_samples=samples,
+            noise=noise,
+            intercept=intercept,
+            tables=tables,
+            seed=seed,
+        )
+        answer_planted(planted_question, quiet=quiet, json=json)
+        return
+    options = PlanOptions(level=level, errors=errors, null=null, intercept=intercept)
+    answer_bound(
+        features,
+        samples=samples,
+        selected=selected,
+        positives=positives,
+        balance=balance,
+        options=options,
+        json=json,
+    )
+
+
+def balance_of(positives: int | None, samples: int | None, balance: float) -> float:
+    """The share of one class: from its size, if that and the number of samples are given."""
+    if positives is None:
+        return balance
+    if samples is None:
+        raise InputError("--positives goes with -P; without it give --balance.")
+    return positives / samples
+
+
+def answer_bound(
+    n_features: int,
+    *,
+    samples: int | None,
+    selected: int | None,
+    positives: int | None,
+    balance: float,
+    options: PlanOptions,
+    json: bool,
+) -> None:
+    """Answer by the rigorous bound: the largest set for so many samples, or the other way round."""
     if (samples is None) == (selected is None):
         raise InputError(
             "give either -P (to ask for the largest M) or -M (to ask for the samples needed), "
             "not both."
         )
-    options = PlanOptions(level=level, errors=errors, null=null, intercept=intercept)
     if selected is not None:
-        answer_samples_needed(features, selected, balance, options, json)
+        answer_samples_needed(n_features, selected, balance, options, json)
     elif samples is not None:
-        if positives is None and null == "fixed":
+        if positives is None and options.null == "fixed":
             share = real_number(balance, "the balance, the share of one class,", above=0, below=1)
             positives = round(share * samples)
-        answer_largest(samples, features, positives, options, json)
+        answer_largest(samples, n_features, positives, options, json)
+
+
+def answer_for_outcome(
+    outcome: str,
+    n_features: int,
+    *,
+    n_samples: int | None,
+    explained: float | None,
+    n_classes: int,
+    level: float,
+    json: bool,
+) -> None:
+    """Print what so many samples see of one feature, or how many samples see so much of it."""
+    from chanceline.significance.outcomes.planning import plan_outcome
+
+    if (n_samples is None) == (explained is None):
+        raise InputError(
+            "give either -P (to ask what is seen) or --explained (to ask for the samples needed), "
+            "not both."
+        )
+    outcome_plan = plan_outcome(
+        outcome,
+        n_features,
+        n_samples=n_samples,
+        share=explained,
+        n_classes=n_classes,
+        level=level,
+    )
+    answer(outcome_plan.to_dict(), f"{outcome_plan.summary()} (approximate).", json)
 
 
 class PlanOptions(NamedTuple):

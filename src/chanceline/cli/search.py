@@ -15,14 +15,18 @@ import typer
 
 import chanceline
 from chanceline._io import write_text
+from chanceline._results import harmless
 from chanceline.cli.options import (
     BudgetOption,
     DataArgument,
     FigureOption,
     InterceptOption,
+    JobsOption,
     JsonOption,
     LabelOption,
     QuietOption,
+    RestartsOption,
+    SchedulerOption,
     SeedOption,
     SignsOption,
     writable,
@@ -89,6 +93,9 @@ def search(
     out: Path | None = typer.Option(
         None, "--out", help="Write the features and their weights (CSV) here.", callback=writable
     ),
+    restarts: RestartsOption = 1,
+    jobs: JobsOption = -1,
+    scheduler: SchedulerOption = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -105,8 +112,6 @@ def search(
 
     Example: [bold]chanceline search --random N=256,alpha=1,seed=0,inputs=binary[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
-    from chanceline.select import iter_search
-
     if (data is None) == (random is None):
         raise InputError(
             "give a data file, or --random N=256,alpha=1 for a random problem (and not both)."
@@ -127,11 +132,10 @@ def search(
     }
     if size is not None:
         options["size"] = size  # biht alone takes it
-    # Each outcome is better than the one before, and there is at least one: the last is the result.
-    with status_line(quiet=quiet) as tell:
-        for outcome in iter_search(problem.X, problem.y, **options):
-            if tell is not None:
-                tell(describe_improvement(outcome))
+    if restarts == 1:
+        outcome = search_once(problem, options, quiet=quiet)
+    else:
+        outcome = search_often(problem, options, SeedRuns(restarts, jobs, scheduler), quiet=quiet)
 
     features = [problem.feature_names[j] for j in outcome.support]
     if out is not None:
@@ -144,6 +148,44 @@ def search(
         "positive_class": problem.classes[1],
     }
     answer(record, describe_outcome(outcome, problem), json)
+
+
+class SeedRuns(NamedTuple):
+    """How often to search, and on what: the number of seeds, of jobs, and a cluster's address."""
+
+    restarts: int
+    jobs: int
+    scheduler: str | None
+
+
+def search_once(problem: SearchData, options: dict[str, Any], *, quiet: bool) -> SearchOutcome:
+    """The outcome of one search, whose improvements are told as they come."""
+    from chanceline.select import iter_search
+
+    # Each outcome is better than the one before, and there is at least one: the last is the result.
+    with status_line(quiet=quiet) as tell:
+        for outcome in iter_search(problem.X, problem.y, **options):
+            if tell is not None:
+                tell(describe_improvement(outcome))
+    return outcome
+
+
+def search_often(
+    problem: SearchData, options: dict[str, Any], runs: SeedRuns, *, quiet: bool
+) -> SearchOutcome:
+    """The best outcome of several seeds, by several processes or a cluster."""
+    from chanceline._cluster import cluster
+    from chanceline.select.restarts import search_from_seeds
+
+    with cluster(runs.scheduler), progress_bar("searches", quiet=quiet) as progress:
+        return search_from_seeds(
+            problem.X,
+            problem.y,
+            restarts=runs.restarts,
+            n_jobs=runs.jobs,
+            progress=progress,
+            **options,
+        )
 
 
 def load_table_and_tell(path: Path | None, label: str | None, settings: TableSettings) -> Dataset:
@@ -244,7 +286,8 @@ def write_rule(path: Path, outcome: SearchOutcome, features: Sequence[str]) -> N
     """Write the features of a rule with their weights, and its intercept, as a CSV file."""
     import pandas as pd
 
-    weights = dict(zip(features, outcome.weights.tolist(), strict=True))
+    names = [harmless(name) for name in features]
+    weights = dict(zip(names, outcome.weights.tolist(), strict=True))
     weights["(intercept)"] = outcome.bias
     write_text(path, pd.Series(weights, name="weight").to_csv(index_label="feature"))
 
@@ -261,6 +304,9 @@ def front(
     signs: SignsOption = None,
     budget: BudgetOption = None,
     seed: SeedOption = 0,
+    restarts: RestartsOption = 1,
+    jobs: JobsOption = -1,
+    scheduler: SchedulerOption = None,
     figure: FigureOption = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
@@ -276,17 +322,19 @@ def front(
     Example: [bold]chanceline front data.csv --label outcome --max-features 20 --figure front.svg[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
     dataset = load_table_and_tell(data, label, table_settings)
-    with progress_bar("swaps", quiet=quiet) as progress:
-        found_front = chanceline.front(
-            dataset.X,
-            dataset.y,
-            intercept=intercept,
-            max_features=max_features,
-            budget=budget,
-            seed=seed,
-            signs=parse_signs(signs, dataset.feature_names),
-            progress=progress,
-        )
+    options: dict[str, Any] = {
+        "intercept": intercept,
+        "max_features": max_features,
+        "budget": budget,
+        "seed": seed,
+        "signs": parse_signs(signs, dataset.feature_names),
+    }
+    if restarts == 1:
+        with progress_bar("swaps", quiet=quiet) as progress:
+            found_front = chanceline.front(dataset.X, dataset.y, progress=progress, **options)
+    else:
+        runs = SeedRuns(restarts, jobs, scheduler)
+        found_front = front_often(dataset, options, runs, quiet=quiet)
     found_front = replace(found_front, feature_names=dataset.feature_names)
 
     # The file first: a reader of the pipe that has seen enough must not cost the figure.
@@ -301,6 +349,22 @@ def front(
         **found_front.to_dict(),
     }
     answer(record, describe_front(found_front, dataset.source), json)
+
+
+def front_often(dataset: Dataset, options: dict[str, Any], runs: SeedRuns, *, quiet: bool) -> Front:
+    """The best front of several seeds, by several processes or a cluster."""
+    from chanceline._cluster import cluster
+    from chanceline.select.restarts import front_from_seeds
+
+    with cluster(runs.scheduler), progress_bar("searches", quiet=quiet) as progress:
+        return front_from_seeds(
+            dataset.X,
+            dataset.y,
+            restarts=runs.restarts,
+            n_jobs=runs.jobs,
+            progress=progress,
+            **options,
+        )
 
 
 def describe_front(front: Front, source: str) -> str:

@@ -5,37 +5,44 @@ Most options are fields of `TableSettings` and `TestSettings`: see `settings_opt
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 from chanceline._io import write_text
 from chanceline._results import visible
+from chanceline.cli.exit_codes import ExitCode, interrupted_code
 from chanceline.cli.flags import in_flags
 from chanceline.cli.options import (
     DataArgument,
+    EventOption,
     FigureOption,
     JobsOption,
     JsonOption,
-    LabelOption,
+    OutcomeLabelOption,
+    OutcomeOption,
     QuietOption,
     ReportOption,
     SchedulerOption,
+    TimeOption,
     weighable,
     writable,
 )
 from chanceline.cli.settings_options import options_from_settings
-from chanceline.cli.terminal import INTERRUPTED, print_json, progress_bar, say, show, write_figure
+from chanceline.cli.terminal import complain, print_json, progress_bar, say, show, write_figure
 from chanceline.errors import InputError
 from chanceline.significance import TestSettings
 from chanceline.tables import TableSettings
 from chanceline.tables.settings import split_names
 
 if TYPE_CHECKING:
-    from chanceline.significance import SeparationTest
+    from chanceline.significance import OutcomeTest, SeparationTest
     from chanceline.tables import Dataset
+    from chanceline.tables.outcome_table import OutcomeNames, OutcomeTable
 
 
 @options_from_settings(
@@ -47,19 +54,37 @@ def run_test(
     table_settings: TableSettings,
     test_settings: TestSettings,
     data: DataArgument = None,
-    label: LabelOption = None,
+    label: OutcomeLabelOption = None,
+    time: TimeOption = None,
+    event: EventOption = None,
+    outcome: OutcomeOption = None,
     features: str | None = typer.Option(
         None, "--features", help="Names a,b,c to test; by default they are searched."
     ),
+    sets: Path | None = typer.Option(
+        None,
+        "--sets",
+        help="Sets of features to test instead, all in one run: a GMT file, or a CSV with the "
+        "columns set and feature.",
+    ),
     report: ReportOption = None,
     features_table: Path | None = typer.Option(
-        None, "--table", help="Write the features' table (CSV) here.", callback=writable
+        None,
+        "--table",
+        help="Write the table of features, or of sets, (CSV) here.",
+        callback=writable,
     ),
     weights: Path | None = typer.Option(
         None,
         "--weights",
         help="Write the weights of every rule (.csv, or .xlsx with formulas) here.",
         callback=weighable,
+    ),
+    save: Path | None = typer.Option(
+        None,
+        "--save",
+        help="Write the result for predict and confirm (JSON) here.",
+        callback=writable,
     ),
     jobs: JobsOption = -1,
     example: str | None = typer.Option(
@@ -70,63 +95,178 @@ def run_test(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Few features classify your samples: structure, or would noise allow it?
+    """Few features tell the outcome of your samples: structure, or would noise allow it?
 
-    First the verdict and the features named, then what to expect of the rule to use on new samples, then what
-    separates all samples. One Ctrl-C during the shuffles keeps what is done.
+    The outcome is two classes, several classes, a number, or the time to an event. First the verdict and the features
+    named, then what to expect of the rule to use on new samples, then what separates two classes. One Ctrl-C during the shuffles keeps what is done.
 
     Example: [bold]chanceline test data.csv --label outcome[/bold]
 
+    Example: [bold]chanceline test data.csv --time months --event relapse[/bold]
+
     Example: [bold]chanceline test genes.tsv --transpose --labels clinic.csv --id sample --label outcome[/bold]
+
+    Example: [bold]chanceline test genes.csv --label outcome --sets hallmark.gmt[/bold]
 
     Example: [bold]chanceline test --example noise[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
-    from chanceline._parallel import cluster
+    from chanceline._cluster import cluster
     from chanceline.significance import judge
+    from chanceline.tables.outcome_table import OutcomeNames, OutcomeTable
 
-    dataset = load_table_or_example(data, label, table_settings, example)
+    names = OutcomeNames(label=label, time=time, event=event, asked_kind=outcome)
+    table = load_outcome_or_example(data, names, table_settings, example)
+    if isinstance(table, OutcomeTable):
+        refuse_with_outcomes({"--weights": weights, "--save": save, "--sets": sets})
     test_settings = replace(test_settings, n_jobs=jobs)
+    if sets is not None and not isinstance(table, OutcomeTable):
+        from chanceline.cli.feature_sets import SetOutputs, refuse_beside_sets, run_sets
+
+        # Many sets have a result of their own.
+        refuse_beside_sets({"--features": features, "--weights": weights, "--save": save})
+        outputs = SetOutputs(
+            figure=figure, report=report, table=features_table, json=json, quiet=quiet
+        )
+        with cluster(scheduler):
+            run_sets(table, sets, test_settings, outputs)
+        return
     named_features = split_names(features) or None
     with cluster(scheduler), progress_bar("shuffled labellings", quiet=quiet) as progress:
-        result = judge(dataset, named_features, settings=test_settings, progress=progress)
+        result = judge(table, named_features, settings=test_settings, progress=progress)
 
-    # Files first: a reader of the pipe that has seen enough must not cost the report.
-    write_figure(result.plot, figure)
-    if report is not None:
-        from chanceline.report import write_test_report
+    files = OutputFiles(
+        figure=figure,
+        report=report,
+        features_table=features_table,
+        weights=weights,
+        save=save,
+    )
+    try:
+        show_or_print(result, table.source, json=json)
+    finally:
+        # A reader of the pipe that has seen enough must not cost the files, and a file that cannot
+        # be written must not cost the verdict.
+        write_files(result, table, files)
+    end_unfinished(result)
 
-        write_test_report(result, report, dataset)
-        say(f"report written to {report}")
-    if features_table is not None:
-        write_text(features_table, result.to_frame().to_csv(index=False))
-        say(f"table written to {features_table}")
-    if weights is not None:
-        from chanceline.report import write_weights
 
-        write_weights(result, weights)
-        say(f"weights written to {weights}")
+def refuse_with_outcomes(options: Mapping[str, Path | None]) -> None:
+    """Refuse options (those that are not None) that are there for two classes alone."""
+    for flag, value in options.items():
+        if value is not None:
+            raise InputError(f"{flag} is there for two classes; leave it out.")
 
+
+class OutputFiles(NamedTuple):
+    """The files to write beside what is printed; None for those not asked for."""
+
+    figure: Path | None
+    report: Path | None
+    features_table: Path | None
+    weights: Path | None
+    save: Path | None
+
+
+def write_files(
+    result: SeparationTest | OutcomeTest, table: Dataset | OutcomeTable, files: OutputFiles
+) -> None:
+    """Write the picture, the page, the table of features, the weights and the result, as far as
+    asked for.
+    """
+    write_figure(result.plot, files.figure)
+    write_page(result, files.report, table)
+    if files.features_table is not None:
+        from chanceline.report.separation import features_csv
+
+        write_text(files.features_table, features_csv(result.to_frame()))
+        say(f"table written to {files.features_table}")
+    write_weights_file(result, files.weights)
+    write_saved_result(result, files.save)
+
+
+def show_or_print(result: SeparationTest | OutcomeTest, source: str, *, json: bool) -> None:
+    """Print the result for a program or for people, before anything else can fail."""
     if json:
-        print_json({"source": dataset.source, **result.to_dict()})
+        print_json({"source": source, **result.to_dict()})
     else:
-        show_test(result, dataset.source)
+        show_test(result, source)
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def end_unfinished(result: SeparationTest | OutcomeTest) -> None:
+    """End with the exit code of what cut the test short; return if nothing did."""
+    from chanceline.significance import SeparationTest
+    from chanceline.significance.unfinished import Unfinished
+
     if result.interrupted:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(interrupted_code())
+    if not isinstance(result, SeparationTest):
+        return
+    if result.unfinished is Unfinished.NO_MEMORY:
+        complain("there was not enough memory for all of it; what is missing is said above")
+        raise typer.Exit(ExitCode.MACHINE)
+    if result.unfinished is Unfinished.LOST_WORKERS:
+        complain("workers or their scheduler were lost; what was finished is whole and told above")
+        raise typer.Exit(ExitCode.FAILED)
 
 
-def load_table_or_example(
-    path: Path | None, label: str | None, settings: TableSettings, example: str | None
-) -> Dataset:
+def write_page(
+    result: SeparationTest | OutcomeTest, path: Path | None, table: Dataset | OutcomeTable
+) -> None:
+    """Write the page of --report, if asked for."""
+    if path is None:
+        return
+    from chanceline.report import write_outcome_report, write_test_report
+    from chanceline.significance import OutcomeTest
+    from chanceline.tables import Dataset
+
+    if isinstance(result, OutcomeTest):
+        write_outcome_report(result, path)
+    elif isinstance(table, Dataset):
+        write_test_report(result, path, table)
+    say(f"report written to {path}")
+
+
+def write_weights_file(result: SeparationTest | OutcomeTest, path: Path | None) -> None:
+    """Write the weights of --weights, if asked for; only rules of two classes have them."""
+    from chanceline.significance import SeparationTest
+
+    if path is None or not isinstance(result, SeparationTest):
+        return
+    from chanceline.report import write_weights
+
+    write_weights(result, path)
+    say(f"weights written to {path}")
+
+
+def write_saved_result(result: SeparationTest | OutcomeTest, path: Path | None) -> None:
+    """Write the file of --save, if asked for; only rules of two classes are saved."""
+    from chanceline.significance import SeparationTest
+
+    if path is None or not isinstance(result, SeparationTest):
+        return
+    result.save(path)
+    say(f"result written to {path}")
+
+
+def load_outcome_or_example(
+    path: Path | None, names: OutcomeNames, settings: TableSettings, example: str | None
+) -> Dataset | OutcomeTable:
     """Read the table at `path`, or the example of this name; exactly one of them must be given."""
     from chanceline.tables.examples import EXAMPLES, load_example
+    from chanceline.tables.outcome_table import load_any_outcome
 
     if (path is None) == (example is None):
         raise InputError(
             f"give a data file, or --example with one of {', '.join(EXAMPLES)} (and not both)."
         )
-    if example is None:
-        return load_table(path, label, settings)
-    return load_example(example)
+    if example is not None:
+        return load_example(example)
+    table = load_any_outcome(path, names, settings)
+    # Nobody else has the array: what is computed from it needs no copy.
+    table.X.flags.writeable = False
+    return table
 
 
 def load_table(path: Path | None, label: str | None, settings: TableSettings) -> Dataset:
@@ -141,7 +281,7 @@ def load_table(path: Path | None, label: str | None, settings: TableSettings) ->
     return dataset
 
 
-def show_test(result: SeparationTest, source: str) -> None:
+def show_test(result: SeparationTest | OutcomeTest, source: str) -> None:
     """Print the result of a test with its verdict in colour, and which data it is about."""
     from rich.console import Console
 
@@ -152,16 +292,25 @@ def show_test(result: SeparationTest, source: str) -> None:
     verdict_word = result.verdict.upper()
     # Parameters as the flags of the command line, and what cannot be seen written out.
     text = visible(in_flags(str(result)), keep="\n")
-    # The text begins with the verdict, so that the first such word is meant.
+    # Nothing before the verdict is in capitals, so that the first such word is meant.
     before, _, after = text.partition(verdict_word)
     console = Console(highlight=False, soft_wrap=True)
     console.print(before, end="", markup=False)
     console.print(verdict_word, style=colour, end="", markup=False)
     console.print(after, markup=False)
+    show(f"\n  {source}: {table_in_words(result)}")
 
-    negative, positive = result.classes
-    n_negatives = result.n_samples - result.positives
-    classes = f"{n_negatives} {negative}, {result.positives} {positive}"
+
+def table_in_words(result: SeparationTest | OutcomeTest) -> str:
+    """`60 samples (30 control, 30 case; 20 groups), 200 features`."""
+    from chanceline.significance import SeparationTest
+
+    details = []
+    if isinstance(result, SeparationTest):
+        negative, positive = result.classes
+        n_negatives = result.n_samples - result.positives
+        details.append(f"{n_negatives} {negative}, {result.positives} {positive}")
     if result.n_units < result.n_samples:
-        classes += f"; {result.n_units} groups"
-    show(f"\n  {source}: {result.n_samples} samples ({classes}), {result.n_features} features")
+        details.append(f"{result.n_units} groups")
+    in_brackets = f" ({'; '.join(details)})" if details else ""
+    return f"{result.n_samples} samples{in_brackets}, {result.n_features} features"

@@ -15,8 +15,6 @@ from chanceline._parallel import Progress
 from chanceline._results import plain, visible
 from chanceline.cli.flags import in_flags
 
-# The exit code that a shell reports for a process that Ctrl-C ended.
-INTERRUPTED = 130
 MAX_LINE = 100  # letters; longer lines of text are broken
 WRAPPED_INDENT = " " * 6  # of the rest of a line that was broken
 LINE_SECONDS = 10.0  # between two lines of progress in a pipe

@@ -218,7 +218,8 @@ def draw_smallest(
 
     Parameters
     ----------
-    points : columns n, load, density and error.
+    points : columns n, load, density and error; and shipped, if some of them come with the package
+        and are to be told apart: they are hollow.
     curve : columns rho, alpha_vs and cover_gardner.
     limits : extrapolated to N → ∞, columns alpha, searched (the density K/N that search finds) and
         searched_error.
@@ -235,17 +236,12 @@ def draw_smallest(
         color=COLOURS["cover-gardner"],
         label=r"$\alpha_{\rm CG}=2\rho$",
     )
-    for n, points_of_size in points.groupby("n"):
-        style = SIZE_STYLES.get(n, OTHER_SIZE_STYLE)
-        ax.errorbar(
-            points_of_size["density"],
-            points_of_size["load"],
-            xerr=points_of_size["error"],
-            color=style.colour,
-            marker=style.marker,
-            label=f"$N={n}$",
-            **POINTS,
-        )
+    if "shipped" in points:
+        is_shipped = points["shipped"].astype(bool)
+        _draw_sizes(ax, points[is_shipped], remark=", shipped", filled=False)
+        _draw_sizes(ax, points[~is_shipped], remark=", run here")
+    else:
+        _draw_sizes(ax, points)
     if limits is not None and len(limits):
         ax.errorbar(
             limits["searched"],
@@ -264,6 +260,23 @@ def draw_smallest(
         title=title,
     )
     ax.legend(loc="lower right")
+
+
+def _draw_sizes(ax: Any, points: pd.DataFrame, remark: str = "", *, filled: bool = True) -> None:
+    """Points of `draw_smallest`, a colour and a marker for each N; `remark` ends their names."""
+    for n, points_of_size in points.groupby("n"):
+        style = SIZE_STYLES.get(n, OTHER_SIZE_STYLE)
+        face_colour = style.colour if filled else "none"
+        ax.errorbar(
+            points_of_size["density"],
+            points_of_size["load"],
+            xerr=points_of_size["error"],
+            color=style.colour,
+            marker=style.marker,
+            markerfacecolor=face_colour,
+            label=f"$N={n}${remark}",
+            **POINTS,
+        )
 
 
 def draw_entropy_limits(ax: Any, limits: pd.DataFrame, curve: pd.DataFrame, rho: float) -> None:

@@ -135,7 +135,7 @@ def certify(
     if proof is None:
         proof = _proof_in_integers(rows, multipliers, n_patterns)
     if proof is None:
-        proof = _up_to_resolution(rows, multipliers, n_patterns)
+        proof = _certificate_of_rounded(rows, multipliers, n_patterns)
     return proof
 
 
@@ -186,7 +186,7 @@ def _certificate_without_weights(
     )
 
 
-def _up_to_resolution(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
+def _certificate_of_rounded(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
     """What rounded multipliers say: no w of length 1 has a margin larger than the `resolution`,
 
         |Σ_{all rows r} λ_r a_r| / Σ_{patterns μ} λ_μ.

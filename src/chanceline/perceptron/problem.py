@@ -16,6 +16,7 @@ from chanceline._arrays import Floats
 from chanceline.errors import InputError
 from chanceline.perceptron.blocks import column_blocks
 from chanceline.perceptron.duplicates import contradicting_rows
+from chanceline.perceptron.relatives import Relatives, find_relatives
 from chanceline.perceptron.validation import check_labels, check_matrix, check_signs
 
 
@@ -108,6 +109,11 @@ class Problem:
         if self.intercept:
             columns[-1] = self.y
         return columns
+
+    @cached_property
+    def relatives(self) -> Relatives:
+        """The scaled columns that are strongly correlated."""
+        return find_relatives(self.columns)
 
     def rows(
         self, support: NDArray[np.int64], samples: NDArray[np.int64] | slice = slice(None)

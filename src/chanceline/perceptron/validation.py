@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from chanceline.errors import InputError, whole_number
 
 MAX_MAGNITUDE = 1e100  # doubles hold the squares of such numbers, and sums of squares
-SINGLE_PRECISION_FROM = 40_000  # columns above which single precision stays: memory counts
+SINGLE_PRECISION_FROM = 40_000  # columns above which single precision is enough: memory counts
+# Types of numbers that single precision holds exactly.
+EXACT_IN_SINGLE = frozenset(map(np.dtype, ("?", "i1", "u1", "i2", "u2", "f2", "f4")))
 NOT_CONVERTIBLE = (TypeError, ValueError, OverflowError)  # what NumPy raises on text and the like
 MAX_CLASSES_SHOWN = 4
 MAX_SUGGESTIONS = 2  # of features with a name like the one that is not there
@@ -102,8 +104,8 @@ def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
     """Turn X (samples, features) into a C-contiguous array of doubles.
 
     The result is a copy, unless X is such an array already and read-only. A sparse matrix is filled
-    with its zeros. Tables of more than `SINGLE_PRECISION_FROM` columns in single precision stay so:
-    twice as much memory would be for nothing.
+    with its zeros. The numbers of a very wide table are in single precision if that holds them
+    exactly (`working_precision`).
     """
     if np.ma.is_masked(X):
         raise InputError("X must be a plain matrix: fill masked values.")
@@ -119,15 +121,30 @@ def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
     if raw.dtype.kind in "cmM":
         raise refusal
 
-    dtype = np.dtype(np.float64)
-    if raw.dtype == np.float32 and raw.ndim > 0 and raw.shape[-1] > SINGLE_PRECISION_FROM:
-        dtype = raw.dtype
+    n_columns = raw.shape[-1] if raw.ndim > 0 else 0
+    dtype = working_precision([raw.dtype], n_columns)
     if raw.dtype == dtype and raw.flags.c_contiguous and not raw.flags.writeable:
         return raw
     try:
         return np.array(raw, dtype=dtype, order="C")
     except NOT_CONVERTIBLE:
         raise refusal from None
+
+
+def working_precision(dtypes: Iterable[Any], n_columns: int) -> np.dtype[Any]:
+    """Double precision; single for more than `SINGLE_PRECISION_FROM` columns that lose nothing.
+
+    Twice as much memory would be for nothing there: genotypes and counts of a byte or two, and what
+    is in single precision already.
+
+    Parameters
+    ----------
+    dtypes : of all columns.
+    n_columns : how many there are.
+    """
+    if n_columns > SINGLE_PRECISION_FROM and EXACT_IN_SINGLE.issuperset(dtypes):
+        return np.dtype(np.float32)
+    return np.dtype(np.float64)
 
 
 def check_labels(y: ArrayLike, shape: tuple[int, ...], min_classes: int = 1) -> NDArray[np.float64]:

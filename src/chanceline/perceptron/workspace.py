@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from chanceline.kernels.inverse import FOUR
 from chanceline.kernels.random import random_state
+from chanceline.perceptron.relatives import Relatives, no_relatives
 
 HINGE_RIDGE = 1e-6  # small against the Hessian of a few active samples, large against rounding
 REBUILD_AFTER = 2000  # flips after which the inverse is computed anew, against drift
@@ -32,6 +33,7 @@ class HingeData(NamedTuple):
     n_unpenalized : that many columns, the last of the table, belong to every support and have its
         first places; they do not count as variables (the intercept).
     ridge : ε.
+    relatives : columns that are strongly correlated; only swaps look at them.
     """
 
     columns: NDArray[np.float64]
@@ -40,6 +42,7 @@ class HingeData(NamedTuple):
     nonnegative: NDArray[np.bool_]
     n_unpenalized: int
     ridge: float
+    relatives: Relatives
 
 
 class HingeState(NamedTuple):
@@ -93,6 +96,7 @@ class HingeScratch(NamedTuple):
     samples : (P,) indices of the samples that flip, or that are active.
     slack : (P,) 1 − a_μ·w of active samples.
     gradient : (n,) a_jᵀ(1 − Aw) of every column j, over active samples.
+    own_length : (n,) of every column j beside its nearest relative in the support.
     products : (capacity,) of the columns in use with one vector.
     solved : (capacity,) the inverse times such products.
     flipped_rows : (4, capacity) the rows of four samples that flip, on the support.
@@ -108,6 +112,7 @@ class HingeScratch(NamedTuple):
     samples: NDArray[np.int64]
     slack: NDArray[np.float64]
     gradient: NDArray[np.float64]
+    own_length: NDArray[np.float64]
     products: NDArray[np.float64]
     solved: NDArray[np.float64]
     flipped_rows: NDArray[np.float64]
@@ -152,6 +157,7 @@ def make_hinge(  # noqa: PLR0913
     nonnegative: NDArray[np.bool_] | None = None,
     ridge: float = HINGE_RIDGE,
     seed: int = 0,
+    relatives: Relatives | None = None,
 ) -> Hinge:
     """Make a workspace for a table; its support has the unpenalized columns alone, of weight zero.
 
@@ -163,12 +169,15 @@ def make_hinge(  # noqa: PLR0913
     nonnegative : (n,) bools, the columns whose weight must not be negative; by default none.
     ridge : ε.
     seed : of the random numbers.
+    relatives : columns that are strongly correlated; by default none.
     """
     n_columns, n_samples = columns.shape
     capacity = min(capacity, n_columns)
     columns = np.ascontiguousarray(columns, dtype=np.float64)
     if nonnegative is None:
         nonnegative = np.zeros(n_columns, dtype=np.bool_)
+    if relatives is None:
+        relatives = no_relatives(n_columns)
 
     data = HingeData(
         columns=columns,
@@ -177,6 +186,7 @@ def make_hinge(  # noqa: PLR0913
         nonnegative=nonnegative,
         n_unpenalized=int(n_unpenalized),
         ridge=float(ridge),
+        relatives=relatives,
     )
     state = HingeState(
         n_used=np.zeros(1, dtype=np.int64),
@@ -201,6 +211,7 @@ def make_hinge(  # noqa: PLR0913
         samples=np.zeros(n_samples, dtype=np.int64),
         slack=np.zeros(n_samples),
         gradient=np.zeros(n_columns),
+        own_length=np.ones(n_columns),
         products=np.zeros(capacity),
         solved=np.zeros(capacity),
         flipped_rows=np.zeros((FOUR, capacity)),

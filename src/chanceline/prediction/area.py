@@ -13,6 +13,7 @@ is Mann and Whitney's, (n₁ + n₂ + 1)/(12 n₁n₂), and ½ lies outside if t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isnan, sqrt
 
 from scipy.optimize import brentq
@@ -39,12 +40,37 @@ def area_variance(area: float, n_positive: float, n_negative: float) -> float:
 
 def area_interval(area: float, n_positive: float, n_negative: float) -> tuple[float, float]:
     """95 % interval of a true area under the curve, from its estimate; NaN where that is NaN."""
+    return area_interval_of_blocks(area, [(n_positive, n_negative)])
+
+
+def area_interval_of_blocks(
+    area: float, block_sizes: Sequence[tuple[float, float]]
+) -> tuple[float, float]:
+    """The same where pairs of samples are compared within blocks alone, which have one true area.
+
+    The areas A_b of the blocks are averaged by their pairs, so that with n_b = n₁n₂ of block b
+
+        V = Σ_b n_b² V_b(A)/(Σ_b n_b)².
+
+    Parameters
+    ----------
+    area : share of all these pairs in the right order.
+    block_sizes : positive and negative samples of every block, at least one of each.
+    """
     if isnan(area):
         return area, area
+    n_pairs = sum(n_positive * n_negative for n_positive, n_negative in block_sizes)
+
+    def variance(true_area: float) -> float:
+        total = 0.0
+        for n_positive, n_negative in block_sizes:
+            block_variance = area_variance(true_area, n_positive, n_negative)
+            total += (n_positive * n_negative) ** 2 * block_variance
+        return total / n_pairs**2
 
     def excess(true_area: float) -> float:
         """How much farther than chance takes it the estimate lies from this area."""
-        deviation = sqrt(area_variance(true_area, n_positive, n_negative))
+        deviation = sqrt(variance(true_area))
         return abs(area - true_area) - NORMAL_QUANTILE * deviation
 
     # Next to the estimate the excess is below 0; at the estimate itself it may be 0, if that is 0

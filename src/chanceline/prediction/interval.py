@@ -12,14 +12,21 @@ from chanceline._arrays import Floats, Ints
 CONFIDENCE = 0.95
 # The probability below the upper end of a two-sided interval.
 UPPER_QUANTILE = (1 + CONFIDENCE) / 2
+# The chances that a cross-validated error's interval lies above the true error and below it. They
+# are unequal, as cross-validation errs on the high side: its rules have fewer samples to learn from
+# than the final one.
+LOWER_TAIL = 0.01
+UPPER_TAIL = 1 - CONFIDENCE - LOWER_TAIL
 
 
-def clopper_pearson(successes: float, trials: float) -> tuple[float, float]:
-    """Clopper and Pearson's (1934) 95 % interval for a share among independent trials.
+def clopper_pearson(
+    successes: float, trials: float, confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """Clopper and Pearson's (1934) interval for a share among independent trials, by default 95 %.
 
     Neither number need be whole.
     """
-    tail = (1 - CONFIDENCE) / 2
+    tail = (1 - confidence) / 2
     failures = trials - successes
     low = 0.0
     if successes > 0:
@@ -27,6 +34,21 @@ def clopper_pearson(successes: float, trials: float) -> tuple[float, float]:
     high = 1.0
     if failures > 0:
         high = float(betaincinv(successes + 1, failures, 1 - tail))
+    return low, high
+
+
+def cross_validated_interval(rate: float, n_effective: float) -> tuple[float, float]:
+    """The 95 % interval of a cross-validated error rate: Clopper and Pearson's ends with tails of
+    1 and 4 %.
+
+    Parameters
+    ----------
+    rate : the share of errors among samples left out
+    n_effective : how many independent samples it is worth
+    """
+    n_errors = rate * n_effective
+    low, _ = clopper_pearson(n_errors, n_effective, confidence=1 - 2 * LOWER_TAIL)
+    _, high = clopper_pearson(n_errors, n_effective, confidence=1 - 2 * UPPER_TAIL)
     return low, high
 
 

@@ -3,6 +3,8 @@
 Both take columns (samples, columns), centred and of length 1, or zero if a column must never be
 chosen; and a centred target (samples,). Both return the supports of 0, 1, 2, … columns in the order
 in which the columns joined, up to `max_columns`; fewer where no further column adds anything.
+Columns may be in single precision. Products with them then have seven digits, and everything else
+is in double precision.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from chanceline._arrays import Floats, Ints
 # Stepwise regression is good where labels are nearly free of noise, and then sets are small.
 MAX_STEPWISE = 9
 # Columns whose product with the path's direction is so near that of the active ones are copies of
-# them; columns of which less (as a squared length) lies outside the chosen ones' span are too.
-COPY_TOLERANCE = 1e-6
+# them; columns of which less (as a squared length) lies outside the chosen ones' span are too. By
+# the columns' precision.
+COPY_TOLERANCE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-4}
 # Smaller shares are rounding.
 ROUNDING = 1e-9
 
@@ -34,10 +37,13 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
         return supports
 
     n_samples = len(columns)
-    products = target @ columns
+    products = products_with(columns, target)
     joining = int(np.abs(products).argmax())
     common_product = float(np.abs(products[joining]))
     negligible = ROUNDING * common_product
+    # A column whose product sinks as fast as that of the active ones, up to this, is a copy of
+    # them and never joins.
+    copy_tolerance = COPY_TOLERANCE[columns.dtype]
 
     # Centred columns of n samples span no more than n − 1 dimensions.
     for _ in range(min(max_columns, n_samples - 1)):
@@ -49,7 +55,7 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
 
         # How fast every column's product sinks, in units of that of the active ones.
         rates = equiangular_rates(columns, support, np.sign(products[support]))
-        steps = steps_until_joining(products, rates, common_product)
+        steps = steps_until_joining(products, rates, common_product, copy_tolerance)
         steps[support] = np.inf
         joining = int(steps.argmin())
 
@@ -64,13 +70,24 @@ def equiangular_rates(columns: Floats, support: Ints, signs: Floats) -> Floats:
 
     u = A (AᵀA)⁻¹ 1, where A has the active columns, each with the sign of its product.
     """
-    active = columns[:, support] * signs
+    active = columns[:, support] * signs  # in double precision, as the signs are
     gram = active.T @ active + ROUNDING * np.eye(len(support))
     coefficients = np.linalg.solve(gram, np.ones(len(support)))
-    return (active @ coefficients) @ columns
+    return products_with(columns, active @ coefficients)
 
 
-def steps_until_joining(products: Floats, rates: Floats, common_product: float) -> Floats:
+def products_with(columns: Floats, vector: Floats) -> Floats:
+    """Products (columns,) of all columns with a vector (samples,), in double precision.
+
+    They are computed in the columns' own.
+    """
+    products = vector.astype(columns.dtype) @ columns
+    return products.astype(float)
+
+
+def steps_until_joining(
+    products: Floats, rates: Floats, common_product: float, copy_tolerance: float
+) -> Floats:
     """How far the common product C sinks until each column has it, with either sign: (columns,).
 
     When C has sunk by γ, a column's product is p − γr. It equals C − γ at γ = (C − p)/(1 − r), and
@@ -82,15 +99,16 @@ def steps_until_joining(products: Floats, rates: Floats, common_product: float) 
     products : p, (columns,)
     rates : r, how fast each product sinks, in units of C's, (columns,)
     common_product : C
+    copy_tolerance : divisors that are smaller vanish
     """
     with_same_sign = np.where(
-        rates < 1 - COPY_TOLERANCE,
-        (common_product - products) / np.maximum(1 - rates, COPY_TOLERANCE),
+        rates < 1 - copy_tolerance,
+        (common_product - products) / np.maximum(1 - rates, copy_tolerance),
         np.inf,
     )
     with_opposite_sign = np.where(
-        rates > COPY_TOLERANCE - 1,
-        (common_product + products) / np.maximum(1 + rates, COPY_TOLERANCE),
+        rates > copy_tolerance - 1,
+        (common_product + products) / np.maximum(1 + rates, copy_tolerance),
         np.inf,
     )
     return np.minimum(with_same_sign, with_opposite_sign)
@@ -103,8 +121,9 @@ def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Int
     residual, and the squared lengths of what lies outside the span of the chosen ones, are updated.
     """
     n_samples = len(columns)
-    products = target @ columns
-    squared_lengths = np.einsum("ij,ij->j", columns, columns)
+    products = products_with(columns, target)
+    squared_lengths = np.einsum("ij,ij->j", columns, columns).astype(float)
+    copy_tolerance = COPY_TOLERANCE[columns.dtype]
     negligible = ROUNDING * (target @ target)
     support = np.zeros(0, dtype=np.int64)
     supports = [support]
@@ -113,8 +132,8 @@ def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Int
     for _ in range(min(max_columns, MAX_STEPWISE, n_samples - 1)):
         # What each column would take off the residual's squared length.
         gains = np.where(
-            squared_lengths > COPY_TOLERANCE,
-            products**2 / np.maximum(squared_lengths, COPY_TOLERANCE),
+            squared_lengths > copy_tolerance,
+            products**2 / np.maximum(squared_lengths, copy_tolerance),
             0.0,
         )
         if gains.max() <= negligible:
@@ -124,8 +143,8 @@ def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Int
 
         # The direction that the newest column adds to the span. The few chosen columns are made
         # orthogonal anew each time, which is precise and takes little.
-        new_direction = np.linalg.qr(columns[:, support])[0][:, -1]
-        along = new_direction @ columns
+        new_direction = np.linalg.qr(columns[:, support].astype(float))[0][:, -1]
+        along = products_with(columns, new_direction)
         products = products - (new_direction @ target) * along
         squared_lengths = squared_lengths - along**2
     return supports

@@ -163,8 +163,9 @@ def infinite_where_constant(spreads: Floats, values: Floats) -> Floats:
     """The spreads (columns,), infinite for columns of `values` (samples, columns) that vary by no
     more than rounding: divided by it they vanish.
     """
-    largest = np.abs(values).max(axis=0, initial=0.0)
-    return np.where(spreads > CONSTANT_SHARE * largest, spreads, np.inf)
+    # The largest absolute value, without a copy of them all.
+    largest = np.maximum(values.max(axis=0, initial=0.0), -values.min(axis=0, initial=0.0))
+    return np.where(spreads > CONSTANT_SHARE * largest, spreads, np.inf).astype(spreads.dtype)
 
 
 def number_names(names: NDArray[Any]) -> Ints:

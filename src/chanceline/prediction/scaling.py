@@ -35,8 +35,16 @@ class ColumnScale(NamedTuple):
         return ColumnScale(self.block_means[:, columns], self.spreads[columns])
 
     def transform(self, values: Floats, block_of_sample: Ints) -> Floats:
-        """Scaled values, (samples, columns)."""
-        return (values - self.block_means[block_of_sample]) / self.spreads
+        """Scaled values, (samples, columns), in the precision of the values."""
+        scaled = values - self.means_of(block_of_sample)
+        scaled /= self.spreads
+        return scaled
+
+    def means_of(self, block_of_sample: Ints) -> Floats:
+        """The means of every sample's block, (samples, columns); (1, columns) of a single block."""
+        if len(self.block_means) == 1:
+            return self.block_means
+        return self.block_means[block_of_sample]
 
 
 def fit_scale(samples: Samples, training: Bools) -> ColumnScale:
@@ -55,12 +63,13 @@ def fit_scale(samples: Samples, training: Bools) -> ColumnScale:
     averaged = np.where(is_known, in_block_for_training, in_block)
     # A block of which the samples at hand hold nothing has mean 0; nobody asks for it.
     n_averaged = np.maximum(averaged.sum(axis=1, keepdims=True), 1)
-    block_means = (averaged / n_averaged) @ samples.X
+    shares = (averaged / n_averaged).astype(samples.X.dtype)
+    scale = ColumnScale(shares @ samples.X, np.ones(samples.n_features, samples.X.dtype))
 
     # Spreads are those of the training samples around these means.
-    centred = samples.X[training] - block_means[samples.block_of_sample[training]]
+    centred = samples.X[training] - scale.means_of(samples.block_of_sample[training])
     spreads = np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(centred))
-    return ColumnScale(block_means, infinite_where_constant(spreads, samples.X))
+    return scale._replace(spreads=infinite_where_constant(spreads, samples.X))
 
 
 def scaled_columns(samples: Samples, scale: ColumnScale, support: Ints) -> Floats:
@@ -78,7 +87,7 @@ class Residualized(NamedTuple):
 
     Attributes
     ----------
-    columns : of length 1, or 0 if nothing is left, (samples, features)
+    columns : of length 1, or 0 if nothing is left, (samples, features), in the samples' precision
     target : labels ±1 less what is explained, (samples,)
     lengths : of the columns before they were given length 1; infinite if nothing is left,
         (features,)
@@ -93,11 +102,13 @@ def residualize(samples: Samples, scale: ColumnScale) -> Residualized:
     """Take the projection on the nuisance columns out of all scaled columns and of the labels."""
     columns = scale.transform(samples.X, samples.block_of_sample)
     basis = np.linalg.qr(samples.nuisance)[0]
-    columns -= basis @ (basis.T @ columns)
     target = samples.y - basis @ (basis.T @ samples.y)
+    basis = basis.astype(columns.dtype)
+    columns -= basis @ (basis.T @ columns)
 
     lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
     has_residual = lengths > MIN_RESIDUAL_SPREAD * np.sqrt(samples.n_samples)
     # Divided by an infinite length, a column of which nothing but rounding is left becomes zero.
-    lengths = np.where(has_residual, lengths, np.inf)
-    return Residualized(columns / lengths, target, lengths)
+    lengths = np.where(has_residual, lengths, np.inf).astype(columns.dtype)
+    columns /= lengths
+    return Residualized(columns, target, lengths)

@@ -21,6 +21,7 @@ from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.prediction.folds import Stream
 from chanceline.prediction.metrics import area_under_curve, standardized_difference
 from chanceline.prediction.paths import least_angle_path
+from chanceline.prediction.ranking import samples_for_ranking
 from chanceline.prediction.samples import Samples, make_samples
 from chanceline.prediction.scaling import fit_scale, residualize
 from chanceline.prediction.screening import ScreeningLimits, screen_columns
@@ -150,7 +151,8 @@ def stability_of_support(  # noqa: PLR0913
     # From here on a feature is an index of the screened table; screened_columns has its column.
     screened_support = np.searchsorted(screened_columns, support)
     errors = int(fit.training_errors(screened_support[None])[0])
-    shares = selection_shares(screened, len(support), family, seed)
+    ranked = samples_for_ranking(screened, scale)
+    shares = selection_shares(ranked, len(support), family, seed)
 
     readings = []
     alternatives: list[tuple[int, ...]] = []

@@ -19,6 +19,7 @@ from chanceline.prediction.candidates import PATHS, RuleCandidate
 from chanceline.prediction.choose import Extent, choose_candidates, choose_penalty
 from chanceline.prediction.dense import average_dense_rules
 from chanceline.prediction.folds import Seed
+from chanceline.prediction.ranking import samples_for_ranking
 from chanceline.prediction.ridge_logistic import fit_one_ridge_logistic
 from chanceline.prediction.samples import Samples
 from chanceline.prediction.scaling import (
@@ -164,10 +165,11 @@ def train_selected(
     screened, screened_columns = screen_columns(samples, training, limits=features.screening)
     scale = fit_scale(screened, training)
     training_samples = screened.take(training)
-    choice = choose_candidates(training_samples, features.max_features, seed, n_repeats=n_repeats)
+    ranked = samples_for_ranking(training_samples, scale)
+    choice = choose_candidates(ranked, features.max_features, seed, n_repeats=n_repeats)
 
     # What each extent gives, from all training samples.
-    residualized = residualize(training_samples, scale)
+    residualized = residualize(ranked, fit_scale(ranked, ranked.all_rows))
     few = None
     if choice.few is not None:
         few = train_on_path(training_samples, scale, residualized, choice.few)

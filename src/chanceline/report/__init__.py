@@ -11,7 +11,9 @@ from chanceline._lazy import lazy
 _HOMES = {
     "read_report": "chanceline.report.page",
     "write_explorer": "chanceline.report.explorer",
+    "write_outcome_report": "chanceline.report.outcome",
     "write_reproduce_report": "chanceline.report.reproduce",
+    "write_sets_report": "chanceline.report.feature_sets",
     "write_sweep_report": "chanceline.report.sweep",
     "write_test_report": "chanceline.report.separation",
     "write_theory_report": "chanceline.report.theory",
@@ -22,6 +24,8 @@ __all__ = [*_HOMES]
 if TYPE_CHECKING:
     # The same names for type checkers, which do not run `__getattr__`; "as" makes them public.
     from chanceline.report.explorer import write_explorer as write_explorer
+    from chanceline.report.feature_sets import write_sets_report as write_sets_report
+    from chanceline.report.outcome import write_outcome_report as write_outcome_report
     from chanceline.report.page import read_report as read_report
     from chanceline.report.reproduce import write_reproduce_report as write_reproduce_report
     from chanceline.report.separation import (

@@ -39,6 +39,14 @@ class FigureOnPage(NamedTuple):
 
 
 FIGURES = {
+    "clusters": FigureText(
+        heading="How choices of variables die out as patterns are added",
+        caption=(
+            "The paper's first figure, computed: all choices of two of eight variables, and as "
+            "sectors the directions of their weights that separate the patterns; below, the "
+            "entropy of separating choices among many variables at the same density."
+        ),
+    ),
     "panels": FigureText(
         heading="How the space of solutions shrinks as patterns are added",
         caption=(
@@ -79,7 +87,7 @@ FIGURES = {
         heading="The paper's search on finite problems",
         caption=(
             "Smallest sets that greedy-BIHT finds, over the chance line and the line without "
-            "choice."
+            "choice. Hollow points, where there are any, come with the package."
         ),
     ),
     "experiments-best": FigureText(

@@ -13,14 +13,14 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from chanceline._results import listed
+from chanceline._results import harmless, listed
 from chanceline.chance.bound import format_p
 from chanceline.figures.significance import draw_features, draw_test
 from chanceline.report.cells import cells_to_read
 from chanceline.report.design_words import design_in_words
 from chanceline.report.page import ENVIRONMENT, PAPER, Drawings, Page, draw_for_page, hash_arrays
 from chanceline.report.rule_section import rule_section
-from chanceline.report.weights import harmless, weights_csv
+from chanceline.report.weights import weights_csv
 from chanceline.significance.features_table import surrogates_of
 from chanceline.significance.proofs import Proof
 from chanceline.significance.readings import StatisticKind

@@ -12,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 
 from chanceline._io import check_target, write_bytes, write_text
+from chanceline._results import harmless
 from chanceline.errors import InputError
 from chanceline.report.weights_workbook import workbook_bytes
 from chanceline.significance.result import SeparationTest
@@ -20,8 +21,6 @@ from chanceline.significance.rule_weights import weight_rows, weighted_rules
 CSV_HEADER = ("rule", "kind", "term", "weight", "meaning")
 CSV_SUFFIX = ".csv"
 WORKBOOK_SUFFIX = ".xlsx"
-# Letters with which a cell begins that a spreadsheet takes for a formula.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_weights(result: SeparationTest, path: str | Path) -> Path:
@@ -74,10 +73,3 @@ def weights_csv(result: SeparationTest) -> str:
             term = harmless(row.term)
             writer.writerow((rule.role, row.kind, term, repr(row.weight), harmless(row.meaning)))
     return content.getvalue()
-
-
-def harmless(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
-    if text.startswith(FORMULA_STARTS):
-        return f"'{text}"
-    return text

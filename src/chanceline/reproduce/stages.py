@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from chanceline.experiments.figure_points import (
     QUICK_SWEEPS,
     SWEEPS,
+    ScalingFigure,
     shipped_points,
     stored_points,
 )
@@ -32,6 +33,7 @@ from chanceline.figures.theory import (
     draw_response,
     draw_stability,
 )
+from chanceline.reproduce.clusters import clusters
 from chanceline.reproduce.folder import Folder, Mode
 from chanceline.reproduce.memory import memory_capacity, memory_couplings, memory_stability
 from chanceline.theory.break_point import replicon_line
@@ -218,20 +220,37 @@ def capacity_with_breaking(folder: Folder) -> None:
 def finite_size(folder: Folder, sweeps: Mapping[str, Sequence[str]] | None = None) -> None:
     """The paper's finite-size figure, the same with the best search, and limits beside theory.
 
-    The quick mode makes small runs on the spot, the full mode runs or resumes all sweeps in a store
-    inside the folder, and the normal mode draws the run that comes with the package. `sweeps` names
-    those of each figure, where not the built-in ones are meant.
+    The quick mode makes small runs on the spot; beside them the paper's figure shows the run that
+    comes with the package. The full mode runs or resumes all sweeps in a store inside the folder,
+    and the normal mode draws the run that comes with the package. `sweeps` names those of each
+    figure, where not the built-in ones are meant.
     """
     is_quick = folder.mode == Mode.QUICK
     if sweeps is None:
         sweeps = QUICK_SWEEPS if is_quick else SWEEPS
     for figure, names in sweeps.items():
         points = _finite_size_points(folder, figure, names)
+        note = "from a small run made on the spot: large error bars"
+        if is_quick and figure == ScalingFigure.PAPER_FIG3:
+            points = with_shipped_run(points)
+            note = (
+                "hollow: the run that comes with the package; "
+                "filled: a small run made on the spot, large error bars"
+            )
         picture, table = draw_figure(figure, points)
         if is_quick:
-            picture.suptitle("from a small run made on the spot: large error bars", fontsize=9)
+            picture.suptitle(note, fontsize=9)
         # A name of its own: the theory has figures of capacity and entropy too.
         folder.save(f"experiments-{figure}", picture, table)
+
+
+def with_shipped_run(points: pd.DataFrame) -> pd.DataFrame:
+    """The points of the paper's figure from a run made here, and behind them those shipped.
+
+    The column `shipped` tells them apart.
+    """
+    shipped = shipped_points(ScalingFigure.PAPER_FIG3)
+    return pd.concat([points.assign(shipped=False), shipped.assign(shipped=True)])
 
 
 def _finite_size_points(folder: Folder, figure: str, sweeps: Sequence[str]) -> pd.DataFrame:
@@ -268,6 +287,7 @@ def _run_sweep(folder: Folder, store: Path, name: str) -> None:
 
 
 STAGES: tuple[Callable[[Folder], None], ...] = (
+    clusters,
     panels,
     capacity_diagram,
     unequal_classes,

@@ -33,7 +33,7 @@ from chanceline.select.pairs import MAX_PAIRS
 from chanceline.select.singles import single_errors
 from chanceline.select.small_supports import sweep_small_supports
 from chanceline.select.starts import candidate_of, start_from
-from chanceline.select.tabu import default_swaps, swap_down, swap_work
+from chanceline.select.tabu import Patience, default_swaps, swap_down, swap_work
 from chanceline.select.with_errors import search_with_errors
 
 MIN_POOLED_ENTRIES_IF_TALL = 20_000_000  # of X: below, all columns of a tall table are searched
@@ -41,6 +41,7 @@ MESSAGE_PASSING_FROM = 20  # variables; with fewer, swaps get as far
 FAILURES_ALLOWED = 2  # of message passing, before it ends
 FAILURES_ALLOWED_SLOWLY = 3  # the same where it goes at a slow pace
 PATIENCE = 0.5  # share of the default budget without success after which swaps end
+PATIENCE_ABOVE_WANTED = 0.125  # the same for a size that is larger than what would be of use
 
 # What swaps may cost beyond the processor's cache.
 CACHED_ENTRIES = 2_000_000  # of the columns that fit into it
@@ -61,15 +62,22 @@ class AutoSettings(NamedTuple):
     budget : swaps; by default as many as the table is worth.
     seed : of the random numbers.
     max_errors : that a rule may make.
+    wanted : the largest number of variables that would be of use; None: the fewer, the better.
     """
 
     budget: int | None
     seed: int
     max_errors: int
+    wanted: int | None = None
 
 
-def run_auto(
-    problem: Problem, budget: int | None, seed: int, errors: int = 0, pool: int | None = None
+def run_auto(  # noqa: PLR0913
+    problem: Problem,
+    budget: int | None,
+    seed: int,
+    errors: int = 0,
+    pool: int | None = None,
+    wanted: int | None = None,
 ) -> Iterator[Event]:
     """Method `auto`: search all columns, or in a large table a pool of the most promising ones.
 
@@ -80,8 +88,11 @@ def run_auto(
     in it suffices. By default it is used where it is less than half of a table of more than six
     million entries, and has several columns for every variable that a rule would need if the labels
     were noise.
+
+    Where no more than a `wanted` number of variables would be of use, larger sizes are tried with
+    less patience: a search that stays far above it ends soon.
     """
-    settings = AutoSettings(budget=budget, seed=seed, max_errors=errors)
+    settings = AutoSettings(budget=budget, seed=seed, max_errors=errors, wanted=wanted)
     min_entries = MIN_POOLED_ENTRIES
     if is_tall(problem):
         min_entries = MIN_POOLED_ENTRIES_IF_TALL
@@ -341,10 +352,10 @@ def swap_from(
     A budget that the user has set is used up; the default one ends early without success.
     """
     budget = settings.budget
-    patience = 1.0
+    patience = Patience()
     if budget is None:
         budget = affordable_swaps(problem, start.support.size)
-        patience = PATIENCE
+        patience = Patience(PATIENCE, PATIENCE_ABOVE_WANTED, settings.wanted)
     return swap_down(hinge, budget, settings.seed, spent=start.iterations, patience=patience)
 
 

@@ -30,6 +30,7 @@ def fit_greedily(problem: Problem) -> tuple[Hinge, bool]:
         capacity=max_variables + problem.n_unpenalized + SPARE_PLACES,
         n_unpenalized=problem.n_unpenalized,
         nonnegative=problem.nonnegative,
+        relatives=problem.relatives,
     )
     separates = add_greedily(hinge)
     return hinge, separates

@@ -64,6 +64,7 @@ def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
         capacity=support.size + SPARE_PLACES,
         n_unpenalized=n_unpenalized,
         nonnegative=problem.nonnegative,
+        relatives=problem.relatives,
     )
     set_support(hinge, support, weights)
 

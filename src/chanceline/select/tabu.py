@@ -1,6 +1,8 @@
 """Tabu search: swaps of one column for another at a fixed size, and one variable fewer at success.
 
 A swap adds the column of largest gradient, refits, drops the variable that costs least, and refits.
+A relative of the support, a column that is strongly correlated with one in it, counts with the
+gradient of what it has of its own: else the differences of relatives would never come.
 A column is tabu for a few swaps after it came or went. Noise keeps the walk from going in circles.
 """
 
@@ -71,13 +73,41 @@ def find_gradient(hinge: Any) -> None:
 
 
 @leaf_kernel()
+def find_own_lengths(hinge: Any) -> None:
+    """Write what every column has of its own beside the support into `scratch.own_length`.
+
+    A column of length 1 that is correlated by r with one of the support has √(1 − r²) of its own.
+    Of several relatives in the support the nearest counts, which is nearly as good as all of them
+    together. Without any the length is 1.
+    """
+    list_start = hinge.data.relatives.first
+    relative = hinge.data.relatives.column
+    length_beside = hinge.data.relatives.own_length
+    support = hinge.state.support
+    size = hinge.state.n_used[0]
+    own_length = hinge.scratch.own_length
+
+    for column in range(own_length.size):
+        own_length[column] = 1.0
+    for place in range(size):
+        chosen = support[place]
+        for pair in range(list_start[chosen], list_start[chosen + 1]):
+            column = relative[pair]
+            own_length[column] = min(own_length[column], length_beside[pair])
+
+
+@leaf_kernel()
 def choose_addition(hinge: Any) -> int:
-    """The column to add, that of largest |gradient|; it is tabu from now on. NONE: there is none.
+    """The column to add, that of largest attraction; it is tabu from now on. NONE: there is none.
+
+    At the minimum of the loss on the support the gradient of a column is that of its own part, with
+    the length ℓ that `find_own_lengths` gives. So the loss can fall by gradient² / 2ℓ²h, with about
+    the same h for all columns, and the attraction is |gradient| / ℓ.
 
     Only columns outside the support that are not tabu may come, and of the nonnegative ones those
     whose weight would become positive. `gradient`, which `find_gradient` has written, is that of
     the loss with a minus sign, so a column's weight would get the sign of its entry. Each
-    |gradient| is multiplied by 1 + SWAP_NOISE·u, with a random u in ±1.
+    attraction is multiplied by 1 + SWAP_NOISE·u, with a random u in ±1.
 
     Tabu until swap t means that a column may not come or go before the number of the swap,
     `iteration[0]`, is t. Where few columns are left, all may be tabu: then a second look forgets
@@ -89,7 +119,9 @@ def choose_addition(hinge: Any) -> int:
     random = hinge.state.random
     now = hinge.state.iteration[0]
     gradient = hinge.scratch.gradient
+    own_length = hinge.scratch.own_length
 
+    find_own_lengths(hinge)
     best = NONE
     largest = -1.0  # below every attraction
     forgets_tabus = False
@@ -101,7 +133,7 @@ def choose_addition(hinge: Any) -> int:
             if is_outside and tabu_until[column] <= now:
                 # Columns of the wrong sign draw a number too.
                 noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
-                attraction = abs(gradient[column]) * noise
+                attraction = abs(gradient[column]) / own_length[column] * noise
                 has_wrong_sign = nonnegative[column] and gradient[column] <= 0.0
                 if attraction > largest and not has_wrong_sign:
                     best = column
@@ -226,8 +258,37 @@ def swap_work(n_columns: int, n_samples: int, size: float) -> float:
     return gradient + FIT_WORK * n_samples * size + FLIP_WORK * n_samples * size * size
 
 
+class Patience(NamedTuple):
+    """After which share of the budget without success swaps end.
+
+    Attributes
+    ----------
+    share : in general.
+    share_above_wanted : where variables are swapped at a size above `wanted`.
+    wanted : the largest number of variables that would be of use; None: all sizes are.
+    """
+
+    share: float = 1.0
+    share_above_wanted: float = 1.0
+    wanted: int | None = None
+
+    def share_at(self, n_variables: int) -> float:
+        """The share where a support of so many variables is looked for."""
+        if self.wanted is not None and n_variables > self.wanted:
+            return self.share_above_wanted
+        return self.share
+
+
+FULL_PATIENCE = Patience()  # until the budget ends
+
+
 def swap_down(
-    hinge: Hinge, budget: int, seed: int, *, spent: int = 0, patience: float = 1.0
+    hinge: Hinge,
+    budget: int,
+    seed: int,
+    *,
+    spent: int = 0,
+    patience: Patience = FULL_PATIENCE,
 ) -> Iterator[Candidate | int]:
     """From a separating support to fewer and fewer variables.
 
@@ -240,7 +301,7 @@ def swap_down(
     budget : swaps at most.
     seed : of the random numbers.
     spent : iterations of the searches before this one, which are added to its own.
-    patience : the search ends after this share of the budget without success.
+    patience : how long the search goes on without success.
 
     Yields
     ------
@@ -256,9 +317,10 @@ def swap_down(
         # As long as it separates, drop the cheapest variable.
         while separates:
             yield candidate_of(hinge, spent + n_swaps)
-            last_swap = min(budget, n_swaps + int(patience * budget))
             if hinge.n_selected <= 1:
                 return
+            share = patience.share_at(hinge.n_selected - 1)
+            last_swap = min(budget, n_swaps + int(share * budget))
             # Nonnegative columns that left the support by themselves are dropped for good.
             size = min(size, hinge.size) - 1
             separates = drop_cheapest(hinge)

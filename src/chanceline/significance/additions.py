@@ -81,8 +81,10 @@ def chance_of_adding(plan: Plan, results: StageResults) -> ChanceOfAdding:
     """What chance adds in this table, by the labels that were shuffled."""
     columns = results.path.columns
     n_dimensions = max(2, plan.design.sizes.n_units - n_terms_of_design(columns))
-    # R² of one feature on every shuffled labelling; the observed labels come first.
-    shares = 1 - results.shuffles.losses.losses.path[1:, 0]
+    # R² of the best single feature, 1 less its loss, on every shuffled labelling. Row 0 has the
+    # observed labels, column 0 the paths of one feature.
+    path_losses = results.shuffles.losses.losses.path  # (labellings, features taken)
+    shares = 1 - path_losses[1:, 0]
     return ChanceOfAdding(
         shuffled=f_statistic(shares, n_dimensions),
         n_columns=len(columns.feature_of_column),

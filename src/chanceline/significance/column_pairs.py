@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chanceline._arrays import Floats, Ints
-from chanceline.significance.arrays import ROUNDING_TOLERANCE
+from chanceline._arrays import Bools, Floats, Ints
 
 # So many columns at a time stay in the processor's cache together with the draws of one batch.
 COLUMNS_IN_CACHE = 256
@@ -18,6 +17,8 @@ COLUMNS_IN_CACHE = 256
 MIN_SQUARED_LENGTH = 1e-6
 # Overlaps that agree to so many decimals are ties.
 OVERLAP_DECIMALS = 9
+# So many pairs at a time are multiplied again in double precision.
+PAIRS_AT_A_TIME = 4_096
 # Pairs in the list: as many as columns, and at least these, which are all of a small table's.
 MIN_PAIRS = 2_000
 
@@ -53,30 +54,48 @@ def correlated_pairs(
 ) -> ColumnPairs:
     """The pairs of largest absolute overlap; columns that are copies of each other make none.
 
+    All overlaps are looked at in single precision. Those that could be among the largest, whatever
+    its rounding, are computed again in double precision, and these decide.
+
     Parameters
     ----------
     normalized : (samples, columns) of length 1.
     min_pairs : as many pairs as columns are listed, or this many if that is more.
     chunk_size : columns whose overlaps with all later ones are computed at once.
     """
-    n_columns = normalized.shape[1]
+    n_samples, n_columns = normalized.shape
     max_pairs = max(n_columns, min_pairs)
-    listed = _CodedPairs(code=np.zeros(0, dtype=np.int64), overlap=np.zeros(0))
+    rounding = overlap_rounding(n_samples)
+    screened: Floats = normalized.astype("float32")
+    listed = _CodedPairs(code=np.zeros(0, dtype=np.int64), overlap=np.zeros(0, dtype=np.float32))
     least_overlap = 0.0
     for start in range(0, n_columns, chunk_size):
-        added = _pairs_of_chunk(normalized, slice(start, start + chunk_size), least_overlap)
+        added = _pairs_of_chunk(screened, slice(start, start + chunk_size), least_overlap)
+        added = _without_copies(normalized, added, rounding)
         listed = _CodedPairs(
             code=np.append(listed.code, added.code),
             overlap=np.append(listed.overlap, added.overlap),
         )
         if len(listed.code) > max_pairs:
-            listed = _most_overlapping(listed, max_pairs)
-            # Pairs of later chunks with less overlap would be dropped again.
-            least_overlap = float(np.abs(listed.overlap).min()) - ROUNDING_TOLERANCE
-    order = np.argsort(listed.code)
+            # So many pairs have at least this overlap, and each may be wrong by the rounding.
+            least_overlap = _largest_but(listed.overlap, max_pairs) - 2 * rounding
+            listed = listed.take(np.abs(listed.overlap) >= least_overlap)
+    exact = _CodedPairs(listed.code, _exact_overlaps(normalized, listed.code))
+    if len(exact.code) > max_pairs:
+        exact = _most_overlapping(exact, max_pairs)
+    order = np.argsort(exact.code)
     # A pair (i, j) is coded as i·n_columns + j.
-    first, second = np.divmod(listed.code[order], n_columns)
-    return ColumnPairs(first=first, second=second, overlap=listed.overlap[order])
+    first, second = np.divmod(exact.code[order], n_columns)
+    return ColumnPairs(first=first, second=second, overlap=exact.overlap[order])
+
+
+def overlap_rounding(n_samples: int) -> float:
+    """How far an overlap in single precision may be from the true one.
+
+    A sum of n products of unit vectors is wrong by at most n + 2 roundings: one for each sum, and
+    two for the entries of the vectors.
+    """
+    return (n_samples + 2) * float(np.finfo(np.float32).eps)
 
 
 class _CodedPairs(NamedTuple):
@@ -85,30 +104,62 @@ class _CodedPairs(NamedTuple):
     code: Ints
     overlap: Floats
 
+    def take(self, chosen: Bools) -> _CodedPairs:
+        """The pairs where `chosen` is true."""
+        return _CodedPairs(self.code[chosen], self.overlap[chosen])
 
-def _pairs_of_chunk(normalized: Floats, chunk: slice, least_overlap: float) -> _CodedPairs:
-    """The pairs of a column of the chunk with any later column, copies left out.
+
+def _pairs_of_chunk(screened: Floats, chunk: slice, least_overlap: float) -> _CodedPairs:
+    """The pairs of a column of the chunk with any later column.
 
     Parameters
     ----------
-    normalized : (samples, columns) of length 1.
+    screened : (samples, columns) of length 1, in single precision.
     chunk : columns.
     least_overlap : pairs whose absolute overlap is smaller are left out.
     """
-    n_columns = normalized.shape[1]
-    products = normalized[:, chunk].T @ normalized[:, chunk.start :]  # (chunk, later columns)
-    absolute_overlap = np.abs(products)
-    # Of a column with overlap g with another, 1 − g² of its squared length is outside that other.
-    # In a copy |g| is nearly 1, and 1 − g² ≈ 2(1 − |g|) is too little.
-    is_copy = absolute_overlap >= 1 - MIN_SQUARED_LENGTH / 2
-    is_candidate = (absolute_overlap >= least_overlap) & ~is_copy
-    # Pairs i < j are above the diagonal; the others are left out.
-    n_rows, n_later = products.shape
-    is_candidate[np.tril_indices(n_rows, m=n_later)] = False
-    row, later = np.nonzero(is_candidate)
+    n_columns = screened.shape[1]
+    products = screened[:, chunk].T @ screened[:, chunk.start :]  # (chunk, later columns)
+    row, later = np.nonzero(np.abs(products) >= np.float32(least_overlap))
+    # Of (i, j) and (j, i), and of (i, i), the pairs with i < j are taken.
+    is_pair = row < later
+    row = row[is_pair]
+    later = later[is_pair]
     first = row + chunk.start
     second = later + chunk.start
     return _CodedPairs(code=first * n_columns + second, overlap=products[row, later])
+
+
+def _without_copies(normalized: Floats, pairs: _CodedPairs, rounding: float) -> _CodedPairs:
+    """The pairs without those whose columns are copies of each other.
+
+    Of a column with overlap g with another, 1 − g² of its squared length is outside that other. In
+    a copy |g| is nearly 1, and 1 − g² ≈ 2(1 − |g|) is too little.
+    """
+    smallest_of_copies = 1 - MIN_SQUARED_LENGTH / 2
+    is_suspected = np.abs(pairs.overlap) >= smallest_of_copies - rounding
+    suspected = np.flatnonzero(is_suspected)
+    overlaps = _exact_overlaps(normalized, pairs.code[suspected])
+    is_kept = np.ones(len(pairs.code), dtype=bool)
+    is_kept[suspected] = np.abs(overlaps) < smallest_of_copies
+    return pairs.take(is_kept)
+
+
+def _exact_overlaps(normalized: Floats, codes: Ints) -> Floats:
+    """The overlaps of coded pairs in double precision: (pairs,)."""
+    n_columns = normalized.shape[1]
+    overlaps = np.empty(len(codes))
+    for start in range(0, len(codes), PAIRS_AT_A_TIME):
+        chunk = slice(start, start + PAIRS_AT_A_TIME)
+        first, second = np.divmod(codes[chunk], n_columns)
+        overlaps[chunk] = np.einsum("ij,ij->j", normalized[:, first], normalized[:, second])
+    return overlaps
+
+
+def _largest_but(overlaps: Floats, n_larger: int) -> float:
+    """The smallest of the `n_larger` largest absolute overlaps."""
+    position = len(overlaps) - n_larger
+    return float(np.partition(np.abs(overlaps), position)[position])
 
 
 def _most_overlapping(pairs: _CodedPairs, max_pairs: int) -> _CodedPairs:

@@ -115,10 +115,7 @@ def rank_losses(losses: Floats) -> Floats:
     """Rank the labellings in every column, with a fraction that orders equal ranks of two columns.
 
     The rank of a labelling is the number of labellings, itself included, whose loss in the column
-    is no larger; losses that differ by rounding alone count as equal. A fraction is subtracted: the
-    further the loss lies below the mean of its column, in standard deviations, the larger is the
-    fraction, and the better (smaller) the result. Above the mean the fraction is negative. It lies
-    between −0.4 and 0.4, so that the order within a column stays that of the ranks.
+    is no larger; losses that differ by rounding alone count as equal.
 
     Parameters
     ----------
@@ -128,15 +125,36 @@ def rank_losses(losses: Floats) -> Floats:
     -------
     (labellings, columns) rank − fraction; the rank is 1 for the smallest loss.
     """
+    return rank_among(losses, losses)
+
+
+def rank_among(losses: Floats, reference: Floats) -> Floats:
+    """How many losses of the reference are no larger, less a fraction that orders equal ranks.
+
+    The further a loss lies below the mean of its column of the reference, in standard deviations,
+    the larger is the fraction, and the better (smaller) the result. Above the mean the fraction is
+    negative. It lies between −0.4 and 0.4, so that the order within a column stays that of the
+    ranks.
+
+    Parameters
+    ----------
+    losses : (rows, columns)
+    reference : (reference rows, columns)
+
+    Returns
+    -------
+    (rows, columns)
+    """
     ranks = np.empty(losses.shape)
-    for column, column_losses in enumerate(losses.T):
-        largest_equal_loss = column_losses + ROUNDING_TOLERANCE
-        ranks[:, column] = np.searchsorted(np.sort(column_losses), largest_equal_loss, side="right")
+    for column, reference_losses in enumerate(reference.T):
+        largest_equal_loss = losses[:, column] + ROUNDING_TOLERANCE
+        places = np.searchsorted(np.sort(reference_losses), largest_equal_loss, side="right")
+        ranks[:, column] = places
 
     # Standard deviations below the mean; a column that is constant up to rounding orders nothing.
-    deviations = losses.std(axis=0)
+    deviations = reference.std(axis=0)
     scales = np.where(deviations > ROUNDING_TOLERANCE, deviations, np.inf)
-    below_mean = (losses.mean(axis=0) - losses) / scales
+    below_mean = (reference.mean(axis=0) - losses) / scales
     # x/(1 + |x|) rises with x and lies between −1 and 1.
     fraction = LARGEST_FRACTION * below_mean / (1 + np.abs(below_mean))
     return ranks - fraction

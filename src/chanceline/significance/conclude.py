@@ -16,6 +16,7 @@ from chanceline.significance.plan import Plan
 from chanceline.significance.proofs import proofs_of
 from chanceline.significance.readings import PermutationReading
 from chanceline.significance.result import SeparationTest
+from chanceline.significance.rule_inputs import rule_inputs
 from chanceline.significance.rule_to_use import RuleToUse
 from chanceline.significance.separating import separating_set
 from chanceline.significance.stage_results import StageResults, with_errors_known
@@ -96,6 +97,11 @@ def conclude(
         labels_from_model=plan.design.covariate_model is not None,
         n_named=None if plan.features is None else len(plan.features),
         covariates=tuple(data.covariates or ()),
+        inputs=rule_inputs(
+            data,
+            features=features_of_rules(plan, grounds, rule),
+            of_first_rule=grounds.separating.features if rule is None else rule.features,
+        ),
     )
 
 
@@ -175,6 +181,16 @@ def columns_to_show(plan: Plan, grounds: Grounds, rule: RuleToUse | None) -> dic
     if rule is not None:
         names.update(rule.surrogates)
     return {name: j for j, name in enumerate(plan.data.feature_names) if name in names}
+
+
+def features_of_rules(plan: Plan, grounds: Grounds, rule: RuleToUse | None) -> list[str]:
+    """The features of all rules of the result, in the table's order."""
+    names = set(grounds.separating.features)
+    if rule is not None:
+        names.update(rule.features)
+    if rule is not None and rule.few is not None:
+        names.update(rule.few.features)
+    return [name for name in plan.data.feature_names if name in names]
 
 
 def scores_to_show(plan: Plan, shown_rule: Rule, rule: RuleToUse | None) -> Floats:

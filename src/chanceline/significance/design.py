@@ -43,6 +43,7 @@ from chanceline.significance.declared_roles import (
     check_pairs,
 )
 from chanceline.significance.null_sizes import COIN_NULL, FIXED_NULL, NullSizes
+from chanceline.significance.unit_exchange import exchange_units
 
 # Categories become blocks if at least this share of the units is in blocks of both classes.
 MIN_EXCHANGEABLE_SHARE = 0.9
@@ -107,6 +108,11 @@ class NullDesign:
         )
 
     @property
+    def n_blocks(self) -> int:
+        """Number of blocks, 1 where there are none."""
+        return int(self.block_of_unit.max()) + 1
+
+    @property
     def block_of_sample(self) -> Ints:
         """(samples,) numbers 0, 1, … of the blocks."""
         return self.block_of_unit[self.unit_of_sample]
@@ -125,25 +131,8 @@ class NullDesign:
         elif self.null == COIN_NULL:
             unit_labels = rng.choice([-1.0, 1.0], size=self.sizes.n_units)
         else:
-            unit_labels = self._exchanged(rng)
+            unit_labels = self.unit_labels[exchange_units(self.block_of_unit, rng)]
         return unit_labels[self.unit_of_sample]
-
-    def _exchanged(self, rng: np.random.Generator) -> Floats:
-        """The units' labels, permuted uniformly within every block: (units,).
-
-        Every unit gets a random key, and sorting by keys permutes the units uniformly.
-        """
-        keys = rng.random(self.sizes.n_units)
-        if self.sizes.blocks is None:
-            return self.unit_labels[np.argsort(keys)]
-
-        # Both list the units block after block: in their own order, and in that of their keys. So
-        # every unit gets the label of a unit of its own block.
-        receivers = np.argsort(self.block_of_unit, kind="stable")
-        donors = np.lexsort((keys, self.block_of_unit))  # by block, then by key
-        labels = np.empty(self.sizes.n_units)
-        labels[receivers] = self.unit_labels[donors]
-        return labels
 
 
 def make_design(

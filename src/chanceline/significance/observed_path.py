@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from chanceline._arrays import Floats, Ints
 from chanceline.perceptron.duplicates import distinct_columns
 from chanceline.significance.least_squares import errors_with_design
-from chanceline.significance.path import ForwardPaths
+from chanceline.significance.path import ForwardPaths, longest_path
 from chanceline.significance.path_columns import PathColumns, make_path_columns
 from chanceline.significance.plan import Plan
 
@@ -67,7 +67,8 @@ def columns_for_path(plan: Plan) -> PathColumns:
 
 def path_length(plan: Plan, columns: PathColumns) -> int:
     """Steps of the path: as many as asked for, where the table has so many columns and samples."""
-    n_columns = len(columns.feature_of_column)
-    n_samples = len(plan.design.y)
-    # With one feature for every sample but two, least squares fits any labels.
-    return max(1, min(plan.settings.largest, n_columns, n_samples - 2))
+    return longest_path(
+        plan.settings.largest,
+        n_columns=len(columns.feature_of_column),
+        n_samples=len(plan.design.y),
+    )

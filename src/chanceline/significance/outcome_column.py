@@ -7,6 +7,7 @@ test then asks about it, and says what the verdict is without it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -104,6 +105,42 @@ def ask_about_outcome(
     ----------
     result_without : the test of the table without them; None if nothing else is left.
     """
+    words = _suspicion_in_words(plan, suspects)
+    if result_without is None:
+        verdict_without = f"Without {words.pronoun} no feature is left."
+    else:
+        verdict = f"{result_without.verdict.upper()}, {result_without.in_p()}"
+        verdict_without = f"Without {words.pronoun}: {verdict}."
+    message = f"{words.question} {verdict_without} {words.remedy}"
+    return Finding(Severity.WARNING, message)
+
+
+def warn_of_outcome_columns(plan: Plan) -> list[Finding]:
+    """The question alone, where sets of features are tested; nothing in most tables."""
+    suspects = outcome_columns(plan.data.X, plan.data.y)
+    if len(suspects.columns) == 0:
+        return []
+    words = _suspicion_in_words(plan, suspects)
+    return [Finding.warning(f"{words.question} {words.remedy}")]
+
+
+class _SuspicionWords(NamedTuple):
+    """What is said about columns that may be the outcome.
+
+    Attributes
+    ----------
+    question : what was seen, and whether they are the outcome.
+    remedy : what to do if so.
+    pronoun : `it` or `them`.
+    """
+
+    question: str
+    remedy: str
+    pronoun: str
+
+
+def _suspicion_in_words(plan: Plan, suspects: OutcomeColumns) -> _SuspicionWords:
+    """The sentences about one column or several that may be the outcome."""
     names = [plan.data.feature_names[column] for column in suspects.columns]
     if len(names) == 1:
         subject = f"column {names[0]!r} alone tells"
@@ -113,18 +150,15 @@ def ask_about_outcome(
         subject = f"each of the columns {quoted(names)} alone tells"
         question = "are they the outcome itself, or made from it?"
         pronoun = "them"
-    if result_without is None:
-        verdict_without = f"Without {pronoun} no feature is left."
-    else:
-        verdict = f"{result_without.verdict.upper()}, {result_without.in_p()}"
-        verdict_without = f"Without {pronoun}: {verdict}."
     observation = (
         f"{subject} the classes apart (nearly) without error, and the others are far behind "
         f"(area under the curve {suspects.next_best:.2f} at most)"
     )
-    remedy = f"If so, leave {pronoun} out (drop={','.join(names)!r})."
-    message = f"{observation}: {question} {verdict_without} {remedy}"
-    return Finding(Severity.WARNING, message)
+    return _SuspicionWords(
+        question=f"{observation}: {question}",
+        remedy=f"If so, leave {pronoun} out (drop={','.join(names)!r}).",
+        pronoun=pronoun,
+    )
 
 
 def plan_without(plan: Plan, columns: Ints) -> Plan | None:

@@ -52,6 +52,8 @@ class SearchProcedure:
     intercept : whether the rule has a threshold.
     errors : errors allowed; the set wanted is the smallest that makes no more.
     target : a built-in search ends when it has found so few features.
+    wanted : the largest number of features that would be of use; the method "auto" has less
+        patience with more. None: the fewer, the better.
     """
 
     search: Any = "auto"
@@ -60,6 +62,7 @@ class SearchProcedure:
     intercept: bool = True
     errors: int = 0
     target: int | None = None
+    wanted: int | None = None
 
     def __call__(self, X: Floats, y: Floats) -> SearchStatistic:
         """The statistic T, small when the set is small.
@@ -116,6 +119,9 @@ class SearchProcedure:
             searched_X = X  # no copy where none is needed
         else:
             searched_X = X[rows]
+        options: dict[str, Any] = {}
+        if method == "auto":
+            options["wanted"] = self.wanted
         outcome = search_features(
             searched_X,
             y[rows],
@@ -125,6 +131,7 @@ class SearchProcedure:
             intercept=self.intercept,
             errors=allowed_errors,
             target=self.target,
+            **options,
         )
         return make_rule(X, y, outcome.support, outcome.weights, outcome.bias)
 

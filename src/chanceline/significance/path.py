@@ -24,25 +24,26 @@ stand *ridge regressions* on them (`ridges`), which see what many columns hold o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
-from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, MIN_SQUARED_LENGTH, ColumnPairs
+from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, ColumnPairs
 from chanceline.significance.least_squares import fewest_threshold_errors
 from chanceline.significance.members import MemberArrays
 from chanceline.significance.path_columns import PathColumns
+from chanceline.significance.path_steps import (
+    LENGTH_MARGIN,
+    NO_FEATURE,
+    SPREAD_SHARES,
+    largest_of_rows,
+    orthogonal_part,
+    squared_lengths,
+)
 from chanceline.significance.ridges import RidgeRegressions
-
-# Shares of the columns, those that fit best, over which the spread is a mean.
-SPREAD_SHARES = (1.0, 0.1, 0.01)
-# Added to squared lengths, by precision: more than their rounding, so that the gain of a column
-# that the span has used up is no division by nothing.
-LENGTH_MARGIN = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 6e-6}
-NO_FEATURE = -1  # in place of an index, where a path has ended or there is no pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +108,11 @@ def follow_paths(
     with_errors : whether errors are counted, which takes longest in long tables.
     """
     target = _make_target(columns, labels)
-    state = _start(columns, target, n_steps)
-    # Both need the products of all columns with the labels themselves. Every step below changes
-    # `state.products` to those with the residual.
-    spread = _spread(state.products, target)
-    best_pairs = _find_best_pairs(columns.pairs, state.products, target)
+    # Of all columns with the labels themselves: (labellings, columns).
+    products = target.coordinates.astype(columns.coordinates.dtype) @ columns.coordinates
+    spread = _spread(products, target)
+    best_pairs = _find_best_pairs(columns.pairs, products, target)
+    state = _start(columns, target, products, n_steps)
 
     n_labellings = len(labels)
     n_counted = n_labellings if with_errors else 0
@@ -199,7 +200,7 @@ class _Target:
 
     def loss(self, residual: Floats) -> Floats:
         """The share of the squared length that a residual in coordinates leaves: (labellings,)."""
-        return (self.squared_length_outside_span + _squared_lengths(residual)) / self.scale
+        return (self.squared_length_outside_span + squared_lengths(residual)) / self.scale
 
     def fit(self, columns: PathColumns, residual: Floats) -> Floats:
         """The labels as threshold, blocks, covariates and the columns taken fit them:
@@ -222,8 +223,8 @@ def _make_target(columns: PathColumns, labels: Floats) -> _Target:
     """
     centred = columns.residuals(labels)
     coordinates = columns.to_coordinates(centred)
-    squared_length = _squared_lengths(centred)
-    squared_length_in_span = _squared_lengths(coordinates)
+    squared_length = squared_lengths(centred)
+    squared_length_in_span = squared_lengths(coordinates)
     return _Target(
         labels=labels,
         centred=centred,
@@ -241,19 +242,22 @@ class _PathState:
     Attributes
     ----------
     columns : (coordinates, columns) Z, of length 1.
+    ranking_columns : the same in the precision in which columns are compared, single in large
+        tables.
     residual : (labellings, coordinates) what the columns taken leave of the labels.
     products : (labellings, columns) C, of the columns with the residual, one direction behind.
     squared_lengths : (labellings, columns) L, of the columns outside the span, one direction
         behind.
     directions : (labellings, steps, coordinates) the orthonormal directions taken; zero from where
         a path has ended.
-    last_direction : (labellings, coordinates) Q, the direction taken last, in the columns'
-        precision.
+    last_direction : (labellings, coordinates) Q, the direction taken last, in the precision of
+        `ranking_columns`.
     last_coefficient : (labellings, 1) d, the labels' part along it.
     n_taken : number of steps done.
     """
 
     columns: Floats
+    ranking_columns: Floats
     residual: Floats
     products: Floats
     squared_lengths: Floats
@@ -275,18 +279,18 @@ class _PathState:
         """
         # The update is made while the gains are run through.
         gains = self._update_and_yield_gains()
-        best, _ = _largest_of_rows(gains, n_rows=len(self.residual))
+        best, _ = largest_of_rows(gains, n_rows=len(self.residual))
 
         # The part of each column outside the directions taken before, of length 1.
         candidates = self.columns[:, best].T.astype(float)  # (labellings, coordinates)
-        direction, is_taken = _orthogonal_part(candidates, self.directions[:, : self.n_taken])
+        direction, is_taken = orthogonal_part(candidates, self.directions[:, : self.n_taken])
         coefficient = np.einsum("ij,ij->i", direction, self.residual)[:, None]
         self.residual = self.residual - coefficient * direction
 
         # Kept for the next step, whose update takes this direction out of all columns.
         self.directions[:, self.n_taken] = direction
-        self.last_direction = direction.astype(self.columns.dtype)
-        self.last_coefficient = coefficient.astype(self.columns.dtype)
+        self.last_direction = direction.astype(self.ranking_columns.dtype)
+        self.last_coefficient = coefficient.astype(self.ranking_columns.dtype)
         self.n_taken += 1
         return best, is_taken
 
@@ -300,91 +304,53 @@ class _PathState:
         ------
         The index at which the chunk starts, and (labellings, chunk) its gains.
         """
-        for start in range(0, self.columns.shape[1], COLUMNS_IN_CACHE):
+        for start in range(0, self.ranking_columns.shape[1], COLUMNS_IN_CACHE):
             chunk = slice(start, start + COLUMNS_IN_CACHE)
             if self.n_taken > 0:
                 self._take_out_last_direction(chunk)
             yield start, self.products[:, chunk] ** 2 / self.squared_lengths[:, chunk]
 
     def _take_out_last_direction(self, chunk: slice) -> None:
-        """C ← C − dV and L ← L − V² with V = QZ, for a chunk of columns."""
-        overlap = self.last_direction @ self.columns[:, chunk]
+        """C ← C − dV and L ← L − V² with V = QZ, for a chunk of columns.
+
+        L is never less than its margin, which is all that is left of a column that the span has
+        used up: rounding may take more, and then the gain C²/L would be anything.
+        """
+        overlap = self.last_direction @ self.ranking_columns[:, chunk]
         self.products[:, chunk] -= overlap * self.last_coefficient
-        self.squared_lengths[:, chunk] -= overlap**2
+        squared_lengths = self.squared_lengths[:, chunk]  # a view
+        squared_lengths -= np.square(overlap, out=overlap)
+        np.maximum(squared_lengths, LENGTH_MARGIN[overlap.dtype], out=squared_lengths)
 
 
-def _start(columns: PathColumns, target: _Target, n_steps: int) -> _PathState:
+def _start(columns: PathColumns, target: _Target, products: Floats, n_steps: int) -> _PathState:
     """The state before the first step: nothing taken, the residual is the labels themselves.
 
-    What has an entry for every column is in the columns' precision, which is single in wide
-    tables. Residual and directions stay in double precision: losses are computed from them.
+    What has an entry for every column is in the precision in which columns are compared. Residual
+    and directions stay in double precision: losses are computed from them.
+
+    Parameters
+    ----------
+    columns : of the table.
+    target : the labels.
+    products : (labellings, columns) of the columns with the labels.
+    n_steps : number of features at the end of the path.
     """
-    column_coordinates = columns.coordinates
     label_coordinates = target.coordinates
-    n_coordinates, n_columns = column_coordinates.shape
-    n_labellings = len(label_coordinates)
-    dtype = column_coordinates.dtype
+    n_labellings, n_coordinates = label_coordinates.shape
+    dtype = columns.ranking.dtype
     # Columns have length 1; the margin keeps their gains finite once the span has used them up.
     squared_length = 1 + LENGTH_MARGIN[dtype]
     return _PathState(
-        columns=column_coordinates,
+        columns=columns.coordinates,
+        ranking_columns=columns.ranking,
         residual=label_coordinates,
-        products=label_coordinates.astype(dtype) @ column_coordinates,
-        squared_lengths=np.full((n_labellings, n_columns), squared_length, dtype=dtype),
+        products=products.astype(dtype),
+        squared_lengths=np.full(products.shape, squared_length, dtype=dtype),
         directions=np.zeros((n_labellings, n_steps, n_coordinates)),
         last_direction=np.zeros((n_labellings, n_coordinates), dtype=dtype),
         last_coefficient=np.zeros((n_labellings, 1), dtype=dtype),
     )
-
-
-def _squared_lengths(rows: Floats) -> Floats:
-    """Σ_j rows_ij²: (rows,)."""
-    squares: Floats = np.einsum("ij,ij->i", rows, rows)
-    return squares
-
-
-def _orthogonal_part(vectors: Floats, span: Floats) -> tuple[Floats, Bools]:
-    """The part of each vector outside its span, scaled to length 1; zero where nothing is left.
-
-    Parameters
-    ----------
-    vectors : (labellings, coordinates) of length 1.
-    span : (labellings, directions, coordinates) orthonormal directions.
-
-    Returns
-    -------
-    (labellings, coordinates) the scaled parts, and (labellings,) where something is left.
-    """
-    # One projection is enough: what is left is no shorter than the square root of the minimum.
-    components = np.matmul(span, vectors[:, :, None]).transpose(0, 2, 1)
-    outside = vectors - np.matmul(components, span)[:, 0]
-    length = np.sqrt(_squared_lengths(outside))
-    is_left = length**2 > MIN_SQUARED_LENGTH
-    return outside / np.where(is_left, length, np.inf)[:, None], is_left
-
-
-def _largest_of_rows(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> tuple[Ints, Floats]:
-    """The index of the largest value of every row, and that value.
-
-    Of values that differ by rounding alone the first is taken, by two rules. Within a chunk single
-    precision makes them equal, and `argmax` takes the first of equals. A later chunk has to be
-    larger by more than `ROUNDING_TOLERANCE`.
-
-    Parameters
-    ----------
-    chunks : the index at which each chunk starts, and its values ≥ 0: (rows, chunk).
-    n_rows : number of rows.
-    """
-    rows = np.arange(n_rows)
-    best = np.zeros(n_rows, dtype=np.int64)
-    largest = np.full(n_rows, -1.0)  # below all values
-    for start, values in chunks:
-        best_in_chunk = values.astype(np.float32).argmax(axis=1)
-        largest_in_chunk = values[rows, best_in_chunk]
-        is_larger = largest_in_chunk > largest * (1 + ROUNDING_TOLERANCE)
-        best[is_larger] = start + best_in_chunk[is_larger]
-        largest[is_larger] = largest_in_chunk[is_larger]
-    return best, largest
 
 
 def _spread(products: Floats, target: _Target) -> Floats:
@@ -401,11 +367,22 @@ def _spread(products: Floats, target: _Target) -> Floats:
     """
     n_samples = target.labels.shape[1]
     n_columns = products.shape[1]
-    starts = [n_columns - max(1, round(share * n_columns)) for share in SPREAD_SHARES]
+    starts = [n_columns - columns_in_share(share, n_columns) for share in SPREAD_SHARES]
     # From each start on are the columns that fit best.
     ranked = np.partition(products**2, starts, axis=1)
     means = [ranked[:, start:].mean(axis=1, dtype=float) / target.scale for start in starts]
     return (n_samples - 1) * np.column_stack(means)
+
+
+def longest_path(largest: int, n_columns: int, n_samples: int) -> int:
+    """Steps of a path: as many as asked for, where there are so many columns and samples."""
+    # With one feature for every sample but two, least squares fits any labels.
+    return max(1, min(largest, n_columns, n_samples - 2))
+
+
+def columns_in_share(share: float, n_columns: int) -> int:
+    """How many columns a share of them is, at least one."""
+    return max(1, round(share * n_columns))
 
 
 def _ridge_fits(ridges: RidgeRegressions, target: _Target) -> Floats:
@@ -445,7 +422,7 @@ def _find_best_pairs(pairs: ColumnPairs, products: Floats, target: _Target) -> _
     """
     if len(pairs) == 0:
         return None
-    best, gain = _largest_of_rows(_pair_gains(pairs, products), len(products))
+    best, gain = largest_of_rows(_pair_gains(pairs, products), len(products))
     return _BestPairs(
         members=np.column_stack([pairs.first[best], pairs.second[best]]),
         loss=(target.squared_length - gain) / target.scale,

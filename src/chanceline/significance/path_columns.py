@@ -11,7 +11,9 @@ columns (`ridges`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,19 +27,42 @@ from chanceline.significance.column_pairs import (
     correlated_pairs,
     no_pairs,
 )
-from chanceline.significance.design import NullDesign
 from chanceline.significance.outliers import clip_outliers
 from chanceline.significance.ridges import RidgeRegressions, make_ridge_regressions
 
 # So many columns at a time are clipped and normalised: a copy that is small beside the table.
 COLUMNS_TO_NORMALIZE = 16 * COLUMNS_IN_CACHE
-# All overlaps of more columns are too many to look at. Then there are no pairs, and single
-# precision is enough to rank columns.
+# All overlaps of more columns are too many to look at. Then there are no pairs, and columns are in
+# single precision altogether.
 MAX_COLUMNS_FOR_PAIRS = 40_000
+# Columns of a table with so many entries are compared in single precision, which takes half the
+# time. What is computed of those that are taken, the losses, stays in double precision. In smaller
+# tables columns may fit labels equally well, and the first of them is to be taken.
+MIN_ENTRIES_FOR_SINGLE = 250_000
 # A table with so many times as many samples as columns is followed within the columns' span ...
 MIN_SAMPLES_PER_COLUMN = 4
 # ... unless it has more columns than this, whose QR decomposition would take too long.
 MAX_COLUMNS_FOR_FRAME = 1_000
+
+
+class ColumnDesign(Protocol):
+    """What is taken out of the columns before they are compared with an outcome.
+
+    Attributes
+    ----------
+    n_blocks : number of blocks, 1 where there are none.
+    block_of_sample : (samples,) numbers 0, 1, … of the blocks.
+    covariate_basis : (samples, terms) orthonormal columns; None without covariates.
+    """
+
+    @property
+    def n_blocks(self) -> int: ...
+
+    @property
+    def block_of_sample(self) -> Ints: ...
+
+    @property
+    def covariate_basis(self) -> Floats | None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +99,8 @@ class PathColumns:
     covariate_basis : (samples, terms) orthonormal columns that span what covariates explain, which
         is taken out of columns and labels; None without any.
     frame : of a long table; None for others.
+    single : (coordinates, columns) the coordinates in single precision, where these are used to
+        compare columns; None where they are not.
     """
 
     feature_of_column: Ints
@@ -84,6 +111,7 @@ class PathColumns:
     block_of_sample: Ints | None = None
     covariate_basis: Floats | None = None
     frame: SpanFrame | None = None
+    single: Floats | None = None
 
     def residuals(self, rows: Floats) -> Floats:
         """What the threshold (of every block) and covariates leave of each row: (rows, samples)."""
@@ -102,6 +130,13 @@ class PathColumns:
             return self.normalized
         return self.frame.coordinates
 
+    @property
+    def ranking(self) -> Floats:
+        """(coordinates, columns) the same in the precision in which columns are compared."""
+        if self.single is None:
+            return self.coordinates
+        return self.single
+
     def to_coordinates(self, rows: Floats) -> Floats:
         """(rows, samples) → (rows, coordinates): the part of each row in the columns' span."""
         if self.frame is None:
@@ -117,7 +152,7 @@ class PathColumns:
 
 def make_path_columns(
     X: Floats,
-    design: NullDesign,
+    design: ColumnDesign,
     intercept: bool,
     features: Ints | None = None,
     max_columns_for_pairs: int = MAX_COLUMNS_FOR_PAIRS,
@@ -150,27 +185,36 @@ def make_path_columns(
         features = features[varies]
         normalized = np.ascontiguousarray(normalized[:, varies])
     frame = _make_frame(normalized)
+    coordinates = normalized if frame is None else frame.coordinates
     return PathColumns(
         feature_of_column=features,
         normalized=normalized,
         intercept=intercept,
         pairs=correlated_pairs(normalized) if has_pairs else no_pairs(),
-        ridges=make_ridge_regressions(normalized if frame is None else frame.coordinates),
+        ridges=make_ridge_regressions(coordinates),
         block_of_sample=block_of_sample,
         covariate_basis=design.covariate_basis,
         frame=frame,
+        single=_in_single_precision(coordinates),
     )
 
 
-def _blocks_to_centre_within(design: NullDesign, intercept: bool) -> Ints | None:
+def _in_single_precision(coordinates: Floats) -> Floats | None:
+    """The coordinates in single precision; None where the table is small, or they are already."""
+    if coordinates.dtype == np.float32 or coordinates.size < MIN_ENTRIES_FOR_SINGLE:
+        return None
+    return coordinates.astype(np.float32)
+
+
+def _blocks_to_centre_within(design: ColumnDesign, intercept: bool) -> Ints | None:
     """(samples,) the block of every sample; None if there is one block or no centring."""
-    if intercept and design.sizes.blocks is not None:
+    if intercept and design.n_blocks > 1:
         return design.block_of_sample
     return None
 
 
 def _normalized_columns(
-    X: Floats, features: Ints, design: NullDesign, intercept: bool, dtype: type
+    X: Floats, features: Ints, design: ColumnDesign, intercept: bool, dtype: type
 ) -> tuple[Floats, Bools]:
     """Some columns of X clipped, centred and scaled to length 1; without a threshold only scaled.
 
@@ -189,10 +233,49 @@ def _normalized_columns(
     -------
     (samples, columns) the columns, and (columns,) which of them vary by more than rounding.
     """
-    block_of_sample = _blocks_to_centre_within(design, intercept)
     normalized: Floats = np.empty((len(X), len(features)), dtype=dtype)
     varies = np.ones(len(features), dtype=bool)
-    # So many at a time: the copies that are made on the way stay small.
+    for chunk, columns in _normalized_chunks(X, features, design, intercept):
+        normalized[:, chunk] = columns.normalized
+        varies[chunk] = columns.varies
+    return normalized, varies
+
+
+def columns_that_vary(X: Floats, design: ColumnDesign, intercept: bool) -> Bools:
+    """Which columns of X vary once blocks and covariates are taken out: (features,).
+
+    Parameters
+    ----------
+    X : (samples, features)
+    design : its blocks and covariates.
+    intercept : whether the rule has a threshold.
+    """
+    n_features = X.shape[1]
+    varies = np.ones(n_features, dtype=bool)
+    for chunk, columns in _normalized_chunks(X, np.arange(n_features), design, intercept):
+        varies[chunk] = columns.varies
+    return varies
+
+
+class _NormalizedChunk(NamedTuple):
+    """(samples, columns) some columns of length 1, and (columns,) which vary beyond rounding."""
+
+    normalized: Floats
+    varies: Bools
+
+
+def _normalized_chunks(
+    X: Floats, features: Ints, design: ColumnDesign, intercept: bool
+) -> Iterator[tuple[slice, _NormalizedChunk]]:
+    """So many columns at a time that the copies made on the way stay small.
+
+    Parameters are those of `_normalized_columns`.
+
+    Yields
+    ------
+    The positions among `features`, and what these columns become.
+    """
+    block_of_sample = _blocks_to_centre_within(design, intercept)
     for start in range(0, len(features), COLUMNS_TO_NORMALIZE):
         chunk = slice(start, start + COLUMNS_TO_NORMALIZE)
         values = X[:, features[chunk]].astype(float)
@@ -202,8 +285,7 @@ def _normalized_columns(
         else:
             residuals = values
         # A column varies if its residual is more than rounding beside its values.
-        normalized[:, chunk], varies[chunk] = _normalize(residuals, values)
-    return normalized, varies
+        yield chunk, _normalize(residuals, values)
 
 
 def _column_residuals(
@@ -222,7 +304,7 @@ def _column_residuals(
     return residuals
 
 
-def _normalize(residuals: Floats, values: Floats) -> tuple[Floats, Bools]:
+def _normalize(residuals: Floats, values: Floats) -> _NormalizedChunk:
     """The residuals scaled to length 1, and which columns vary by more than rounding.
 
     Parameters
@@ -234,7 +316,7 @@ def _normalize(residuals: Floats, values: Floats) -> tuple[Floats, Bools]:
     lengths = np.sqrt(np.einsum("ij,ij->j", residuals, residuals))
     sizes = np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
     varies = lengths > ROUNDING_TOLERANCE * sizes
-    return residuals / np.where(varies, lengths, 1.0), varies
+    return _NormalizedChunk(residuals / np.where(varies, lengths, 1.0), varies)
 
 
 def _make_frame(normalized: Floats) -> SpanFrame | None:

@@ -204,16 +204,28 @@ def _with_default_shuffles(settings: TestSettings, n_samples: int, n_columns: in
 
 def shuffles_by_size(n_samples: int, n_columns: int, n_steps: int) -> int:
     """Shuffles by default: fixed by the table's shape, before anything is computed, never timed."""
+    return affordable_shuffles(seconds_per_shuffle(n_samples, n_columns, n_steps))
+
+
+def affordable_shuffles(seconds_per_labelling: float) -> int:
+    """The most of `SHUFFLE_COUNTS` that take no longer than `MAX_SECONDS`, or the fewest of them.
+
+    `seconds_per_labelling` is what one shuffle costs on one core.
+    """
+    for count in SHUFFLE_COUNTS:
+        if count * seconds_per_labelling <= MAX_SECONDS:
+            return count
+    return FEWEST_SHUFFLES
+
+
+def seconds_per_shuffle(n_samples: int, n_columns: int, n_steps: int) -> float:
+    """What one shuffle of a table of this shape costs on one core, roughly."""
     cost_of_step = (
         COST_OF_SAMPLE * n_samples
         + COST_OF_COLUMN * n_columns
         + COST_OF_NUMBER * n_samples * n_columns
     )
-    seconds_per_shuffle = MICROSECOND * (COST_OF_LABELLING + n_steps * cost_of_step)
-    for count in SHUFFLE_COUNTS:
-        if count * seconds_per_shuffle <= MAX_SECONDS:
-            return count
-    return FEWEST_SHUFFLES
+    return MICROSECOND * (COST_OF_LABELLING + n_steps * cost_of_step)
 
 
 def _spend_level(

@@ -41,6 +41,7 @@ class StopCause(StrEnum):
 
     INTERRUPT = "interrupt"
     TIME_LIMIT = "time limit"
+    LOST_WORKERS = "lost workers"
 
 
 @dataclass(frozen=True, order=True)
@@ -74,8 +75,8 @@ class PermutationReading(Result):
     null_sizes : set sizes found on drawn labels, None where the search did not separate.
     statistic : "front" (losses at every number of features) or "search" (the set size of a search
         run again on every draw).
-    interrupted, stopped_by : whether drawing ended before it was done, and if so by "interrupt" or
-        "time limit".
+    interrupted, stopped_by : whether drawing ended before it was done, and if so by "interrupt",
+        "time limit" or "lost workers".
     void : the search gave the same features for every labelling, so that it does not look at the
         labels given to it and its p-value means nothing.
     """

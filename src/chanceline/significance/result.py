@@ -37,16 +37,20 @@ from chanceline.significance.readings import (
     SizeReading,
     SpreadReading,
 )
+from chanceline.significance.rule_inputs import RuleInputs
 from chanceline.significance.rule_to_use import RuleToUse
 from chanceline.significance.separating import Separating
 from chanceline.significance.single_feature import FeatureBound
 from chanceline.significance.stages import AlphaSpending, Stage
+from chanceline.significance.unfinished import Unfinished
 from chanceline.significance.verdict import Verdict
 from chanceline.tables.dataset import Finding, Severity
 from chanceline.tables.spelling import plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from chanceline.cohort.confirmation import Confirmation
 
 # Other sets that JSON lists.
 MAX_ALTERNATIVES = 20
@@ -118,6 +122,8 @@ class SeparationTest(Result):
         What is worth knowing about the data.
     interrupted
         Ctrl-C ended the shuffles or the cross-validation early; what is here is valid.
+    unfinished
+        Why something is missing, where the machine could not do it; None if nothing is.
     settings
         Every setting in force; `spending` has what the stages of the test may spend of the level.
     errors_declared
@@ -129,6 +135,8 @@ class SeparationTest(Result):
     n_named, covariates
         How many features the user named (None where all were asked about), and the names of what
         the test adjusts for.
+    inputs
+        What the rules take in, for samples of another table: how cells become numbers.
     """
 
     verdict: Verdict
@@ -169,6 +177,8 @@ class SeparationTest(Result):
     labels_from_model: bool
     n_named: int | None
     covariates: tuple[str, ...]
+    inputs: RuleInputs
+    unfinished: Unfinished | None = None
     kind: str = "significance test"
 
     _derived = ("positive_class",)
@@ -185,6 +195,8 @@ class SeparationTest(Result):
         "labels_from_model",
         "n_named",
         "covariates",
+        "inputs",
+        "unfinished",
     )
 
     @property
@@ -257,6 +269,28 @@ class SeparationTest(Result):
             classes = f"{negative} from {positive}"
             raise InputError(f"y has the class {unknown[0]!r}, but the rule tells {classes}.")
         return np.array([name == positive for name in names])
+
+    def save(self, path: str | Path) -> None:
+        """Write the rule and all that new samples need to a JSON file, for `load_result`."""
+        from chanceline.cohort.result_file import save_result
+
+        save_result(self, path)
+
+    def confirm(self, data: Any, label: str | None = None, **options: Any) -> Confirmation:
+        """The rule as it is on a second cohort: see `chanceline.cohort.SavedResult.confirm`.
+
+        Parameters
+        ----------
+        data
+            A file or a table of new samples, with the columns that the rule needs.
+        label
+            The column of the classes; by default as in the table tested.
+        options
+            `rule`, and settings of `load_data` such as ``groups="subject"``.
+        """
+        from chanceline.cohort.saved_result import saved_result
+
+        return saved_result(self).confirm(data, label, **options)
 
     @property
     def null_distribution(self) -> Floats:

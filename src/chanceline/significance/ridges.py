@@ -32,8 +32,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from chanceline._arrays import Floats
+from chanceline.columns.source import SlicedColumns
+from chanceline.columns.table import ColumnTable
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
-from chanceline.significance.column_pairs import COLUMNS_IN_CACHE
 
 # Free parameters of the regressions, as shares of the number of axes. Chosen on nine designs of
 # signal along small variance and on other sets of the designs of `benchmarks/power.py`; on sixteen
@@ -41,8 +42,6 @@ from chanceline.significance.column_pairs import COLUMNS_IN_CACHE
 RIDGE_SHARES = (0.9, 0.5)
 # The principal axes of a table that is larger in both directions take too long (7 s at this size).
 MAX_AXES = 4_000
-# So many columns at a time are multiplied in double precision: a copy small beside the table.
-COLUMNS_TO_MULTIPLY = 16 * COLUMNS_IN_CACHE
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +114,10 @@ def principal_axes(columns: Floats) -> PrincipalAxes:
     """
     n_coordinates, n_columns = columns.shape
     is_wide = n_columns >= n_coordinates
-    products = _row_products(columns) if is_wide else columns.T @ columns
+    if is_wide:
+        products = ColumnTable(SlicedColumns(columns)).gram()
+    else:
+        products = columns.T @ columns
     squared_lengths, vectors = np.linalg.eigh(products)
     is_left = squared_lengths > ROUNDING_TOLERANCE * squared_lengths[-1]
     squared_lengths = squared_lengths[is_left]
@@ -126,16 +128,6 @@ def principal_axes(columns: Floats) -> PrincipalAxes:
     return PrincipalAxes(
         axes=columns @ vectors / np.sqrt(squared_lengths), squared_lengths=squared_lengths
     )
-
-
-def _row_products(columns: Floats) -> Floats:
-    """ZZᵀ in double precision: (coordinates, coordinates)."""
-    n_coordinates, n_columns = columns.shape
-    products = np.zeros((n_coordinates, n_coordinates))
-    for start in range(0, n_columns, COLUMNS_TO_MULTIPLY):
-        chunk = columns[:, start : start + COLUMNS_TO_MULTIPLY].astype(float, copy=False)
-        products += chunk @ chunk.T
-    return products
 
 
 def ridge_of_share(squared_lengths: Floats, share: float) -> float:

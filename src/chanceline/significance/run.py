@@ -5,14 +5,14 @@ The steps, from a plan to its result. What is fixed beforehand: `plan`; the stag
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
 from chanceline._parallel import Progress
-from chanceline.errors import InputError
+from chanceline.significance.arguments import TestArguments, table_from_arguments
 from chanceline.significance.conclude import conclude
 from chanceline.significance.config import TestSettings
 from chanceline.significance.named_features import with_halves
@@ -22,6 +22,8 @@ from chanceline.significance.outcome_column import (
     outcome_columns,
     plan_without,
 )
+from chanceline.significance.outcomes.result import OutcomeTest
+from chanceline.significance.outcomes.run import run_outcome_test
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.rule_to_use import usable_rule
@@ -33,12 +35,16 @@ from chanceline.significance.shuffle_stage import (
     shuffles_are_needed,
 )
 from chanceline.significance.stage_results import StageResults, size_readings
+from chanceline.significance.unfinished import (
+    LATE_FAILURES,
+    Unfinished,
+    cause_of,
+    missing_rule_finding,
+)
 from chanceline.significance.verdict import Verdict
-from chanceline.tables.array_input import LABEL_COLUMN, dataset_of_arrays, table_with_labels
 from chanceline.tables.checks.advice import examine_dataset
 from chanceline.tables.dataset import Dataset
-from chanceline.tables.load import load_data
-from chanceline.tables.settings import TableSettings
+from chanceline.tables.outcome_table import OutcomeTable
 
 
 def separation_test(  # noqa: PLR0913
@@ -47,6 +53,9 @@ def separation_test(  # noqa: PLR0913
     features: Sequence[int | str] | None = None,
     *,
     label: str | None = None,
+    time: ArrayLike | str | None = None,
+    event: ArrayLike | str | None = None,
+    outcome: str | None = None,
     blocks: ArrayLike | str | None = None,
     groups: ArrayLike | str | None = None,
     pairs: ArrayLike | str | None = None,
@@ -57,8 +66,10 @@ def separation_test(  # noqa: PLR0913
     settings: TestSettings | None = None,
     progress: Progress | None = None,
     **changes: Any,
-) -> SeparationTest:
-    """Test whether a few features that classify the samples linearly are more than chance allows.
+) -> SeparationTest | OutcomeTest:
+    """Test whether a few features that tell the outcome are more than chance allows.
+
+    The outcome is two classes, several classes, a number, or the time to an event.
 
     Parameters
     ----------
@@ -67,13 +78,18 @@ def separation_test(  # noqa: PLR0913
         `load_example` gave, which has labels, names, blocks and groups of its own; with `label` a
         DataFrame or a file.
     y
-        Two classes, one value for each sample.
+        Classes or a number, one value for each sample; or an `Outcome` of one's own.
     features
         Names or indices of the features in question; by default the smallest set is searched.
     label
-        Column of the classes, by name, instead of `y`. Then blocks, groups and pairs are names of
+        Column of the outcome, by name, instead of `y`. Then blocks, groups and pairs are names of
         columns too, and everything that `load_data` knows may be said:
         ``separation_test(df, label="outcome", groups="patient", missing="median")``.
+    time, event
+        Survival: the time of every sample, and 1 where the event was seen then, 0 where the time
+        was cut off. Columns by name, or arrays.
+    outcome
+        "number" or "classes", where a column of few whole numbers may be either.
     blocks, groups, pairs
         One value for each sample; labels are exchanged within blocks only, move with whole groups,
         and swap within pairs.
@@ -101,70 +117,33 @@ def separation_test(  # noqa: PLR0913
     Returns
     -------
     SeparationTest
-        After Ctrl-C during the shuffles: what the shuffles done so far say, with
-        `permutation.interrupted` set.
+        Of two classes; other outcomes have an `OutcomeTest`. After Ctrl-C during the shuffles, or
+        when workers died again and again: what the shuffles done so far say, with
+        `permutation.interrupted` (or `interrupted`) set.
     """
     given_roles = {"blocks": blocks, "groups": groups, "pairs": pairs, "adjust": adjust}
-    dataset, setting_changes = _dataset_from_arguments(
-        X,
-        y,
+    arguments = TestArguments(
+        X=X,
+        y=y,
         label=label,
+        time=time,
+        event=event,
+        asked_kind=outcome,
         roles={role: values for role, values in given_roles.items() if values is not None},
         independent=independent,
         positive=positive,
         feature_names=feature_names,
         changes=changes,
     )
+    table, setting_changes = table_from_arguments(arguments)
     settings = replace(settings or TestSettings(), **setting_changes)
-    plan = make_plan(dataset, features, settings)
-    return run_test(_with_table_findings(plan), progress)
+    if isinstance(table, OutcomeTable):
+        return run_outcome_test(table, features, settings, progress)
+    plan = make_plan(table, features, settings)
+    return run_test(with_table_findings(plan), progress)
 
 
-def _dataset_from_arguments(  # noqa: PLR0913
-    X: Any,
-    y: ArrayLike | None,
-    *,
-    label: str | None,
-    roles: Mapping[str, Any],
-    independent: Sequence[str],
-    positive: Any,
-    feature_names: Sequence[str] | None,
-    changes: Mapping[str, Any],
-) -> tuple[Dataset, Mapping[str, Any]]:
-    """The table, from the arguments of `separation_test`, in one of four forms.
-
-    1. Arrays, with blocks, groups, pairs or covariates named as columns: y becomes a column too.
-    2. A DataFrame or a file, with the name of the column of labels.
-    3. A `Dataset`, which is complete.
-    4. Arrays alone.
-
-    Parameters
-    ----------
-    roles : those of blocks, groups, pairs and adjust that were given, by name.
-    changes : keyword arguments of `separation_test` that it does not list. In the first two forms
-        some are options of `load_data`.
-
-    Returns
-    -------
-    The table, and the changes that are left for the settings of the test.
-    """
-    if y is not None and _names_columns(roles, independent):
-        _refuse_beside_table(feature_names)
-        table = table_with_labels(X, y)
-        options, changes = _split_options(changes, independent=independent, positive=positive)
-        return load_data(table, LABEL_COLUMN, **roles, **options), changes
-    if label is not None:
-        _refuse_beside_table(y, feature_names)
-        options, changes = _split_options(changes, independent=independent, positive=positive)
-        return load_data(X, label, **roles, **options), changes
-    if isinstance(X, Dataset):
-        _refuse_beside_table(y, feature_names, positive, *roles.values())
-        return X, changes
-    dataset = dataset_of_arrays(X, y, roles, feature_names=feature_names, positive=positive)
-    return dataset, changes
-
-
-def _with_table_findings(plan: Plan) -> Plan:
+def with_table_findings(plan: Plan) -> Plan:
     """The plan with what the table's numbers and labels show, behind what reading it found."""
     # Rows of a group, or of a pair, may be nearly equal.
     related_rows = plan.design.unit_of_sample
@@ -176,43 +155,22 @@ def _with_table_findings(plan: Plan) -> Plan:
     return replace(plan, findings=(*plan.findings, *about_table))
 
 
-def _names_columns(roles: Mapping[str, Any], independent: Sequence[str]) -> bool:
-    """Whether columns of the table are given by name."""
-    return bool(independent) or any(isinstance(values, str) for values in roles.values())
+@overload
+def judge(
+    dataset: Dataset, features: Sequence[int | str] | None = None, **options: Any
+) -> SeparationTest: ...
 
 
-def _refuse_beside_table(*arguments: Any) -> None:
-    """Refuse arguments (those that are not None) about what the table says itself."""
-    if any(argument is not None for argument in arguments):
-        raise InputError(
-            "a Dataset has labels, names, blocks and groups of its own; pass nothing but the "
-            "Dataset."
-        )
-
-
-def _split_options(
-    changes: Mapping[str, Any], *, independent: Sequence[str], positive: Any
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of `load_data`, and the changes of the test's settings.
-
-    Parameters
-    ----------
-    changes : both, by name.
-    independent, positive : further options of `load_data`; `positive` None for the usual class.
-    """
-    table_names = {field.name for field in fields(TableSettings)}
-    for_table = {name: value for name, value in changes.items() if name in table_names}
-    for_test = {name: value for name, value in changes.items() if name not in table_names}
-    for_table["independent"] = independent
-    if positive is not None:
-        for_table["positive"] = str(positive)
-    return for_table, for_test
+@overload
+def judge(
+    dataset: OutcomeTable, features: Sequence[int | str] | None = None, **options: Any
+) -> OutcomeTest: ...
 
 
 def judge(
-    dataset: Dataset, features: Sequence[int | str] | None = None, **options: Any
-) -> SeparationTest:
-    """`separation_test` of a table that `load_data` read, with all that it knows."""
+    dataset: Dataset | OutcomeTable, features: Sequence[int | str] | None = None, **options: Any
+) -> SeparationTest | OutcomeTest:
+    """`separation_test` of a table that was read, with all that it knows."""
     return separation_test(dataset, features=features, **options)
 
 
@@ -233,8 +191,13 @@ def run_test(plan: Plan, progress: Progress | None = None) -> SeparationTest:
 
 
 def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
-    """The stages of the p-value, and the rule to use; then the verdict."""
+    """The stages of the p-value, and the rule to use; then the verdict.
+
+    What the stages gave is not lost by what happens later: after Ctrl-C, or where the machine can
+    do no more, the result comes without a rule.
+    """
     results = results_of_stages(plan, progress)
+    unfinished = Unfinished.LOST_WORKERS if results.shuffles.lost_workers else None
     rule = None
     interrupted = results.shuffles.interrupted
     # A search of one's own has its own rule.
@@ -243,15 +206,20 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
         try:
             rule = usable_rule(plan)
         except KeyboardInterrupt:
-            # What the stages gave is not lost.
             interrupted = True
+        except LATE_FAILURES as error:
+            unfinished = cause_of(error)
+            plan = replace(plan, findings=(*plan.findings, missing_rule_finding(unfinished)))
     result = conclude(plan, results, rule, interrupted=interrupted)
-    if not wants_rule or interrupted or result.verdict is not Verdict.STRUCTURE:
+    result = replace(result, unfinished=unfinished)
+    if rule is None or result.verdict is not Verdict.STRUCTURE:
         return result
     try:
         return replace(result, named=with_halves(plan, result.evidence, result.named))
     except KeyboardInterrupt:
         return replace(result, interrupted=True)
+    except LATE_FAILURES as error:
+        return replace(result, unfinished=cause_of(error))
 
 
 def results_of_stages(plan: Plan, progress: Progress | None = None) -> StageResults:

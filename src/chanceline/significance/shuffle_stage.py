@@ -51,9 +51,19 @@ class ShuffleResults:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the shuffles."""
-        if self.losses.stopped_by == StopCause.INTERRUPT:
-            return True
-        return self.permutation is not None and self.permutation.stopped_by == StopCause.INTERRUPT
+        return StopCause.INTERRUPT in self._stop_causes
+
+    @property
+    def lost_workers(self) -> bool:
+        """Whether the shuffles ended because workers died again and again."""
+        return StopCause.LOST_WORKERS in self._stop_causes
+
+    @property
+    def _stop_causes(self) -> tuple[StopCause | None, ...]:
+        """What ended the path's draws and those for the p-value; None where nothing did."""
+        if self.permutation is None:
+            return (self.losses.stopped_by,)
+        return self.losses.stopped_by, self.permutation.stopped_by
 
 
 def repeats_own_search(plan: Plan) -> bool:

@@ -1,9 +1,9 @@
 """Drawing labels from the null: in batches, in parallel, interruptible, and valid throughout.
 
 Draw number b depends on (seed, b) alone, draws are counted in their order, and the paths are
-followed in batches of fixed size, so that the number of jobs changes no digit. Stopping by hand or
-by a time limit uses the draws complete up to a gap, and the running count is not shown, so that the
-moment does not depend on the outcome.
+followed in batches of fixed size, so that the number of jobs changes no digit. Stopping by hand, by
+a time limit or because workers died uses the draws complete up to a gap, and the running count is
+not shown, so that the moment does not depend on the outcome.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from chanceline._arrays import Floats
+from chanceline._cluster import WorkersLostError
 from chanceline._parallel import Progress, ended_early, run_ordered
 from chanceline.significance.design import NullDesign
 from chanceline.significance.members import join_labellings
@@ -65,7 +66,8 @@ class ShuffleRunner:
 
         Returns
         -------
-        The results up to the end, and what cut them short: Ctrl-C, the time limit, or None.
+        The results up to the end, and what cut them short: Ctrl-C, the time limit, workers that
+        died again and again, or None.
         """
         results: list[Any] = []
         begin = monotonic()
@@ -83,6 +85,8 @@ class ShuffleRunner:
                         return results, StopCause.TIME_LIMIT
         except KeyboardInterrupt:
             return results, StopCause.INTERRUPT
+        except WorkersLostError:
+            return results, StopCause.LOST_WORKERS
         return results, None
 
     def _is_late(self, begin: float) -> bool:
@@ -136,7 +140,7 @@ def shuffle_paths(
     starts = range(first_missing, n_labellings, BATCH_SIZE)
     missing = [range(start, min(start + BATCH_SIZE, n_labellings)) for start in starts]
 
-    runner = replace(plan.runner, progress=_progress_in_draws(plan, missing))
+    runner = replace(plan.runner, progress=progress_in_draws(plan, missing))
     # What `follow_batch` takes behind the numbers of a batch, in that order.
     common = (columns, design, n_steps, plan.seed)
     later_batches, stopped_by = runner.collect(follow_batch, missing, common)
@@ -153,7 +157,7 @@ def shuffle_paths(
     return losses, batches[0]
 
 
-def _progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress | None:
+def progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress | None:
     """Adapt the plan's `progress`, which counts draws, to a runner that counts batches.
 
     Parameters

@@ -70,11 +70,15 @@ def choose_terms(library: TermLibrary, known: KnownSpan, responses: Responses) -
         term = _with_best_factors(library.terms[best], library, known, responses)
         if not has_room:
             return TermChoice(tuple(added), left_out=term, span=known)
+        n_added_before = len(added)
         for companion in _with_companions(term, library):
             larger = known.with_column(companion.values)
             if known.basis.shape[1] < larger.basis.shape[1] <= max_rank:
                 known = larger
                 added.append(companion)
+        if len(added) == n_added_before:
+            # Nothing that the model lacks: it would be asked for again and again.
+            return TermChoice(tuple(added), left_out=term, span=known)
 
 
 def most_needed(terms: Floats, known: KnownSpan, responses: Responses, level: float) -> int | None:

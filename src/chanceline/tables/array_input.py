@@ -67,7 +67,7 @@ def dataset_of_arrays(
         blocks=declared.get(Role.BLOCKS),
         groups=declared.get(Role.GROUPS),
         pairs=declared.get(Role.PAIRS),
-        covariates=_covariate_columns(roles.get("adjust")),
+        covariates=covariate_columns(roles.get("adjust")),
         undeclared=warning_of_undeclared_subjects,
         findings=_check_declared_roles(declared, labels),
     )
@@ -110,7 +110,7 @@ def _check_declared_roles(
     return tuple(findings)
 
 
-def _covariate_columns(adjust: Any) -> dict[str, NDArray[Any]] | None:
+def covariate_columns(adjust: Any) -> dict[str, NDArray[Any]] | None:
     """The covariates by name; None if there are none.
 
     Those of an array are called `covariate 0`, `covariate 1`, …

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from chanceline.tables.recipe import TableRecipe
+
 
 class Severity(StrEnum):
     """What a finding is."""
@@ -96,6 +98,7 @@ class Dataset(Result):
     columns_checked : whether identifiers were looked for when the table was read, among its values
         before any transform.
     role_columns : the names of the columns that gave blocks, groups or pairs, by role.
+    recipe : how the cells became numbers, for new samples; None for numbers taken as they are.
     """
 
     X: NDArray[np.float64]
@@ -113,6 +116,7 @@ class Dataset(Result):
     rows: Sequence[Any] | None = None
     columns_checked: bool = False
     role_columns: dict[str, str] = field(default_factory=dict)
+    recipe: TableRecipe | None = None
     kind = "data"
 
     @property

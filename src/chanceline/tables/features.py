@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
 from chanceline.errors import InputError
+from chanceline.perceptron.validation import working_precision
 from chanceline.tables.cells import ALMOST_NUMBER, CellKind, Cells, read_cells
 from chanceline.tables.checks.gap_patterns import warn_if_gaps_follow_classes
 from chanceline.tables.dataset import Finding
@@ -53,7 +54,8 @@ def numeric_features(
     settings : `na`, `below`, `one_hot` and what its sentences speak of.
     """
     if numeric_columns(table).all():
-        return table.astype(np.float64), []
+        dtype = working_precision(table.dtypes.unique(), table.shape[1])
+        return table.astype(dtype), []
     kinds = sort_columns(table, settings)
     indicators, about_words = _indicators_if_wanted(kinds.words, settings)
     read_numbers, about_numbers = _read_numbers(

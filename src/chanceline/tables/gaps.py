@@ -178,24 +178,35 @@ def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFram
     features = features.mask(gaps.cells).loc[:, ~is_empty]  # infinite values are gaps too
     findings = []
 
-    # The value to fill in, for each column.
+    fill_values = values_to_fill(features, missing)
     if missing == "median":
-        fill_values = features.median()
         findings += warn_if_gaps_follow_small_values(features)
-    elif missing == "min":
-        fill_values = features.min()
-    elif missing == "half-min":
-        fill_values = features.min() / 2
+    if missing == "half-min":
         has_gap = gaps.column_has_gap[~is_empty]  # (columns that are kept,)
         _require_minima_from_0(fill_values[has_gap])
-    else:
-        raise AssertionError(missing)
     findings.append(
         Finding.prepared(
             f"{gaps.kind} in {gaps.columns_in_words} filled with {FILLED_WITH[missing]}."
         )
     )
     return features.fillna(fill_values), findings
+
+
+def values_to_fill(features: pd.DataFrame, missing: str) -> pd.Series:
+    """The value that fills the gaps of each column, by its name.
+
+    Parameters
+    ----------
+    features : numbers of shape (samples, features), NaN in gaps.
+    missing : a key of `FILLED_WITH`.
+    """
+    if missing == "median":
+        return features.median()
+    if missing == "min":
+        return features.min()
+    if missing == "half-min":
+        return features.min() / 2
+    raise AssertionError(missing)
 
 
 def _require_minima_from_0(half_minima: pd.Series) -> None:

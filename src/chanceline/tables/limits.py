@@ -58,7 +58,7 @@ def numbers_within_limits(
     if settings.below is None:
         raise InputError(_limits_sentence(written_cells, is_beyond))
 
-    limits = _strictest_limits(cells)
+    limits = strictest_limits(cells)
     if settings.below == "half":
         _require_limits_from_0(limits, written_cells)
         values_below = limits.lower / 2  # (columns,) what replaces cells below the limit
@@ -114,7 +114,7 @@ def _limits_sentence(written_cells: pd.DataFrame, is_beyond: NDArray[np.bool_]) 
     )
 
 
-def _strictest_limits(cells: Cells) -> Limits:
+def strictest_limits(cells: Cells) -> Limits:
     """The largest lower and the smallest upper limit of each column.
 
     A cell may be below a limit that is not written (`ND`). A column with such cells alone has its

@@ -18,6 +18,7 @@ import pandas as pd
 
 from chanceline._arrays import Floats
 from chanceline.errors import InputError
+from chanceline.perceptron.validation import working_precision
 from chanceline.tables.checks.batches import warn_of_batches
 from chanceline.tables.checks.class_fills import warn_of_class_fills
 from chanceline.tables.checks.confounders import warn_of_confounders
@@ -31,6 +32,7 @@ from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import CompleteFeatures, without_gaps
 from chanceline.tables.identifiers import warn_of_identifiers
 from chanceline.tables.labelled import LabelledTable, label_samples, read_table
+from chanceline.tables.learn_recipe import learn_recipe
 from chanceline.tables.left_out import without_dates, without_identifiers
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import source_name
@@ -49,7 +51,8 @@ def load_data(
     Parameters
     ----------
     path : text (CSV with any usual separator, compressed or not), Parquet, Excel, GCT, GEO series
-        matrix, AnnData, or an `.npz` that holds `X`, `y` and perhaps `feature_names`; or a table in
+        matrix, AnnData, PLINK (`.bed` with `.bim` and `.fam` beside it), an `.npz` that holds `X`,
+        `y` and perhaps `feature_names`, or a `.npy` with its labels in another file; or a table in
         memory: a DataFrame of pandas or polars, an Arrow table, or AnnData.
     label : column with the two classes, by its name or its number from 0 (not needed for `.npz`
         files, nor if `labels` names a file with one column besides the id).
@@ -108,7 +111,8 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
         complete = without_gaps(features, labels, settings.missing)
     report.add(complete.findings)
     feature_names = complete.features.columns
-    X = np.ascontiguousarray(complete.features.to_numpy(dtype=np.float64))
+    precision = working_precision(complete.features.dtypes.unique(), len(feature_names))
+    X = np.ascontiguousarray(complete.features.to_numpy(dtype=precision))
     y = labels[complete.kept_rows]
     if not settings.keep_identifiers:
         # A gap may have hidden that a column counts the rows.
@@ -121,6 +125,13 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
         with at_step(ReadingStep.UNITS):
             X, findings = transform_table(X, settings.transform, feature_names)
         report.add(findings)
+    recipe = learn_recipe(
+        written=columns,
+        features=features,
+        complete=complete.features,
+        label=str(named.label.name),
+        settings=settings,
+    )
 
     return Dataset(
         X=X,
@@ -134,6 +145,7 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
         findings=report.findings(),
         rows=complete.features.index.tolist(),
         columns_checked=True,
+        recipe=recipe,
     )
 
 

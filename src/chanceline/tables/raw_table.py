@@ -29,7 +29,8 @@ class RawTable:
     about : columns that describe the samples and are never features, from a second file or a
         header, of shape (samples, columns), or without rows where there are none.
     header_ids : names of the samples, where they are no column but stood in the header of a
-        transposed table.
+        transposed table, or in a file that belongs to it.
+    names_stand_in : where `header_ids` stood, as a sentence says it.
     index_name : what to call the index of `values` where it holds names of samples that are no
         column; else empty.
     findings : what was noticed while reading.
@@ -39,6 +40,7 @@ class RawTable:
     values: pd.DataFrame
     about: pd.DataFrame = field(default_factory=pd.DataFrame)
     header_ids: list[str] | None = None
+    names_stand_in: str = "the header"
     index_name: str = ""
     findings: tuple[Finding, ...] = ()
     undeclared: str = ""
@@ -70,7 +72,7 @@ class RawTable:
         """Where names of samples stand that are no column, as a sentence says it."""
         if self.header_ids is None:
             return "the index"
-        return "the header"
+        return self.names_stand_in
 
     def without_columns(self, names: Sequence[Any]) -> RawTable:
         """The table without these columns, as far as it has them; without the samples' names, if

@@ -147,7 +147,9 @@ def _attach_by_name(
     # The rows of the second file in the order of the samples, which are the rows that the table has
     # left; they are called as these.
     about = descriptions.loc[samples[is_described]].set_index(table.values.index)
-    return replace(table, about=about), findings
+    # What the table itself says of its samples, as genotypes do, stays beside it.
+    others = [name for name in table.about.columns if name not in about.columns]
+    return replace(table, about=pd.concat([about, table.about[others]], axis=1)), findings
 
 
 def _rows_by_name(columns: pd.DataFrame, file: str, settings: TableSettings) -> pd.DataFrame:

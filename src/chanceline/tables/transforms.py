@@ -4,6 +4,8 @@ or column by column (rank).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -20,11 +22,13 @@ TRANSFORMS_IN_WORDS = {
     "centre": "every value less the mean of its row",
     "rank": "ranks within the column",
 }
-ADDED_BEFORE_LOG = 1.0  # to every value, where the table has zeros
-ADDED_BEFORE_RATIOS = 0.5  # the same, before centred log-ratios
+# What is added to every value before its logarithm, where the table has zeros.
+ADDED_TO_ZEROS = {"log": 1.0, "clr": 0.5}
 
 
-def transform_table(X: Floats, transform: str, names: pd.Index) -> tuple[Floats, list[Finding]]:
+def transform_table(
+    X: Floats, transform: str, names: Sequence[str]
+) -> tuple[Floats, list[Finding]]:
     """The table in the units that the setting `transform` names, and what was done."""
     if transform == "none":
         return X, []
@@ -32,7 +36,17 @@ def transform_table(X: Floats, transform: str, names: pd.Index) -> tuple[Floats,
     return apply_transform(X, transform, names), [finding]
 
 
-def apply_transform(X: Floats, transform: str, names: pd.Index) -> Floats:
+def added_to_values(X: Floats, transform: str) -> float:
+    """What is added to every value before logarithms: nothing, unless the table has zeros."""
+    takes_logarithms = transform in ADDED_TO_ZEROS
+    if takes_logarithms and (X == 0).any():
+        return ADDED_TO_ZEROS[transform]
+    return 0.0
+
+
+def apply_transform(
+    X: Floats, transform: str, names: Sequence[str], added: float | None = None
+) -> Floats:
     """The table in other units.
 
     Parameters
@@ -40,28 +54,39 @@ def apply_transform(X: Floats, transform: str, names: pd.Index) -> Floats:
     X : numbers of shape (samples, features).
     transform : a key of `TRANSFORMS_IN_WORDS`.
     names : of the features, for sentences.
+    added : to every value before logarithms; None for what this table needs.
     """
     if transform == "rank":
         return pd.DataFrame(X).rank().to_numpy()
     if transform == "centre":
         return X - X.mean(axis=1, keepdims=True)
     if X.min() < 0:
-        name = str(names[np.argmax(X.min(axis=0) < 0)])
+        name = str(names[int(np.argmax(X.min(axis=0) < 0))])
         raise InputError(
             f"transform={transform!r} needs values from 0 on, but column {name!r} has some below."
         )
     if transform == "cpm":
         return _counts_per_million(X)
+    if added is None:
+        added = added_to_values(X, transform)
+    positive_values = _without_zeros(X, added, names)
     if transform == "clr":
-        return _centred_log_ratios(_without_zeros(X, ADDED_BEFORE_RATIOS))
+        return _centred_log_ratios(positive_values)
     # "log", the last of them.
-    return np.log2(_without_zeros(X, ADDED_BEFORE_LOG))
+    return np.log2(positive_values)
 
 
-def _without_zeros(X: Floats, added: float) -> Floats:
-    """The table, with something added to every value if any of them is 0."""
-    if (X == 0).any():
+def _without_zeros(X: Floats, added: float, names: Sequence[str]) -> Floats:
+    """The table with something added to every value; a 0 that is left has no logarithm."""
+    if added > 0:
         return X + added
+    is_zero = X == 0
+    if is_zero.any():
+        name = str(names[int(np.argmax(is_zero.any(axis=0)))])
+        raise InputError(
+            f"column {name!r} has a 0, which has no logarithm, and the table that the rule was "
+            "made from had none; leave that row out."
+        )
     return X
 
 

@@ -36,8 +36,9 @@ class Bounds:
 def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
     """The loads around the capacity at density ρ: α_VC, α_CG, the union bound and ℓ₀-Gardner.
 
-    For the plain ensemble all have simple formulas. Else α_CG is ρ times the load of all variables,
-    and α_VC is None with a margin or with given signs, where no load lets every choice separate.
+    `Bounds` says what they are. For the plain ensemble all have simple formulas. Else α_CG is ρ
+    times the load that a typical choice holds per variable of its own, and α_VC is None with a
+    margin or with given signs, where no load lets every choice separate.
     """
     if ensemble.plain:
         return Bounds(
@@ -60,7 +61,9 @@ def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
 def typical_load(ensemble: Ensemble) -> float:
     """The load, in patterns per chosen variable, up to which a typical choice separates: α_CG/ρ.
 
-    With errors it is that of one step of breaking, as the replica-symmetric load is too high.
+    A typical choice of variables is as good as any, so that it is the load of a rule that keeps all
+    its variables. With errors the replica-symmetric value is too high, and that with one step of
+    breaking is taken.
     """
     if ensemble.error_rate:
         return one_step_gardner(ensemble).state.alpha

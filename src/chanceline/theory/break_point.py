@@ -38,12 +38,16 @@ from chanceline.theory.supports import support_side
 _LOWEST_DENSITY = 0.002
 _HIGHEST_DENSITY = 0.7
 _LARGEST_MARGIN_OF_LINE = 1.0
+# How exactly the logit of ρ* is found.
+_TOLERANCE_OF_LOGIT = 1e-11
 
 
 def replicon_line(rho: float, ensemble: Ensemble = PLAIN) -> Solved[RSState]:
-    """The replica-symmetric point where the replicon between supports is 1; above it is unstable.
+    """The replica-symmetric point at density ρ where the replicon between supports is 1.
 
-    Below its load replica symmetry is exact if the break point there (`break_point`) is below 1.
+    Above its load replica symmetry is unstable. Below, it is exact if the break point there
+    (`break_point`) is below 1. The branch of solutions is followed until the replicon, `between`,
+    exceeds 1; the point where it is 1 lies between the last two.
     """
     branch = Branch(rho, ensemble)
     bracket = last_two_points(branch.from_entrance(lambda state: state.between > 1))
@@ -64,7 +68,13 @@ class CurvatureMoments(NamedTuple):
 def break_point(
     critical: RSState, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
 ) -> float:
-    """x_c, at which the solution with one step of breaking leaves the symmetric one.
+    """The break point x_c at which the solution with one step of breaking leaves the symmetric one:
+
+        x_c = (αb E[g'''²] + a² E[f'''²]) / 2(αb E[g''³] + a² E[f''³]),
+
+    with a = αE[g''²] and b = E[f''²]. g is the log-weight of a pattern and f that of a variable,
+    as functions of their fields, over which E[·] averages; α is the load. It comes from the
+    condition ab = 1 of the replicon line, differentiated along Parisi's flow.
 
     `critical` is the state on the replicon line (`replicon_line`) at the density ρ; `step` is that
     of the quadrature.
@@ -72,16 +82,20 @@ def break_point(
     alpha = critical.alpha
     patterns = _pattern_moments(critical.order, rho, ensemble, step)
     variables = _variable_moments(critical.order, ensemble, step)
-    a = alpha * patterns.square  # αE[g''²]
-    b = variables.square  # E[f''²]
-    # x_c = (αb E[g'''²] + a² E[f'''²]) / 2(αb E[g''³] + a² E[f''³])
-    slopes = alpha * b * patterns.slope_square + a**2 * variables.slope_square
-    cubes = alpha * b * patterns.cube + a**2 * variables.cube
-    return slopes / (2 * cubes)
+    a = alpha * patterns.square
+    b = variables.square
+    numerator = alpha * b * patterns.slope_square + a**2 * variables.slope_square
+    half_denominator = alpha * b * patterns.cube + a**2 * variables.cube
+    return numerator / (2 * half_denominator)
 
 
 def _pattern_moments(order: Order, rho: float, ensemble: Ensemble, step: float) -> CurvatureMoments:
-    """The moments of g'' and g''' over the patterns of all classes."""
+    """The moments of g'' and g''' over the patterns of all classes, g = ln A.
+
+    A(μ) is the weight of a pattern of mean field μ = √q₀ z + θ_c, z a standard Gaussian: q₀ is the
+    overlap of two supports, θ_c the offset of class c. Around μ the field has the variance
+    s² = ρ − q₀, ρ the density, and a violation v costs v²/2χ.
+    """
     pattern_order = PatternOrder(
         rho=rho,
         q0=order.q0,
@@ -89,23 +103,31 @@ def _pattern_moments(order: Order, rho: float, ensemble: Ensemble, step: float) 
         chi=order.chi,
         threshold=order.threshold,
     )
+    # The sides have nodes and weights of z. They are evaluated once more at fields that are Duals,
+    # whose second derivative g'' carries the third.
     sides = class_sides(ensemble, pattern_order, step)
     offsets = ensemble.offsets(rho, order.threshold)
-    total = np.zeros(3)
+    total = np.zeros(3)  # the three moments, summed over classes: weights have their shares
     for class_side, (_, _, offset) in zip(sides, offsets, strict=True):
-        field = np.sqrt(order.q0) * class_side.nodes + offset  # μ = √q₀ z + θ_c
+        field = np.sqrt(order.q0) * class_side.nodes + offset  # μ
         side = pattern_side(_with_unit_slope(field), pattern_order.s2, order.chi)
         total += _moments_of(side.curvature, class_side.weights)
     return CurvatureMoments(*total.tolist())
 
 
 def _variable_moments(order: Order, ensemble: Ensemble, step: float) -> CurvatureMoments:
-    """The moments of f'' and f''' over the variables."""
+    """The moments of f'' and f''' over the variables, f = ln(1 + e^{−K}B).
+
+    A variable of mean field u = √F₀ z, z a standard Gaussian, weighs e^{−K}B(u) if it is chosen and
+    1 if not. K is its price; E, F₁ and F₀ are the multipliers of the norm of the weights, of the
+    overlap within a support and of that between two, V = F₁ − F₀ and d = E − V.
+    """
     support_order = SupportOrder(
         F0=order.F0, V=order.F1 - order.F0, d=order.E - order.F1 + order.F0, K=order.K
     )
     _, rule = resolved_support_side(support_order, step, ensemble.signed)
-    field = np.sqrt(order.F0) * rule.nodes  # u = √F₀ z
+    # Fields as Duals: the second derivative f'' carries the third.
+    field = np.sqrt(order.F0) * rule.nodes  # u
     side = support_side(
         u=_with_unit_slope(field),
         V=support_order.V,
@@ -122,8 +144,9 @@ def _with_unit_slope(field: Array) -> Dual:
 
 
 def _moments_of(curvature: Dual, weights: Array) -> CurvatureMoments:
-    """The moments of a second derivative at the nodes that carries the third, and of the third.
+    """The moments of a second derivative g'' and of the third, g''', over the field.
 
+    `curvature` is g'' at the nodes, (nodes,), a Dual whose differential by the field is g''';
     `weights` are those of the nodes, (nodes,).
     """
     third = curvature.differential[0]  # (nodes,)
@@ -137,8 +160,9 @@ def _moments_of(curvature: Dual, weights: Array) -> CurvatureMoments:
 def jump_density(margin: float = 0.0) -> float:
     """ρ*(κ): at smaller densities symmetry between supports breaks by a jump.
 
-    There the break point on the replicon line is 1. `margin` is κ in units of |w|, at most 1; the
-    classes are equal. 0.016949 without a margin.
+    It is the density at which the break point x_c on the replicon line is 1; at smaller densities
+    x_c is above 1. `margin` is κ in units of |w|, at most 1; the classes are equal. ρ* is 0.016949
+    without a margin.
     """
     margin = real_number(margin, "margin")
     if not 0 <= margin <= _LARGEST_MARGIN_OF_LINE:
@@ -151,7 +175,9 @@ def jump_density(margin: float = 0.0) -> float:
     def excess(logit_rho: float) -> float:
         """x_c − 1 at the density of this logit."""
         rho = float(expit(logit_rho))
-        return break_point(replicon_line(rho, ensemble).state, rho, ensemble) - 1
+        critical = replicon_line(rho, ensemble).state
+        return break_point(critical, rho, ensemble) - 1
 
-    root = brentq(excess, logit(_LOWEST_DENSITY), logit(_HIGHEST_DENSITY), xtol=1e-11)
+    # In the logit, as densities of interest differ by orders of magnitude.
+    root = brentq(excess, logit(_LOWEST_DENSITY), logit(_HIGHEST_DENSITY), xtol=_TOLERANCE_OF_LOGIT)
     return float(expit(root))

@@ -28,7 +28,7 @@ from chanceline.theory.one_step import FINER, check_breaking, end_of_branch
 from chanceline.theory.quadrature import Array
 from chanceline.theory.rsb import RSBBranch, RSBState
 
-# Rounding of the load itself, relative.
+# Relative rounding of a load, which is part of its error.
 _LOAD_ROUNDING = 4e-16
 
 
@@ -37,24 +37,26 @@ class RSBCapacity:
     """α_VS(ρ) with k steps of breaking; `point` starts a solver near by (`rsb.pack_order`)."""
 
     rho: float
-    steps: int
-    alpha: float
-    error: float
-    state: RSBState
-    point: Array
+    steps: int  # k
+    alpha: float  # α_VS
+    error: float  # of α_VS
+    state: RSBState  # where the entropy vanishes, on the usual grids
+    point: Array  # (coordinates,), on finer grids
 
 
 def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
     """The load where the entropy Σ vanishes, with its error; by Newton from a point near by.
 
-    One more Newton step on finer grids gives the load, and how far it moved is the error of the
-    grids. `start` is a point of `rsb.pack_order`, (coordinates,). Σ is one more equation, divided
-    by the entropy H₂(ρ) of all choices of variables.
+    It is solved on the usual grids first. One more Newton step on finer grids then gives the load,
+    and how far it moved is the error of the grids. `start` is a point of `rsb.pack_order`,
+    (coordinates,). That Σ = 0 is one equation more, relative to H₂(ρ), the entropy of all choices
+    of variables at the density ρ.
     """
     solved = branch.at_zero_entropy(start)
     state = solved.state
 
-    # One Newton step, with the residual on finer grids and the Jacobian that is there.
+    # One Newton step from there: the residual on finer grids, and the Jacobian of the usual ones,
+    # which is near enough for so short a step.
     on_finer_grids = branch.equations(solved.unknowns, FINER)
     scaled_entropy = on_finer_grids.entropy / binary_entropy(branch.rho)  # Σ/H₂(ρ)
     residual = np.append(on_finer_grids.residual, scaled_entropy)
@@ -62,7 +64,8 @@ def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
     alpha = branch.equations(point, FINER).alpha
 
     # What Newton left undone is part of the error: its largest residual, taken for an error of Σ,
-    # over the slope ∂Σ/∂α. (Σ itself was divided by H₂(ρ) < 1: so taken it is rather too large.)
+    # over the slope ∂Σ/∂α. The residual has Σ/H₂(ρ) for Σ, which is larger as H₂(ρ) < 1: so taken
+    # the error is on the safe side.
     unsolved = abs(solved.residual / state.entropy_by_alpha)
     return RSBCapacity(
         rho=branch.rho,
@@ -75,7 +78,10 @@ def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
 
 
 def capacity_1rsb(rho: float, ensemble: Ensemble = PLAIN) -> RSBCapacity:
-    """One step of breaking, started from the shipped table where it can; 0.0005 ≤ ρ ≤ 0.95."""
+    """The capacity at density ρ with one step of breaking between supports; 0.0005 ≤ ρ ≤ 0.95.
+
+    InputError for an ensemble or a density for which it is not solved.
+    """
     check_breaking(ensemble)
     branch = RSBBranch(rho, 1, ensemble)
     return capacity_near(branch, end_of_branch(branch).unknowns)
@@ -89,7 +95,7 @@ def _full_spline() -> CubicSpline:
     differences and errors span orders of magnitude, which the logarithms make smooth.
     """
     table = capacity_table()
-    rows = table[np.isfinite(table.alpha_full)]
+    rows = table[np.isfinite(table.alpha_full)]  # NaN where the limit is not known
     differences = rows.alpha_1rsb - rows.alpha_full
     values = np.column_stack([differences, rows.error_full])  # (densities, 2)
     return CubicSpline(logit(rows.rho), np.log(values))
@@ -98,7 +104,8 @@ def _full_spline() -> CubicSpline:
 def full_breaking(rho: float, alpha_1rsb: float) -> tuple[float, float]:
     """α_VS with full breaking and its error, from α_VS with one step.
 
-    The difference between the two is interpolated in the shipped table, InputError outside of it.
+    The difference between the two is interpolated in the shipped table, as their logarithm is a
+    smooth function of logit ρ. InputError for a density outside of the table.
     """
     lowest, highest = capacity_table().rho[[0, -1]]
     if not lowest <= rho <= highest:

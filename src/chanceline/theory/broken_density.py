@@ -26,21 +26,24 @@ class _BrokenLoad(NamedTuple):
     """The capacity at one density."""
 
     alpha: float
-    error: float
-    threshold: float
+    error: float  # of α
+    threshold: float  # b/|w| of the rule, 0 for equal classes
 
 
 def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho: float) -> Density:
     """The density whose capacity with the ansatz "1rsb" or "full" is the load α.
 
-    `symmetric_rho` is the density of replica symmetry at that load.
+    `symmetric_rho` is the density of replica symmetry at that load. Breaking lowers the capacity a
+    little, so that the density is a little larger. The root is sought in logit ρ between the
+    symmetric density and one above it.
     """
     low = float(logit(symmetric_rho))
 
     def excess(logit_rho: float) -> float:
-        """The capacity at the density of this logit, less α; it grows."""
+        """The capacity at the density of this logit, less α; it grows with the density."""
         return _load_at(float(expit(logit_rho)), ansatz, ensemble).alpha - alpha
 
+    # An upper end at which the capacity is above α.
     distance = _FIRST_DISTANCE
     while excess(low + distance) < 0:
         distance *= 2
@@ -52,9 +55,12 @@ def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho:
     root = float(brentq(excess, low, low + distance, xtol=_TOLERANCE_OF_LOGIT))
     rho = float(expit(root))
     found = _load_at(rho, ansatz, ensemble)
-    # The error of the capacity over its slope is that of the density.
-    far_load = _load_at(float(expit(low + distance)), ansatz, ensemble).alpha
-    slope = (far_load - found.alpha) / (float(expit(low + distance)) - rho)
+
+    # The error of the capacity over its slope is that of the density. For the slope the difference
+    # to the upper end will do.
+    upper_rho = float(expit(low + distance))
+    upper_load = _load_at(upper_rho, ansatz, ensemble).alpha
+    slope = (upper_load - found.alpha) / (upper_rho - rho)
     return Density(
         alpha=alpha,
         rho=rho,
@@ -66,7 +72,10 @@ def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho:
 
 
 def _load_at(rho: float, ansatz: str, ensemble: Ensemble) -> _BrokenLoad:
-    """The capacity at density ρ with one step of breaking, or with all."""
+    """The capacity at density ρ with one step of breaking, or, for "full", with all.
+
+    That of all steps is the capacity with one, corrected by the shipped table.
+    """
     one_step = capacity_1rsb(rho, ensemble)
     alpha = one_step.alpha
     error = one_step.error

@@ -41,7 +41,8 @@ __getattr__ = lazy(
     __name__, {}, moved={"RSBCapacity": "chanceline.theory.broken_capacity:RSBCapacity"}
 )
 
-# Step of ln χ back from the capacity towards the point where replica symmetry breaks.
+# First step of ln χ, χ the response of the weights, along a branch back from the capacity towards
+# the point where replica symmetry breaks: χ grows on the way to smaller loads.
 _REPLICON_STEP = 0.25
 
 
@@ -70,6 +71,7 @@ class Capacity(EnsembleResult):
     kind = "asymptotic (replica method)"
 
     def summary(self) -> str:
+        """The capacity with its error, in one line."""
         at = self.ensemble.label(f"ρ = {self.rho:g}")
         value = with_error(self.alpha, self.error)
         return f"capacity at {at} ({self.ansatz}): α_VS = {value}"
@@ -91,23 +93,27 @@ class Capacity(EnsembleResult):
         return "\n".join(lines)
 
     def _breaking_line(self) -> str:
-        """Where symmetry between supports breaks, and whether it does so by a jump."""
-        if self.break_point is not None and self.break_point > 1 and self.static_alpha is None:
+        """Where symmetry between supports breaks, and whether it does so by a jump.
+
+        A jump is told by a break point above 1; where it was solved its loads are known, too.
+        """
+        if self.static_alpha is not None:
+            return (
+                f"  supports fall into groups from α = {self.dynamic_alpha:.8f} on; symmetry "
+                f"between them breaks by a jump at α = {self.static_alpha:.8f}"
+            )
+        if self.break_point is not None and self.break_point > 1:
             return (
                 "  symmetry between supports breaks by a jump, before it becomes unstable at "
                 f"α = {self.replicon_alpha:.8f}"
             )
-        if self.static_alpha is None:
-            return f"  symmetry between supports breaks at α = {self.replicon_alpha:.8f}"
-        return (
-            f"  supports fall into groups from α = {self.dynamic_alpha:.8f} on; symmetry between "
-            f"them breaks by a jump at α = {self.static_alpha:.8f}"
-        )
+        return f"  symmetry between supports breaks at α = {self.replicon_alpha:.8f}"
 
     def _separating_line(self) -> str:
-        """Below which loads every choice separates, and below which typical ones do.
+        """A line with the loads below which every choice and typical choices of variables separate.
 
-        The load of typical choices is written as a formula where that is simple.
+        The load of typical choices is named by its formula where that is simple. There is no load
+        for every choice where `bounds.vc` is None.
         """
         if self.ensemble.plain:
             typical_load = "2ρ"
@@ -121,6 +127,7 @@ class Capacity(EnsembleResult):
         return f"  every choice separates below α_VC = {self.bounds.vc:g}, {typical}"
 
     def _upper_bounds_line(self) -> str:
+        """The two upper bounds; the union bound is infinite where very many errors are allowed."""
         union = "none"
         if math.isfinite(self.bounds.union):
             union = f"{self.bounds.union:.8f} (rigorous)"
@@ -165,8 +172,8 @@ def capacity(  # noqa: PLR0913
     Parameters
     ----------
     rho
-        Share of the variables kept, 0 < ρ < 1. Of several the `Curve` comes back, as from
-        `capacity_curve`.
+        Share of the variables kept, 0 < ρ < 1. For several of them the result is a `Curve`, as
+        from `capacity_curve`.
     ansatz
         "rs", replica symmetric; "1rsb", one step of breaking between supports; "full", the limit of
         infinitely many steps, with the error of that extrapolation.
@@ -177,7 +184,7 @@ def capacity(  # noqa: PLR0913
     errors
         Share of patterns that may be wrong, below the share of the rarer class. With errors the
         weights of a support form clusters, Σ counts pairs of a support and a cluster, and one step
-        is an approximation; `bounds.one_step_gardner` has the limit ρ → 1.
+        is an approximation; `weight_clusters.one_step_gardner` has the limit ρ → 1.
     signs
         "given" if the sign of each input's weight is prescribed (a synapse is excitatory or
         inhibitory, a marker can only raise the risk), for inputs of mean 0, without errors and with
@@ -195,8 +202,8 @@ def capacity(  # noqa: PLR0913
 def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
     """The capacity with one of the three ansätze; density and ensemble are checked already.
 
-    "rs": replica symmetric; "1rsb": one step of breaking; "full": the limit of infinitely many
-    steps, which corrects the capacity with one step.
+    "rs" is replica symmetric, "1rsb" has one step of breaking, and "full" is the limit of
+    infinitely many steps: the capacity with one step, corrected by the shipped table.
     """
     _check_ansatz(ansatz, ensemble)
     if ansatz == "rs":
@@ -244,7 +251,8 @@ def _symmetric_capacity(
     """The replica-symmetric capacity of a branch: where the entropy of separating choices vanishes.
 
     `start` is a point near to it, (coordinates,), if one is known. With `replicon` the load where
-    symmetry breaks is found too.
+    symmetry breaks is found too. From the saturation density on no such point is needed, as more
+    variables bring nothing.
     """
     rho = branch.rho
     ensemble = branch.ensemble
@@ -252,6 +260,7 @@ def _symmetric_capacity(
         return _SymmetricCapacity(_capacity_of_all(rho, ensemble), point=None)
 
     end = zero_entropy(branch, start)
+    # Fields of `Capacity` that tell where and how symmetry breaks.
     breaking: dict[str, Any] = {"replicon_alpha": None}
     if replicon:
         breaking = _breaking(branch, end)
@@ -271,8 +280,9 @@ def _symmetric_capacity(
 def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
     """The capacity with given signs from ρ = ½ on, the saturation density: that of all inputs.
 
-    Half of their weights are zero at this load, so the other half suffice. The entropy Σ ends above
-    0 there, at ½H₂(2ρ − 1), the free choice among inputs without weight.
+    Half of their weights are zero at this load, so the other half suffice, and a larger choice
+    brings nothing. The load ends there before the entropy Σ of separating choices is 0: it is
+    ½H₂(2ρ − 1), which counts the ways to choose among the inputs without weight.
     """
     all_variables = gardner(ensemble)
     return Capacity(
@@ -290,19 +300,24 @@ def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
 def _breaking(branch: Branch, end: End) -> dict[str, Any]:
     """Where and how symmetry between supports breaks, as fields of a `Capacity`.
 
-    The point where the replicon between supports, `state.between`, is 1 is sought backwards from
-    the capacity `end`. None if symmetry is stable up to the capacity.
+    Replica symmetry is unstable where the replicon between supports, `state.between`, is above 1.
+    How it breaks is known for some ensembles and densities only; other fields are left out.
     """
     if end.solved.state.between <= 1:
-        return {"replicon_alpha": None}
+        return {"replicon_alpha": None}  # stable up to the capacity
+
+    # Back from the capacity `end` to the point `critical` where the replicon is 1.
     points_back = branch.follow(end.solved, _REPLICON_STEP, lambda state: state.between < 1)
     bracket = last_two_points(points_back)
     critical = branch.point_where(bracket, lambda state: state.between - 1).state
+
     if not can_break(branch.ensemble):
         return {"replicon_alpha": critical.alpha}
     if branch.rho < LOWEST_BROKEN_DENSITY:
-        x_c = break_point(critical, branch.rho, branch.ensemble)
-        return {"replicon_alpha": critical.alpha, "break_point": x_c}
+        # The break point has a formula. A jump, for which the broken equations are needed, is not
+        # sought.
+        critical_break = break_point(critical, branch.rho, branch.ensemble)
+        return {"replicon_alpha": critical.alpha, "break_point": critical_break}
     return transition_from(critical, branch.rho, branch.ensemble).as_fields()
 
 
@@ -316,29 +331,40 @@ def capacity_curve(  # noqa: PLR0913
     errors: float = 0.0,
     signs: str = "free",
 ) -> Curve:
-    """The capacity α_VS at many densities; the points of the curve are in the order of `rhos`.
+    """The capacity α_VS at many densities ρ; the points of the curve are in the order of `rhos`.
 
-    With `replicon` the load where symmetry breaks is found too (it costs more than the capacity
-    itself). The other parameters are those of `capacity`.
-
-    With ansatz "rs" the densities are solved in increasing order, each started from the line
-    through the two points before, in logit(ρ/ρ_s) with the saturation density ρ_s.
+    With `replicon` the load where symmetry between choices of variables breaks is found too (it
+    costs more than the capacity itself); with an ansatz other than "rs" it always is. The other
+    parameters are those of `capacity`.
     """
     densities = [check_rho(rho) for rho in rhos]
     ensemble = Ensemble.checked(balance, margin, errors, signs)
-    if ansatz != "rs":
-        return Curve(tuple(_capacity_with(ansatz, rho, ensemble) for rho in densities))
+    if ansatz == "rs":
+        capacity_of = _symmetric_capacities(densities, ensemble, replicon)
+        return Curve(tuple(capacity_of[rho] for rho in densities))
+    return Curve(tuple(_capacity_with(ansatz, rho, ensemble) for rho in densities))
 
-    capacity_of: dict[float, Capacity] = {}  # by density
+
+def _symmetric_capacities(
+    densities: list[float], ensemble: Ensemble, replicon: bool
+) -> dict[float, Capacity]:
+    """The replica-symmetric capacity by density; with `replicon` where symmetry breaks, too.
+
+    The densities ρ are solved in increasing order. Each is started from the line through the two
+    points before it, as a function of logit(ρ/ρ_s), in which points move evenly. ρ_s is the
+    saturation density, from which on the capacity is that of all variables and has no point.
+    """
+    capacity_of: dict[float, Capacity] = {}
     solved_points: list[_SolvedPoint] = []  # in increasing density
     for rho in sorted(set(densities)):
-        logit_share = logit(min(rho / ensemble.saturation_density, 1.0))  # ∞ from saturation on
+        share = min(rho / ensemble.saturation_density, 1.0)
+        logit_share = logit(share)  # infinite from ρ_s on, where no start is used
         start = _extrapolated(solved_points[-2:], logit_share)
         solved = _symmetric_capacity(Branch(rho, ensemble), start, replicon=replicon)
         capacity_of[rho] = solved.capacity
         if solved.point is not None:
             solved_points.append(_SolvedPoint(logit_share, solved.point))
-    return Curve(tuple(capacity_of[rho] for rho in densities))
+    return capacity_of
 
 
 class _SolvedPoint(NamedTuple):
@@ -349,9 +375,9 @@ class _SolvedPoint(NamedTuple):
 
 
 def _extrapolated(previous: list[_SolvedPoint], logit_share: float) -> Array | None:
-    """A start at a logit(ρ/ρ_s) from up to two previous points: the line through them, or the one.
+    """A start at a logit(ρ/ρ_s), (coordinates,), from the up to two points solved before it.
 
-    None if there is no previous one.
+    It lies on the line through two of them. One is taken as it is; without any it is None.
     """
     if not previous:
         return None
@@ -400,8 +426,8 @@ def density(  # noqa: PLR0913
     """ρ_VS(α), the inverse of the capacity: the smallest density that separates at load α.
 
     0 < α < α_c, the capacity with all variables kept (2 for equal classes without margin and
-    errors, half of it with given signs). Of several loads, of an array in any shape, the `Curve`
-    comes back, in one row. The other parameters are those of `capacity`.
+    errors, half of it with given signs). For several loads, an array of any shape, the result is a
+    `Curve` of as many points in one row. The other parameters are those of `capacity`.
     """
     ensemble = Ensemble.checked(balance, margin, errors, signs)
     _check_ansatz(ansatz, ensemble)
@@ -412,7 +438,10 @@ def density(  # noqa: PLR0913
 
 
 def _density_with(ansatz: str, alpha: float, ensemble: Ensemble) -> Density:
-    """The density at one load with one of the three ansätze, which is checked already."""
+    """The density at one load with one of the three ansätze, which is checked already.
+
+    With breaking the density is sought from that of replica symmetry, which is near.
+    """
     symmetric = density_at(
         alpha,
         balance=ensemble.balance,
@@ -426,5 +455,5 @@ def _density_with(ansatz: str, alpha: float, ensemble: Ensemble) -> Density:
 
 
 def evenly_spaced(points: int) -> list[float]:
-    """ρ = 1/(n+1), …, n/(n+1)."""
+    """n = `points` densities at equal distances inside 0 < ρ < 1: 1/(n+1), …, n/(n+1)."""
     return [(i + 1) / (points + 1) for i in range(points)]

@@ -13,8 +13,9 @@ import numpy as np
 def capacity_table() -> Any:
     """The shipped table α_VS(ρ) with 0 to 3 steps of breaking and their limit, as a record array.
 
-    Rows are in order of ρ. They hold the order parameters of one step at Σ = 0 too, which start the
-    solver at any density in between. Where a solver did not arrive the value is NaN.
+    Rows are in order of the density ρ. They also hold the order parameters of one step of breaking
+    where the entropy is 0, which start the solver at any density in between. A value that no solver
+    found is NaN.
     `scripts/make_capacity_table.py` makes it.
     """
     with files("chanceline").joinpath("data/capacity_table.csv").open(encoding="utf-8") as file:

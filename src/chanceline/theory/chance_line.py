@@ -48,9 +48,9 @@ _LAST_STEP = 1e-13
 # saturation density of the ensemble, and the first step of the logit of that share.
 _FIRST_DENSITY_SHARE = 0.5
 _LOGIT_STEP = 0.5
-# Roundings of the entropy at its zero, in units of the machine's precision and of its terms.
+# How many roundings are allowed for, each of the machine's precision, in the entropy at its zero
+# (relative to its terms) and in a density that is found from its logit (relative to itself).
 _ROUNDINGS_OF_ENTROPY = 4
-# … and of a density found from its logit.
 _ROUNDINGS_OF_DENSITY = 2
 
 
@@ -82,6 +82,7 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
     if start is not None:
         ways.insert(0, lambda branch: branch.at_zero_entropy(start))
     coarse = first_success(lambda way: way(branch), ways)
+    # Along the branch the response χ of the weights is the parameter: held at the value found.
     log_chi = float(coarse.unknowns[LOG_CHI])
     fine = branch.at_chi(log_chi, start=coarse.unknowns, step=QUADRATURE_STEP / 2)
 
@@ -92,37 +93,44 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
 
 
 def _rounding_of_load(state: RSState, rho: float, alpha: float) -> float:
-    """What the rounding of the entropy Σ makes of the load α where it vanishes.
+    """The error of the load α where the entropy Σ vanishes, as far as it comes from rounding.
 
-    Σ is a sum of terms as large as F₀(ρ − q₀), with the multiplier F₀ of the overlap q₀, and
-    α ∂Σ/∂α. An error of Σ moves its zero by as much over the slope ∂Σ/∂α.
+    Σ is a sum, whose rounding is a few times EPS of its largest terms. These are F₀(ρ − q₀), with
+    the density ρ, the overlap q₀ of the weights of two choices and its multiplier F₀, and α ∂Σ/∂α.
+    An error of Σ moves its zero by that error over the slope ∂Σ/∂α.
     """
     order = state.order
-    by_alpha = state.entropy_by_alpha
-    size_of_terms = order.F0 * (rho - order.q0) + abs(alpha * by_alpha)
+    slope = state.entropy_by_alpha
+    size_of_terms = order.F0 * (rho - order.q0) + abs(alpha * slope)
     entropy_rounding = _ROUNDINGS_OF_ENTROPY * EPS * size_of_terms
-    return entropy_rounding / abs(by_alpha)
+    return entropy_rounding / abs(slope)
 
 
 def _load_of_zero(state: RSState) -> float:
-    """The load where Σ vanishes, from a point near by and the slope ∂Σ/∂α."""
+    """The load where the entropy Σ vanishes, by one Newton step in α from a point near by.
+
+    The order parameters move with the load, but Σ is stationary in them: ∂Σ/∂α is the whole slope.
+    """
     return state.alpha - state.entropy / state.entropy_by_alpha
 
 
 def _from_entrance(branch: Branch) -> Solved[RSState]:
-    """The point Σ = 0 by the whole way along the branch."""
+    """The point where the entropy Σ is 0, by the whole way along the branch from its beginning.
+
+    The branch is followed until Σ is no longer positive: its zero lies between the last two points.
+    """
     bracket = last_two_points(branch.from_entrance(lambda state: state.entropy <= 0))
     return branch.point_where(bracket, lambda state: state.entropy)
 
 
 def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
-    """The point Σ = 0 by way of the points Σ = 0 of smaller densities.
+    """The point where the entropy Σ is 0, by way of such points at smaller densities.
 
-    With errors the entrance of a branch is hard to find near ρ = 1. So the branch of a smaller
-    density is entered, followed to Σ = 0, and that point is followed up to the density wanted. The
-    parameter is the logit of ρ/ρ_s, ρ_s the saturation density of the ensemble (1, or ½ with given
-    signs), which any step leaves inside 0 < ρ < ρ_s. The way goes up from ρ_s/2; a density below,
-    where the entrance is easy to find, is tried from there in a single step.
+    With errors the beginning of a branch is hard to find near ρ = 1. So the branch of half the
+    saturation density ρ_s (1, or ½ with given signs) is followed to Σ = 0, and that point is then
+    followed up to the density wanted. The parameter is logit(ρ/ρ_s): no step of it can leave
+    0 < ρ < ρ_s. A density below ρ_s/2, whose own beginning is easy to find, needs no such way; it
+    is tried in a single step.
     """
     ensemble = branch.ensemble
     saturation = ensemble.saturation_density
@@ -155,12 +163,14 @@ class Density(EnsembleResult):
     kind = "asymptotic (replica method)"
 
     def summary(self) -> str:
+        """The density with its error, in one line."""
         at = self.ensemble.label(f"α = {self.alpha:g}")
         if self.ansatz != "rs":
             at += f" ({self.ansatz})"
         return f"density at {at}: ρ_VS = {with_error(self.rho, self.error)}"
 
     def __str__(self) -> str:
+        """The summary, and a warning where errors make the theory an approximation."""
         if self.errors:
             return f"{self.summary()}\n  {ERRORS_ARE_APPROXIMATE}"
         return self.summary()
@@ -179,49 +189,66 @@ def density_at(
     0 < α < α_c, the capacity with all variables kept (2 for equal classes without margin and
     errors, half of it with given signs); the other parameters are those of `capacity`.
 
-    Newton in logit(ρ/ρ_s), ρ_s the density from which on more variables bring nothing (1, or ½
-    with given signs). It starts where the ℓ₀-Gardner load, a formula above the capacity, is α.
-    At each density the capacity α_VS(ρ) and its slope dα_VS/dρ are solved, started from the last
-    point.
+    The equation α_VS(ρ) = α is solved by Newton in logit(ρ/ρ_s), ρ_s the density from which on more
+    variables bring nothing (1, or ½ with given signs). It starts at the density where the
+    ℓ₀-Gardner load is α: that load has a formula and lies a little above the capacity.
     """
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
     logit_share = _logit_of_l0_load(alpha, ensemble)
-    start: Array | None = None  # the last point Σ = 0
+    # The solver's point at the last density tried, from which the next one starts; none at first.
+    last_point_solved: Array | None = None
     for _ in range(_DENSITY_NEWTON_STEPS):
-        # The capacity at this density, and Newton's step from it.
+        # The capacity at this density and its slope, and Newton's step from them.
         rho = _density_of(logit_share, ensemble)
-        end = zero_entropy(Branch(rho, ensemble), start)
-        start = end.solved.unknowns
-        slope = _capacity_slope(end, alpha, rho, ensemble)
-        step = _logit_step(alpha, end.alpha, slope, logit_share, ensemble)
+        end = zero_entropy(Branch(rho, ensemble), last_point_solved)
+        last_point_solved = end.solved.unknowns
+        slope = _capacity_slope(end, rho, ensemble, wanted=alpha)
+        step = _logit_step(
+            wanted=alpha,
+            reached=end.alpha,
+            slope=slope,
+            logit_share=logit_share,
+            ensemble=ensemble,
+        )
         logit_share += step
 
-        has_arrived = abs(step) < _LAST_STEP or abs(end.alpha - alpha) <= end.error
-        if has_arrived:
+        # It has arrived where the capacity is α as exactly as it is known, or nothing moves.
+        agrees_with_alpha = abs(end.alpha - alpha) <= end.error
+        if agrees_with_alpha or abs(step) < _LAST_STEP:
             found = _density_of(logit_share, ensemble)
-            # The error of the capacity over its slope is that of the density.
-            error = end.error / slope + _ROUNDINGS_OF_DENSITY * EPS * found
-            return Density(
-                alpha=alpha,
-                rho=found,
-                error=float(error),
-                ensemble=ensemble,
-                threshold=end.solved.state.order.threshold,
-            )
+            return _density_result(alpha, found, end, slope, ensemble)
     raise ConvergenceError(
         f"density at α = {alpha:g}: Newton stopped at ρ = {rho:.10g}; "
         f"try a load further from 0 or {gardner(ensemble).load:.6g}"
     )
 
 
+def _density_result(
+    alpha: float, rho: float, end: End, slope: float, ensemble: Ensemble
+) -> Density:
+    """The density ρ found at the load α, with its error, as the result that users see.
+
+    `end` is the capacity at the density before Newton's last step, and `slope` is dα_VS/dρ there.
+    The error of the capacity over its slope is that of the density, to which rounding adds.
+    """
+    error = end.error / slope + _ROUNDINGS_OF_DENSITY * EPS * rho
+    return Density(
+        alpha=alpha,
+        rho=rho,
+        error=float(error),
+        ensemble=ensemble,
+        threshold=end.solved.state.order.threshold,
+    )
+
+
 def _density_of(logit_share: float, ensemble: Ensemble) -> float:
-    """ρ from the logit of its share of the saturation density of the ensemble, ρ_s."""
+    """The density ρ from logit(ρ/ρ_s), ρ_s the saturation density of the ensemble."""
     return ensemble.saturation_density * float(expit(logit_share))
 
 
 def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
-    """logit(ρ/ρ_s) where the ℓ₀-Gardner load is α, or InputError where there is none.
+    """logit(ρ/ρ_s) of the density ρ where the ℓ₀-Gardner load is α; InputError if there is none.
 
     ρ_s is the saturation density, 1, or ½ with given signs. The ℓ₀-Gardner load, where the
     replica-symmetric branch of density ρ ends, lies above the capacity and grows with ρ.
@@ -246,35 +273,41 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
 
 
 def _logit_step(
-    alpha: float, reached: float, slope: float, logit_share: float, ensemble: Ensemble
+    *, wanted: float, reached: float, slope: float, logit_share: float, ensemble: Ensemble
 ) -> float:
-    """Newton's step in x = logit(ρ/ρ_s) from the capacity `reached` there towards the load α.
+    """Newton's step in x = logit(ρ/ρ_s) from the capacity `reached` at x towards the load `wanted`.
 
-    `slope` is dα_VS/dρ, that of the capacity, and ρ_s the saturation density of the ensemble. Loads
-    lie between 0 and α_c, the load of all variables, and t = ln(α/(α_c − α)) is nearly linear in x:
-    Newton is applied to t. The step is cut to the longest one allowed.
+    Loads lie between 0 and α_c, the load of all variables, as densities lie between 0 and ρ_s, the
+    saturation density. So t = ln(load/(α_c − load)) is nearly linear in x, and Newton is applied to
+    t: the step is [t(wanted) − t(reached)]/(dt/dx), cut to the longest one allowed. `logit_share`
+    is x, and `slope` is dα_VS/dρ, that of the capacity.
     """
     load_of_all = gardner(ensemble).load  # α_c
+
+    # dt/dx by the chain rule: Duals carry the derivative by x from ρ to the capacity and to t.
     (x,) = independent(np.array([logit_share]))
     rho = ensemble.saturation_density * dual.expit(x)
     capacity = Dual(reached, slope * rho.differential)
     t = dual.log(capacity / (load_of_all - capacity))
-    # t(α) − t(reached), in one logarithm: the difference of two would cancel.
-    t_difference = np.log(alpha * (load_of_all - reached) / (reached * (load_of_all - alpha)))
-    return float(np.clip(t_difference / t.gradient[0], -_LONGEST_STEP, _LONGEST_STEP))
+    (t_by_x,) = t.gradient
+
+    # t(wanted) − t(reached), in one logarithm: the difference of two would cancel.
+    t_difference = np.log(wanted * (load_of_all - reached) / (reached * (load_of_all - wanted)))
+    return float(np.clip(t_difference / t_by_x, -_LONGEST_STEP, _LONGEST_STEP))
 
 
-def _capacity_slope(end: End, alpha: float, rho: float, ensemble: Ensemble) -> float:
-    """dα_VS/dρ, the slope of the capacity, at the point of density ρ where the entropy Σ vanishes.
+def _capacity_slope(end: End, rho: float, ensemble: Ensemble, *, wanted: float) -> float:
+    """dα_VS/dρ, the slope of the capacity, at the point `end` where the entropy Σ vanishes.
 
-    Σ stays 0 along the line of capacities, so that the slope is −(∂Σ/∂ρ)/(∂Σ/∂α). ConvergenceError
-    where it is not positive; `alpha` is the load asked for, which the error names.
+    Σ stays 0 along the line of capacities: dΣ = ∂Σ/∂ρ dρ + ∂Σ/∂α dα = 0, so that the slope is
+    −(∂Σ/∂ρ)/(∂Σ/∂α). ConvergenceError where it is not positive; `wanted` is the load asked for,
+    which the error names.
     """
     by_rho = entropy_by_rho(end.solved.unknowns, rho, ensemble)
     slope = -by_rho / end.solved.state.entropy_by_alpha
     if slope <= 0:
         raise ConvergenceError(
-            f"density at {ensemble.label(f'α = {alpha:g}')}: with errors replica symmetry is an "
+            f"density at {ensemble.label(f'α = {wanted:g}')}: with errors replica symmetry is an "
             "approximation, in which no density has this capacity; choose a smaller load"
         )
     return slope

@@ -58,6 +58,7 @@ def follow(  # noqa: PLR0913
         goal = until
 
     def is_last(point: Solved[State], parameter: float) -> bool:
+        """Whether the branch ends with this point."""
         if callable(until):
             return until(point)
         return parameter == goal
@@ -102,7 +103,11 @@ def last_point(points: Iterable[Solved[State]]) -> Solved[State]:
 
 
 def last_two_points(points: Iterable[Solved[State]]) -> tuple[Solved[State], Solved[State]]:
-    """Run a continuation to its end; its last two points, between which the end condition began."""
+    """Run a continuation to its end; its last two points.
+
+    The condition that ended it holds at the second of them and not at the first: a function that
+    changes its sign there has its zero between them.
+    """
     *_, before, last = points
     return before, last
 
@@ -110,8 +115,8 @@ def last_two_points(points: Iterable[Solved[State]]) -> tuple[Solved[State], Sol
 def _secant_guess(previous: _Visited | None, current: _Visited, target: float) -> Array:
     """A guess of the unknowns at the parameter `target`, (unknowns,).
 
-    It lies on the line through the previous and the current point; without a previous point it is
-    the unknowns of the current one.
+    It lies on the line through the previous and the current point. Before there is a previous one,
+    the unknowns of the current point are the guess.
     """
     if previous is None:
         return current.unknowns
@@ -121,11 +126,15 @@ def _secant_guess(previous: _Visited | None, current: _Visited, target: float) -
 
 
 class ChiBranch(ABC, Generic[State]):
-    """A branch of saddles along which χ falls steadily; ln χ comes first in every point."""
+    """A branch of saddles along which χ falls steadily; ln χ comes first in every point.
+
+    A saddle is a solution of the equations at one load, a point its unknowns, (unknowns,). χ is the
+    response of the weights; as the load grows it falls, and is the parameter to follow.
+    """
 
     @abstractmethod
     def at_chi(self, log_chi: float, start: Array, /) -> Solved[State]:
-        """The saddle at a given χ, by Newton from a point near to it.
+        """The saddle at a given χ, by Newton from `start`, a point near to it, (unknowns,).
 
         `unknowns` of the result is the whole point, ln χ first.
         """
@@ -133,7 +142,10 @@ class ChiBranch(ABC, Generic[State]):
     def follow(
         self, first: Solved[State], step: float, until: Callable[[State], bool]
     ) -> Iterator[Solved[State]]:
-        """Continuation in ln χ from any point; ends with the first point where `until` holds."""
+        """Yield points of the branch from `first` on; the last is the first where `until` holds.
+
+        `step` is the first step of ln χ: negative towards larger loads, positive towards smaller.
+        """
         return follow(
             self.at_chi,
             first,
@@ -159,6 +171,7 @@ class ChiBranch(ABC, Generic[State]):
         log_chi_range = log_chi_end - log_chi_begin
 
         def solved_at(log_chi: float) -> Solved[State]:
+            """The point at this ln χ, started from the line between the two points."""
             guess = begin + (end - begin) * (log_chi - log_chi_begin) / log_chi_range
             return self.at_chi(log_chi, guess)
 
@@ -173,9 +186,9 @@ class ChiBranch(ABC, Generic[State]):
 
 
 def first_success(attempt: Callable[[Start], Success], starts: Iterable[Start]) -> Success:
-    """What `attempt` returns for the first of the starts that does not raise ConvergenceError.
+    """What `attempt` returns for the first of the starts for which it raises no ConvergenceError.
 
-    If all do, the error of the last one is raised.
+    If it does for all of them, the error of the last one is raised.
     """
     *all_but_last, last = starts
     for start in all_but_last:

@@ -34,23 +34,35 @@ LARGEST_GROUP = 3
 # known, that of pairs is off by 1e-8 at ρ = 0.5 and by 1e-4 at 0.9.
 _FIELD_NODES = {1: 401, 2: 121, 3: 41}
 _FIELD_REACH = 7.5
+# The rule for the field z of the patterns: it resolves features down to this size in z.
 _RULE = rule_for(scale=0.05)
 # The capacity at ρ = 0.1 without correlation: χ, q₀/ρ, K, E, V/E and F₀, with V = F₁ − F₀.
 _START = OrderStart(alpha=0.7185, rho=0.1, order=(0.000448, 0.715, 6.526, 223.2, 0.93945, 43.44))
 
 
-class _ChoiceForm(NamedTuple):
-    """u_S·C_SS⁻¹u_S at the nodes of the fields, for each choice S of a group, without √F₀."""
+class _ChoiceForms(NamedTuple):
+    """For each choice S of variables of a group its quadratic form, at the nodes of the fields.
 
-    sizes: Array  # |S|, (choices,)
-    forms: Array  # (choices, nodes)
-    weights: Array  # of the nodes, (nodes,)
+    Fields u ~ N(0, C) are those of the module over √F₀; C is the correlation matrix of the group.
+    """
+
+    sizes: Array  # |S|, the number of variables chosen, (choices,)
+    forms: Array  # u_S·C_SS⁻¹u_S, (choices, nodes)
+    weights: Array  # of the nodes in the mean over u, (nodes,)
 
 
 def correlated_groups(correlation: float, size: int = 2) -> FreeEntropy:
     """The ensemble whose variables come in groups of `size` with a common correlation, 0 ≤ r < 1.
 
     The density ρ of its results is the share of variables chosen, and α is patterns per variable.
+    Its order parameters are
+
+        chi        χ, the response of the weights,
+        q0_share   q₀/ρ, q₀ the overlap of the weights of two choices of variables,
+        K          the price of a variable,
+        E          the multiplier of the norm of the weights,
+        V_share    V/E, V = F₁ − F₀ with the multiplier F₁ of the overlap within a choice,
+        F0         the multiplier of q₀.
     """
     correlation = real_number(correlation, "correlation")
     if not 0 <= correlation < 1:
@@ -59,6 +71,7 @@ def correlated_groups(correlation: float, size: int = 2) -> FreeEntropy:
     choices = _choice_forms(correlation, size)
 
     def entropy(alpha: Any, rho: Any, order: Sequence[Any]) -> Any:
+        """Σ of this correlation and size."""
         return _entropy(alpha, rho, order, choices=choices, size=size)
 
     return FreeEntropy(
@@ -76,49 +89,92 @@ def correlated_groups(correlation: float, size: int = 2) -> FreeEntropy:
     )
 
 
-def _choice_forms(correlation: float, size: int) -> _ChoiceForm:
-    """The quadratic forms of all choices but the empty one, at the nodes of a product rule."""
-    matrix = np.full((size, size), correlation) + (1 - correlation) * np.eye(size)
+class _FieldNodes(NamedTuple):
+    """A rule for the mean over g independent standard Gaussians."""
+
+    nodes: Array  # (nodes, g)
+    weights: Array  # which sum to one, (nodes,)
+
+
+def _field_nodes(size: int) -> _FieldNodes:
+    """Equally spaced nodes of g = `size` standard Gaussians, for functions that are even.
+
+    The functions averaged do not change when all g numbers change their signs. So the first number
+    runs over 0 and positive values only, and nodes where it is positive count twice.
+    """
     line = np.linspace(-_FIELD_REACH, _FIELD_REACH, _FIELD_NODES[size])
-    # Nothing changes with the sign of all fields: the first one need not be negative.
     half_line = line[line >= 0]
     axes = [half_line, *[line] * (size - 1)]
-    independent = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, size)
-    weights = np.exp(-0.5 * (independent**2).sum(axis=1))
-    weights[independent[:, 0] > 0] *= 2
-    fields = independent @ np.linalg.cholesky(matrix).T  # covariance C, (nodes, size)
+    nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, size)
+    weights = np.exp(-0.5 * (nodes**2).sum(axis=1))
+    weights[nodes[:, 0] > 0] *= 2
+    return _FieldNodes(nodes=nodes, weights=weights / weights.sum())
+
+
+def _choice_forms(correlation: float, size: int) -> _ChoiceForms:
+    """The quadratic forms u_S·C_SS⁻¹u_S of all choices S of a group but the empty one.
+
+    C is the correlation matrix of the group, (size, size), u_S and C_SS are the parts of the fields
+    u ~ N(0, C) and of C that belong to the variables of S.
+    """
+    matrix = np.full((size, size), correlation) + (1 - correlation) * np.eye(size)  # C
+    independent = _field_nodes(size)
+    # Independent Gaussians times a root of C have the covariance C.
+    fields = independent.nodes @ np.linalg.cholesky(matrix).T  # u, (nodes, size)
 
     sizes = []
     forms = []
     for count in range(1, size + 1):
         for choice in combinations(range(size), count):
-            chosen_fields = fields[:, choice]
-            inverse = np.linalg.inv(matrix[np.ix_(choice, choice)])
+            chosen_fields = fields[:, choice]  # u_S, (nodes, count)
+            inverse = np.linalg.inv(matrix[np.ix_(choice, choice)])  # C_SS⁻¹
             sizes.append(count)
             forms.append(np.einsum("ni,ij,nj->n", chosen_fields, inverse, chosen_fields))
-    return _ChoiceForm(np.array(sizes), np.array(forms), weights / weights.sum())
+    return _ChoiceForms(sizes=np.array(sizes), forms=np.array(forms), weights=independent.weights)
 
 
-def _entropy(alpha: Any, rho: Any, order: Sequence[Any], *, choices: _ChoiceForm, size: int) -> Any:
-    """Σ at χ, q₀/ρ, K, E, V/E and F₀; V = F₁ − F₀ and d = E − V."""
+def _entropy(
+    alpha: Any, rho: Any, order: Sequence[Any], *, choices: _ChoiceForms, size: int
+) -> Any:
+    """The entropy of separating choices, ln(their number)/N, in groups of g = `size` variables:
+
+        Σ = α∫Dz ln A + (1/g) E_u ln Σ_S e^{−K|S|}(E/d)^{|S|/2} exp(F₀ u_S·C_SS⁻¹u_S/2d)
+            + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
+
+    α is the load, ρ the density, and `order` holds χ, q₀/ρ, K, E, V/E and F₀, which
+    `correlated_groups` explains; d = E − V. Σ_S runs over the choices S of variables of a group,
+    the empty one, which weighs 1, among them; `choices` has the others. Any number may be complex.
+    """
     chi, q0_share, K, E, V_share, F0 = order
     q0 = rho * q0_share
-    F1 = V_share * E + F0
+    s2 = rho * (1 - q0_share)  # s² = ρ − q₀
+    F1 = V_share * E + F0  # V + F₀
     d = E * (1 - V_share)
-    patterns = _pattern_term(q0, rho * (1 - q0_share), chi)
+
+    # ln Σ_S at the nodes of u, begun with ln 1 of the empty choice.
     log_partition = 0.0
     for count, form in zip(choices.sizes, choices.forms, strict=True):
         # ln of e^{−K|S|}(E/d)^{|S|/2} exp(F₀ form/2d)
         log_weight = count * (0.5 * np.log(E / d) - K) + F0 * form / (2 * d)
         log_partition = log_sum(log_partition, log_weight)
-    variables = (choices.weights @ log_partition) / size
-    coupling = K * rho + 0.5 * ((E - F1) * rho - F1 * chi + F0 * q0)
-    return alpha * patterns + variables + coupling
+
+    pattern_term = _pattern_term(q0, s2, chi)
+    variable_term = (choices.weights @ log_partition) / size
+    order_terms = K * rho + 0.5 * ((E - F1) * rho - F1 * chi + F0 * q0)
+    return alpha * pattern_term + variable_term + order_terms
 
 
 def _pattern_term(q0: Any, s2: Any, chi: Any) -> Any:
-    """∫Dz ln A(√q₀ z), A = H(μ/s) + CΦ(t), as in `patterns` but for complex numbers."""
+    """∫Dz ln A(√q₀ z), the mean log-weight of a pattern, as in `patterns` but for complex numbers.
+
+    The violation v of a pattern is Gaussian with mean μ = √q₀ z and variance s²; a positive one
+    weighs e^{−v²/2χ}. With the normal distribution function Φ and its tail H(x) = Φ(−x),
+
+        A(μ) = H(μ/s) + C Φ(t),    t = μ√(χ/(s²(χ + s²))),    C = √(χ/(χ + s²)) e^{−μ²/2(χ + s²)}.
+    """
     mu = np.sqrt(q0) * _RULE.nodes
     t = mu * np.sqrt(chi / (s2 * (chi + s2)))
     log_c = 0.5 * np.log(chi / (chi + s2)) - mu**2 / (2 * (chi + s2))
-    return _RULE.mean(log_sum(log_tail(mu / np.sqrt(s2)), log_c + log_tail(-t)))
+    log_satisfied = log_tail(mu / np.sqrt(s2))
+    log_violated = log_c + log_tail(-t)
+    return _RULE.mean(log_sum(log_satisfied, log_violated))

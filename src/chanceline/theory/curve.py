@@ -23,7 +23,7 @@ class Curve(Result):
     The points are in the order asked for.
     """
 
-    points: tuple[Any, ...]
+    points: tuple[Any, ...]  # all of them `Capacity`, or all `Density`
 
     kind = "asymptotic (replica method)"
 
@@ -44,6 +44,7 @@ class Curve(Result):
         return self.points[index]
 
     def summary(self) -> str:
+        """How many points there are, and their ranges of ρ and α, in one line."""
         parts = [f"{len(self)} points"]
         if self.points:
             parts.append(f"ρ from {min(self.rho):g} to {max(self.rho):g}")
@@ -56,32 +57,42 @@ class Curve(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row a point.
 
-        A capacity has ρ, the loads α_VC and α_CG below which every choice and typical choices
-        separate, the capacity α_VS with its error, and its upper bounds, union and ℓ₀-Gardner. A
-        density has α and ρ with its error. Columns behind: the load where symmetry breaks if a
-        point has one; balance, margin, errors, signs and the threshold, unless they are the
-        paper's for all points.
+        A capacity has ρ, the loads α_VC and α_CG below which every choice and typical choices of
+        variables separate, the capacity α_VS with its error, and its upper bounds, union and
+        ℓ₀-Gardner. A density has α and ρ with its error. Columns that only some curves have come
+        last: the load where symmetry breaks; balance, margin, errors, signs and the threshold.
         """
         import pandas as pd
 
-        # Columns that only some curves have; all points of a curve are of one kind.
-        more_columns = []
-        capacities = [point for point in self.points if not isinstance(point, Density)]
-        if any(point.replicon_alpha is not None for point in capacities):
-            more_columns.append("replicon_alpha")
-        if not all(point.ensemble.plain for point in self.points):
-            more_columns += ["balance", "margin", "errors", "signs", "threshold"]
-
+        more_columns = self._more_columns()
         rows = []
         for point in self.points:
             row = _row_of_point(point)
-            row.update({name: getattr(point, name) for name in more_columns})
+            for name in more_columns:
+                row[name] = getattr(point, name)
             rows.append(row)
         return pd.DataFrame(rows)
 
+    def _more_columns(self) -> list[str]:
+        """Names of the columns that only some curves have; each is an attribute of the points.
+
+        The load where symmetry breaks, if it was found for a capacity; the numbers of the ensemble
+        and the threshold, unless all points are of the paper's ensemble.
+        """
+        names = []
+        capacities = [point for point in self.points if not isinstance(point, Density)]
+        if any(point.replicon_alpha is not None for point in capacities):
+            names.append("replicon_alpha")
+        if not all(point.ensemble.plain for point in self.points):
+            names += ["balance", "margin", "errors", "signs", "threshold"]
+        return names
+
     # Figures are built on results: a module below loads one above only when it is asked for.
     def plot(self, ax: Axes | None = None) -> Axes:
-        """α against ρ, with the closed-form curves around capacities, on these or on new axes."""
+        """Draw α against ρ, with the closed-form curves around capacities; the axes drawn on.
+
+        They are `ax`, or new ones if there are none.
+        """
         import matplotlib.pyplot as plt
 
         from chanceline.figures.theory import draw_curve
@@ -93,7 +104,11 @@ class Curve(Result):
 
 
 def _row_of_point(point: Any) -> dict[str, Any]:
-    """The columns that every curve has of a point, a `Density` or a `Capacity` with its bounds."""
+    """The columns that every curve has of its points, each a `Density` or a `Capacity`.
+
+    Of the bounds of a capacity, `vc` is the load α_VC below which every choice of variables
+    separates, `cover_gardner` the load α_CG below which typical ones do; the others are upper.
+    """
     if isinstance(point, Density):
         return {"alpha": point.alpha, "rho": point.rho, "error": point.error}
     bounds = point.bounds

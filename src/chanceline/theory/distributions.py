@@ -27,21 +27,21 @@ from chanceline.theory.rsb_recursions import pattern_recursion, support_recursio
 class FieldLaws:
     """The order parameters that the laws depend on, with k steps of breaking; k = 0 without."""
 
-    alpha: float
-    rho: float
-    chi: float
-    K: float
-    E: float
-    F1: float
-    overlaps: tuple[float, ...]  # p₀ … p_k
-    conjugates: tuple[float, ...]  # G₀ … G_k
-    breaks: tuple[float, ...]  # x₁ … x_k
-    threshold: float
+    alpha: float  # load
+    rho: float  # density, also |w|² per variable
+    chi: float  # χ, the response: a violation v that is corrected weighs e^{−v²/2χ}
+    K: float  # price of a variable
+    E: float  # multiplier of the norm of the weights: a field h gives the weight h/E
+    F1: float  # F₁, multiplier of the overlap within a support
+    overlaps: tuple[float, ...]  # p₀ … p_k of the weights of two supports, by level
+    conjugates: tuple[float, ...]  # their multipliers G₀ … G_k
+    breaks: tuple[float, ...]  # break points x₁ … x_k
+    threshold: float  # b/|w|
     ensemble: Ensemble
 
     @property
     def d(self) -> float:
-        """E − F₁ + G_k."""
+        """E − F₁ + G_k: a chosen variable of field u has the mean weight u/d."""
         return self.E - self.F1 + self.conjugates[-1]
 
 
@@ -60,14 +60,18 @@ class WeightLaw:
 
     def share_below(self, limit: float) -> float:
         """The share of weights whose size is below `limit` times their root mean square."""
-        above = ndtr((limit - self.means) / self.sd)
-        below = ndtr((-limit - self.means) / self.sd)
-        return float(self.shares @ (above - below))
+        # Of each Gaussian, the part between −limit and limit.
+        below_limit = ndtr((limit - self.means) / self.sd)
+        below_minus_limit = ndtr((-limit - self.means) / self.sd)
+        return float(self.shares @ (below_limit - below_minus_limit))
 
 
 @dataclass(frozen=True)
 class StabilityLaw:
-    """The law of the stabilities y(w·x + b)/|w|: an atom at the margin, and a density above it."""
+    """The law of the stabilities y(w·x + b)/|w|: an atom at the margin, and a density above it.
+
+    The density is a sum of Gaussians of one variance, each cut at the margin.
+    """
 
     margin: float
     at_margin: float  # the weight of the atom
@@ -79,7 +83,8 @@ class StabilityLaw:
         """The density at stabilities of any shape; 0 below the margin, without the atom."""
         values = np.asarray(stability, dtype=float)
         distance = (values[..., None] - self.means) / self.sd
-        # A Gaussian far below the margin has a huge weight before the cut: logarithms first.
+        # A Gaussian that lies far below the margin has a huge weight before it is cut there, and a
+        # tiny density above: their logarithms are added before the exponential is taken.
         terms = np.exp(self.log_shares - 0.5 * distance**2)
         smooth = terms.sum(axis=-1) / (np.sqrt(2 * np.pi) * self.sd)
         return np.asarray(np.where(values > self.margin, smooth, 0.0))
@@ -88,6 +93,7 @@ class StabilityLaw:
         """The share of patterns with a stability of at most `limit`, the atom included."""
         if limit < self.margin:
             return 0.0
+        # The atom, and what lies above the margin but not above the limit.
         return self.at_margin + self._share_above(self.margin) - self._share_above(limit)
 
     def _share_above(self, limit: float) -> float:
@@ -97,19 +103,35 @@ class StabilityLaw:
 
 
 def weight_law(laws: FieldLaws) -> WeightLaw:
-    """The law of the weights: ∫P(u) p(u) N(w; u/d, V/Ed) du/ρ, P the law of the fields."""
+    """The law of the weights w of chosen variables, ∫P(u) p(u) N(w; u/d, V/Ed) du/ρ.
+
+    P is the law of the field u of a variable, p(u) the probability that it is chosen, ρ the share
+    of chosen ones, and N the Gaussian of its weight then, with mean u/d and variance V/Ed. On the
+    nodes of a grid of u the integral is a mixture of as many Gaussians. E is the multiplier of the
+    norm of the weights, and V = E − d.
+
+    Means and standard deviation are returned as they are: |w|² per chosen variable is 1.
+    """
     _check_laws(laws)
+    # A variable is chosen with log-odds u²/2d − switch, switch = K − ½ ln(E/d), K its price.
     switch = laws.K - 0.5 * np.log(laws.E / laws.d)
     side, recursion = support_recursion(
-        np.array(laws.conjugates), np.array(laws.breaks), laws.d, switch
+        G=np.array(laws.conjugates), x=np.array(laws.breaks), d=laws.d, switch=switch
     )
     shares = recursion.weights[-1] * side.chosen  # P(u) p(u)
-    variance = (laws.E - laws.d) / (laws.E * laws.d)  # V/Ed, as V = E − d
+    variance = (laws.E - laws.d) / (laws.E * laws.d)  # V/Ed
     return WeightLaw(shares=shares / shares.sum(), means=side.mean, sd=float(np.sqrt(variance)))
 
 
 def stability_law(laws: FieldLaws) -> StabilityLaw:
-    """The law of the stabilities, over the classes of patterns."""
+    """The law of the stabilities y(w·x + b)/|w| of the patterns, over their classes.
+
+    A pattern of mean field μ has the violation v ~ N(μ, s²). One that is violated, v > 0, weighs
+    e^{−v²/2χ} and is corrected: it ends at the margin. One that is not weighs 1 and stays where it
+    is, with the stability margin − v/|w|; |w|² is the density ρ per variable. A(μ) is the sum of
+    these weights, by which both parts are divided. On the nodes of a grid of μ the second part is a
+    sum of Gaussians cut at v = 0.
+    """
     _check_laws(laws)
     length = np.sqrt(laws.rho)  # |w|
     s = np.sqrt(laws.rho - laws.overlaps[-1])
@@ -118,15 +140,20 @@ def stability_law(laws: FieldLaws) -> StabilityLaw:
     means = []
     for share, _, offset in laws.ensemble.offsets(laws.rho, laws.threshold):
         side, recursion = pattern_recursion(
-            np.array(laws.overlaps), np.array(laws.breaks), laws.chi, laws.rho, offset=offset
+            p=np.array(laws.overlaps),
+            x=np.array(laws.breaks),
+            chi=laws.chi,
+            rho=laws.rho,
+            offset=offset,
         )
-        fields = share * recursion.weights[-1]  # of the class, by field
-        at_margin += float(fields @ side.tight)
-        # The weight of a field over A(μ) is what the Gaussian has before it is cut at v = 0.
-        counted = fields > 0
-        log_shares.append(np.log(fields[counted]) - side.log_a[counted])
-        # A violation v is the stability margin − v/|w|.
-        means.append(laws.ensemble.margin - recursion.top_nodes[counted] / length)
+        mu = recursion.top_nodes
+        weights_of_mu = share * recursion.weights[-1]  # of the patterns of this class, (nodes,)
+        at_margin += float(weights_of_mu @ side.tight)
+        # The weight of μ over A(μ) is that of its whole Gaussian, before it is cut. Weights that
+        # underflow to 0 have no logarithm, and do not count.
+        counted = weights_of_mu > 0
+        log_shares.append(np.log(weights_of_mu[counted]) - side.log_a[counted])
+        means.append(laws.ensemble.margin - mu[counted] / length)
     return StabilityLaw(
         margin=laws.ensemble.margin,
         at_margin=at_margin,
@@ -137,7 +164,10 @@ def stability_law(laws: FieldLaws) -> StabilityLaw:
 
 
 def _check_laws(laws: FieldLaws) -> None:
-    """InputError where the laws are not known: below α_CG, with errors or with given signs."""
+    """InputError where the laws are not known: below α_CG, with errors or with given signs.
+
+    Below α_CG, up to which typical choices separate, the response χ is infinite.
+    """
     if laws.ensemble.error_rate or laws.ensemble.signed:
         raise InputError("distributions are known for errors = 0 and free signs only")
     if not np.isfinite(laws.chi):
@@ -148,4 +178,5 @@ def _check_laws(laws: FieldLaws) -> None:
 
 
 def _normal_density(x: Array) -> Array:
+    """The density of the standard normal distribution, at x of any shape."""
     return np.exp(-0.5 * np.square(x)) / np.sqrt(2 * np.pi)

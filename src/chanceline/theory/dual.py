@@ -46,6 +46,7 @@ class Dual:
         return self.differential[:, 0]
 
     def __add__(self, other: Numbers) -> Dual:
+        """d(a + b) = da + db; a plain number or array b has db = 0."""
         if isinstance(other, Dual):
             return Dual(self.value + other.value, self.differential + other.differential)
         return Dual(self.value + other, self.differential)
@@ -53,14 +54,17 @@ class Dual:
     __radd__ = __add__
 
     def __neg__(self) -> Dual:
+        """d(−a) = −da."""
         return Dual(-self.value, -self.differential)
 
     def __sub__(self, other: Numbers) -> Dual:
+        """d(a − b) = da − db."""
         if isinstance(other, Dual):
             return Dual(self.value - other.value, self.differential - other.differential)
         return Dual(self.value - other, self.differential)
 
     def __rsub__(self, other: Numbers) -> Dual:
+        """d(c − b) = −db, for a plain number or array c."""
         return Dual(other - self.value, -self.differential)
 
     def __mul__(self, other: Numbers) -> Dual:
@@ -81,7 +85,7 @@ class Dual:
         return Dual(self.value / other, self.differential / other)
 
     def __rtruediv__(self, other: Numbers) -> Dual:
-        """d(c/b) = −(c/b) db/b."""
+        """d(c/b) = −(c/b) db/b, for a plain number or array c."""
         ratio = other / self.value
         return Dual(ratio, (-ratio / self.value) * self.differential)
 
@@ -115,7 +119,11 @@ def _differential_of(x: Numbers) -> Array | float:
 
 
 def weighted_sum(weights: Array, values: Numbers) -> Numbers:
-    """Σ weights·values over the nodes, both (nodes,)."""
+    """Σ weights·values over the nodes, both (nodes,): a number, or a Dual of one.
+
+    The differential of the sum is that of the values, (coordinates, nodes), summed as they are, and
+    kept as a column, (coordinates, 1).
+    """
     if not isinstance(values, Dual):
         return float(weights @ values)
     differential = (values.differential @ weights)[:, None]
@@ -123,7 +131,10 @@ def weighted_sum(weights: Array, values: Numbers) -> Numbers:
 
 
 def where(condition: Array, x: Numbers, y: Numbers) -> Numbers:
-    """x where the condition holds, y elsewhere."""
+    """x where the condition holds, y elsewhere; either may be a Dual.
+
+    The condition, (nodes,), is a plain array: it does not move with the coordinates.
+    """
     value = np.where(condition, value_of(x), value_of(y))
     if not _has_dual(x, y):
         return value

@@ -18,14 +18,15 @@ from chanceline.theory.dual import Numbers, sqrt
 LARGEST_MARGIN = 10.0
 # Share of positive patterns where both classes are equal.
 EQUAL_CLASSES = 0.5
-# The square of a smaller share of variables is no float.
+# The square of a smaller share of variables comes near to what underflows to 0.
 SMALLEST_RHO = 1e-100
 
 ERRORS_ARE_APPROXIMATE = (
     "errors make the set of weights non-convex: "
     "replica symmetry within a support is an approximation"
 )
-# A number is shown with at most this many decimals, which smaller errors than this leave.
+# A number is shown with decimals down to its error, but with this many at most: all of them if the
+# error is smaller than this.
 _MOST_DECIMALS = 10
 _SMALLEST_ERROR_SHOWN = 1e-9
 
@@ -40,7 +41,8 @@ class Signs(StrEnum):
 class PatternClass(NamedTuple):
     """One class of patterns x, of label y.
 
-    The weights w violate a pattern of it by v = −y w·x + θ > 0, where θ/√ρ = margin + σ·threshold.
+    The weights w violate a pattern of it by v = −y w·x + θ > 0, where θ/√ρ = margin + σ·threshold;
+    ρ is the density, and |w| = √ρ, with |w|² counted per variable.
     """
 
     share: float  # f_c, of all patterns
@@ -76,7 +78,10 @@ class Ensemble:
 
     @classmethod
     def checked(cls, balance: float, margin: float, errors: float, signs: str = "free") -> Ensemble:
-        """An ensemble of values checked here, or InputError; `errors` becomes `error_rate`."""
+        """An ensemble of values that are checked here; InputError names one that is wrong.
+
+        `errors` becomes the field `error_rate`.
+        """
         balance = real_number(balance, "balance, the share of positives,", above=0, below=1)
         margin = real_number(margin, "margin")
         errors = real_number(errors, "errors")
@@ -85,7 +90,7 @@ class Ensemble:
                 f"margin must lie between 0 and {LARGEST_MARGIN:g} (in units of |w|), "
                 f"but is {margin!r}"
             )
-        # A constant rule is wrong on the rarer class alone.
+        # A constant rule is wrong on the rarer class alone: as many errors need no rule at all.
         rarer_class = min(balance, 1 - balance)
         if not 0 <= errors < rarer_class:
             raise InputError(
@@ -110,8 +115,9 @@ class Ensemble:
     def saturation_density(self) -> float:
         """The density from which on a good choice of inputs reaches the load of all of them.
 
-        1 with free signs. With given signs ½: half of all weights are zero at the capacity of all
-        inputs, so that the other half suffice.
+        The density is the share of inputs chosen. It is 1 with free signs. With given signs it is
+        ½: half of all weights are zero at the capacity of all inputs, so that the other half
+        suffice.
         """
         if self.signed:
             return 0.5
@@ -129,10 +135,11 @@ class Ensemble:
 
     @property
     def classes(self) -> tuple[PatternClass, ...]:
-        """Share and sign of each class.
+        """Share and sign of each class of patterns.
 
-        A positive threshold b helps positive patterns, sign −1, and hurts negative ones, sign 1. Of
-        equal classes, which have no threshold, one of sign 0 stands for both.
+        The sign says how a positive threshold b moves a violation: it lowers those of positive
+        patterns, sign −1, and raises those of negative ones, sign 1. Equal classes have no
+        threshold; there one class of sign 0 stands for both.
         """
         if not self.free_threshold:
             return (PatternClass(share=1.0, sign=0.0),)
@@ -205,7 +212,7 @@ def with_error(value: float, error: float) -> str:
     """
     decimals = _MOST_DECIMALS
     if error >= _SMALLEST_ERROR_SHOWN:
-        exponent = math.floor(math.log10(error))  # of the first digit of the error
+        exponent = math.floor(math.log10(error))  # the first digit of the error stands at 10^this
         decimals = max(0, 1 - exponent)
     return f"{value:.{decimals}f} ± {error:.1e}"
 

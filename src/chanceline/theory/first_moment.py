@@ -72,7 +72,7 @@ class _Line(NamedTuple):
     """
 
     name: str  # for the sentence of an error
-    rho: float  # the density, or one near to it
+    rho: float  # the density, or one near to it, where the search starts
     rho_and_alpha: Callable[[float], tuple[float, float]]  # (ρ, α) from α/ρ
 
 
@@ -88,13 +88,15 @@ class Counted:
 def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
     """The load where the expected number of (support, set of errors) pairs stops growing.
 
-    An upper bound on the capacity, by Markov. Infinite where so many errors are allowed that their
-    choice alone outnumbers all labellings.
+    A support is a choice of variables. By Markov's inequality the load is an upper bound on the
+    capacity. It is infinite where so many errors are allowed that their choice alone outnumbers all
+    labellings.
 
-    With given signs the load of the plain ensemble is lower by exactly ρ. Of M columns, the P rows
-    and the M unit vectors are P + M points in general position in M dimensions, and for symmetric
-    inputs all their 2^{P+M} sign patterns are as likely: weights ≥ 0 that separate exist with
-    Cover's probability for P + M points (Wendel 1962), 2^{1−P−M} Σ_{k<M} C(P + M − 1, k).
+    With given signs the load of the plain ensemble is lower by exactly ρ. Weights of M variables
+    must separate P patterns and be ≥ 0: the patterns and the M unit vectors are P + M points in
+    general position in M dimensions, and for symmetric inputs all their 2^{P+M} sign patterns are
+    as likely. So such weights exist with Cover's probability for P + M points (Wendel 1962),
+    2^{1−P−M} Σ_{k<M} C(P + M − 1, k).
     """
     if _never_vanishes(ensemble):
         return np.inf
@@ -109,8 +111,9 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
 def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     """The density at which the expected number of (support, set of errors) pairs stops growing.
 
-    A lower bound on ρ_VS(α), the smallest share of variables that separates P = αN patterns of N
-    variables. It is 0 where so many errors are allowed that no load is too large.
+    A support is a choice of variables. The density is a lower bound on ρ_VS(α), the smallest share
+    of variables that separates P = αN patterns of N variables. It is 0 where so many errors are
+    allowed that no load is too large.
     """
     if _never_vanishes(ensemble):
         return 0.0
@@ -137,6 +140,7 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
         return 0.5  # no density has this load: start in the middle
 
     def excess(logit_rho: float) -> float:
+        """The ℓ₀-Gardner load at the density of this logit, less the load wanted."""
         return l0_gardner(float(expit(logit_rho))) - plain_load
 
     return float(expit(brentq(excess, *_LOGIT_RHO_ENDS)))
@@ -145,14 +149,16 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
 def _solve_first_moment(line: _Line, ensemble: Ensemble) -> Counted:
     """Where the exponent of the first moment vanishes at a given density or load (`line`).
 
-    Three steps: without errors, from the plain ensemble; with the error rate raised, in larger or
-    smaller steps; from a second threshold that may be stationary.
+    The exponent is ln(expected number)/N of pairs of a choice of variables and a set of errors. It
+    is solved in up to three steps: without errors; with the error rate raised to the one wanted;
+    from a second threshold, which may be better where the threshold is free.
     """
     faultless = replace(ensemble, error_rate=0.0)
     without_errors = _stationary(line, faultless, _start_without_errors(line.rho, faultless))
     if not ensemble.error_rate:
         return without_errors.state
 
+    # In one step first, and in shorter and shorter ones where that fails.
     small_rate = _SMALL_RATE * binary_entropy(line.rho)
 
     def raise_rate_by(factor: float | None) -> Solved[Counted]:
@@ -168,7 +174,8 @@ def _solve_first_moment(line: _Line, ensemble: Ensemble) -> Counted:
 
 def _stationary(line: _Line, ensemble: Ensemble, start: Array) -> Solved[Counted]:
     """The zero of the exponent by Newton, from a point of `_first_moment_equations` near to it."""
-    # The exponent is a sum of terms of the order of 1, relative to H₂(ρ): its rounding is, too.
+    # The terms of the exponent are of the order of 1, and so each is rounded by EPS. The residual
+    # has the exponent relative to H₂(ρ), the binary entropy, and can be no better than this.
     rounding = _ROUNDINGS_OF_EXPONENT * EPS / binary_entropy(line.rho)
     newton = Newton(tolerance=max(_TOLERANCE, rounding), step_tolerance=1e-7, iterations=60)
     return newton.solve(
@@ -181,7 +188,7 @@ def _stationary(line: _Line, ensemble: Ensemble, start: Array) -> Solved[Counted
 def _rising_rates(wanted: float, small: float, factor: float | None) -> list[float]:
     """Error rates from one of at most `small` up to `wanted`, each `factor` times the one before.
 
-    Only `wanted` itself if there is no factor.
+    Without a factor it is `wanted` alone.
     """
     rates = [wanted]
     if factor is not None:
@@ -193,10 +200,10 @@ def _rising_rates(wanted: float, small: float, factor: float | None) -> list[flo
 def _along_rates(
     line: _Line, ensemble: Ensemble, without_errors: Solved[Counted], rates: list[float]
 ) -> Solved[Counted]:
-    """The zero at the last of these error rates, each started from the one before.
+    """The zero of the exponent at the last of these error rates, each started from the one before.
 
-    The first is started from the point without errors, with the price y of an error that gives its
-    rate there.
+    With errors a point has one coordinate more, the price y of an error. The first rate is started
+    from the point without errors and the price that gives this rate there.
     """
     price = _price_of_rate(without_errors.unknowns, rates[0], ensemble)
     point = np.append(without_errors.unknowns, price)
@@ -209,11 +216,12 @@ def _along_rates(
 def _zero_of_larger_load(line: _Line, ensemble: Ensemble, first: Solved[Counted]) -> Counted:
     """Of two zeros of the exponent the one with the larger α/ρ, which is the bound.
 
-    `first` is one of them. With many errors a second threshold b can be stationary, one that gives
-    the rarer class up; it is sought from the best threshold with all variables, and may not exist.
-    Points are (ln x, b, y): x = χ/ρ is the response, y the price of an error.
+    The bound is the largest load α, at the density ρ, that any threshold b allows. `first` is one
+    zero. With many errors a second b can be stationary, one that gives the rarer class up; it is
+    sought from the best threshold with all variables, and may not exist. Points are (ln x, b, y):
+    x = χ/ρ is the response, y the price of an error.
     """
-    log_response, _, _ = first.unknowns
+    log_response, _, _ = first.unknowns  # the response is taken over, b and y are new
     without_errors = np.array([log_response, gardner(ensemble).threshold])
     price = _price_of_rate(without_errors, ensemble.error_rate, ensemble)
     try:
@@ -227,9 +235,13 @@ def _start_without_errors(rho: float, faultless: Ensemble) -> Array:
     """A start for the zero without errors: (ln x, and the threshold b if that is free).
 
     x = χ/ρ is the response of the weights. It is taken from the plain ensemble, whose first moment
-    vanishes at the union bound α. There αp₊ = ρ, p₊ the share of tight constraints, which without
-    overlap between supports is p₊ = r/(1 + r) with r = √(x/(1 + x)); so x = r²/(1 − r²). It is the
-    same with given signs, where α is less by ρ. b is the best threshold with all variables.
+    vanishes at a load α, the union bound; with given signs, where α is less by the density ρ, it
+    has the same x. There αp₊ = ρ, as many tight constraints (of share p₊) as weights. Without
+    overlap between supports p₊ is a function of x,
+
+        p₊ = r/(1 + r) with r = √(x/(1 + x)),    so that r = p₊/(1 − p₊) and x = r²/(1 − r²).
+
+    b is the best threshold with all variables.
     """
     p_tight = rho / union_bound(rho)  # p₊
     r = p_tight / (1 - p_tight)
@@ -255,7 +267,11 @@ class _Unknowns(NamedTuple):
 
 
 def _decode(point: Array, ensemble: Ensemble) -> _Unknowns:
-    """The unknowns, as Duals, at a point (ln x, b if it is free, y if errors are allowed)."""
+    """The unknowns at a point (ln x, b if it is free, y if errors are allowed), (coordinates,).
+
+    x is the response of the weights, b the threshold and y the price of an error. They are Duals,
+    which carry their derivatives by the coordinates; those that are no coordinates are constants.
+    """
     coordinates = independent(point)
     unknowns = _Unknowns(response=exp(coordinates[_LOG_RESPONSE]))
     if ensemble.free_threshold:
@@ -273,13 +289,14 @@ class _ClassWeights(NamedTuple):
 
 
 def _class_weights(response: Numbers, threshold: Numbers, ensemble: Ensemble) -> _ClassWeights:
-    """The classes at a response x and a threshold b.
+    """The shares of the classes, and the weight of a pattern of each that is right.
 
-    In units of |w| = √ρ the violation in class c, of sign σ_c, has the mean τ_c = margin + σ_c b
-    and, as supports do not overlap, the variance s² = 1; its response is χ = x.
+    In units of |w| = √ρ the violation in class c, of sign σ_c, has the mean τ_c = margin + σ_c b, b
+    the threshold, and the variance s² = 1, as in the first moment supports do not overlap; its
+    response is χ = x.
     """
-    shares, signs = np.array(ensemble.classes).T
-    mean_violations = ensemble.margin + signs * threshold
+    shares, signs = np.array(ensemble.classes).T  # f_c and σ_c, (classes,)
+    mean_violations = ensemble.margin + signs * threshold  # τ_c
     log_right = log_pattern_weight(mean_violations, s2=1.0, chi=response)
     return _ClassWeights(shares=shares, log_right=log_right)
 
@@ -288,8 +305,8 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
     """The price y of an error at which the error rate, Σ_c f_c e^{−y}/(A_c + e^{−y}), is `rate`.
 
     Class c has the share f_c; a pattern of it has the weight A_c if it is right, and e^{−y} if it
-    is an error. `point` is one without errors: the response ln x and, if it is free, the threshold
-    b.
+    is an error. `point` is one without errors: ln x of the response x and, if it is free, the
+    threshold b.
     """
     response = float(np.exp(point[_LOG_RESPONSE]))
     threshold = 0.0
@@ -298,10 +315,12 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
     shares, log_right = _class_weights(response, threshold, ensemble)  # f_c and ln A_c
 
     def excess(price: float) -> float:
+        """The error rate at this price, less the one wanted; it falls with the price."""
         p_wrong = expit(-price - log_right)  # e^{−y}/(A_c + e^{−y}), (classes,)
         return float(shares @ p_wrong) - rate
 
-    # At the upper end e^{−y} is negligible beside the smallest A_c too, and no pattern is wrong.
+    # At the lower end e^{−y} outweighs every A_c ≤ 1, and all patterns are wrong. At the upper end
+    # it is negligible even beside the smallest A_c, and none is.
     upper_end = _LARGEST_PRICE - float(np.min(log_right))
     return float(brentq(excess, -_LARGEST_PRICE, upper_end))
 
@@ -317,7 +336,7 @@ def _never_vanishes(ensemble: Ensemble) -> bool:
 
         max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε}:
 
-    whether this is at least 0, on a grid of b and y.
+    which is computed on a grid of b and y. It is asked whether this is at least 0.
     """
     if not ensemble.error_rate:
         return False
@@ -340,34 +359,40 @@ def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Co
 
         H₂(ρ) + ρ·variable + α·pattern,
 
-    at the density ρ and the load α. That it is stationary in x sets α/ρ, and the line, which holds
-    one of them, gives both. What is left for the residual is that the exponent vanishes and is
-    stationary in b and in y.
+    at the density ρ and the load α: H₂, the binary entropy, counts the choices of variables, and
+    `variable` and `pattern`, functions of the point, are the log-weights of one chosen variable and
+    of one pattern. That the exponent is stationary in x sets α/ρ, and the line, which holds one of
+    them, gives both. What is left for the residual is that the exponent vanishes and is stationary
+    in b and in y.
     """
     unknowns = _decode(point, ensemble)
     variable = _exponent_per_variable(unknowns.response, ensemble.signed)
     pattern = _exponent_per_pattern(unknowns, ensemble)
+
+    # ρ ∂variable/∂ln x + α ∂pattern/∂ln x = 0
     alpha_over_rho = -variable.gradient[_LOG_RESPONSE] / pattern.gradient[_LOG_RESPONSE]
     rho, alpha = line.rho_and_alpha(float(alpha_over_rho))
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
 
-    # The exponent is relative to that of all choices. Its slopes by b and y, per pattern, are made
-    # numbers of the order of 1: x times the first is a mean violation, the second has the scale of
-    # the error rate.
+    # Each equation is made a number of the order of 1.
     exponent = binary_entropy(rho) + rho * variable.value + alpha * pattern.value
-    residual = [exponent / binary_entropy(rho)]
+    residual = [exponent / binary_entropy(rho)]  # relative to that of all choices
     if ensemble.free_threshold:
+        # ∂pattern/∂b is a mean violation, with signs by class, over x: times x it is one.
         residual.append(unknowns.response.value * pattern.gradient[_THRESHOLD])
     if ensemble.error_rate:
+        # ∂pattern/∂y is the error rate allowed, less the share of errors.
         residual.append(pattern.gradient[_PRICE] / ensemble.error_rate)
     return Counted(alpha=alpha, rho=rho, residual=np.array(residual))
 
 
 def _exponent_per_variable(response: Dual, signed: bool) -> Dual:
-    """ln γ, γ the weight of a chosen variable at the response x.
+    """ln γ, γ the weight of a chosen variable at the response x:
 
-    γ = r with free signs and ½ + ½r with given ones, where r = √(1 + 1/x).
+    γ = √(1 + 1/x)           with free signs,
+    γ = ½ + ½√(1 + 1/x)      with given ones: half of the fields have the wrong sign, and then
+                             the variable has no weight and counts 1.
     """
     gamma = sqrt(1 + 1 / response)
     if signed:
@@ -376,9 +401,10 @@ def _exponent_per_variable(response: Dual, signed: bool) -> Dual:
 
 
 def _exponent_per_pattern(unknowns: _Unknowns, ensemble: Ensemble) -> Dual:
-    """Σ_c f_c ln(A_c + e^{−y}) + yε, with the share f_c of class c and the error rate ε.
+    """Σ_c f_c ln(A_c + e^{−y}) + yε, the log-weight of a pattern, with its gradient.
 
-    A pattern weighs A_c if it is right, and e^{−y} if it is an error.
+    Class c has the share f_c of the patterns. One of them weighs A_c if it is right, and e^{−y} if
+    it is an error; yε, with the error rate ε that is allowed, holds their share at ε.
     """
     shares, log_right = _class_weights(unknowns.response, unknowns.threshold, ensemble)
     if not ensemble.error_rate:

@@ -35,7 +35,8 @@ Entropy = Callable[[Any, Any, Sequence[Any]], Any]
 # The replicon product at a load, a density and order parameters.
 Replicon = Callable[[float, float, Sequence[float]], float]
 
-# Of complex steps, whose square must not count beside 1.
+# The length h of complex steps: the error of such a derivative is of the order of h², which must
+# not count beside 1.
 _COMPLEX_STEP = 1e-20
 # First steps along a branch: of logit ρ and of ln α.
 _DENSITY_STEP = 0.3
@@ -51,7 +52,7 @@ class Domain(StrEnum):
     SHARE = "share"  # between 0 and 1
 
     def to_coordinate(self, value: float) -> float:
-        """The unbounded coordinate of a value."""
+        """The unbounded coordinate of a value: its logarithm, its logit, or the value itself."""
         if self is Domain.POSITIVE:
             return float(np.log(value))
         if self is Domain.SHARE:
@@ -59,11 +60,11 @@ class Domain(StrEnum):
         return float(value)
 
     def from_coordinate(self, coordinate: Any) -> Any:
-        """The value at a coordinate, which may be complex."""
+        """The value at a coordinate, which may be complex: the inverse of `to_coordinate`."""
         if self is Domain.POSITIVE:
             return np.exp(coordinate)
         if self is Domain.SHARE:
-            return 1 / (1 + np.exp(-coordinate))
+            return 1 / (1 + np.exp(-coordinate))  # expit of SciPy takes no complex numbers
         return coordinate
 
 
@@ -90,6 +91,7 @@ class Saddle(Result):
     kind = "asymptotic (replica symmetric)"
 
     def summary(self) -> str:
+        """The point and its entropy, in one line."""
         return f"{self.name} at α = {self.alpha:.8g}, ρ = {self.rho:g}: Σ = {self.entropy:.8g}"
 
 
@@ -112,6 +114,7 @@ class SaddleCurve(Result):
         return np.array([point.alpha for point in self.points])
 
     def summary(self) -> str:
+        """The ensemble and the number of points, in one line."""
         return f"{self.points[0].name}: {len(self.points)} points"
 
     def to_frame(self) -> pd.DataFrame:
@@ -161,11 +164,15 @@ class FreeEntropy:
     replicon: Replicon | None = None
 
     def capacity(self, rho: float) -> Saddle:
-        """The load where Σ vanishes at the density ρ."""
-        return self._result(self._at_capacity(check_rho(rho), self._first_capacity()))
+        """The load where Σ vanishes at the density ρ, followed from the density of the start."""
+        first = self._first_capacity()
+        return self._result(self._at_capacity(check_rho(rho), first))
 
     def curve(self, rhos: Iterable[float]) -> SaddleCurve:
-        """The capacity at many densities, each followed from the nearest one below it."""
+        """The capacity at many densities, each followed from the next smaller one of them.
+
+        The points of the result are in the order of `rhos`.
+        """
         densities = [check_rho(rho) for rho in rhos]
         capacity_at: dict[float, Saddle] = {}
         last = self._first_capacity()
@@ -175,19 +182,24 @@ class FreeEntropy:
         return SaddleCurve(tuple(capacity_at[rho] for rho in densities))
 
     def saddle(self, alpha: float, rho: float) -> Saddle:
-        """The stationary point at a load and a density, followed from the capacity there."""
+        """The stationary point of Σ at a load α and a density ρ.
+
+        It is followed in ln α from the capacity at this density, where the branch of stationary
+        points is known.
+        """
         alpha = check_alpha(alpha)
         rho = check_rho(rho)
         capacity = self._at_capacity(rho, self._first_capacity())
 
         def at_load(log_alpha: float, guess: Array) -> Solved[_SaddleState]:
+            """The stationary point at this ln α; unknowns are the coordinates, (parameters,)."""
             load = float(np.exp(log_alpha))
             return _NEWTON.solve(
                 lambda point: self._state(load, rho, point), guess, f"{self.name} at α = {load:g}"
             )
 
         log_capacity = float(np.log(capacity.state.alpha))
-        order_coordinates = capacity.unknowns[:-1]
+        order_coordinates = capacity.unknowns[:-1]  # the last unknown of a capacity is ln α
         return self._result(
             _followed(
                 at_load,
@@ -199,24 +211,29 @@ class FreeEntropy:
         )
 
     def density(self, alpha: float) -> Saddle:
-        """The density whose capacity is α, followed from the density of the start.
+        """The density whose capacity is α, followed in ln α from the density of the start.
 
         Where the capacity has a largest value on the way, loads above it are not reached.
         """
         alpha = check_alpha(alpha)
         capacity = self._first_capacity()
 
+        def state_at(load: float, point: Array) -> _SaddleState:
+            """Σ and its derivatives at a load; the point is the coordinates and then logit ρ."""
+            rho = Domain.SHARE.from_coordinate(point[-1])
+            return self._state(load, rho, point[:-1])
+
         def at_load(log_alpha: float, guess: Array) -> Solved[_SaddleState]:
+            """Where Σ is stationary and 0 at this ln α; logit ρ is an unknown, too."""
             load = float(np.exp(log_alpha))
             return _NEWTON.solve(
-                lambda point: self._state(
-                    load, Domain.SHARE.from_coordinate(point[-1]), point[:-1]
-                ),
+                lambda point: state_at(load, point),
                 guess,
                 f"{self.name}: density at α = {load:g}",
                 residual=_with_entropy,
             )
 
+        # The unknowns of a capacity end with ln α, those here with logit ρ.
         log_capacity = float(np.log(capacity.state.alpha))
         first_guess = np.append(capacity.unknowns[:-1], logit(capacity.state.rho))
         return self._result(
@@ -230,7 +247,10 @@ class FreeEntropy:
         )
 
     def _first_capacity(self) -> Solved[_SaddleState]:
-        """The capacity at the density of the start."""
+        """The capacity at the density of the start, from the guess of the start.
+
+        InputError where the guess has another number of order parameters than are named.
+        """
         if len(self.start.order) != len(self.parameters):
             raise InputError(
                 f"{self.name}: the start has {len(self.start.order)} order parameters, but "
@@ -241,18 +261,18 @@ class FreeEntropy:
             domain.to_coordinate(value)
             for domain, value in zip(domains, self.start.order, strict=True)
         ]
-        guess = np.array([*coordinates, np.log(self.start.alpha)])
+        guess = np.array([*coordinates, np.log(self.start.alpha)])  # unknowns of `_capacity_near`
         return self._capacity_near(self.start.rho, guess)
 
     def _at_capacity(self, rho: float, first: Solved[_SaddleState]) -> Solved[_SaddleState]:
-        """The capacity at density ρ, followed from that of another density."""
-
+        """The capacity at density ρ, followed in logit ρ from that of another density, `first`."""
         goal = float(logit(rho))
 
         def at_density(logit_rho: float, guess: Array) -> Solved[_SaddleState]:
+            """The capacity at the density of this logit, from a guess of its unknowns."""
             density = Domain.SHARE.from_coordinate(logit_rho)
             if logit_rho == goal:
-                density = rho  # to the last digit
+                density = rho  # the one asked for to the last digit, which the logit may round
             return self._capacity_near(density, guess)
 
         return _followed(
@@ -264,20 +284,35 @@ class FreeEntropy:
         )
 
     def _capacity_near(self, rho: float, guess: Array) -> Solved[_SaddleState]:
-        """The capacity at density ρ by Newton in the coordinates and ln α, (parameters + 1,)."""
+        """The capacity at density ρ, where Σ is stationary and 0, by Newton from a guess.
+
+        The unknowns, (parameters + 1,), are the coordinates of the order parameters and, last,
+        ln α.
+        """
+
+        def state_at(point: Array) -> _SaddleState:
+            """Σ and its derivatives at the unknowns."""
+            alpha = float(np.exp(point[-1]))
+            return self._state(alpha, rho, point[:-1])
+
         return _NEWTON.solve(
-            lambda point: self._state(float(np.exp(point[-1])), rho, point[:-1]),
+            state_at,
             guess,
             f"{self.name}: capacity at ρ = {rho:g}",
             residual=_with_entropy,
         )
 
     def _state(self, alpha: float, rho: float, coordinates: Array) -> _SaddleState:
-        """Σ and its derivatives by the coordinates, (parameters,), by complex steps."""
+        """Σ at a load and a density, and its derivatives by the coordinates, (parameters,).
+
+        They are taken by complex steps: ∂Σ/∂x = Im Σ(x + ih)/h, in which nothing cancels.
+        """
         check_logarithms(coordinates)
         slopes = []
-        for moved in coordinates + 1j * _COMPLEX_STEP * np.eye(len(coordinates)):
-            slopes.append(self.entropy(alpha, rho, self._order(moved)).imag / _COMPLEX_STEP)
+        complex_moves = 1j * _COMPLEX_STEP * np.eye(len(coordinates))  # each row moves one of them
+        for moved in coordinates + complex_moves:
+            moved_entropy = self.entropy(alpha, rho, self._order(moved))
+            slopes.append(moved_entropy.imag / _COMPLEX_STEP)
         order = self._order(coordinates)
         return _SaddleState(
             alpha=alpha,
@@ -288,12 +323,15 @@ class FreeEntropy:
         )
 
     def _order(self, coordinates: Sequence[Any] | Array) -> list[Any]:
-        """The order parameters at coordinates, real or complex."""
+        """The order parameters at coordinates, (parameters,), real or complex."""
         domains = self.parameters.values()
-        return [domain.from_coordinate(x) for domain, x in zip(domains, coordinates, strict=True)]
+        return [
+            domain.from_coordinate(coordinate)
+            for domain, coordinate in zip(domains, coordinates, strict=True)
+        ]
 
     def _result(self, solved: Solved[_SaddleState]) -> Saddle:
-        """A solved point as the result that users see."""
+        """A solved point as the result that users see, with its replicon if there is a formula."""
         state = solved.state
         replicon = None
         if self.replicon is not None:
@@ -310,7 +348,7 @@ class FreeEntropy:
 
 
 def _with_entropy(state: _SaddleState) -> Array:
-    """The equations of a capacity: Σ is stationary, and 0."""
+    """The errors of the equations of a capacity, (parameters + 1,): Σ is stationary, and 0."""
     return np.append(state.residual, state.entropy)
 
 
@@ -321,7 +359,11 @@ def _followed(
     end: float,
     step: float,
 ) -> Solved[_SaddleState]:
-    """The point at the parameter `end` of a branch that is known at `begin`."""
+    """The point at the parameter `end` of a branch that is known at `begin`, where it is `first`.
+
+    `solve_at` gives the point at a parameter from a guess of its unknowns; `step` > 0 is the length
+    of the first step.
+    """
     if begin == end:
         return first
     direction = float(np.copysign(step, end - begin))
@@ -334,7 +376,12 @@ def log_tail(x: Any) -> Any:
 
 
 def log_sum(x: Any, y: Any) -> Any:
-    """ln(e^x + e^y) without overflow, for real or complex numbers."""
-    larger = np.where(np.real(x) > np.real(y), x, y)
-    smaller = np.where(np.real(x) > np.real(y), y, x)
+    """ln(e^x + e^y) without overflow, for real or complex numbers.
+
+    The power with the larger real part is taken out: ln(e^x + e^y) = x + ln(1 + e^{y − x}).
+    (`np.logaddexp` takes real numbers only.)
+    """
+    x_is_larger = np.real(x) > np.real(y)
+    larger = np.where(x_is_larger, x, y)
+    smaller = np.where(x_is_larger, y, x)
     return larger + np.log1p(np.exp(smaller - larger))

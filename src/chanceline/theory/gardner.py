@@ -32,7 +32,8 @@ from chanceline.theory.ensemble import Ensemble
 _ROOT_2PI = math.sqrt(2 * math.pi)
 # Beyond this threshold all patterns lie on one side.
 LARGEST_THRESHOLD = 40.0
-# With errors several thresholds can be stationary: so many intervals between ± this are searched.
+# With errors several thresholds can be stationary. They are searched in so many intervals, between
+# plus and minus this threshold.
 _INTERVALS_WITH_ERRORS = 96
 _REACH_WITH_ERRORS = 6
 
@@ -80,17 +81,17 @@ def l0_load(rho: float, ensemble: Ensemble) -> float:
 
     It is α_c[ρ + 2tφ(t)] with 2H(t) = ρ: α_c is the load of all variables, φ the normal density, H
     its upper tail. With given signs min(2ρ, 1) stands for ρ. `l0_gardner` has the formula for the
-    plain ensemble, where α_c = 2.
+    plain ensemble, where α_c = 2: its value over 2 is the bracket.
     """
     share_of_saturation = min(rho / ensemble.saturation_density, 1.0)  # ρ, or min(2ρ, 1)
     return gardner(ensemble).load * l0_gardner(share_of_saturation) / PLAIN_LOAD_OF_ALL
 
 
 def _best_threshold(ensemble: Ensemble) -> float:
-    """The threshold of the largest load: of the minima of 1/α_c, the lowest one.
+    """The threshold at which the load α_c of all variables is largest.
 
-    1/α_c has one minimum without errors; with them it can have several, which a grid of thresholds
-    tells apart.
+    It is the lowest of the minima of 1/α_c as a function of the threshold. Without errors there is
+    one minimum; with them there can be several, which a grid of thresholds tells apart.
     """
 
     def slope(threshold: float) -> float:
@@ -114,9 +115,10 @@ def _best_threshold(ensemble: Ensemble) -> float:
 
 
 def _threshold_grid(ensemble: Ensemble) -> list[float]:
-    """Thresholds between which 1/α_c has at most one minimum.
+    """Thresholds, ascending, between neighbours of which 1/α_c has at most one minimum.
 
-    Without errors it has one in all, and both ends will do; with errors there are many intervals.
+    Without errors it has one in all, and the two ends will do; with errors there are many
+    intervals. A margin moves where the classes have their violations, and widens the range.
     """
     if ensemble.error_rate:
         reach = _REACH_WITH_ERRORS + 2 * ensemble.margin
@@ -148,7 +150,7 @@ def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoment
     first_by_sign = 0.0
     second = 0.0
     for share, sign in ensemble.classes:
-        tau = ensemble.margin + sign * threshold
+        tau = ensemble.margin + sign * threshold  # τ_c
         of_class = _partial_moments(tau, ceiling)
         first_by_sign += share * sign * of_class.first
         second += share * of_class.second
@@ -205,7 +207,7 @@ def _ceiling(ensemble: Ensemble, threshold: float) -> float:
         return float(wrong) - ensemble.error_rate
 
     if excess(0.0) <= 0:
-        return 0.0
+        return 0.0  # not even ε of the patterns are violated
     # No τ_c is above LARGEST_THRESHOLD + margin. From there it is so far to this end that no
     # violation is above it: the excess is −ε there.
     upper_end = 2 * LARGEST_THRESHOLD + ensemble.margin

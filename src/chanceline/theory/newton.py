@@ -22,11 +22,17 @@ _LARGEST_LOG = 100
 
 
 class OutsideDomain(Exception):
-    """The point breaks a constraint of the equations, such as d > 0; the step is shortened."""
+    """The equations make no sense at a point, such as one with a negative variance.
+
+    Newton then takes a shorter step.
+    """
 
 
 def check_logarithms(logarithms: Array) -> None:
-    """OutsideDomain where one of them belongs to a number far too large or too small."""
+    """OutsideDomain if one of these logarithms, (unknowns,), is that of no number to compute with.
+
+    `exp` of it would overflow, or be so small that products of it underflow.
+    """
     if np.abs(logarithms).max() > _LARGEST_LOG:
         raise OutsideDomain("an order parameter left the range of floating-point numbers")
 
@@ -118,7 +124,8 @@ class Newton:
                 return solved
             better = self._shortened_step(problem, direction, unknowns, largest_residual)
             if better is None and residual_is_small:
-                # Rounding is all that is left, and the equations are ill-conditioned.
+                # The residual is as small as rounding lets it be. The step is longer than asked
+                # for because the equations are ill-conditioned.
                 return solved
             if better is None:
                 break  # no step betters the point
@@ -151,8 +158,8 @@ class Newton:
             except OutsideDomain:
                 fraction /= 2
                 continue
-            # A full step promises to remove the error, a fraction of it that part of the error; a
-            # quarter of what is promised will do.
+            # To first order a fraction of the full step removes that fraction of the error. A
+            # quarter of that is asked for: the error must fall to this share of what it was.
             enough = 1 - fraction / 4
             if problem.is_better(trial_state, enough, direction, largest_residual):
                 return trial_point, trial_state
@@ -186,12 +193,14 @@ class _Problem(Generic[State]):
     ) -> bool:
         """Whether a trial state is nearer to the solution than the point that `direction` left.
 
-        By natural monotonicity: the correction that the old Jacobian would make next must be
-        shorter, by the factor `enough`, whatever the scales of the equations (Deuflhard, Newton
-        Methods for Nonlinear Problems, 2004, section 3.3). Where rounding blurs that test a largest
-        residual smaller by this factor will do.
+        The test is natural monotonicity (Deuflhard, Newton Methods for Nonlinear Problems, 2004,
+        section 3.3): the correction that the old Jacobian would make next must be shorter than the
+        last one, by the factor `enough`. Unlike the residual it does not depend on the scales of
+        the equations. Where rounding blurs that test, a largest residual smaller than the last one,
+        `largest_residual`, by this factor will do.
         """
         residual = self.residual(trial)
+        # The correction from the trial point, with the Jacobian of the point before.
         next_length = np.abs(np.linalg.solve(direction.jacobian, residual)).max()
         next_largest_residual = np.abs(residual).max()
         has_shorter_correction = next_length <= enough * direction.length
@@ -226,7 +235,8 @@ def difference_jacobian(
 ) -> Array:
     """∂residual/∂point by central differences, (equations, unknowns).
 
-    One-sided ones would slow Newton down where the equations are stiff.
+    `residual` gives (equations,) at a point, (unknowns,). One-sided differences, which cost half as
+    much, have larger errors and would slow Newton down where the equations are stiff.
     """
     columns = []
     for move in step * np.eye(len(point)):  # each row moves one unknown

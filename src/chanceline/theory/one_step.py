@@ -31,11 +31,12 @@ from chanceline.theory.transition import (
     transition_at,
 )
 
-# Amplitudes (p₁ − p₀)/(ρ − p₁) near the beginning of a branch. It is followed from a first point,
-# at this distance from the beginning or, if the branch begins with a jump, at this share of it.
+# A branch is followed from a first point, whose amplitude (p₁ − p₀)/(ρ − p₁) is larger than that at
+# the beginning: by the first number, or by the second one times that at the beginning, which is not
+# 0 after a jump, if this is more.
 _FIRST_AMPLITUDE = 0.15
 _FIRST_GROWTH = 0.25
-# Below this rounding drowns the equation of the break point, which is of third order.
+# At smaller amplitudes rounding drowns the equation of the break point, which is of third order.
 _SMALLEST_AMPLITUDE = 0.02
 # At still smaller ones the broken solution is the symmetric one for all practical purposes, and the
 # grids become long.
@@ -54,12 +55,12 @@ _STEP_TO_LARGER_LOADS = -0.05
 # One step of breaking is solved for densities from this on, and for margins up to this.
 LOWEST_BROKEN_DENSITY = 0.0005
 LARGEST_BROKEN_MARGIN = 1.0
-# The error is seen on grids finer by this factor.
+# The error of the grids is estimated by solving again on grids that are finer by this factor.
 FINER = 1.4
 
 
 def can_break(ensemble: Ensemble) -> bool:
-    """Whether one step of breaking is solved for an ensemble."""
+    """Whether one step of breaking is solved for an ensemble: the test of `check_breaking`."""
     has_free_weights = not ensemble.error_rate and not ensemble.signed
     return has_free_weights and ensemble.margin <= LARGEST_BROKEN_MARGIN
 
@@ -81,9 +82,10 @@ def check_breaking(ensemble: Ensemble) -> None:
 def _start_spline() -> CubicSpline:
     """Points with one step of breaking where the entropy Σ vanishes, as a function of logit ρ.
 
-    A row of the shipped table has the order parameters of such a point: χ, the multipliers K, E and
-    F₁, the overlaps p₀ and p₁ with their multipliers G₀ and G₁, and the break point x. They become
-    coordinates of the solver, (coordinates,), and these are interpolated.
+    A row of the shipped table has the order parameters of such a point (`RSBOrder`): the response
+    χ, the multipliers K, E and F₁, the overlaps p₀ and p₁ with their multipliers G₀ and G₁, and
+    the break point x. They become coordinates of the solver, (coordinates,), and these, which are
+    smooth functions of logit ρ, are interpolated.
     """
     rows = capacity_table()
     points = []
@@ -102,7 +104,10 @@ def _start_spline() -> CubicSpline:
 
 
 def start_at(rho: float) -> Array:
-    """A start for one step of breaking at Σ = 0, interpolated in the shipped table."""
+    """A start for one step of breaking where the entropy is 0, (coordinates,), from the table.
+
+    It is interpolated; ρ must be a density that the shipped table covers.
+    """
     return np.asarray(_start_spline()(logit(rho)))
 
 
@@ -111,9 +116,9 @@ def branch_off(
 ) -> Solved[RSBState]:
     """A point of the one-step branch near its beginning, where (p₁ − p₀)/(ρ − p₁) is `amplitude`.
 
-    p₁ is the overlap of two supports of the same group, p₀ that of different groups. The derivative
-    of the entropy by the break point is of third order in the amplitude, and fixes x only once the
-    other equations hold: so x is held first at its value at the beginning, then freed. The
+    p₁ is the overlap of two supports of the same group, p₀ that of different groups. The equation
+    of the break point x is of third order in the amplitude, which is small: it fixes x only once
+    the other equations hold. So x is held first, at its value at the beginning, and then freed. The
     amplitude is held both times.
     """
     at_first_break = _at_break(branch, transition, amplitude, x=transition.first_break)
@@ -127,8 +132,10 @@ def _at_break(
 ) -> Solved[RSBState]:
     """The point with this amplitude (p₁ − p₀)/(ρ − p₁) and break point x, near the beginning.
 
-    All equations hold but that of x. The beginning is on the replicon line, or the static point of
-    a jump.
+    p₁ and p₀ are the overlaps of two supports within a group and between groups. Amplitude and x
+    are held, and all equations but that of x are solved. Newton starts from the beginning of the
+    branch: beside the replicon line, or, after a jump, at its static point, where both overlaps are
+    known.
     """
     if transition.jump is None:
         start = beside_symmetric(branch, transition.critical, amplitude, x)
@@ -144,8 +151,9 @@ def _at_break(
 def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
     """The point of the one-step branch where the entropy Σ vanishes, 0.0005 ≤ ρ ≤ 0.95.
 
-    For the plain ensemble the shipped table has a start, and other ensembles are reached from it.
-    At densities below those of the table the branch is followed from where it begins.
+    There is no choice left to count beyond: it is the capacity. For the plain ensemble the shipped
+    table has a start, and other ensembles are reached from it. At densities below those of the
+    table the branch is followed from where it begins.
     """
     check_broken_density(branch.rho)
     lowest, highest = capacity_table().rho[[0, -1]]
@@ -163,20 +171,27 @@ def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
 
 
 def _end_from_beginning(branch: RSBBranch) -> Solved[RSBState]:
-    """The point where the entropy Σ vanishes, by the whole way along the branch."""
+    """The point where the entropy Σ vanishes, by the whole way along the branch from its beginning.
+
+    The first point with Σ ≤ 0 is near enough to start Newton on Σ = 0.
+    """
     first = _first_point(branch, transition_at(branch.rho, branch.ensemble))
     points = branch.follow(first, _STEP_TO_LARGER_LOADS, lambda state: state.entropy <= 0)
     return branch.at_zero_entropy(last_point(points).unknowns)
 
 
 def _first_point(branch: RSBBranch, transition: SupportTransition) -> Solved[RSBState]:
-    """The point from which the branch is followed, some way from its beginning."""
+    """The point from which the branch is followed, some way from its beginning.
+
+    At the beginning itself the equation of the break point is lost in rounding.
+    """
     begin = transition.amplitude
-    return branch_off(branch, transition, begin + max(_FIRST_AMPLITUDE, _FIRST_GROWTH * begin))
+    distance = max(_FIRST_AMPLITUDE, _FIRST_GROWTH * begin)
+    return branch_off(branch, transition, begin + distance)
 
 
 def check_broken_density(rho: float) -> None:
-    """InputError where the density is too small for one step of breaking."""
+    """InputError where the density ρ is smaller than one step of breaking is solved for."""
     if rho < LOWEST_BROKEN_DENSITY:
         raise InputError(
             f"one step of breaking is solved for rho ≥ {LOWEST_BROKEN_DENSITY:g}, but rho is "
@@ -193,14 +208,17 @@ def _in_table(rho: float) -> bool:
 def _end_from_plain(branch: RSBBranch, plain_end: Array) -> Solved[RSBState]:
     """The point where the entropy Σ vanishes, followed from the plain ensemble to that of `branch`.
 
-    `plain_end` is that point of the plain ensemble, (coordinates,). The parameter is a share of the
-    way, from the first step on.
+    `plain_end` is that point of the plain ensemble, (coordinates,). Margin and balance are turned
+    on along the way, whose parameter is the share of it that is done.
     """
+    # A free threshold is one more coordinate, the last, and 0 for equal classes. The plain ensemble
+    # has no such coordinate: so the first point followed is one step away from it.
     start = plain_end
     if branch.ensemble.free_threshold:
-        start = np.append(plain_end, 0.0)  # the threshold comes last, 0 for equal classes
+        start = np.append(plain_end, 0.0)
 
     def solve_at(share: float, guess: Array) -> Solved[RSBState]:
+        """The point where Σ vanishes, of the ensemble at this share of the way."""
         ensemble = _ensemble_on_the_way(share, branch.ensemble)
         return RSBBranch(branch.rho, branch.steps, ensemble).at_zero_entropy(guess)
 
@@ -220,11 +238,12 @@ def _end_from_plain(branch: RSBBranch, plain_end: Array) -> Solved[RSBState]:
 def _ensemble_on_the_way(share: float, wanted: Ensemble) -> Ensemble:
     """An ensemble between the plain one (share 0) and the one wanted (share 1 and beyond).
 
-    The margin and the logit of the balance, the share of positive patterns, grow from 0.
+    The margin, and the logit of the balance (the share of positive patterns), grow from 0 in
+    proportion to the share.
     """
     if share >= 1:
         return wanted
-    balance = EQUAL_CLASSES
+    balance = EQUAL_CLASSES  # exactly, if the classes wanted are equal
     if wanted.free_threshold:
         balance = float(expit(share * logit(wanted.balance)))
     return Ensemble(balance=balance, margin=share * wanted.margin)
@@ -238,19 +257,22 @@ class BrokenStart(NamedTuple):
 
 
 def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
-    """A point of the branch near load α, above that where symmetry breaks.
+    """A point of the branch near load α, which must lie above that where symmetry breaks.
 
-    None so near above it that p₁ − p₀ is less than a thousandth of ρ − p₁.
-
-    The branch is followed from where it begins, or, for the plain ensemble and densities of the
-    shipped table, from where its entropy vanishes, if that is nearer.
+    None where α is so near to that load that the broken solution cannot be told from the symmetric
+    one: p₁ − p₀ is less than a thousandth of ρ − p₁, p₁ and p₀ being the overlaps within and
+    between groups.
     """
+    # From the end of the branch, where the entropy vanishes, if that is nearer to α and is quickly
+    # found: for the plain ensemble the shipped table has it.
     transition = transition_at(branch.rho, branch.ensemble)
     if branch.ensemble.plain and _in_table(branch.rho):
         end = end_of_branch(branch)
         middle_load = 0.5 * (transition.breaking_alpha + end.state.alpha)
         if alpha > middle_load:
             return _followed_to(alpha, branch, end)
+
+    # Else from the first point that the branch is followed from, or before it.
     first = _first_point(branch, transition)
     if alpha >= first.state.alpha:
         return _followed_to(alpha, branch, first)
@@ -260,10 +282,11 @@ def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
 def _between_beginning_and_first(
     alpha: float, branch: RSBBranch, transition: SupportTransition, first: Solved[RSBState]
 ) -> BrokenStart | None:
-    """A point near load α between the beginning of the branch and its first point, at larger loads.
+    """A point near load α between the beginning of the branch and `first`, its first point.
 
-    The amplitude, which grows with the load, is found such that its point has the load. None if the
-    amplitude is too small to resolve.
+    Points are found by their amplitude (p₁ − p₀)/(ρ − p₁), the distance of the overlaps within and
+    between groups, which grows with the load: the amplitude is found at which the load is α. None
+    if it is too small to resolve.
     """
     begin = transition.amplitude
     first_amplitude = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
@@ -274,13 +297,16 @@ def _between_beginning_and_first(
         point = _near_beginning(branch, transition, amplitude).point
         return branch.equations(point).alpha - alpha
 
-    lowest_excess = excess(lowest)
-    if lowest_excess >= 0 and begin < _UNRESOLVED_AMPLITUDE:
+    if excess(lowest) < 0:
+        # The load α lies between the lowest amplitude and that of the first point.
+        amplitude = float(brentq(excess, lowest, first_amplitude, rtol=_TOLERANCE_OF_AMPLITUDE))
+    elif begin < _UNRESOLVED_AMPLITUDE:
+        # It lies at an amplitude that is too small.
         return None
-    amplitude = lowest
-    if lowest_excess < 0:
-        amplitude = brentq(excess, lowest, first_amplitude, rtol=_TOLERANCE_OF_AMPLITUDE)
-    return _near_beginning(branch, transition, float(amplitude))
+    else:
+        # The branch begins with a jump, whose load is α within rounding.
+        amplitude = lowest
+    return _near_beginning(branch, transition, amplitude)
 
 
 def _near_beginning(
@@ -288,8 +314,9 @@ def _near_beginning(
 ) -> BrokenStart:
     """The point of this amplitude between the beginning of the branch and its first point.
 
-    Where the amplitude is so small that rounding drowns the equation of the break point, x is taken
-    from the line between the beginning and the smallest amplitude.
+    The amplitude is (p₁ − p₀)/(ρ − p₁), the distance of the overlaps within and between groups.
+    Where it is so small that rounding drowns the equation of the break point x, x is interpolated
+    between its values at the beginning and at the smallest amplitude where the equation holds.
     """
     if amplitude >= _SMALLEST_AMPLITUDE:
         return BrokenStart(branch_off(branch, transition, amplitude).unknowns, hold_breaks=False)
@@ -301,7 +328,10 @@ def _near_beginning(
 
 
 def _followed_to(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> BrokenStart:
-    """A point near load α, followed along the branch from `first`, to smaller or larger loads."""
+    """A point near load α, followed along the branch from `first`, to smaller or larger loads.
+
+    It lies on the line between two points of the branch whose loads are on either side of α.
+    """
     if alpha == first.state.alpha:
         return BrokenStart(first.unknowns, hold_breaks=False)
     if alpha > first.state.alpha:
@@ -309,7 +339,6 @@ def _followed_to(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> Br
     else:
         points = branch.follow(first, _STEP_TO_SMALLER_LOADS, lambda state: state.alpha <= alpha)
         before, after = last_two_points(points)
-    # On the line between the two points around α.
     share = (alpha - before.state.alpha) / (after.state.alpha - before.state.alpha)
     point = before.unknowns + share * (after.unknowns - before.unknowns)
     return BrokenStart(point, hold_breaks=False)
@@ -321,15 +350,18 @@ def _up_to_load(
     """The two points of the branch around load α, followed from `start`, at a smaller load.
 
     InputError where the branch is given up before: where its entropy is well below 0, or its break
-    point x is small. The second comes after the entropy has become negative, too: in the shipped
-    table x is at least 0.3 where the entropy vanishes.
+    point x is small. Where x is as small the entropy is negative, too: in the shipped table x is at
+    least 0.3 where the entropy vanishes, and it falls from there.
     """
 
     def has_arrived(state: RSBState) -> bool:
+        """Whether the load is reached."""
         return state.alpha >= alpha
 
     def is_given_up(state: RSBState) -> bool:
-        has_small_break = state.order.x[0] < _SMALLEST_BREAK
+        """Whether the point lies far beyond the end of the branch, where no choice is left."""
+        (break_point,) = state.order.x
+        has_small_break = break_point < _SMALLEST_BREAK
         has_low_entropy = state.entropy < _LOWEST_ENTROPY
         return has_small_break or has_low_entropy
 

@@ -35,7 +35,7 @@ FIELD_REACH = 9.0
 _FEWEST_POINTS = 8
 # The width of the bend of a focused grid is this many times its focus: tanh²(1/3) = 0.10.
 _WIDTHS_OF_FOCUS = 3
-# Rows of a transition that are taken together.
+# Rows of a transition that are computed, and stored, together as one dense block.
 _ROWS_PER_BLOCK = 24
 # Terms smaller than the largest by this much in ln do not count: e^{−42} is 1e-18.
 _NEGLIGIBLE_LOG = 42.0
@@ -50,7 +50,10 @@ class Grid:
 
 
 def uniform_grid(reach: float, step: float) -> Grid:
-    """… −step, 0, step, … up to ±reach, or further where that would be very few points."""
+    """Nodes at equal steps around 0: … −step, 0, step, … up to ±reach.
+
+    They go further where that would be very few of them.
+    """
     n_half = max(_FEWEST_POINTS, int(np.ceil(reach / step)))
     nodes = step * np.arange(-n_half, n_half + 1, dtype=float)
     return Grid(nodes=nodes, spacing=np.full(2 * n_half + 1, step))
@@ -66,8 +69,8 @@ def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid
     """
     if coarse <= fine:
         return uniform_grid(reach, coarse)
-    # |u| = focus lies at |τ| = focus/fine at most. With a width w of three times that tanh²(τ/w) is
-    # at most tanh²(1/3) = 0.10 there.
+    # Steps are at least `fine`: so |u| = focus lies at |τ| = focus/fine at most. With a width w of
+    # three times that, tanh²(τ/w) is at most tanh²(1/3) = 0.10 there.
     width = _WIDTHS_OF_FOCUS * focus / fine  # w
     excess = (coarse - fine) * width  # by how much u falls short of coarse·τ far away
     n_half = int(np.ceil((reach + excess) / coarse))
@@ -82,9 +85,10 @@ def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid
 def gaussian_steps(variances: Array) -> Array:
     """The largest step on the grid of each level that its Gaussians allow, (levels,).
 
-    The Gaussian from the level below, of variance v_i − v_{i−1}, ends on level i, and the one of
-    variance v_{i+1} − v_i begins there: the narrower one sets the step. `variances` are v₀ … v_k;
-    the first Gaussian has the variance v₀, and none begins on the top level.
+    Two Gaussians are summed on the grid of level i: the one from the level below, of variance
+    v_i − v_{i−1}, and the one to the level above, of variance v_{i+1} − v_i. The narrower one sets
+    the step. `variances` are v₀ … v_k, (levels,); the first Gaussian has the variance v₀, and there
+    is none above the top level.
     """
     steps_from_below = np.sqrt(np.diff(variances, prepend=0.0)) / POINTS_PER_GAUSSIAN
     steps_to_above = np.append(steps_from_below[1:], np.inf)
@@ -92,15 +96,16 @@ def gaussian_steps(variances: Array) -> Array:
 
 
 def descending_scales(top: float, breaks: Array, conjugates: Array) -> Array:
-    """The scale D_i of each level i = 0 … k, (k + 1,), on which the function grows as u²/2D_i.
+    """The scales D₀ … D_k, (k + 1,): on level i a function g_i of the field u grows as u²/2D_i.
 
-    If it does so for large fields u on level i, then on the level below, where it is averaged in
-    an exponential over a Gaussian of variance G_i − G_{i−1}, it grows as u²/2D_{i−1} with
+    g_k is given on the top level, with D_k = `top`. A step down averages e^{x_i g_i} over a
+    Gaussian of variance G = G_i − G_{i−1}. For g_i = u²/2D_i the integral is Gaussian, and gives
+    g_{i−1} = u²/2D_{i−1} up to a constant, with
 
         D_{i−1} = D_i − x_i(G_i − G_{i−1}).
 
-    `top` is D_k, `breaks` are the break points x₁ … x_k, `conjugates` the variances G₀ … G_k of the
-    field, which are the conjugates of overlaps.
+    `breaks` are the break points x₁ … x_k, (k,), `conjugates` the variances G₀ … G_k of the field,
+    (k + 1,), which are the conjugates (multipliers) of overlaps.
     """
     scales = [top]
     for i in range(len(breaks), 0, -1):
@@ -129,14 +134,20 @@ class Transition:
     blocks: list[_Block]
 
     def average(self, values: Array) -> Array:
-        """The mean of the values a step up from each u: ∫du' T(u → u') values(u'), (rows,)."""
+        """The mean of a function one level up, given the field u: ∫du' T(u → u') values(u').
+
+        One mean for each node u, (rows,); `values` are the function's at the nodes u', (columns,).
+        """
         result = np.empty(self.n_rows)
         for rows, columns, block in self.blocks:
             result[rows] = block @ values[columns]
         return result
 
     def push(self, weights: Array) -> Array:
-        """The weights a step up from nodes u so weighted: Σ_u weights(u) T(u → u'), (columns,)."""
+        """The weights of the nodes u' one level up: Σ_u weights(u) T(u → u'), (columns,).
+
+        `weights` are those of the nodes u, (rows,).
+        """
         result = np.zeros(self.n_columns)
         for rows, columns, block in self.blocks:
             result[columns] += weights[rows] @ block
@@ -158,17 +169,20 @@ class Recursion:
     top_nodes: Array  # fields u on the grid of the top level
 
     def mean(self, level: int, values: Array) -> float:
-        """E_i[values] = ∫du P_i(u) values(u)."""
+        """E_i[values] = ∫du P_i(u) values(u), the average over the field u of level i, `level`.
+
+        `values` are those on the grid of this level, (nodes,).
+        """
         return float(self.weights[level] @ values)
 
     @property
     def mean_values(self) -> Array:
-        """E_i[g_i] of each level; the first is the bottom value ∫Dz g₀(√v₀ z)."""
+        """E_i[g_i] of each level, (levels,); the first is the bottom value ∫Dz g₀(√v₀ z)."""
         return np.array([self.mean(level, values) for level, values in enumerate(self.values)])
 
     @property
     def mean_square_slopes(self) -> Array:
-        """E_i[g_i'²] of each level."""
+        """E_i[g_i'²] of each level, (levels,)."""
         return np.array([self.mean(level, slopes**2) for level, slopes in enumerate(self.slopes)])
 
     def bottom_curvature(self, top: Array) -> Array:
@@ -178,8 +192,9 @@ class Recursion:
 
             g_{i−1}'' = T_i[g_i'' + x_i g_i'²] − x_i g_{i−1}'²,
 
-        where T_i[·] is the average over the field of level i, given that of level i − 1, x_i the
-        break point between them and g_i' the slope of g_i.
+        the recursion of the module differentiated twice by the field. T_i[·] is the average over
+        the field of level i, given that of level i − 1, x_i the break point between them and g_i'
+        the slope of g_i.
         """
         curvature = top
         for i in range(len(self.breaks), 0, -1):
@@ -205,7 +220,8 @@ def recurse(  # noqa: PLR0913
 ) -> Recursion:
     """Descend from g_k to g₀, and carry the weights back up from P₀ = N(centre, v₀).
 
-    With the Gaussian density N, a step down from level i to level i − 1 is
+    A level i = 0 … k has a function g_i and a weight P_i of a Gaussian field u. With the Gaussian
+    density N, a step down from level i to level i − 1 is
 
         g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u')].
 
@@ -219,9 +235,9 @@ def recurse(  # noqa: PLR0913
     top, top_slope : (nodes,)
         g_k and its slope on the last grid.
     variances : (k + 1,)
-        v₀ … v_k.
+        v₀ … v_k of the field, ascending.
     breaks : (k,)
-        x₁ … x_k.
+        Break points x₁ … x_k.
     centre
         Mean of P₀.
     """
@@ -268,7 +284,8 @@ def _descend(
     for i in range(len(breaks), 0, -1):
         x = breaks[i - 1]
         variance = float(variances[i] - variances[i - 1])
-        # ln of du' over the norm of the Gaussian, at the nodes u'.
+        # The integral is a sum over the nodes u', each with its spacing du' and the norm 1/√(2πv)
+        # of the Gaussian: the logarithm of both.
         log_measure = np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))
         values_above = levels.values_from_top[-1]
         slopes_above = levels.slopes_from_top[-1]
@@ -287,11 +304,11 @@ def _descend(
 def _transition(
     lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
 ) -> tuple[Array, Transition]:
-    """ln Σ_u' e^{exponent(u') − (u' − u)²/(2·variance)} for each u, and the terms of that sum.
+    """ln Σ_u' e^{exponent(u') − (u' − u)²/(2·variance)} for each u, (rows,), and the terms of it.
 
     The terms of each sum are normalised, so that they are the probabilities of going from u to u'.
-    They are made in blocks of rows u, each with the columns u' that count in it. The largest term
-    of a row is taken out before exp, which could overflow.
+    They are made in blocks of rows u, each with the columns u' that count in it: far from u the
+    Gaussian is negligible. The largest term of a row is taken out before exp, which could overflow.
 
     Parameters
     ----------
@@ -326,9 +343,10 @@ def _columns_that_count(
     """The columns whose terms e^{exponent(u') − (u' − u)²/(2·variance)} count in a block of rows.
 
     Rows are the nodes u of `lower_nodes`, columns the nodes u' of `upper_nodes`, both ascending;
-    `exponent` has a value for each column. The Gaussian is totally positive, so the terms that
-    count move up with u: it is enough to look for the first that counts in the first row and the
-    last that counts in the last row.
+    `exponent` has a value for each column. A term counts if it is not negligible beside the largest
+    one of its row. When u grows, the Gaussian favours larger u' and the terms that count move up:
+    so it is enough to look for the first that counts in the first row and the last that counts in
+    the last row.
     """
     first_and_last_row = lower_nodes[[0, -1], None]
     log_terms = exponent - (first_and_last_row - upper_nodes) ** 2 / (2 * variance)  # (2, columns)

@@ -50,22 +50,27 @@ def class_sides(ensemble: Ensemble, order: PatternOrder, step: float) -> list[Cl
     is corrected, with the weight e^{−v²/2χ}; beyond it the pattern is an error. `step` is that of
     the quadrature. OutsideDomain tells a solver to take a shorter step.
     """
-    values = PatternOrder._make(map(value_of, order))
+    values = PatternOrder._make(map(value_of, order))  # the numbers without their differentials
     _check_domain(values)
     root_q0 = sqrt(order.q0)
     sides = []
     for share, sign, offset in ensemble.offsets(order.rho, order.threshold):
-        # The nodes are held in all derivatives: the integral does not depend on them.
+        # The nodes are chosen by the numbers alone, and held in all derivatives: the integral does
+        # not depend on them.
         rule = _field_rule(value_of(offset), values, step)
         mu = root_q0 * rule.nodes + offset
-        side = pattern_side(mu, order.s2, order.chi, order.ceiling)
+        side = pattern_side(mu=mu, s2=order.s2, chi=order.chi, ceiling=order.ceiling)
         weights = share * rule.weights
         sides.append(ClassSide(sign=sign, side=side, nodes=rule.nodes, weights=weights))
     return sides
 
 
 def _check_domain(order: PatternOrder) -> None:
-    """OutsideDomain unless q₀ ≥ 0, ρ − q₀ > 0, χ > 0 and v* > 0."""
+    """OutsideDomain, for which a solver takes a shorter step, unless the averages make sense.
+
+    q₀ ≥ 0 and s² = ρ − q₀ > 0 are variances of the field; χ > 0 is the scale of the weight of a
+    correction, and v* > 0 the largest violation that is corrected.
+    """
     variances_are_valid = order.q0 >= 0 and order.s2 > 0
     scales_are_valid = order.chi > 0 and order.ceiling > 0
     if not (variances_are_valid and scales_are_valid):
@@ -88,7 +93,7 @@ def _field_rule(offset: float, order: PatternOrder, step: float) -> GaussianRule
     mu_per_z = np.sqrt(order.q0)  # lengths in μ are divided by it, to be lengths in z
     edge_centre = -offset / mu_per_z  # where μ = 0
     edge_width = np.sqrt(order.s2) / mu_per_z
-    if np.isinf(order.ceiling):
+    if np.isinf(order.ceiling):  # no errors are allowed
         return rule_for(edge_width, step, centre=edge_centre)
 
     errors_begin = _where_errors_begin(order)
@@ -114,8 +119,9 @@ def _where_errors_begin(order: PatternOrder) -> _ErrorsBegin:
 
         A ≈ e^{−Q(μ)} + e^{−v*²/2χ},    Q(μ) = μ²/2(χ + s²).
 
-    A rule of equal steps must resolve the distance from the real axis to the nearest singularity of
-    ln A, which for complex μ is a zero of A; or s, the width of v itself, if that is less.
+    ln A is averaged by a rule of equal steps. Its error falls exponentially with the distance from
+    the real axis to the nearest singularity of ln A, over the step: for complex μ that is a zero of
+    A. This distance is the width to resolve; or s, the width of v itself, if that is less.
     """
     s2 = order.s2
     chi = order.chi
@@ -147,7 +153,7 @@ class PatternMeans(NamedTuple):
 
 
 def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: Numbers) -> PatternMeans:
-    """The means of all classes together: the sum over classes of each field of `PatternMeans`.
+    """The averages over all patterns: the sum over the classes of each field of `PatternMeans`.
 
     The share of a class is already a factor of its means. `rho` is ρ = |w|² per variable.
     """
@@ -166,9 +172,9 @@ def _class_means(class_side: ClassSide, kappa_over_rho: Numbers) -> PatternMeans
     """
     side = class_side.side
     mean_violation = class_side.mean(side.mean)  # of R₁
-    net_tight = class_side.mean(side.net_tight)
+    net_tight = class_side.mean(side.net_tight)  # of p₊ − v*e*, or p₊ without errors
     wrong = 0.0
-    if np.isfinite(value_of(side.ceiling)):
+    if np.isfinite(value_of(side.ceiling)):  # errors are allowed
         wrong = class_side.mean(side.wrong)
 
     # No equation is solved for these, so that their derivatives are not needed.

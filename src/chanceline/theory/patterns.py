@@ -46,7 +46,7 @@ class PatternSide(NamedTuple):
     moments are R_k = E[T^k].
     """
 
-    log_a: Numbers
+    log_a: Numbers  # g = ln A, A(μ) the mean weight of a pattern
     tight: Numbers  # p₊ = R₀, weight of 0 < v < v*
     loose: Numbers  # 1 − p₊
     mean: Numbers  # R₁
@@ -59,20 +59,21 @@ class PatternSide(NamedTuple):
 
     @property
     def second(self) -> Numbers:
-        """R₂."""
+        """R₂ = E[T²], the second moment of the correction T."""
         return self.variance + square(self.mean)
 
     @property
     def slope(self) -> Numbers:
-        """g' = d ln A/dμ = −R₁/χ."""
+        """g' = d ln A/dμ = −R₁/χ: R₁ is the mean correction, χ the scale of its weight."""
         return -self.mean / self.chi
 
     @property
     def net_tight(self) -> Numbers:
         """p₊ − v*e*, e* the density of v at v*; it replaces p₊ where errors are allowed.
 
-        It is the mean slope of T as a function of v: 1 where 0 < v < v*, and the fall by v* at v*.
-        Hence ∂R₁/∂μ = this − Var T/χ.
+        It is the mean slope of the correction T as a function of the violation v: 1 where
+        0 < v < v*, with weight p₊, and at v* the fall from v* to 0. The mean R₁ = E[T] therefore
+        has the slope ∂R₁/∂μ = this − Var T/χ, where the second term comes from the tilt e^{−T²/2χ}.
         """
         if np.isinf(value_of(self.ceiling)):
             return self.tight
@@ -80,7 +81,10 @@ class PatternSide(NamedTuple):
 
     @property
     def curvature(self) -> Numbers:
-        """g'' = (R₂ − R₁²)/χ² − p₊/χ (with errors `net_tight` for p₊)."""
+        """g'' = (R₂ − R₁²)/χ² − p₊/χ, the slope of g' = −R₁/χ.
+
+        With errors `net_tight` stands for p₊.
+        """
         return self.variance / square(self.chi) - self.net_tight / self.chi
 
     def without_differentials(self) -> PatternSide:
@@ -89,11 +93,12 @@ class PatternSide(NamedTuple):
 
 
 def pattern_side(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.inf) -> PatternSide:
-    """A(μ) and the moments of T, for v ~ N(μ, s²); violations beyond the ceiling v* are errors.
+    """The weight A(μ) of a pattern, and the law of T, what is corrected of its violation v.
 
-    v is by how much a pattern violates its constraint, A the mean weight of the pattern: 1 where
-    v < 0, e^{−v²/2χ} where the constraint is tight, 0 < v < v*, and e^{−v*²/2χ} beyond. T, what is
-    corrected, is v on the tight part and 0 on both others.
+    v ~ N(μ, s²) is by how much the pattern violates its constraint. The pattern weighs 1 where
+    v < 0, e^{−v²/2χ} where the constraint is tight, 0 < v < v*, and e^{−v*²/2χ} beyond the ceiling
+    v*, where it is an error. A is the mean of this weight. T is v on the tight part and 0 on both
+    others; its law is that of v, tilted by the weight.
 
     Parameters
     ----------
@@ -121,7 +126,7 @@ def pattern_side(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.i
         chi=chi,
         wrong=law.wrong,
         ceiling=ceiling,
-        # v*e*: times a density a length has the same value in any unit.
+        # v*e*: a length times a density has the same value in any unit of length.
         ceiling_density=law.top * law.density_at_top,
     )
 
@@ -136,9 +141,11 @@ class _TiltedGaussian(NamedTuple):
 
 
 def _tilted_gaussian(mu: Numbers, s2: Numbers, chi: Numbers) -> _TiltedGaussian:
-    """The Gaussian of mean μ and variance s² times e^{−v²/2χ}. Completing the square gives
+    """The Gaussian N(v; μ, s²) times e^{−v²/2χ}: C times the Gaussian of mean tσ' and variance σ'².
 
-    σ'² = s²/(1 + r),    t = μσ'/s²,    C = e^{−rt²/2}/√(1 + r),    r = s²/χ.
+    Completing the square in v gives
+
+        σ'² = s²/(1 + r),    t = μσ'/s²,    C = e^{−rt²/2}/√(1 + r),    r = s²/χ.
     """
     r = s2 / chi
     variance = s2 / (1 + r)
@@ -149,7 +156,10 @@ def _tilted_gaussian(mu: Numbers, s2: Numbers, chi: Numbers) -> _TiltedGaussian:
 
 
 class _UnitLaw(NamedTuple):
-    """The law of X = T/σ': a mass at 0, and a density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top."""
+    """The law of X = T/σ': a mass at 0, and a density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top.
+
+    T is what is corrected of a violation v, and σ' the standard deviation of v where it is.
+    """
 
     log_a: Numbers  # ln A, of the sum of all weights before they are normalised
     t: Numbers  # the mean of the whole Gaussian, before it is cut at 0 and top
@@ -164,8 +174,8 @@ class _UnitLaw(NamedTuple):
 class _LogWeights(NamedTuple):
     """Logarithms of the weights of the two parts of A without errors: each may underflow."""
 
-    satisfied: Numbers
-    tight: Numbers
+    satisfied: Numbers  # of v < 0
+    tight: Numbers  # of v > 0, which is corrected
 
 
 def _log_weights(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _LogWeights:
@@ -178,17 +188,27 @@ def _log_weights(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _LogWeigh
 
     because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ' (`tilted`).
     """
-    return _LogWeights(satisfied=log_ndtr(mu / -sqrt(s2)), tight=tilted.log_c + log_ndtr(tilted.t))
+    return _LogWeights(
+        satisfied=log_ndtr(mu / -sqrt(s2)),  # ln Φ(−μ/s)
+        tight=tilted.log_c + log_ndtr(tilted.t),  # ln [C Φ(t)]
+    )
 
 
 def log_pattern_weight(mu: Numbers, s2: Numbers, chi: Numbers) -> Numbers:
-    """ln A(μ) without errors, alone; `pattern_side` has the parameters, and the moments too."""
+    """ln A(μ) without errors, A the mean weight of a pattern whose violation v is N(μ, s²).
+
+    It weighs 1 where v < 0 and e^{−v²/2χ} where v > 0. `pattern_side` has the moments of v, too.
+    """
     log_weights = _log_weights(mu, s2, _tilted_gaussian(mu, s2, chi))
     return logaddexp(log_weights.satisfied, log_weights.tight)
 
 
 def _unit_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _UnitLaw:
-    """The law of T/σ' from the weights of two parts; μ and s² are as in `pattern_side`."""
+    """The law of T/σ' where no errors are allowed; μ and s² are as in `pattern_side`.
+
+    A pattern is satisfied, and T = 0, or tight, and T > 0. The weights of both, over their sum A,
+    are probabilities; logarithms are subtracted, as each weight may underflow.
+    """
     log_weights = _log_weights(mu, s2, tilted)
     log_a = logaddexp(log_weights.satisfied, log_weights.tight)
     return _UnitLaw(
@@ -203,7 +223,7 @@ def _unit_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) 
 def _unit_law_with_errors(
     mu: Numbers, s2: Numbers, tilted: _TiltedGaussian, ceiling: Numbers, price: Numbers
 ) -> _UnitLaw:
-    """The law of T/σ' from the weights of three parts; μ, s² and v* are as in `pattern_side`.
+    """The law of T/σ' where errors are allowed; μ, s² and v* (`ceiling`) are as in `pattern_side`.
 
     With the density N(v; μ, s²) of the violation v, A is the sum of the weights
 
@@ -236,7 +256,7 @@ def _unit_law_with_errors(
 
 
 def _unit_density(x: Numbers, t: Numbers, log_factor: Numbers) -> Numbers:
-    """The normal density of x − t, times e^{log_factor}."""
+    """e^{log_factor} times the density at x of a Gaussian of mean t and variance 1."""
     return exp(log_factor - 0.5 * square(x - t) - _LOG_SQRT_2PI)
 
 
@@ -253,6 +273,8 @@ def _log_ndtr_between(low: Numbers, high: Numbers) -> Numbers:
 
 
 class _Moments(NamedTuple):
+    """Of X = T/σ', the correction in units of σ'."""
+
     mean: Numbers
     variance: Numbers
 
@@ -271,9 +293,10 @@ def _mean_and_variance(law: _UnitLaw) -> _Moments:
     n_0 = law.density_at_zero
     n_top = law.density_at_top
     n_difference = n_0 - n_top
-    mean = law.t * law.tight + n_difference  # D₁ about 0
+    mean = law.t * law.tight + n_difference  # D₁ about a = 0
 
-    # Little cancels in the variance if a is where X mostly lies.
+    # The variance does not depend on a. Little cancels if a is where X mostly lies: around t, or
+    # at 0. It is a plain number, not differentiated.
     t = value_of(law.t)
     mostly_around_t = (t > 0) & (value_of(law.tight) > 0.5)
     a = np.where(mostly_around_t, t, 0.0)

@@ -1,7 +1,7 @@
 """Points instead of weights: every variable counts −1, 0 or 1, and ρN of them count.
 
 Scores with unit points are what people add up by hand. With the overlap q of two such scores and
-its conjugate q̂, and a price K of a variable, replica symmetry has
+its multiplier q̂, and a price K of a variable, replica symmetry has
 
     Σ = α∫Dz ln H(√(q/(ρ−q)) z) + ∫Dz ln(1 + 2e^{−K} cosh √q̂ z) + Kρ − ½q̂(ρ − q).
 
@@ -22,42 +22,72 @@ from chanceline.theory.ensemble import check_rho
 from chanceline.theory.free_entropy import Domain, FreeEntropy, OrderStart, log_tail
 from chanceline.theory.quadrature import rule_for
 
-# Resolves the edge of H and the switch of the variables down to this size in z.
+# The rule for ∫Dz: it resolves the edge of H, and the fields at which variables begin to count,
+# down to this size in z.
 _RULE = rule_for(scale=0.05)
 
 
 def _entropy(alpha: Any, rho: Any, order: Sequence[Any]) -> Any:
-    """Σ at the overlap share q/ρ, q̂ and K."""
-    q_share, q_hat, K = order
-    slope = np.sqrt(q_share / (1 - q_share))  # √(q/(ρ − q))
-    patterns = _RULE.mean(log_tail(slope * _RULE.nodes))
-    field = np.sqrt(q_hat) * _RULE.nodes
-    # ln(1 + 2e^{−K} cosh u) with u of any size: cosh is even, and e^{|u|} is taken out.
-    growth = np.where(field.real < 0, -field, field)
-    variables = _RULE.mean(growth + np.log(np.exp(-growth) + np.exp(-K) * _two_cosh(growth)))
-    coupling = K * rho - 0.5 * q_hat * rho * (1 - q_share)
-    return alpha * patterns + variables + coupling
+    """The entropy of separating scores, ln(their number)/N, at a load α and a density ρ:
+
+        Σ = α∫Dz ln H(√(q/(ρ−q)) z) + ∫Dz ln(1 + 2e^{−K} cosh √q̂ z) + Kρ − ½q̂(ρ − q).
+
+    H is the upper tail of the normal distribution. `order` holds q/ρ, q̂ and K: q is the overlap of
+    two scores, q̂ its multiplier, and K the price of a variable that counts. Any of them may be
+    complex, because derivatives are taken by complex steps.
+    """
+    q_over_rho, q_hat, K = order
+    root_of_ratio = np.sqrt(q_over_rho / (1 - q_over_rho))  # √(q/(ρ − q))
+    pattern_term = _RULE.mean(log_tail(root_of_ratio * _RULE.nodes))
+    variable_term = _RULE.mean(_log_partition(np.sqrt(q_hat) * _RULE.nodes, K))
+    order_terms = K * rho - 0.5 * q_hat * rho * (1 - q_over_rho)
+    return alpha * pattern_term + variable_term + order_terms
 
 
-def _two_cosh(growth: Any) -> Any:
-    """2e^{−u} cosh u = 1 + e^{−2u}."""
-    return 1 + np.exp(-2 * growth)
+def _log_partition(field: Any, K: Any) -> Any:
+    """ln(1 + 2e^{−K} cosh u) at fields u of any size, (nodes,): a variable counts 0, 1 or −1.
+
+    cosh u overflows for large |u|. As it is even, u may be taken with a positive real part, and
+    e^u is taken out: with 2 cosh u = e^u (1 + e^{−2u}) the logarithm is
+
+        u + ln[e^{−u} + e^{−K}(1 + e^{−2u})].
+    """
+    u = np.where(field.real < 0, -field, field)
+    two_cosh_over_exp = 1 + np.exp(-2 * u)
+    return u + np.log(np.exp(-u) + np.exp(-K) * two_cosh_over_exp)
 
 
 def _replicon(alpha: float, rho: float, order: Sequence[float]) -> float:
-    """α∫Dz g''²·∫Dz f''²: g = ln H of the patterns, f = ln(1 + 2e^{−K} cosh u) of the variables."""
-    q_share, q_hat, K = order
-    variance = rho * (1 - q_share)  # ρ − q
-    x = np.sqrt(q_share / (1 - q_share)) * _RULE.nodes
-    hazard = np.exp(-0.5 * x**2 - log_tail(x)) / np.sqrt(2 * np.pi)  # −(ln H)'
-    pattern_curvature = -hazard * (hazard - x) / variance
+    """The replicon product α∫Dz g''²·∫Dz f''²: above 1 replica symmetry is unstable.
+
+    g and f are the log-weights of a pattern and of a variable, ' is the derivative by the field:
+
+        g(μ) = ln H(μ/√(ρ − q))            at μ = √q z,
+        f(u) = ln(1 + 2e^{−K} cosh u)      at u = √q̂ z.
+
+    H is the upper tail of the normal distribution, α the load, ρ the density. `order` holds q/ρ, q̂
+    and K: the overlap q of two scores, its multiplier and the price of a variable that counts.
+    """
+    q_over_rho, q_hat, K = order
+
+    # With x = μ/√(ρ − q) and the hazard h = −(ln H)' = φ/H, φ the normal density, h' = h(h − x) and
+    # g'' = −h(h − x)/(ρ − q).
+    variance = rho * (1 - q_over_rho)  # ρ − q
+    x = np.sqrt(q_over_rho / (1 - q_over_rho)) * _RULE.nodes
+    hazard = np.exp(-0.5 * x**2 - log_tail(x)) / np.sqrt(2 * np.pi)
+    pattern_curvature = -hazard * (hazard - x) / variance  # g''
+
+    # A variable counts with probability p = odds/(1 + odds), odds = 2e^{−K} cosh u, and is then ±1
+    # with the mean tanh u. So f' = p tanh u is the mean of its points, and f'' = p − (p tanh u)²
+    # their variance.
     u = np.sqrt(q_hat) * _RULE.nodes
     odds = 2 * np.exp(-K) * np.cosh(u)
-    counted = odds / (1 + odds)  # the probability that a variable counts
-    variable_curvature = counted - (counted * np.tanh(u)) ** 2
+    p_counts = odds / (1 + odds)
+    variable_curvature = p_counts - (p_counts * np.tanh(u)) ** 2  # f''
     return float(alpha * _RULE.mean(pattern_curvature**2) * _RULE.mean(variable_curvature**2))
 
 
+# The start is near the capacity at ρ = 0.1; `order` has the order of the parameters.
 POINTS = FreeEntropy(
     name="points −1, 0, 1",
     entropy=_entropy,
@@ -68,9 +98,13 @@ POINTS = FreeEntropy(
 
 
 def points_union_bound(rho: float) -> float:
-    """The load where the expected number of separating scores stops growing, [H₂(ρ) + ρ ln 2]/ln 2.
+    """The load α where the expected number of separating scores stops growing.
 
-    By Markov's inequality it is a rigorous upper bound of their capacity.
+    Of N variables ρN count, each −1 or 1: there are e^{N[H₂(ρ) + ρ ln 2]} scores, H₂ the binary
+    entropy. A score separates αN random patterns with probability 2^{−αN}. So the expected number
+    is 1 at α = [H₂(ρ) + ρ ln 2]/ln 2. By Markov's inequality it is a rigorous upper bound of the
+    capacity.
     """
     rho = check_rho(rho)
-    return (binary_entropy(rho) + rho * float(np.log(2))) / float(np.log(2))
+    log_2 = float(np.log(2))
+    return (binary_entropy(rho) + rho * log_2) / log_2

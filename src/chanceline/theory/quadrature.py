@@ -23,7 +23,8 @@ QUADRATURE_STEP = 0.03125  # of the stretched variable t
 GAUSSIAN_REACH = 12.0  # Gaussian mass beyond: 4e-33
 # The stretching has this many times the width of the feature that it resolves.
 WIDTHS_PER_FEATURE = 4.0
-# Points a centre from which t(z) is interpolated, and Newton steps that make the nodes exact.
+# The stretched variable t(z) of several centres has no inverse in closed form: it is interpolated
+# from so many points z for each centre, and so many Newton steps make the nodes exact.
 _SAMPLES_PER_CENTRE = 201
 _NODE_NEWTON_STEPS = 8
 
@@ -46,19 +47,20 @@ def gaussian_rule(width: float = 4.0, step: float = QUADRATURE_STEP) -> Gaussian
 
     The nodes z = width·sinh(t) lie at equal steps of t, and their weights are e^{−z²/2} dz/dt.
     """
-    n_half = int(np.ceil(np.arcsinh(GAUSSIAN_REACH / width) / step))
+    n_half = int(np.ceil(np.arcsinh(GAUSSIAN_REACH / width) / step))  # nodes on either side of 0
     t = step * np.arange(-n_half, n_half + 1, dtype=float)
     nodes = width * np.sinh(t)
-    weights = np.exp(-0.5 * nodes**2) * np.cosh(t)
+    weights = np.exp(-0.5 * nodes**2) * np.cosh(t)  # dz/dt = width·cosh(t); the sum is made one
     return GaussianRule(nodes, weights / weights.sum())
 
 
 def rule_for(scale: float, step: float = QUADRATURE_STEP, centre: float = 0.0) -> GaussianRule:
     """The rule for ∫Dz that resolves features of size `scale` (in units of z) around the centre.
 
-    A centre beyond the reach of the Gaussian is moved to its edge. The width of the stretching is
-    rounded down to a power of two: the rule then stays put while a solver moves, and is found in
-    the cache.
+    Nodes are z = centre + width·sinh(t) at equal steps of t. A centre beyond the reach of the
+    Gaussian is moved to its edge. The width is rounded down to a power of two: so the nodes stay
+    the same while a solver moves and the scale changes a little, and around 0 they are found in the
+    cache.
     """
     feature_size = min(1.0, scale)  # the Gaussian itself has to be resolved, too
     width = float(2.0 ** np.floor(np.log2(WIDTHS_PER_FEATURE * feature_size)))
@@ -114,7 +116,8 @@ class _Stretching(NamedTuple):
 
     def samples(self) -> Array:
         """Points z within the reach of the Gaussian, ascending, dense around each centre."""
-        # From a centre at one end of the range the other end is twice the reach away.
+        # From a centre at one end of the range the other end is twice the reach away. Points are
+        # at equal steps of the t of one centre alone, and those beyond the range fall on its ends.
         reach_of_t = np.arcsinh(2 * GAUSSIAN_REACH / self.widths)  # (features, 1)
         offsets = self.widths * np.sinh(np.linspace(-1, 1, _SAMPLES_PER_CENTRE) * reach_of_t)
         return np.unique(np.clip(self.middles + offsets, -GAUSSIAN_REACH, GAUSSIAN_REACH))
@@ -123,7 +126,7 @@ class _Stretching(NamedTuple):
 def centred_rule(
     centres: Array, width: float, step: float = QUADRATURE_STEP
 ) -> tuple[Array, Array]:
-    """Nodes and weights of ∫Dy, one row a centre, graded around a feature of size `width`/4 there.
+    """Nodes and weights of ∫Dy, one row a centre, that resolve a feature of size `width`/4 there.
 
     The nodes y = centre + width·sinh(t) lie at equal steps of t, and their weights are
     e^{−y²/2} dy/dt, made to sum to one in each row. A centre outside the reach of the Gaussian is

@@ -26,14 +26,13 @@ from chanceline.theory.rs_point import LOG_CHI, encode_point
 
 # The first point has χ = this times ρ, where the branch is still that of leading order in 1/χ.
 _FIRST_CHI_OVER_RHO = 100
-# … and if its load is not yet small enough, ln χ is raised by this.
+# If the load of the first point is not yet small enough, its ln χ is raised by this.
 _LOG_CHI_BACK = 2.0
 # First step of ln χ along the branch.
 _LOG_CHI_STEP = -1.0
-# The rule no longer resolves √(1 − c) for larger c; a start that is as near to 1 will do.
+# The largest overlap c = q₀/ρ at the entrance of a branch. For larger ones the rule of the
+# quadrature no longer resolves √(1 − c).
 _LARGEST_OVERLAP = 1 - 1e-5
-
-
 # Roundings, in units of the machine's precision and of the largest term, that the sums make: the
 # share of patterns at the margin has a few terms, the entropy some ten.
 _ROUNDINGS_OF_SHARE = 4
@@ -50,19 +49,21 @@ class Branch(ChiBranch[RSState]):
     def at_chi(
         self, log_chi: float, start: Array, step: float = QUADRATURE_STEP
     ) -> Solved[RSState]:
-        """The saddle at a given χ, by Newton in the other coordinates; the whole point comes back.
+        """The saddle at a given response χ, by Newton in the coordinates after the first, ln χ.
 
-        `start` is a point near to it, (coordinates,), whose first coordinate ln χ is not used;
-        `step` is that of the quadrature.
+        `start` is a point near to it, (coordinates,), whose own ln χ is not used; the unknowns of
+        the result are a whole point, too. `step` is that of the quadrature.
         """
         chi = np.exp(log_chi)
         tolerance = max(Newton.tolerance, self._rounding_of_residual(chi))
 
         def equations_at(others: Array) -> RSState:
+            """The state at this χ and the other coordinates, (coordinates − 1,)."""
             point = np.array([log_chi, *others])
-            return equations(point, self.rho, self.ensemble, step)
+            return equations(point, self.rho, self.ensemble, step=step)
 
         def jacobian_by_others(state: RSState) -> Array:
+            """The Jacobian by the other coordinates: without its first column, that of ln χ."""
             return state.jacobian[:, 1:]
 
         solved = Newton(tolerance=tolerance).solve(
@@ -74,10 +75,10 @@ class Branch(ChiBranch[RSState]):
         return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
 
     def _rounding_of_residual(self, chi: float) -> float:
-        """What rounding leaves of the residual; 0 without errors, where it is negligible.
+        """How small the residual can become at a response χ before rounding stops it.
 
-        The residual needs the share of patterns at the margin. With errors this is a difference of
-        terms that grow as ρ/χ, each rounded.
+        The residual has the share of patterns at the margin. Where errors are allowed this is a
+        difference of terms that grow as ρ/χ, each rounded. Without errors nothing cancels: 0.
         """
         if self.ensemble.error_rate:
             return _ROUNDINGS_OF_SHARE * EPS * self.rho / chi
@@ -86,20 +87,22 @@ class Branch(ChiBranch[RSState]):
     def at_zero_entropy(self, start: Array) -> Solved[RSState]:
         """The point where no separating choice of variables is left: their entropy Σ is 0.
 
-        Newton in all coordinates from a point near to it, `start`, (coordinates,), whose first
-        coordinate is ln χ. Σ = 0 is the one more equation that ln χ needs, divided by the entropy
-        H₂(ρ) of all choices.
+        Newton in all coordinates from a point near to it, `start`, (coordinates,). There is one
+        equation fewer than coordinates, as the saddles form a line along which the load grows; that
+        Σ is 0 is the equation that lacks. It is relative to the entropy H₂(ρ) of all choices.
         """
         scale = binary_entropy(self.rho)  # H₂(ρ)
-        # Σ is a small difference of terms that grow as ρ/χ; their rounding limits the tolerance.
-        # The χ of the start will do, as the solution is near.
+        # Σ is a small difference of terms that grow as ρ/χ, χ the response of the weights. Their
+        # rounding limits the tolerance. The χ of the start will do, as the solution is near.
         log_chi = start[LOG_CHI]
         rounding = _ROUNDINGS_OF_ENTROPY * EPS * self.rho * np.exp(-log_chi) / scale
 
         def residual(state: RSState) -> Array:
+            """The errors of the saddle equations, and Σ after them."""
             return np.append(state.residual, state.entropy / scale)
 
         def jacobian(state: RSState) -> Array:
+            """The derivatives of `residual` by the coordinates."""
             return np.vstack([state.jacobian, state.entropy_gradient / scale])
 
         return Newton(tolerance=max(Newton.tolerance, rounding)).solve(
@@ -115,8 +118,9 @@ class Branch(ChiBranch[RSState]):
     ) -> Iterator[Solved[RSState]]:
         """Yield points from the entrance of the branch, where χ → ∞, towards smaller χ.
 
-        Ends with the first point where `until` holds. The first point has χ = 100ρ; if the load
-        there is not below `below`, χ is raised, nearer to the entrance, until it is.
+        χ is the response of the weights, which falls as the load grows. Ends with the first point
+        where `until` holds. The first point has χ = 100ρ; if the load there is not below `below`, χ
+        is raised, nearer to the entrance, until it is.
         """
         log_chi = float(np.log(_FIRST_CHI_OVER_RHO * self.rho))
         first = self._near_entrance(log_chi)
@@ -126,27 +130,30 @@ class Branch(ChiBranch[RSState]):
         yield from self.follow(first, _LOG_CHI_STEP, until)
 
     def _near_entrance(self, log_chi: float) -> Solved[RSState]:
-        """The saddle at a large χ, from the formulas of leading order in 1/χ."""
+        """The saddle at a large response χ, started from the formulas of leading order in 1/χ."""
         return self.at_chi(log_chi, branch_start(np.exp(log_chi), self.rho, self.ensemble))
 
     def excess_load(self, state: RSState, alpha: float) -> float:
         """How far the load of a point lies above α, without cancellation near α_c.
 
-        α_c is Gardner's load, that of all variables, to which loads come near as ρ → 1. There
-        `state.to_gardner`, α_c less the load of the point, has more digits than the load.
+        α_c is Gardner's load, that of all variables, to which loads come near as the density ρ → 1.
+        There `state.to_gardner`, α_c less the load of the point, is small and has more digits than
+        the load itself: the difference is taken between the distances from α_c.
         """
         if self.rho <= 0.5:
             return state.alpha - alpha
-        alpha_to_gardner = gardner(self.ensemble).load - alpha
+        alpha_to_gardner = gardner(self.ensemble).load - alpha  # α_c − α
         return alpha_to_gardner - state.to_gardner
 
 
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
-    """A point of the branch to leading order in 1/χ, (coordinates,), where χ is large.
+    """A point of the branch where it begins, (coordinates,): at a large response χ of the weights.
 
-    The branch begins there. Two choices of variables have the overlap q₀ = ρc, with c of
-    `entrance_overlap`, and every variable is chosen with probability ρ. The threshold b and the
-    largest violation t* that is no error, in units of |w| = √ρ, are those of all variables.
+    To leading order in 1/χ a typical choice of variables is as good as any: every variable is
+    chosen with probability ρ, and two choices have the overlap q₀ = ρc of their weights, c of
+    `entrance_overlap`. The threshold b and the largest violation t* that is no error, in units of
+    |w| = √ρ, are those of all variables. What is left are the multipliers V and F₀ over E, that of
+    the norm of the weights, for which the averages over patterns are computed.
     """
     overlap_over_rho = entrance_overlap(rho, ensemble)  # c
     all_variables = gardner(ensemble)
@@ -172,10 +179,10 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
 
 
 class _MultiplierRatios(NamedTuple):
-    """Multipliers of overlaps over that of the norm, E: F₀ between two choices, V within one."""
+    """Multipliers of the overlaps of weights, relative to E, that of their norm."""
 
-    V_over_E: float
-    F0_over_E: float
+    V_over_E: float  # V = F₁ − F₀, F₁ the multiplier of the overlap within a choice of variables
+    F0_over_E: float  # F₀, of the overlap between two choices
 
 
 def _multiplier_ratios(order: PatternOrder, ensemble: Ensemble) -> _MultiplierRatios:
@@ -189,8 +196,7 @@ def _multiplier_ratios(order: PatternOrder, ensemble: Ensemble) -> _MultiplierRa
     """
     sides = class_sides(ensemble, order, QUADRATURE_STEP)
     means = pattern_means(sides, ensemble, order.rho)
-    # (α/χ²)/E
-    factor = 1 / (means.isostatic * order.chi)
+    factor = 1 / (means.isostatic * order.chi)  # (α/χ²)/E
     return _MultiplierRatios(
         V_over_E=means.violation_variance * factor, F0_over_E=means.violation_square * factor
     )
@@ -213,7 +219,7 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
         return typical_overlap(rho)
 
     def excess(c: float) -> float:
-        """The right-hand side of the equation less c; positive at c = 0."""
+        """The right-hand side of the equation for c, less c; positive at c = 0."""
         field_correlation = _F0_over_F1(c, ensemble)  # r(c)
         if ensemble.signed:
             return rho * (2 * overlap_kernel(field_correlation)) - c
@@ -232,8 +238,12 @@ def _F0_over_F1(overlap: float, ensemble: Ensemble) -> float:
         F₀/F₁ = α_all Σ_k f_k ∫Dz E[x 1_{0 < x < t*}]².
 
     Class k of the patterns has the share f_k. x is the violation of a pattern before it is moved to
-    the margin, and t* the largest that is no error, both in units of |w|; `overlap` is the part of
-    x that two choices share, by z. α_all is the load of all variables with free signs.
+    the margin, and t* the largest that is no error, both in units of |w|. Two choices share the
+    part z of x, of the variance `overlap`; E[·] averages over the rest. α_all is the load of all
+    variables with free signs.
+
+    Both multipliers are mean squares of corrected violations (`rs_equations`): F₁ ∝ E[x² 1] within
+    a choice, which is 1/α_all by Gardner's formula (`gardner`), and F₀ ∝ ∫Dz E[x 1]² between two.
     """
     all_variables = gardner(ensemble)
     total = 0.0  # of the sum over classes
@@ -247,8 +257,13 @@ def _F0_over_F1(overlap: float, ensemble: Ensemble) -> float:
 
 
 def _shared_square(mean: float, overlap: float, top: float) -> float:
-    """∫Dz E[x 1_{0 < x < top}]² for x ~ N(mean + √c z, 1 − c), c = `overlap`."""
-    rule = gaussian_rule(step=QUADRATURE_STEP / 8)  # ∫Dz; fine, as c comes near to 1
+    """∫Dz E[x 1_{0 < x < top}]² for x ~ N(mean + √c z, 1 − c), c = `overlap`.
+
+    z, a standard Gaussian, is what two choices of variables share of the violation x.
+    """
+    # The inner mean changes over √(1 − c)/√c in z, which is short where c is near to 1: the step
+    # is an eighth of the usual one.
+    rule = gaussian_rule(step=QUADRATURE_STEP / 8)
     # x/√(1 − c) has unit variance; its partial mean is that of x over √(1 − c).
     width = np.sqrt(1 - overlap)
     scaled_mean = (mean + np.sqrt(overlap) * rule.nodes) / width  # (nodes,)
@@ -259,11 +274,13 @@ def _shared_square(mean: float, overlap: float, top: float) -> float:
 def _partial_mean(mean: Array, top: float) -> Array:
     """E[x 1_{0<x<top}] for x ~ N(m, 1): m [Φ(top − m) − Φ(−m)] + φ(m) − φ(top − m).
 
-    Φ and φ are the normal distribution function and density; one value for each mean m, (nodes,).
+    Φ and φ are the normal distribution function and density. The formula follows from
+    x φ(x − m) = m φ(x − m) − dφ(x − m)/dx. One value for each mean m, (nodes,).
     """
     weight = ndtr(top - mean) - ndtr(-mean)  # P(0 < x < top)
     return mean * weight + _normal_density(mean) - _normal_density(top - mean)
 
 
 def _normal_density(x: Array) -> Array:
+    """φ(x), the density of the standard normal distribution, at each x, (nodes,)."""
     return np.exp(-0.5 * np.square(x)) / np.sqrt(2 * np.pi)

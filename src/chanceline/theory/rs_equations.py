@@ -61,14 +61,16 @@ from chanceline.theory.support_averages import SupportMeans, support_means
 
 @dataclass(frozen=True)
 class Order:
-    """Order parameters and their conjugates (Lagrange multipliers) at one point."""
+    """Order parameters and their Lagrange multipliers (the paper's conjugates) at one point."""
 
     q0: float  # overlap of the weights of two typical choices of variables
-    chi: float  # (ρ − q₁)/m as m → 0, q₁ the overlap of two weight vectors on the same choice
-    E: float  # conjugate to the norm of the weights
-    F1: float  # conjugate to q₁
-    F0: float  # conjugate to q₀
-    K: float  # conjugate to the density ρ: what choosing a variable costs
+    # χ, the response of the weights: (ρ − q₁)/m as m → 0, where q₁ is the overlap of two weight
+    # vectors on the same choice and m the number of them.
+    chi: float
+    E: float  # multiplier of the norm of the weights
+    F1: float  # multiplier of q₁
+    F0: float  # multiplier of q₀
+    K: float  # multiplier of the density ρ: the price of choosing a variable
     threshold: float = 0.0  # b/|w|
     price: float = np.inf  # y: an error weighs e^{−y}
 
@@ -123,12 +125,14 @@ def equations(
     step
         Step of the quadrature.
     """
-    # Every coordinate but K is a logarithm (b, which is none, is small enough to pass).
+    # Refuse a point where exp would overflow. Coordinates are logarithms but for K and b. K may be
+    # large and is left out of the check; b never is.
     logarithms = point.copy()
     logarithms[K_INDEX] = 0.0
     check_logarithms(logarithms)
 
-    # Decode the point and average over the fields of variables and of patterns.
+    # Decode the point and average over the fields of variables and of patterns. The coordinates are
+    # Duals: whatever is computed from them carries its gradient, and so the Jacobian comes along.
     coords = decode_point(independent(point), rho, ensemble)
     support = support_means(coords.supports, step, ensemble.signed)
     sides = class_sides(ensemble, coords.patterns, step)
@@ -161,8 +165,12 @@ def equations(
 
 
 def _order(values: PointValues, coords: Coordinates, ensemble: Ensemble) -> Order:
-    """The order parameters and multipliers of a point as plain numbers."""
-    price = np.inf  # no error is allowed
+    """The order parameters and multipliers of a point as plain numbers; `Order` says what each is.
+
+    `coords` has what the coordinates of the point say directly, `values` what the averages there
+    add. Most are Duals, numbers with their gradients, which are dropped: `.value` is the number.
+    """
+    price = np.inf  # where no error is allowed; `values.price` is 0 then
     if ensemble.error_rate:
         price = values.price.value
     return Order(
@@ -172,7 +180,7 @@ def _order(values: PointValues, coords: Coordinates, ensemble: Ensemble) -> Orde
         F1=float(values.F1.value),
         F0=float(values.F0.value),
         K=coords.K.value,
-        threshold=value_of(coords.threshold),
+        threshold=value_of(coords.threshold),  # a plain 0 where the threshold is not free
         price=price,
     )
 
@@ -180,8 +188,10 @@ def _order(values: PointValues, coords: Coordinates, ensemble: Ensemble) -> Orde
 def _replicon_between(values: PointValues, means: PatternMeans, support: SupportMeans) -> float:
     """The replicon between supports, α⟨g''²⟩∫Dz f''²: above 1 replica symmetry is unstable.
 
-    g = ln A is the log-weight of a pattern of a given field, and f = ln(1 + e^{−K}B) that of a
-    variable; g'' and f'' are derivatives by the field.
+    It is the factor by which small differences among the overlaps of supports come back from the
+    saddle equations. α is the load; g = ln A is the log-weight of a pattern of a given field, and
+    f = ln(1 + e^{−K}B) that of a variable; g'' and f'' are second derivatives by the field. ⟨·⟩ and
+    ∫Dz are the means over the fields of patterns and of variables.
     """
     # The mean of f''² was taken with the multiplier E = 1, and scales as 1/E².
     at_unit_E = values.alpha.value * means.curvature_square * support.curvature_square
@@ -194,8 +204,13 @@ def _weights_mode(
     """Stability between supports against changes that differ among the weights of both of them.
 
     Overlaps between two supports then depend on which weight vectors of each are compared. Within a
-    support the weights respond as one pattern and one variable do at a fixed field, with p₊/χ in
-    place of −g'' and p/E in place of f'': the product is (α/χ²)⟨p₊²⟩⟨p²⟩/E².
+    support the weights respond as one pattern and one variable do at a fixed field. In the replicon
+    α⟨g''²⟩⟨f''²⟩ this puts p₊/χ in place of −g'' and p/E in place of f'', and the product is
+
+        (α/χ²)⟨p₊²⟩⟨p²⟩/E².
+
+    p₊ is the probability that a pattern is at the margin, p that a variable is chosen (and its
+    weight is not 0), α the load, χ the response and E the multiplier of the norm of the weights.
     """
     # α/χ² and 1/E², as the mean of p² was taken with E = 1.
     scale = values.alpha.value / (coords.chi.value * values.E.value) ** 2
@@ -207,10 +222,17 @@ def _mixed_mode(
 ) -> float:
     """Stability between supports against changes that differ among the weights of one of them.
 
-    One support responds as in `_weights_mode`, the other as in the replicon between supports: the
-    product is (α/χ)⟨−g''p₊⟩⟨f''p⟩/E.
+    One support responds as in `_weights_mode`, by p₊/χ and p/E, the other as in the replicon
+    between supports, by −g'' and f'': the product is
+
+        (α/χ)⟨−g''p₊⟩⟨f''p⟩/E.
+
+    α is the load, χ the response and E the multiplier of the norm of the weights; p₊ is the
+    probability that a pattern is at the margin, p that a variable is chosen; g and f are the
+    log-weights of a pattern and of a variable, with derivatives by their fields.
     """
-    # The mean of f''p was taken with E = 1, and f'' scales as 1/E.
+    # α/χ and 1/E². One 1/E stands in the product; the other comes from f'', which scales as 1/E
+    # while its mean was taken with E = 1.
     scale = values.alpha.value / (coords.chi.value * values.E.value**2)
     return float(-scale * means.curvature_tight * support.curvature_nonzero)
 
@@ -225,9 +247,13 @@ def _residual(
     """The relative error of each equation, with its differential: a row of the Jacobian.
 
     Each equation compares an average over variables or patterns with the order parameter or the
-    multiplier that it must be equal to. F₀, V and d = E − V are multipliers, χ is the response.
-    R₁ and R₂ are the first two moments of the violation of a pattern, ⟨·⟩ their mean over fields
-    and classes of patterns.
+    multiplier that it must be equal to at the saddle. They stand in the order of the list.
+
+    q₀        overlap of the weights of two choices of variables, and F₀ its multiplier
+    χ         response of the weights
+    E, V, d   multiplier of the norm, and the parts that it is split into: E = V + d
+    R₁, R₂    first two moments of the violation of a pattern
+    ⟨·⟩       mean over the fields and classes of patterns, and ∫Dz over the fields z of variables
     """
     errors = [
         # ∫Dz p = ρ: the share of variables chosen, p the probability of choosing one of field z.
@@ -250,9 +276,10 @@ def _residual(
 
 
 def _chosen_error(support: SupportMeans, rho: float) -> Dual:
-    """The relative error of "the share of variables chosen is ρ".
+    """The relative error of "the share of variables chosen is ρ", with its gradient.
 
-    Of the shares chosen and rejected the smaller one is compared: its relative error says more.
+    Above ρ = ½ the share rejected is compared with 1 − ρ instead: of the two shares the smaller one
+    keeps more digits. Both forms have the same sign.
     """
     chosen: Dual = support.chosen
     rejected: Dual = support.rejected
@@ -264,13 +291,15 @@ def _chosen_error(support: SupportMeans, rho: float) -> Dual:
 def _norm_and_overlap_error(values: PointValues, coords: Coordinates) -> Dual:
     """The relative error of norm = ρ and overlap = q₀ together: both hold where it vanishes.
 
-    norm is the squared length of the weights, overlap that of the weights of two choices of
-    variables. For their excesses X = norm − ρ and Y = overlap − q₀ the other equations imply
+    norm is the squared length of the weights per variable, overlap the scalar product of the
+    weights of two choices of variables. For their excesses X = norm − ρ and Y = overlap − q₀ the
+    other equations imply (docstring of the module)
 
-        F₀ Y = (F₀ − d) X,    F₀ and d multipliers,
+        F₀ Y = (F₀ − d) X.
 
-    so one equation is enough. X = 0 is no good where F₀ ≪ d, as norm hardly depends on q₀ there,
-    and Y = 0 is none at F₀ = d, where it always holds. X − Y d/(F₀ + d) is good everywhere.
+    F₀ is the multiplier of q₀ and d = E − V that of the norm, E, less V. So one equation is enough.
+    X = 0 alone does not fix q₀ where F₀ ≪ d, as norm hardly depends on it there, and Y = 0 alone
+    says nothing at F₀ = d, where it always holds. X − Y d/(F₀ + d) = 0 is good everywhere.
     """
     norm_excess = values.norm - coords.rho  # X
     overlap_excess = values.overlap - coords.q0  # Y
@@ -281,34 +310,41 @@ def _norm_and_overlap_error(values: PointValues, coords: Coordinates) -> Dual:
 
 
 def _entropy(values: PointValues, coords: Coordinates, support: SupportMeans) -> Dual:
-    """The entropy of separating choices, Σ = ln(their number)/N:
+    """The entropy of separating choices, Σ = ln(their number)/N, with its gradient:
 
         Σ = α ∂Σ/∂α + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
 
-    ρ is the density, q₀ the overlap of two choices, χ the response; K, E, F₁, F₀ are multipliers.
+    α is the load, ρ the density, q₀ the overlap of the weights of two choices, χ the response. K,
+    E, F₁ and F₀ are the multipliers of ρ, of the norm of the weights, of their overlap within a
+    choice and of q₀.
     """
     # Of the patterns: Σ is linear in the load α.
     pattern_term = values.alpha * values.entropy_by_alpha
     # Of the variables: one weighs e^{−K}B if it is chosen, 1 if not.
     variable_term = support.log_one_plus
-    # (E − F₁)ρ − F₁χ + F₀q₀, with d = E − F₁ + F₀: no term is larger than need be.
+    # (E − F₁)ρ − F₁χ + F₀q₀ = dρ − F₀s² − F₁χ, as E − F₁ = d − F₀ and s² = ρ − q₀. The terms Eρ
+    # and F₁ρ, which are large and nearly cancel where χ is small, are not on the right-hand side.
     order_terms = values.d * coords.rho - values.F0 * coords.s2 - values.F1 * coords.chi
     return pattern_term + variable_term + coords.K * coords.rho + 0.5 * order_terms
 
 
 def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> float:
-    """∂Σ/∂ρ at a saddle, of the entropy of separating choices by the density at a fixed load α.
+    """∂Σ/∂ρ at a saddle: how the entropy of separating choices changes with the density ρ.
 
-    `point` is the saddle, as in `equations`. Σ is stationary in all order parameters there: so the
-    coordinates are held, and only ρ is a Dual. The load follows from the averages and moves with ρ,
-    which is no part of the derivative: what that adds to Σ is taken back.
+    The load α is fixed. `point` is the saddle, as in `equations`. Σ is stationary in all order
+    parameters there, so that its slope is the same whether they move with ρ or not: the coordinates
+    are held.
     """
+    # Only ρ is a Dual: gradients are derivatives by ρ, with one component.
     (dual_rho,) = independent(np.array([rho]))
     coords = decode_point(point.tolist(), dual_rho, ensemble)
     support = support_means(coords.supports, QUADRATURE_STEP, ensemble.signed)
     sides = class_sides(ensemble, coords.patterns, QUADRATURE_STEP)
     means = pattern_means(sides, ensemble, dual_rho)
     values = evaluate(coords, ensemble, means, support)
+
+    # In `values` the load α is made from the averages, and moves with ρ. It must stay: what its
+    # move adds to Σ, ∂Σ/∂α·dα/dρ, is taken back.
     (by_rho,) = _entropy(values, coords, support).gradient
     (alpha_by_rho,) = values.alpha.gradient
     return float(by_rho - values.entropy_by_alpha.value * alpha_by_rho)
@@ -319,18 +355,23 @@ def _load_below_gardner(
 ) -> float:
     """How far the load α lies below Gardner's load α_c, that of all variables.
 
-    For the plain ensemble at ρ > ½ the difference can be small, and comes without cancellation.
+    As the density ρ → 1 loads come near to α_c, and the difference α_c − α cancels. The plain
+    ensemble, where α_c = 2, has a formula for it that does not.
     """
     if ensemble.plain and rho > 0.5:
-        return _load_below_two(sides[0], rho)  # of equal classes one stands for both
+        (only_class,) = sides  # of equal classes one stands for both
+        return _load_below_two(only_class, rho)
     return gardner(ensemble).load - alpha
 
 
 def _load_below_two(only_class: ClassSide, rho: float) -> float:
-    """2 − α = (2∫Dz p₊ − ρ)/∫Dz p₊ without cancellation, for the load α = ρ/∫Dz p₊.
+    """2 − α without cancellation, for the load α = ρ/∫Dz p₊ of the plain ensemble:
 
-    p₊(z), the probability that a pattern of field z is at the margin, rises from 0 to 1. As Dz is
-    even, ∫Dz p₊(−z) = ∫Dz p₊(z), and the numerator is
+        2 − α = (2∫Dz p₊ − ρ)/∫Dz p₊.
+
+    p₊(z), the probability that a pattern of field z is at the margin, rises from 0 to 1. The
+    numerator is small where the density ρ is near 1 and p₊ on average ½. As Dz is even,
+    ∫Dz p₊(−z) = ∫Dz p₊(z); with this and ∫Dz 1 = 1 the numerator becomes a sum of small terms,
 
         2∫Dz p₊ − ρ = 1 − ρ + ∫Dz D(z),    D(z) = p₊(−z) − [1 − p₊(z)].
     """
@@ -338,8 +379,8 @@ def _load_below_two(only_class: ClassSide, rho: float) -> float:
     loose = value_of(only_class.side.loose)  # 1 − p₊(z), with all digits where it is small
     # The nodes are 0 and pairs ±z: a reversed array is the one at −z.
     D = tight[::-1] - loose
-    # D(−z) = D(z). For z > 0 both of its terms are small, and the difference is accurate; for z < 0
-    # both are near 1, and it is not.
+    # D(−z) = D(z), so that the half z ≥ 0 is enough. There both terms of D are small and their
+    # difference has all digits; for z < 0 both are near 1, and the difference would cancel.
     numerator = 1 - rho + _mean_of_even(D, only_class)
     return float(numerator / only_class.mean(tight))
 
@@ -347,7 +388,8 @@ def _load_below_two(only_class: ClassSide, rho: float) -> float:
 def _mean_of_even(values: Array, class_side: ClassSide) -> float:
     """∫Dz of an even function from its values at z ≥ 0 alone; `values` are at all nodes, (nodes,).
 
-    The nodes must be 0, in the middle, and pairs ±z.
+    The nodes must be 0, in the middle, and pairs ±z on either side, which the rule has for a class
+    without offset. A pair counts twice its term at z > 0.
     """
     middle = class_side.nodes.size // 2
     assert class_side.nodes[middle] == 0

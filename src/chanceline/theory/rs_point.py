@@ -38,7 +38,7 @@ class Coordinates(NamedTuple):
     """
 
     rho: Numbers  # the density, share of variables chosen
-    chi: Numbers  # (ρ − q₁)/m as m → 0
+    chi: Numbers  # χ, the response of the weights: (ρ − q₁)/m as m → 0
     q0: Numbers  # overlap of the weights of two typical choices
     s2: Numbers  # ρ − q₀, without cancellation
     K: Numbers  # the multiplier of ρ
@@ -50,7 +50,7 @@ class Coordinates(NamedTuple):
 
     @property
     def patterns(self) -> PatternOrder:
-        """What the pattern side depends on."""
+        """What the averages over patterns depend on; `PatternOrder` says what each is."""
         return PatternOrder(
             rho=self.rho,
             q0=self.q0,
@@ -62,15 +62,26 @@ class Coordinates(NamedTuple):
 
     @property
     def supports(self) -> SupportOrder:
-        """What the support side depends on, in units of E."""
+        """What the averages over variables depend on, in units of E, the multiplier of the norm.
+
+        F₀ is the variance of the mean field of a variable, V that around it, K its price; V + d = E
+        is 1 in these units.
+        """
         return SupportOrder(F0=self.F0_over_E, V=self.V_over_E, d=self.d_over_E, K=self.K)
 
 
 def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensemble) -> Coordinates:
-    """The order parameters of a point at the density ρ.
+    """The order parameters of a point at the density ρ; the inverse is `encode_point`.
 
-    `coordinates` are (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b if the threshold is free,
-    then ln t* if errors are allowed; the letters are those of `Coordinates`, and v* = √ρ t*.
+    `coordinates` are, in this order,
+
+        ln χ          χ the response of the weights,
+        logit(q₀/ρ)   q₀ the overlap of the weights of two choices of variables,
+        K             the price of a variable,
+        ln(V/d)       V and d the parts of E, the multiplier of the norm of the weights,
+        ln(F₀/E)      F₀ the multiplier of q₀,
+        b             the threshold, only if it is free,
+        ln t*         only if errors are allowed: t* = v*/√ρ, v* the largest violation that is none.
     """
     logit_q0_over_rho = coordinates[LOGIT_Q0]
     # As V + d = E, ln(V/d) is the logit of V/E.
@@ -85,7 +96,7 @@ def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensembl
         rho=rho,
         chi=exp(coordinates[LOG_CHI]),
         q0=rho * expit(logit_q0_over_rho),
-        s2=rho * expit(-logit_q0_over_rho),
+        s2=rho * expit(-logit_q0_over_rho),  # ρ − q₀, as 1 − expit(x) = expit(−x)
         K=coordinates[K_INDEX],
         V_over_E=expit(logit_V_over_E),
         d_over_E=expit(-logit_V_over_E),
@@ -109,8 +120,10 @@ def encode_point(  # noqa: PLR0913
     """The point with these order parameters, (coordinates,): the inverse of `decode_point`.
 
     It is (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b (`threshold`) if the threshold is free,
-    then ln t* (of `largest_violation`) if errors are allowed; b and t* are in units of |w|. The
-    letters are those of `Coordinates`. As V + d = E, ln(V/d) is the logit of V/E.
+    then ln t* (of `largest_violation`) if errors are allowed; b and t* are in units of |w|. χ is
+    the response, q₀ the overlap of the weights of two choices of variables and F₀ its multiplier, K
+    the price of a variable, E the multiplier of the norm, split into V and d. As V + d = E, ln(V/d)
+    is the logit of V/E.
     """
     point = [np.log(chi), logit(q0_over_rho), K, logit(V_over_E), np.log(F0_over_E)]
     if ensemble.free_threshold:
@@ -129,11 +142,11 @@ class PointValues(NamedTuple):
     """
 
     nonzero: Numbers  # ρ₊, the share of variables with a weight other than zero
-    E: Numbers  # conjugate to the norm
+    E: Numbers  # multiplier of the norm of the weights
     V: Numbers  # F₁ − F₀
     d: Numbers  # E − V
-    F0: Numbers  # conjugate to the overlap q₀ of two choices
-    F1: Numbers  # conjugate to the overlap q₁ within a choice
+    F0: Numbers  # multiplier of the overlap q₀ of two choices
+    F1: Numbers  # multiplier of the overlap q₁ within a choice
     alpha: Numbers  # the load
     F0_of_patterns: Numbers  # (α/χ²)⟨R₁²⟩, equal to F₀ at the saddle
     V_of_patterns: Numbers  # (α/χ²)⟨R₂ − R₁²⟩, equal to V at the saddle
@@ -146,20 +159,24 @@ class PointValues(NamedTuple):
 def evaluate(
     coords: Coordinates, ensemble: Ensemble, means: PatternMeans, support: SupportMeans
 ) -> PointValues:
-    """The multipliers and the load at a point, and the averages that they are needed for.
+    """The multipliers and the load at a point, and the averages that must agree with them.
 
-    E, F₁ and F₀ are the multipliers of the norm of the weights, of the overlap of two weight
-    vectors within a choice of variables, and of that between two choices; V = F₁ − F₀ and
-    d = E − V. χ is the response. `means` are over the patterns, `support` over the variables.
+    `means` are averages over the patterns, `support` over the variables.
+
+    E, F₁, F₀   multipliers of the norm of the weights, of the overlap of two weight vectors within
+                a choice of variables, and of that between two choices
+    V, d        F₁ − F₀ and E − V
+    χ           response of the weights
     """
     chi = coords.chi
-    nonzero = _nonzero_share(coords, ensemble, support)  # ρ₊
+    nonzero = _nonzero_share(coords, ensemble, support)  # ρ₊, the share of variables with a weight
 
     # The saddle equation χE = ρ₊ sets E. The point holds the other multipliers as shares of it.
     E = nonzero / chi
     V = E * coords.V_over_E
     F0 = E * coords.F0_over_E
     alpha = _load(nonzero, means)
+    # By the saddle equations F₀ and V are α/χ² times means of squared violations.
     alpha_over_chi2 = alpha / square(chi)
     price = _price(coords, ensemble)
     return PointValues(
@@ -176,6 +193,7 @@ def evaluate(
         norm=support.norm / E,
         overlap=support.overlap / E,
         price=price,
+        # ⟨ln A⟩ + yε: Σ is linear in α, with the log-weight of a pattern as its factor.
         entropy_by_alpha=means.log_a + price * ensemble.error_rate,
     )
 
@@ -183,7 +201,8 @@ def evaluate(
 def _nonzero_share(coords: Coordinates, ensemble: Ensemble, support: SupportMeans) -> Numbers:
     """ρ₊, the share of variables with a weight other than zero.
 
-    They are all that are chosen, ρ, unless the sign of each weight is given.
+    They are all that are chosen, ρ, unless the sign of each weight is given: then the weight of a
+    chosen variable is 0 where its field has the wrong sign.
     """
     if ensemble.signed:
         return support.nonzero
@@ -193,11 +212,14 @@ def _nonzero_share(coords: Coordinates, ensemble: Ensemble, support: SupportMean
 def _load(nonzero: Numbers, means: PatternMeans) -> Numbers:
     """The load α, by an identity: as many tight constraints as weights, α·isostatic = ρ₊.
 
-    `nonzero` is ρ₊. Without margin and errors `isostatic` is p₊, the share of patterns at the
-    margin. With them it is ⟨p₊ − v*e* + κR₁/ρ⟩: v* is the largest violation that is no error, e*
-    the density of violations there, R₁ the mean violation and κ = margin·√ρ.
+    `nonzero` is ρ₊, the share of variables with a weight. Without margin and errors `isostatic` is
+    p₊, the share of patterns at the margin. With them it is ⟨p₊ − v*e* + κR₁/ρ⟩: v* is the largest
+    violation that is no error, e* the density of violations there, R₁ the mean violation and
+    κ = margin·√ρ. The identity follows from the scale of the weights, which no constraint sees
+    (docstring of `rs_equations`).
     """
     if not value_of(means.isostatic) > 0:
+        # No load is possible here: Newton takes a shorter step.
         raise OutsideDomain("p₊ − v*e* must be positive")
     return nonzero / means.isostatic
 

@@ -74,15 +74,20 @@ _LARGEST_BREAK = 1.001
 
 @dataclass(frozen=True)
 class RSBOrder:
-    """Order parameters of k steps between supports."""
+    """Order parameters of k steps of breaking between supports, in the paper's letters.
+
+    Multipliers are Lagrange multipliers: the paper calls them conjugates. Two replicas of the
+    support whose smallest common group has the level i = 0 … k have the overlap p_i of their
+    weights.
+    """
 
     chi: float  # χ, the response: weights with the same support overlap by ρ − mχ, m → 0
-    K: float  # conjugate of the density ρ: the price of a variable
-    E: float  # conjugate of the norm of the weights
-    F1: float  # F₁, conjugate of the overlap ρ − mχ within a support
+    K: float  # multiplier of the density ρ: the price of a variable
+    E: float  # multiplier of the norm of the weights
+    F1: float  # F₁, multiplier of the overlap ρ − mχ within a support
     p: tuple[float, ...]  # overlaps p₀ … p_k
-    G: tuple[float, ...]  # their conjugates G₀ … G_k
-    x: tuple[float, ...]  # break points x₁ … x_k
+    G: tuple[float, ...]  # their multipliers G₀ … G_k
+    x: tuple[float, ...]  # break points x₁ … x_k: the sizes of the groups
     threshold: float = 0.0  # b/|w|
 
 
@@ -108,40 +113,44 @@ class RSBState:
 
 
 class _Layout:
-    """Where a point for Newton holds its coordinates, with k steps of breaking.
+    """Which coordinate of a point for Newton stands where, with k steps of breaking.
 
-    They are 3k + 5, or one more where the threshold is free, and are unbounded whatever the order
-    parameters. ρ is the density, d = E − F₁ + G_k, and the letters are those of `RSBOrder`.
+    `pack_order` says what each of them is. A point has 3k + 5 coordinates, or one more where the
+    threshold is free. Any real numbers will do: what must be positive enters by its logarithm, and
+    what must ascend by the logarithms of its differences.
     """
 
     def __init__(self, steps: int) -> None:
+        """The positions with `steps` = k steps: single indices, or slices of k or k + 1 of them."""
         k = steps
         self.log_chi = 0
-        self.switch = 1  # K − ½ ln(E/d)
-        self.log_shares = slice(2, k + 3)  # ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …
-        self.log_breaks = slice(k + 3, 2 * k + 3)  # ln x₁ … ln x_k
+        self.switch = 1
+        self.log_shares = slice(2, k + 3)  # k + 1, of the overlaps
+        self.log_breaks = slice(k + 3, 2 * k + 3)  # k, of the break points
         self.log_d = 2 * k + 3
-        self.log_G_parts = slice(2 * k + 4, 3 * k + 5)  # ln G₀, ln (G₁ − G₀), …
+        self.log_G_parts = slice(2 * k + 4, 3 * k + 5)  # k + 1, of the multipliers of the overlaps
         self.threshold = 3 * k + 5  # only where it is free
 
 
 def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """The order parameters of k steps of breaking as a point for Newton; inverse: `_unpack_order`.
 
-    Its coordinates, 3k + 5 or one more, are unbounded whatever the order parameters. E, F₁ and G_k
-    are the multipliers of the norm of the weights, of their overlap within a support and in a
-    smallest group; K is the price of a variable. With d = E − F₁ + G_k a variable of field u is
-    chosen with log-odds u²/2d − switch. The coordinates are
+    The coordinates of the point, in this order, are
 
-        ln χ                                             of the response,
-        the switch, K − ½ ln(E/d),
-        ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …       of k + 1 overlaps, ρ the density,
-        ln x₁ … ln x_k                                   of the break points,
+        ln χ                                          of the response χ of the weights,
+        switch = K − ½ ln(E/d)                        see below,
+        ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …    of k + 1 overlaps, ρ the density,
+        ln x₁ … ln x_k                                of the break points,
         ln d,
-        ln G₀, ln (G₁ − G₀), …                           of k + 1 multipliers of the overlaps,
-        the threshold                                    only where the ensemble leaves it free.
+        ln G₀, ln (G₁ − G₀), …                        of k + 1 multipliers of the overlaps,
+        threshold                                     only where the ensemble leaves it free.
+
+    K is the price of a variable. E and F₁ are the multipliers of the norm of the weights and of
+    the overlap of weights on one support, and d = E − F₁ + G_k. A variable of field u is chosen
+    with log-odds u²/2d − switch, so that K and E matter there through the switch alone.
     """
     d = order.E - order.F1 + order.G[-1]
+    # p₀, p₁ − p₀, … over ρ − p_k, and G₀, G₁ − G₀, …; both (k + 1,).
     shares = np.diff(np.array(order.p), prepend=0.0) / (rho - order.p[-1])
     G_parts = np.diff(np.array(order.G), prepend=0.0)
 
@@ -162,67 +171,86 @@ def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array
 
 
 class _UnpackedOrder(NamedTuple):
-    """A point decoded, the inverse of `pack_order`: order parameters, and what goes with them."""
+    """A point decoded, the inverse of `pack_order`: order parameters, and what goes with them.
+
+    Level i = 0 … k is the smallest group that two replicas of the support have in common.
+    """
 
     order: RSBOrder
     switch: float  # K − ½ ln(E/d): a variable of field u is chosen with log-odds u²/2d − switch
-    d: float  # E − F₁ + G_k
-    p: Array  # (k + 1,)
-    G: Array  # (k + 1,)
-    G_parts: Array  # G₀, G₁ − G₀, …, (k + 1,)
-    x: Array  # (k,)
+    d: float  # E − F₁ + G_k: a chosen variable of field u has the mean weight u/d
+    overlaps: Array  # p₀ … p_k by level, (k + 1,)
+    multipliers: Array  # of the overlaps, G₀ … G_k, (k + 1,)
+    multiplier_parts: Array  # G₀, G₁ − G₀, …, (k + 1,)
+    breaks: Array  # break points x₁ … x_k, (k,)
 
 
 def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
     """The order parameters at a point of `pack_order`, or OutsideDomain if there are none.
 
-    `_Layout` says which coordinates a point has with k = `steps` steps of breaking; ρ is the
-    density, and the other letters are those of `RSBOrder`.
+    `_Layout` says where the point, (coordinates,), holds what with k = `steps` steps of breaking;
+    ρ (`rho`) is the density of chosen variables. Three multipliers are no coordinates, but follow:
+
+        E = ρ/χ                    of the norm of the weights, by a saddle equation; χ: response,
+        K = switch + ½ ln(E/d)     of the density (the price of a variable), as the switch is
+                                   K − ½ ln(E/d),
+        F₁ = E − d + G_k           of the overlap within a support, as d is E − F₁ + G_k.
     """
     check_logarithms(point)
     layout = _Layout(steps)
     chi = float(np.exp(point[layout.log_chi]))
-    E = rho / chi  # a saddle equation
+    E = rho / chi
     d = float(np.exp(point[layout.log_d]))
-    x = np.exp(point[layout.log_breaks])
-    _check_order(d, E, x)
+    breaks = np.exp(point[layout.log_breaks])  # x₁ … x_k
+    _check_order(d, E, breaks)
 
     switch = float(point[layout.switch])
-    G_parts = np.exp(point[layout.log_G_parts])  # G₀, G₁ − G₀, …
-    G = np.cumsum(G_parts)
-    p = _overlaps_of_shares(np.exp(point[layout.log_shares]), rho)
+    multiplier_parts = np.exp(point[layout.log_G_parts])  # G₀, G₁ − G₀, …
+    multipliers = np.cumsum(multiplier_parts)  # G₀ … G_k
+    overlaps = _overlaps_of_shares(np.exp(point[layout.log_shares]), rho)  # p₀ … p_k
     threshold = 0.0
     if ensemble.free_threshold:
         threshold = float(point[layout.threshold])
     order = RSBOrder(
         chi=chi,
-        K=switch + 0.5 * np.log(E / d),  # as switch = K − ½ ln(E/d)
+        K=switch + 0.5 * np.log(E / d),
         E=E,
-        F1=E - d + float(G[-1]),  # as d = E − F₁ + G_k
-        p=tuple(p.tolist()),
-        G=tuple(G.tolist()),
-        x=tuple(x.tolist()),
+        F1=E - d + float(multipliers[-1]),
+        p=tuple(overlaps.tolist()),
+        G=tuple(multipliers.tolist()),
+        x=tuple(breaks.tolist()),
         threshold=threshold,
     )
-    return _UnpackedOrder(order=order, switch=switch, d=d, p=p, G=G, G_parts=G_parts, x=x)
+    return _UnpackedOrder(
+        order=order,
+        switch=switch,
+        d=d,
+        overlaps=overlaps,
+        multipliers=multipliers,
+        multiplier_parts=multiplier_parts,
+        breaks=breaks,
+    )
 
 
-def _check_order(d: float, E: float, x: Array) -> None:
-    """OutsideDomain unless d < E and 0 < x₁ < … < x_k, x_k at most a little above 1.
+def _check_order(d: float, E: float, breaks: Array) -> None:
+    """OutsideDomain, which tells Newton to take a shorter step, unless the point makes sense.
 
-    At x_k = 1 symmetry breaks by a jump (`transition`).
+    d < E: the variance of a weight in its field, 1/d − 1/E, is positive. 0 < x₁ < … < x_k ≤ 1: the
+    `breaks`, (k,), are probabilities. Where symmetry breaks by a jump x_k is 1 (`transition`), so a
+    little more than 1 passes.
     """
     if d >= E:
         raise OutsideDomain("E > d is needed")
-    increasing = np.all(np.diff(x, prepend=0.0) > 0)
-    if not increasing or np.any(x > _LARGEST_BREAK):
+    increasing = np.all(np.diff(breaks, prepend=0.0) > 0)
+    if not increasing or np.any(breaks > _LARGEST_BREAK):
         raise OutsideDomain("0 < x₁ < … < x_k ≤ 1 is needed")
 
 
 def _overlaps_of_shares(shares: Array, rho: float) -> Array:
-    """The overlaps p₀ … p_k from p₀/(ρ − p_k), (p₁ − p₀)/(ρ − p_k), …; both are (k + 1,).
+    """The overlaps p₀ … p_k from their shares p₀/(ρ − p_k), (p₁ − p₀)/(ρ − p_k), ….
 
-    The shares sum to p_k/(ρ − p_k) = ρ/(ρ − p_k) − 1: one more than their sum is ρ/(ρ − p_k).
+    Both are (k + 1,); ρ is the density. The shares sum to p_k/(ρ − p_k), and one more than that is
+    ρ/(ρ − p_k). This gives ρ − p_k, by which the shares are then multiplied.
     """
     rho_minus_top = rho / (1 + shares.sum())  # ρ − p_k
     return rho_minus_top * np.cumsum(shares)
@@ -242,19 +270,28 @@ def _averages(
     """The averages over patterns and over variables at the order parameters `unpacked`.
 
     Class c of the patterns has a share f_c, a sign σ_c = ±1 and an offset of its fields. Averages
-    over patterns are Σ_c f_c of those of the classes; R₁ is the mean violation of a constraint.
+    over patterns are Σ_c f_c of those of the classes; they depend on the overlaps p, the break
+    points x and the response χ, those over variables on the multipliers G of the overlaps, on x, d
+    and the switch. `rho` is the density; grids are finer by the factor `fineness`.
     """
     order = unpacked.order
     classes = ensemble.offsets(rho, order.threshold)
+    # The parameters are tuples and numbers: both functions remember what they were called with.
     means_of_class = [
         broken_class_means(
-            order.p, order.x, order.chi, rho, offset=pattern_class.offset, fineness=fineness
+            p=order.p,
+            x=order.x,
+            chi=order.chi,
+            rho=rho,
+            offset=pattern_class.offset,
+            fineness=fineness,
         )
         for pattern_class in classes
     ]
     supports = broken_support_means(
-        order.G, order.x, unpacked.d, unpacked.switch, fineness=fineness
+        G=order.G, x=order.x, d=unpacked.d, switch=unpacked.switch, fineness=fineness
     )
+    # Σ_c σ_c f_c E_k[R₁], with the mean violation E_k[R₁] of a constraint in class c.
     violation_by_sign = sum(
         pattern_class.share * pattern_class.sign * means.violation
         for pattern_class, means in zip(classes, means_of_class, strict=True)
@@ -270,7 +307,10 @@ def _averages(
 def _sum_over_classes(
     shares: list[float], means_of_class: list[BrokenPatternMeans]
 ) -> BrokenPatternMeans:
-    """Σ_c f_c of each average, field by field; `shares` are the f_c of the classes."""
+    """The averages over all patterns: Σ_c f_c of those of class c, field by field.
+
+    `shares` are the f_c, the shares of the classes.
+    """
     totals: list[Any] = []
     for values_of_class in zip(*means_of_class, strict=True):  # of one field, for each class
         terms = [share * value for share, value in zip(shares, values_of_class, strict=True)]
@@ -281,40 +321,47 @@ def _sum_over_classes(
 def _identity_error(unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> float:
     """The error of E₀[f₀'²] = p₀, which is imposed nowhere, in terms of α E_k[p₊] − ρ.
 
-    E_i[·] is an average on level i = 0 … k of the breaking, f_i the function of the variables
-    there, p_i an overlap, G_i its conjugate and x_i a break point (x₀ = 0, x_{k+1} = 1); E without
-    index is an order parameter. p₊ is the probability that a constraint is tight, α the load and ρ
-    the density. The equations that are imposed imply
+    Both vanish at the exact saddle, where as many constraints are tight, α E_k[p₊], as weights are
+    chosen, ρ. The equations that are imposed imply (module docstring)
 
         E (α E_k[p₊] − ρ) = Σ_i (x_{i+1} − x_i) G_i (E_i[f_i'²] − p_i).
+
+    E_i[·]  an average on level i = 0 … k of the breaking,
+    f_i     the function of the variables there (`parisi`),
+    p_i     the overlap of level i, and G_i its multiplier,
+    x_i     a break point, with x₀ = 0 and x_{k+1} = 1,
+    E       without index and bracket: the multiplier of the norm of the weights.
     """
-    x_gaps = np.diff(np.array([0.0, *unpacked.x, 1.0]))  # x_{i+1} − x_i, (k + 1,)
-    # E_i[f_i'²] = p_i is imposed as differences between levels: its error is the same on every
-    # level, that of the bottom, and is taken out of the sum.
-    bottom_error = supports.squares[0] - unpacked.p[0]  # E₀[f₀'²] − p₀
-    return float(x_gaps @ unpacked.G / unpacked.order.E * bottom_error)
+    break_gaps = np.diff(np.array([0.0, *unpacked.breaks, 1.0]))  # x_{i+1} − x_i, (k + 1,)
+    # The solver imposes E_i[f_i'²] = p_i as differences between neighbouring levels. What is left,
+    # E_i[f_i'²] − p_i, is therefore the same on every level, and is taken out of the sum.
+    bottom_error = supports.squares[0] - unpacked.overlaps[0]  # E₀[f₀'²] − p₀
+    return float(break_gaps @ unpacked.multipliers / unpacked.order.E * bottom_error)
 
 
-def _conjugate_errors(
+def _multiplier_errors(
     unpacked: _UnpackedOrder, patterns: BrokenPatternMeans, alpha: float
 ) -> Array:
-    """The relative errors of α E_i[g_i'²] = G_i as differences between neighbouring levels.
+    """The relative errors of the saddle equations α E_i[g_i'²] = G_i, (k + 1,).
 
-    On level i = 0 … k the overlap has the conjugate G_i, and g_i is the function of the patterns.
-    G₀ and the k differences are compared, (k + 1,).
+    On level i = 0 … k, G_i is the multiplier of the overlap and g_i the function of the patterns;
+    E_i[·] is the average there and α the load. Neighbouring levels can be nearly equal: so G₀ and
+    the differences G₁ − G₀, … are compared, each relative to itself.
     """
-    G_parts_of_patterns = alpha * np.diff(patterns.squares, prepend=0.0)  # G₀, G₁ − G₀, …
-    return G_parts_of_patterns / unpacked.G_parts - 1
+    # What G₀, G₁ − G₀, … must be.
+    parts_of_patterns = alpha * np.diff(patterns.squares, prepend=0.0)
+    return parts_of_patterns / unpacked.multiplier_parts - 1
 
 
 def _overlap_errors(unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> Array:
-    """The relative errors of E_i[f_i'²] = p_i as differences between neighbouring levels, (k,).
+    """The relative errors of the saddle equations E_i[f_i'²] = p_i as differences of levels, (k,).
 
-    On level i = 0 … k the overlap is p_i, and f_i is the function of the variables. The equation of
-    the bottom level, i = 0, is given up for the identity that sets the load.
+    On level i = 0 … k the overlap is p_i, f_i is the function of the variables and E_i[·] the
+    average there. The differences p₁ − p₀, … are compared. The equation of the bottom level, i = 0,
+    is not imposed: an identity, which sets the load, takes its place (`_identity_error`).
     """
-    p_parts_of_supports = np.diff(supports.squares)  # p₁ − p₀, …
-    return p_parts_of_supports / np.diff(unpacked.p) - 1
+    parts_of_supports = np.diff(supports.squares)  # what p₁ − p₀, … must be
+    return parts_of_supports / np.diff(unpacked.overlaps) - 1
 
 
 class _Replicons(NamedTuple):
@@ -325,9 +372,11 @@ class _Replicons(NamedTuple):
 
 
 def _replicons(alpha: float, averages: _Averages) -> _Replicons:
-    """α E[g''²] E[f''²] at the top and at the bottom level; g of the patterns, f of the variables.
+    """The replicon products α E_i[g_i''²] E_i[f_i''²] of the top level i = k and the bottom, i = 0.
 
-    The averages are those of the level, α is the load.
+    g_i is the function of the patterns and f_i that of the variables on level i, whose second
+    derivatives are averaged there; α is the load. The product says by which factor a small change
+    of the overlaps of that level comes back: above 1 it grows.
     """
     patterns = averages.patterns
     supports = averages.supports
@@ -337,13 +386,16 @@ def _replicons(alpha: float, averages: _Averages) -> _Replicons:
 
 
 def _entropy(unpacked: _UnpackedOrder, averages: _Averages, rho: float, alpha: float) -> float:
-    """The entropy Σ as that inside a smallest group, at the density ρ and the load α:
+    """The entropy Σ of separating choices per variable, at the density ρ and the load α:
 
-    Σ = E_k[H₂(p)] + ½ρ ln(E/d) + α E_k[g_k + ½(s² + χ)g_k'²].
+        Σ = E_k[H₂(p)] + ½ρ ln(E/d) + α E_k[g_k + ½(s² + χ)g_k'²].
+
+    It is formula (7) of the module, the entropy inside a smallest group: a sum of small terms,
+    while in the definition of Σ large ones nearly cancel. E_k[·] is an average on the top level k.
     """
-    # Of choosing variables, each with its probability p.
+    # E_k[H₂(p)], of choosing variables: each is chosen with its probability p.
     choice_term = averages.supports.choice_entropy
-    # Of their weights, with the multiplier E of the norm and d = E − F₁ + G_k.
+    # Of their weights: E is the multiplier of the norm, and the mean weight in a field u is u/d.
     weight_term = 0.5 * rho * np.log(unpacked.order.E / unpacked.d)
     # Of the patterns: s² is the variance of their fields inside the group, χ the response, and g_k
     # their function on the top level.
@@ -362,8 +414,9 @@ class RSBBranch(ChiBranch[RSBState]):
     def equations(self, point: Array, fineness: float = 1.0) -> RSBState:
         """The state at a point: its load, its entropy, and how far the saddle equations fail.
 
-        The residual has one equation fewer than the point has coordinates: the load is no
-        coordinate but follows from an identity, so the saddles form a line.
+        The density ρ is that of the branch. The residual has one equation fewer than the point has
+        coordinates: the load is no coordinate but follows from an identity, so the saddles form a
+        line.
 
         Parameters
         ----------
@@ -377,11 +430,12 @@ class RSBBranch(ChiBranch[RSBState]):
         patterns = averages.patterns
         supports = averages.supports
 
-        # The load from the identity α E_k[p₊ + κR₁/ρ] = ρ: p₊ is the probability that a constraint
-        # is tight, R₁ its mean violation, κ = margin·√ρ, and E_k an average on the top level.
+        # The load α from an identity, as many tight constraints as chosen weights. Without a margin
+        # it is α E_k[p₊] = ρ, p₊ the probability that a constraint is tight; a margin adds a term.
         alpha = self.rho / (patterns.tight + self._margin_term(averages))
         entropy = _entropy(unpacked, averages, self.rho, alpha)
-        # dΣ/dα = E₀[g₀], with the function g₀ of the patterns on the bottom level.
+        # The entropy Σ is stationary in all order parameters, so that it changes with the load as
+        # its explicit term α E₀[g₀] does, g₀ the function of the patterns on the bottom level.
         entropy_by_alpha = patterns.values[0]
         replicons = _replicons(alpha, averages)
         return RSBState(
@@ -399,7 +453,11 @@ class RSBBranch(ChiBranch[RSBState]):
         )
 
     def _margin_term(self, averages: _Averages) -> float:
-        """κE_k[R₁]/ρ, κ = margin·√ρ: the mean violation R₁ of a constraint, times margin/√ρ."""
+        """κE_k[R₁]/ρ, what a margin adds to the share E_k[p₊] of tight constraints in identities.
+
+        E_k[R₁] is the mean violation of a constraint, ρ the density and κ = margin·√ρ, so that
+        κ/ρ = margin/√ρ.
+        """
         return self.ensemble.margin / np.sqrt(self.rho) * averages.patterns.violation
 
     def _residual(
@@ -407,14 +465,15 @@ class RSBBranch(ChiBranch[RSBState]):
     ) -> Array:
         """The relative error of each saddle equation, (equations,), at the load α.
 
-        Those of the break points come last: `solve_with` leaves them out where break points are
-        held. `entropy` is Σ at this point.
+        Each function called has one equation, or one for each level of the breaking. Those of the
+        break points come last: `solve_with` leaves them out where break points are held. `entropy`
+        is that of separating choices at this point.
         """
         errors = [
             self._chosen_error(averages.supports),
             self._norm_error(unpacked, averages.supports),
             self._d_error(unpacked, averages, alpha),
-            *_conjugate_errors(unpacked, averages.patterns, alpha),
+            *_multiplier_errors(unpacked, averages.patterns, alpha),
             *_overlap_errors(unpacked, averages.supports),
         ]
         if self.ensemble.free_threshold:
@@ -424,19 +483,24 @@ class RSBBranch(ChiBranch[RSBState]):
         return np.array([*errors, *self._break_errors(unpacked, averages, alpha, entropy)])
 
     def _chosen_error(self, supports: BrokenSupportMeans) -> float:
-        """The relative error of E_k[p] = ρ: the share of variables chosen.
+        """The relative error of "the share of variables chosen, E_k[p], is ρ".
 
-        Of the shares chosen and rejected the smaller one is compared: its relative error says more.
+        E_k[·] is an average on the top level and p the probability that a variable is chosen. Above
+        ρ = ½ the share rejected, E_k[1 − p] = 1 − ρ, is compared instead: of the two shares the
+        smaller one keeps more digits. Its sign is turned, so that the error grows with p.
         """
         if self.rho <= 0.5:
             return supports.chosen / self.rho - 1
         return 1 - supports.rejected / (1 - self.rho)
 
     def _norm_error(self, unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> float:
-        """The relative error of E_k[p(u²/d² + 1/d − 1/E)] = ρ: the squared length of the weights.
+        """The relative error of "the squared length of the weights, per variable, is ρ".
 
-        p is the probability that a variable of field u is chosen. Its weight then has the mean u/d
-        and the variance 1/d − 1/E; d = E − F₁ + G_k.
+        A variable of field u is chosen with probability p, and its weight w then has the mean u/d
+        and the variance 1/d − 1/E: E is the multiplier of the length, d = E − F₁ + G_k. The mean of
+        w² over all variables, E_k[·] on the top level, is
+
+            E_k[p(u²/d² + 1/d − 1/E)] = ρ.
         """
         weight_variance = 1 / unpacked.d - 1 / unpacked.order.E
         # `weight_square` is E_k[p u²/d²], and `chosen` E_k[p].
@@ -444,10 +508,11 @@ class RSBBranch(ChiBranch[RSBState]):
         return norm / self.rho - 1
 
     def _d_error(self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float) -> float:
-        """The relative error of α E_k[κR₁/(ρχ) − g_k''] = d, d = E − F₁ + G_k.
+        """The relative error of the saddle equation of F₁, in the form d = α E_k[κR₁/(ρχ) − g_k''].
 
         α is the load, R₁ the mean violation of a constraint, κ = margin·√ρ, χ the response and g_k
-        the function of the patterns on the top level.
+        the function of the patterns on the top level k, over which E_k[·] averages. F₁ is the
+        multiplier of the overlap within a support, and enters by d = E − F₁ + G_k.
         """
         margin_part = self._margin_term(averages) / unpacked.order.chi  # E_k[κR₁/(ρχ)]
         d_of_patterns = alpha * (margin_part - averages.patterns.curvature)
@@ -456,23 +521,25 @@ class RSBBranch(ChiBranch[RSBState]):
     def _break_errors(
         self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
     ) -> list[float]:
-        """The relative errors of the equations of x₁ … x_k; none without breaking.
+        """The relative errors of the saddle equations of the break points x₁ … x_k, k numbers.
 
-        Level i = 0 … k has the overlap p_i and its conjugate G_i; x_i lies between levels i − 1 and
-        i. E_i is the average on level i, g_i the function of the patterns there and f_i that of the
-        variables. With S_i = α E_i[g_i] + E_i[f_i] the equations are
+        There are none without breaking. x_i lies between the levels i − 1 and i, of the overlaps
+        p_{i−1} and p_i with the multipliers G_{i−1} and G_i. On level i, E_i[·] is the average, g_i
+        the function of the patterns and f_i that of the variables; α is the load. With
+        S_i = α E_i[g_i] + E_i[f_i] the equation of x_i is
 
             S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}).
 
-        In that of i = k large terms nearly cancel. Given the others it holds exactly where two
-        expressions for the entropy agree: S₀ + Kρ, of the bottom level (K is the conjugate of the
-        density ρ), and `entropy`, of the top level. That is the equation used for i = k.
+        In the equation of x_k large terms nearly cancel. Given the others it holds exactly where
+        two expressions for the entropy agree: S₀ + Kρ, of the bottom level (K is the multiplier of
+        the density ρ), and `entropy`, of the top level. So this is imposed for i = k.
         """
         if not self.steps:
             return []
         S = alpha * averages.patterns.values + averages.supports.values  # S₀ … S_k
         left_sides = np.diff(S)  # of i = 1 … k
-        right_sides = 0.5 * unpacked.x * np.diff(unpacked.G * unpacked.p)
+        overlap_terms = unpacked.multipliers * unpacked.overlaps  # G_i p_i, of i = 0 … k
+        right_sides = 0.5 * unpacked.breaks * np.diff(overlap_terms)
         errors_below_top = left_sides[:-1] / right_sides[:-1] - 1
         # S₀ + Kρ = entropy, relative to Kρ.
         top_error = 1 - (entropy - S[0]) / (unpacked.order.K * self.rho)
@@ -519,6 +586,7 @@ class RSBBranch(ChiBranch[RSBState]):
             return whole
 
         def residual(state: RSBState) -> Array:
+            """The errors of the equations that are solved, one for each free coordinate."""
             values = state.residual
             if hold_breaks:
                 # The equations of the break points come last, one for each step.
@@ -548,10 +616,14 @@ class RSBBranch(ChiBranch[RSBState]):
     def at_chi(self, log_chi: float, start: Array) -> Solved[RSBState]:
         """The saddle at a given χ, from a point near to it, whose own ln χ is not used.
 
-        ln χ, coordinate 0 of a point, is held: as many coordinates as equations are left.
+        χ is the response of the weights. `start` is a point of `pack_order`, (coordinates,). ln χ
+        is held, so that as many coordinates as equations are left.
         """
         name = f"{self.steps} step(s) of breaking at χ = {np.exp(log_chi):.6g}"
-        return self.solve_with(np.array([log_chi, *start[1:]]), held=(0,), name=name)
+        position = _Layout(self.steps).log_chi
+        point = np.array(start, dtype=float)
+        point[position] = log_chi
+        return self.solve_with(point, held=(position,), name=name)
 
     def at_load(
         self, alpha: float, start: Array, fineness: float = 1.0, *, hold_breaks: bool = False
@@ -562,7 +634,7 @@ class RSBBranch(ChiBranch[RSBState]):
         Its error is relative to the distance from the nearer end of ρα_c < α < α_c, where α_c is
         the load that all variables hold together and ρα_c the one that a typical choice of them
         holds. α must lie between them: `solve_1rsb` sees to it. With `hold_breaks` the break
-        points stay as they are.
+        points stay as they are. Grids are finer by the factor `fineness`.
         """
         load_of_all = gardner(self.ensemble).load  # α_c
         scale = min(alpha - self.rho * load_of_all, load_of_all - alpha)

@@ -74,8 +74,9 @@ def pattern_recursion(  # noqa: PLR0913
     if not (chi > 0 and s2 > 0 and increasing):
         raise OutsideDomain("χ > 0 and 0 < p₀ < … < p_k < ρ are needed")
 
+    # Grids are centred at 0, where A has its edge, and must hold the field around its own centre.
     reach = FIELD_REACH * np.sqrt(p[-1]) + abs(offset)
-    grids = _pattern_grids(p, x, s2, chi, reach=reach, fineness=fineness)
+    grids = _pattern_grids(p=p, x=x, s2=s2, chi=chi, reach=reach, fineness=fineness)
     top = pattern_side(grids[-1].nodes, s2, chi)
     recursion = recurse(
         grids, top=top.log_a, top_slope=top.slope, variances=p, breaks=x, centre=offset
@@ -91,15 +92,19 @@ def _pattern_grids(  # noqa: PLR0913
     `p` are the variances p₀ … p_k of u by level, `x` the break points x₁ … x_k. A(u) is the weight
     of a pattern, whose violation has the variance s² (`s2`) around u; a violation v costs v²/2χ.
     On the top grid A has an edge of width s at u = 0, which needs a fine step. Everywhere else the
-    Gaussians set the step.
+    Gaussians set the step. Grids are finer by the factor `fineness`.
     """
     gaussian_step_of_level = gaussian_steps(p) / fineness
     lower_grids = [uniform_grid(reach, step) for step in gaussian_step_of_level[:-1]]
+
+    # On the top grid the last Gaussian is multiplied by a power of A, which narrows it: A falls as
+    # e^{−u²/2(s² + χ)} where u is large (`patterns`).
+    narrowing = _narrowing_by_patterns(p, x, decay_variance=s2 + chi)
     edge_width = np.sqrt(s2)
     top_grid = focused_grid(
         reach,
         fine=edge_width / _POINTS_PER_PATTERN_EDGE / fineness,
-        coarse=gaussian_step_of_level[-1] * _narrowing_by_patterns(p, x, s2 + chi),
+        coarse=gaussian_step_of_level[-1] * narrowing,
         focus=_PATTERN_FOCUS * edge_width,
     )
     return [*lower_grids, top_grid]
@@ -116,7 +121,7 @@ def _narrowing_by_patterns(p: Array, x: Array, decay_variance: float) -> float:
 
     `p` are the variances p₀ … p_k of u by level, `x` the break points x₁ … x_k.
     """
-    last_break = 1.0
+    last_break = 1.0  # without breaking
     if len(x):
         last_break = x[-1]
     last_variance = np.diff(p, prepend=0.0)[-1]  # V
@@ -142,12 +147,15 @@ class ChosenSide(NamedTuple):
 
     @property
     def curvature(self) -> Array:
-        """f'' = p/d + p(1 − p)(u/d)²."""
+        """f'' = p/d + p(1 − p)(u/d)², the derivative of p u/d, as dp/du = p(1 − p) u/d."""
         return self.chosen / self.d + self.chosen * self.rejected * self.mean**2
 
 
 def _chosen_side(u: Array, d: float, switch: float) -> ChosenSide:
-    """A variable at the fields u, (nodes,), of log-odds u²/2d − switch."""
+    """Whether a variable is chosen at the fields u, (nodes,), and its mean weight u/d then.
+
+    The log-odds of choosing it are u²/2d − switch.
+    """
     log_odds = u**2 / (2 * d) - switch
     return ChosenSide(
         log_partition=np.logaddexp(0.0, log_odds),
@@ -167,18 +175,19 @@ def support_recursion(
     into nested groups, one level i = 0 … k for each depth; f_k descends to f₀ by the recursion of
     `parisi`, in which u is a sum of nested Gaussians.
 
-    For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1}).
+    For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1})
+    (`descending_scales`). Every d_i must be positive, or the integrals diverge.
 
     Parameters
     ----------
     G : (k + 1,)
-        Conjugates G₀ … G_k of the overlaps: the variances of the field u on the levels.
+        Multipliers G₀ … G_k of the overlaps: the variances of the field u on the levels.
     x : (k,)
         Break points x₁ … x_k: the sizes of the groups, 0 < x₁ < … < x_k < 1.
     d
         The mean weight of a chosen variable is u/d.
     switch
-        K − ½ ln(E/d), with the price K of a variable and the conjugate E of the norm.
+        K − ½ ln(E/d), with the price K of a variable and the multiplier E of the norm.
     fineness
         Grids are finer by this factor.
 
@@ -194,7 +203,7 @@ def support_recursion(
     if not (increasing and scales.min() > _SMALLEST_SCALE * d):
         raise OutsideDomain("d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
 
-    grids = _support_grids(G, x, scales, switch, fineness)
+    grids = _support_grids(G=G, x=x, scales=scales, switch=switch, fineness=fineness)
     top = _chosen_side(grids[-1].nodes, d, switch)
     recursion = recurse(grids, top=top.log_partition, top_slope=top.slope, variances=G, breaks=x)
     return top, recursion
@@ -211,7 +220,8 @@ def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: f
     the variable is rejected for small |u|, and chosen where u²/2d_i > `switch`. At a complex u the
     sum 1 + e^{…} has a zero, and f_i a singularity. The trapezoidal rule of step h errs by about
     e^{−2πa/h}, a being the distance of this zero from the real axis: so the step is a fraction of a
-    for |u| up to that of the zero. Far away the Gaussians set it.
+    for |u| up to that of the zero. Far away the Gaussians set it. Grids are finer by the factor
+    `fineness`.
     """
     reach = FIELD_REACH * np.sqrt(_tilted_variance(G, scales))
     # Where the switch is negative every variable is likely to be chosen: the grids are those of 0.
@@ -236,12 +246,14 @@ def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: f
 def _tilted_variance(G: Array, scales: Array) -> float:
     """The variance v_k of the field u at the top level k, where it is tilted to large values.
 
-    Level i has the function f_i ≈ u²/2d_i, and the tilt e^{x_i f_i} widens the field beyond its
-    Gaussian of variance G_i: v₀ = G₀, and
+    The grids must reach as far. Level i has the function f_i ≈ u²/2d_i, and the tilt e^{x_i f_i}
+    widens the field beyond its Gaussian of variance G_i. From a field u of level i − 1 the tilted
+    Gaussian has the mean r u and the variance (G_i − G_{i−1}) r with r = d_i/d_{i−1}: completing
+    the square, 1/(G_i − G_{i−1}) − x_i/d_i is 1/[(G_i − G_{i−1}) r]. So v₀ = G₀ and
 
-        v_i = v_{i−1} r² + (G_i − G_{i−1}) r,    r = d_i/d_{i−1}.
+        v_i = v_{i−1} r² + (G_i − G_{i−1}) r.
 
-    The grids must reach as far. `G` are G₀ … G_k, `scales` are d₀ … d_k.
+    `G` are G₀ … G_k, `scales` are d₀ … d_k, both (k + 1,).
     """
     variance = G[0]
     for i in range(1, len(G)):
@@ -254,7 +266,8 @@ def _zero_of_switch(scale: float, switch: float, next_break: float) -> complex:
     """The complex field u where 1 + e^{x_{i+1}(u²/2d_i − switch)} vanishes, next to the real axis.
 
     On level i this sum switches from 1 to large values where the variable goes from rejected to
-    chosen. Its exponent is iπ at u² = 2d_i (switch + iπ/x_{i+1}).
+    chosen. It vanishes where its exponent is iπ, at u² = 2d_i (switch + iπ/x_{i+1}). The distance
+    of this u from the real axis tells how fine a grid must be.
 
     Parameters
     ----------
@@ -316,10 +329,9 @@ def broken_class_means(  # noqa: PLR0913
     offset: float,
     fineness: float,
 ) -> BrokenPatternMeans:
-    """The averages over the patterns of one class; the tuples are keys of the cache.
+    """The averages over the patterns of one class with k steps of breaking.
 
-    `top` has g_k = ln A on the grid of the top level k: `log_a` is g_k, `slope` g_k', `curvature`
-    g_k'', `tight` and `mean` the probability and the mean of a violation.
+    Results are remembered: the tuples are keys of the cache.
 
     Parameters
     ----------
@@ -335,11 +347,13 @@ def broken_class_means(  # noqa: PLR0913
         Grids are finer by this factor.
     """
     top, recursion = pattern_recursion(
-        np.array(p), np.array(x), chi, rho, offset=offset, fineness=fineness
+        p=np.array(p), x=np.array(x), chi=chi, rho=rho, offset=offset, fineness=fineness
     )
-    k = len(x)
-    # The patterns' part of the entropy Σ of separating supports is α E_k[g_k + ½(s² + χ)g_k'²].
-    s2 = rho - p[-1]  # variance of the field within a smallest group
+    k = len(x)  # the top level, on whose grid `top` stands
+    # On that grid `top` has g_k = ln A (`log_a`), A the weight of a pattern, with g_k' (`slope`)
+    # and g_k'' (`curvature`), the probability (`tight`) and the mean of a violation. The patterns'
+    # part of the entropy Σ of separating supports is α E_k[g_k + ½(s² + χ)g_k'²].
+    s2 = rho - p[-1]  # s², the variance of the field within a smallest group
     entropy_term = top.log_a + 0.5 * (s2 + chi) * top.slope**2
     bottom_curvature = recursion.bottom_curvature(top.curvature)
     return BrokenPatternMeans(
@@ -359,16 +373,17 @@ def broken_class_means(  # noqa: PLR0913
 def broken_support_means(
     G: tuple[float, ...], x: tuple[float, ...], d: float, switch: float, *, fineness: float
 ) -> BrokenSupportMeans:
-    """The averages over the variables of a support; the tuples are keys of the cache.
+    """The averages over the variables with k steps of breaking.
 
     A variable of field u is chosen with the log-odds u²/2d − switch, where switch = K − ½ ln(E/d)
-    joins two order parameters: K, the price of a variable, and E. No average here depends on them
-    in another way.
+    joins two order parameters: K, the price of a variable, and E, the multiplier of the norm. No
+    average here depends on them in another way. Results are remembered: the tuples are keys of the
+    cache.
 
     Parameters
     ----------
     G : (k + 1,)
-        Conjugates G₀ … G_k of the overlaps, the variances of the field u, by level.
+        Multipliers G₀ … G_k of the overlaps, the variances of the field u, by level.
     x : (k,)
         Break points x₁ … x_k.
     d
@@ -378,7 +393,9 @@ def broken_support_means(
     fineness
         Grids are finer by this factor.
     """
-    top, recursion = support_recursion(np.array(G), np.array(x), d, switch, fineness=fineness)
+    top, recursion = support_recursion(
+        G=np.array(G), x=np.array(x), d=d, switch=switch, fineness=fineness
+    )
     k = len(x)  # the top level, on whose grid `top` stands
     bottom_curvature = recursion.bottom_curvature(top.curvature)
     return BrokenSupportMeans(

@@ -35,8 +35,14 @@ class Regime(StrEnum):
 
 
 def regime_above_entrance(entropy: float) -> Regime:
-    """The regime at a load above α_CG, from the entropy Σ of separating choices."""
-    return Regime.SELECTED if entropy > 0 else Regime.BEYOND
+    """The regime at a load above α_CG, from the entropy Σ of separating choices.
+
+    α_CG is the Cover–Gardner load, up to which typical choices separate. Σ < 0 means that no choice
+    does.
+    """
+    if entropy > 0:
+        return Regime.SELECTED
+    return Regime.BEYOND
 
 
 @dataclass(frozen=True)
@@ -66,21 +72,28 @@ class Stability:
 
     @property
     def verdict(self) -> str:
-        """`stable`, or `unstable` when a symmetry is broken; `within` may be marginal."""
+        """`stable`, or `unstable` where one of the products is above 1.
+
+        `within` may be 1 within rounding, which it is by an identity without margin and errors.
+        """
         if self.between < 1 and self.within < 1 + MARGINAL:
             return "stable"
         return "unstable"
 
     def __str__(self) -> str:
+        """Both products, each with a word for what it means."""
         within = f"within a support {self.within:.6f} ({_stability_word(self.within)})"
         between = f"between supports {self.between:.6f} ({_stability_word(self.between)})"
         return f"{within}, {between}"
 
 
 def _stability_word(product: float) -> str:
+    """Whether a replicon product is stable (below 1), unstable, or marginal: 1 within rounding."""
     if abs(product - 1) <= MARGINAL:
         return "marginal"
-    return "stable" if product < 1 else "unstable"
+    if product < 1:
+        return "stable"
+    return "unstable"
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,7 +132,10 @@ class ReplicaSolution(EnsembleResult):
         return stability_law(self._field_laws())
 
     def _field_laws(self) -> FieldLaws:
-        """What the distributions depend on, without breaking."""
+        """What the distributions depend on, without breaking: one overlap q₀ and its multiplier F₀.
+
+        There are no break points. The other fields are those of this class.
+        """
         return FieldLaws(
             alpha=self.alpha,
             rho=self.rho,
@@ -135,10 +151,12 @@ class ReplicaSolution(EnsembleResult):
         )
 
     def summary(self) -> str:
+        """The point and its regime, in one line."""
         at = self.ensemble.label(f"α = {self.alpha:g}, ρ = {self.rho:g}")
         return f"{self.ansatz.upper()} solution at {at}: {self.regime}"
 
     def _entropy_line(self) -> str:
+        """The entropy with its error, as a line of the text of a solution."""
         error = f"(quadrature error {self.quadrature_error:.1e})"
         return f"  entropy Σ    {self.entropy:.10f}   {error}"
 
@@ -168,6 +186,7 @@ class Solutions(Result):
         return self.points[index]
 
     def summary(self) -> str:
+        """How many solutions there are, and their range of loads, in one line."""
         if not self.points:
             return "no points"
         loads = f"α from {min(self.alpha):g} to {max(self.alpha):g}"
@@ -180,6 +199,8 @@ class Solutions(Result):
         rows = []
         for point in self.points:
             record = point.to_dict()
+            # Nested records do not fit into columns: the products become columns of their own, and
+            # the conjugates, which only some solutions have, are left out.
             stability = record.pop("stability")
             record.pop("conjugates", None)
             rows.append({**record, **stability})
@@ -212,7 +233,10 @@ class RSSolution(ReplicaSolution):
     kind = "asymptotic (replica symmetric)"
 
     def __str__(self) -> str:
-        """The solution in lines of text; threshold, price and ρ₊ only where there are any."""
+        """The solution in lines of text; threshold, price and ρ₊ only where there are any.
+
+        The lines with q₁, χ, E and others show the fields of `ReplicaSolution` of these letters.
+        """
         lines = [
             self.summary(),
             self._entropy_line(),

@@ -16,6 +16,7 @@ from chanceline.theory.gardner import gardner
 from chanceline.theory.newton import Solved
 from chanceline.theory.one_step import (
     FINER,
+    BrokenStart,
     check_breaking,
     check_broken_density,
     start_at_load,
@@ -46,8 +47,8 @@ class OneStepSolution(ReplicaSolution):
     """One step of breaking between supports.
 
     Choices of variables (supports) fall into groups. Two of the same group have the overlap p₁ of
-    their weights and G₁ of their fields, two of different groups p₀ and G₀; x is the probability
-    that two belong to different groups.
+    their weights, with its multiplier G₁ (the covariance of their fields), two of different groups
+    p₀ and G₀; x is the probability that two belong to different groups.
 
     `broken` says whether symmetry is broken at all. Where it is not, the values of replica symmetry
     are returned with p₁ = p₀ = q₀, G₁ = G₀ = F₀ and no x; `phase` tells whether it is exact
@@ -78,7 +79,11 @@ class OneStepSolution(ReplicaSolution):
     kind = "asymptotic (one step of replica symmetry breaking)"
 
     def _field_laws(self) -> FieldLaws:
-        """What the distributions depend on; two levels where symmetry is broken."""
+        """What the distributions depend on; two levels where symmetry is broken.
+
+        These are supports of different groups (p₀, G₀) and of the same group (p₁, G₁), with the
+        break point x between them.
+        """
         symmetric = super()._field_laws()
         if self.x is None or self.p1 == self.p0:
             return symmetric
@@ -90,7 +95,10 @@ class OneStepSolution(ReplicaSolution):
         )
 
     def __str__(self) -> str:
-        """The solution in lines of text, or a sentence where symmetry is not broken."""
+        """The solution in lines of text, or a sentence where symmetry is not broken.
+
+        The lines with x, χ, K and others show the fields of these letters.
+        """
         if not self.broken:
             entropy = f"Σ = {self.entropy:.10f} ± {self.quadrature_error:.1e}"
             return f"{self.summary()}\n  {self._why_unbroken()}: {entropy}"
@@ -161,8 +169,8 @@ def solve(  # noqa: PLR0913
     Parameters
     ----------
     alpha
-        Patterns per variable, positive. Of several `Solutions` come back, in one row: the branch
-        is followed once for all of them.
+        Patterns per variable, positive. For several of them the result is `Solutions`, in one
+        row; the branch of solutions is followed once for all of them.
     rho
         Share of the variables that the perceptron may keep, 0 < ρ < 1.
     ansatz
@@ -195,34 +203,50 @@ def _solve_along(loads: list[float], rho: float, ansatz: str, ensemble: Ensemble
     rho = check_rho(rho)
     if ansatz == "rs":
         return Solutions(tuple(solve_rs_along(loads, rho, ensemble)))
-    # Where symmetry breaks is found once, and remembered.
+    # One by one. Where symmetry breaks, which costs most, is found once: `transition_at` remembers.
     return Solutions(tuple(solve_1rsb(load, rho, ensemble) for load in loads))
 
 
 def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepSolution:
     """One step of breaking at load α, without errors; replica symmetry where nothing is broken.
 
-    α is patterns per variable, ρ the share of variables chosen.
+    α is patterns per variable, ρ the share of variables chosen. Four cases follow each other as the
+    load grows: typical choices separate; symmetry is not broken yet; it has just broken, by less
+    than can be resolved; it is broken, and the equations with one step are solved.
     """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
     check_breaking(ensemble)
 
-    # Symmetry is not broken where typical choices separate, nor before the transition.
+    # Up to the Cover–Gardner load typical choices separate. Where symmetry breaks is not asked.
     cover_gardner_load = rho * gardner(ensemble).load
     if alpha <= cover_gardner_load:
         return _without_gap(solve_rs(alpha, rho, ensemble), Phase.SYMMETRIC, transition=None)
+
+    # Up to the transition the entropy is that of replica symmetry.
     check_broken_density(rho)
     transition = transition_at(rho, ensemble)
     if alpha <= transition.breaking_alpha:
         phase = _unbroken_phase(alpha, transition)
         return _without_gap(solve_rs(alpha, rho, ensemble), phase, transition)
+
+    # So near above it that the overlaps within and between groups are nearly equal there is no
+    # start with groups: replica symmetry is as good as the broken solution.
     branch = RSBBranch(rho, steps=1, ensemble=ensemble)
     start = start_at_load(alpha, branch)
     if start is None:
         return _without_gap(solve_rs(alpha, rho, ensemble), Phase.BROKEN, transition)
+    return _broken_solution(alpha, branch, start, transition)
 
-    # Once more on finer grids: the difference is the error.
+
+def _broken_solution(
+    alpha: float, branch: RSBBranch, start: BrokenStart, transition: SupportTransition
+) -> OneStepSolution:
+    """The solution with groups at load α, from a start near to it.
+
+    It is solved twice, the second time on finer grids: the difference of the entropies is the error
+    of the grids.
+    """
     coarse = branch.at_load(alpha, start.point, hold_breaks=start.hold_breaks)
     fine = branch.at_load(alpha, coarse.unknowns, FINER, hold_breaks=start.hold_breaks)
     quadrature_error = abs(fine.state.entropy - coarse.state.entropy)
@@ -230,7 +254,10 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
 
 
 def _unbroken_phase(alpha: float, transition: SupportTransition) -> Phase:
-    """The phase at a load α where the entropy is that of replica symmetry."""
+    """The phase at a load α where the entropy is that of replica symmetry.
+
+    Before a jump of the order there are groups of supports from the load `dynamic_alpha` on.
+    """
     if transition.dynamic_alpha is not None and alpha > transition.dynamic_alpha:
         return Phase.GROUPED
     return Phase.SYMMETRIC
@@ -255,8 +282,11 @@ def _with_gap(
 ) -> OneStepSolution:
     """A point of the one-step branch, solved at load α, as the result that users see.
 
-    Supports of the same group have the overlap p₁ with its conjugate G₁, those of different groups
-    p₀ and G₀; x is the probability that two belong to different groups.
+    Fields of `OneStepSolution` have the same letters as those of `state.order`, an `RSBOrder`. Two
+    supports (choices of variables) of one group have the overlap p₁ of their weights, with its
+    multiplier G₁, those of different groups p₀ and G₀; x is the probability that two belong to
+    different groups. χ is the response; K, E and F₁ are the multipliers of the density, of the norm
+    of the weights and of the overlap within a support.
     """
     rho = branch.rho
     state = solved.state
@@ -265,8 +295,9 @@ def _with_gap(
     G0, G1 = order.G
     (x,) = order.x
 
-    # The replicon within a support is αp₊/ρ, tight patterns (of share p₊) per weight. Without a
-    # margin the solver sets αp₊ = ρ; the equation that it gave up for this tells the error.
+    # The replicon within a support is αp₊/ρ: tight patterns, of share p₊, per weight. Without a
+    # margin the solver sets αp₊ = ρ exactly and gives up another equation for it. How far that one
+    # fails, in terms of αp₊ − ρ, is `identity_error`: it tells how exactly the replicon is 1.
     replicon_within = 1.0 + state.identity_error / rho
     if branch.ensemble.margin:
         replicon_within = alpha * state.tight / rho
@@ -278,7 +309,7 @@ def _with_gap(
         phase=Phase.BROKEN.value,
         entropy=state.entropy,
         q0=x * p0 + (1 - x) * p1,  # the mean over pairs of supports
-        q1=rho,
+        q1=rho,  # weights on one support overlap by ρ − mχ, in the limit m → 0
         chi=order.chi,
         K=order.K,
         E=order.E,
@@ -307,13 +338,13 @@ def _without_gap(
     """The replica-symmetric solution in the form of a one-step one, without groups of supports.
 
     In one-step solutions p₁ and p₀ are overlaps of the weights of two supports, within a group and
-    between groups, and G₁ and G₀ their conjugates. Without groups any two supports have the overlap
-    q₀, with the conjugate F₀, and the same replicon. x, the probability that two supports belong to
-    different groups, has no meaning: None; unless symmetry has just broken, with p₁ − p₀ too small
-    to resolve.
+    between groups, and G₁ and G₀ their multipliers. Without groups any two supports have the
+    overlap q₀, with the multiplier F₀, and the same replicon. x, the probability that two supports
+    belong to different groups, is None, as it has no meaning. Only where symmetry has just broken
+    (`phase` is BROKEN), with p₁ − p₀ too small to resolve, it is the break point of the transition.
     """
-    # Both kinds of solution have the fields of `ReplicaSolution`: the point (α, ρ), entropy, order
-    # parameters, stability and numerical errors.
+    # What both kinds of solution have: the point (α, ρ), entropy, order parameters, stability and
+    # numerical errors.
     common: dict[str, Any] = {
         field.name: getattr(symmetric, field.name) for field in fields(ReplicaSolution)
     }

@@ -14,8 +14,8 @@ from chanceline.theory.dual import Numbers, sqrt, square, value_of, weighted_sum
 from chanceline.theory.quadrature import GaussianRule, focused_rule, rule_for
 from chanceline.theory.supports import SupportSide, support_side
 
-# From this value of K − ½ ln(E/d) on, the switch between rejected and chosen variables needs a
-# finer rule of its own.
+# A variable of field u is chosen with log-odds u²/2d − switch, switch = K − ½ ln(E/d). From this
+# switch on the step from rejected to chosen variables is so sharp that it needs a rule of its own.
 _SHARP_SWITCH = 25.0
 
 
@@ -51,14 +51,18 @@ def resolved_support_side(
 ) -> tuple[SupportSide, GaussianRule]:
     """The support side on nodes that resolve where p(u) switches on, and its rule for ∫Dz.
 
-    u = √F₀ z is the mean field on a variable, p(u) the probability that it is chosen. `signed`:
-    whether the sign of its weight is given; then the nodes resolve where the weight switches on,
-    too. `step` is that of the quadrature.
+    u = √F₀ z is the mean field on a variable, p(u) the probability that it is chosen; `order` has
+    F₀, the variance V of the field around u, d and the price K. `signed`: whether the sign of the
+    weight is given; then the nodes resolve where the weight switches on, too. `step` is that of the
+    quadrature.
     """
-    # The nodes are held in all derivatives: the integral does not depend on them.
-    rule = _rule_of_switch(SupportOrder._make(map(value_of, order)), step, signed)
+    # The nodes are chosen by the numbers alone, without their differentials, and held in all
+    # derivatives: the integral does not depend on them.
+    values = SupportOrder._make(map(value_of, order))
+    rule = _rule_of_switch(values, step, signed)
     u = sqrt(order.F0) * rule.nodes
-    return support_side(u, order.V, order.d, order.K, signed), rule
+    side = support_side(u=u, V=order.V, d=order.d, K=order.K, signed=signed)
+    return side, rule
 
 
 def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianRule:
@@ -69,7 +73,7 @@ def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianR
     changes around u = 0, and, if a high price puts it far out, the switch from rejected to chosen.
     """
     if order.F0 == 0:
-        return rule_for(1.0, step / 2)  # u = 0 for all z
+        return rule_for(1.0, step / 2)  # u = 0 for all z: there is nothing to resolve
 
     centre_width = _width_at_zero(order, signed)
     # A variable is as likely chosen as rejected where ln B = K, at u²/2d = switch.
@@ -93,8 +97,9 @@ def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianR
 def _width_at_zero(order: SupportOrder, signed: bool) -> float:
     """The distance in z = u/√F₀ over which the odds B(u) of choosing change around u = 0.
 
-    B grows as e^{u²/2d}, on the scale √d. With given signs it has the factor Φ(u√(E/(V d))), too,
-    by which the weight switches on: on the smaller scale √(V d/E), E = V + d.
+    u is the mean field of a variable, F₀ its variance, V that of the field around u, and E = V + d.
+    B grows as e^{u²/2d}, on the scale √d. With given signs it has the factor
+    Φ(u√(E/(V d))), too, by which the weight switches on: on the smaller scale √(V d/E).
     """
     V = order.V
     d = order.d
@@ -107,18 +112,22 @@ def _width_at_zero(order: SupportOrder, signed: bool) -> float:
 def support_means(order: SupportOrder, step: float, signed: bool = False) -> SupportMeans:
     """The averages over the variables, at order parameters with E = V + d = 1.
 
-    `step` is that of the quadrature; `signed`: whether the sign of each weight is given.
+    At each field p is the probability that a variable is chosen, w its weight then and f its
+    log-weight, whose second derivative by the field is f''. `step` is that of the quadrature;
+    `signed`: whether the sign of each weight is given.
     """
     side, rule = resolved_support_side(order, step, signed)
     weights = rule.weights
     mean_square_weight = square(side.mean) + side.variance  # ⟨w²⟩
-    values = side.without_differentials()
-    curvature = values.curvature  # f''
-    nonzero_values = values.chosen * values.nonzero  # p P(w ≠ 0)
     chosen = weighted_sum(weights, side.chosen)
     nonzero = chosen  # with free signs every chosen variable has a weight
     if signed:
         nonzero = weighted_sum(weights, side.chosen * side.nonzero)
+
+    # No equation is solved for means of these, so that their derivatives are not needed.
+    values = side.without_differentials()
+    curvature = values.curvature  # f''
+    nonzero_values = values.chosen * values.nonzero  # p P(w ≠ 0)
     return SupportMeans(
         chosen=chosen,
         rejected=weighted_sum(weights, side.rejected),

@@ -42,20 +42,22 @@ class SupportSide(NamedTuple):
 
     @property
     def slope(self) -> Numbers:
-        """f' = p⟨w⟩."""
+        """f' = p⟨w⟩, the mean weight of a variable; one that is not chosen has the weight 0."""
         return self.chosen * self.mean
 
     @property
     def mean_slope(self) -> Numbers:
         """d⟨w⟩/du = Var w + P(w ≠ 0)/E, where w = h/E and ⟨·⟩ is the tilted mean.
 
-        With free signs it is 1/d, because ⟨w⟩ = u/d.
+        When the mean u of the field h moves, w moves by 1/E where it is not 0. And the tilt
+        e^{h²/2E} changes, by its logarithmic slope h/E = w: this adds the covariance of w with w.
+        With free signs the sum is 1/d, because ⟨w⟩ = u/d.
         """
         return self.variance + self.nonzero / self.E
 
     @property
     def curvature(self) -> Numbers:
-        """f'' = p d⟨w⟩/du + p(1 − p)⟨w⟩²."""
+        """f'' = p d⟨w⟩/du + p(1 − p)⟨w⟩², the slope of f' = p⟨w⟩, as dp/du = p(1 − p)⟨w⟩."""
         return self.chosen * self.mean_slope + self.chosen * self.rejected * square(self.mean)
 
     def without_differentials(self) -> SupportSide:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logit
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 # With fewer variables left out, as a share of all, nothing is resolved: ρ is too near to 1.
 _SMALLEST_COMPLEMENT = 1e-12
-# Within this share of α_CG the two sides agree within rounding, and the limit is the answer.
+# As near to the Cover–Gardner load α_CG as this share of it, the solutions below and above agree
+# within rounding, and their common limit is the answer.
 _AT_ENTRANCE = 1e-12
 # The table of a branch ends at this share of the way from 2ρ to the ℓ₀-Gardner load.
 _TABLE_END = 0.98
@@ -63,11 +64,10 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
             "choose a larger alpha"
         )
 
-    # Which part of the diagram?
     if ensemble.error_rate:
         return _with_errors(alpha, rho, ensemble)
-    # At α_CG itself the plain ensemble has a closed form; for others either side comes as near as
-    # rounding lets it.
+    # At α_CG itself neither side can be solved. The plain ensemble has a closed form there; for
+    # others α_CG is rounded, and a load lies on one side or the other.
     distance_to_entrance = abs(alpha - bounds.cover_gardner)
     if ensemble.plain and distance_to_entrance <= _AT_ENTRANCE * alpha:
         return _at_cover_gardner(alpha, rho)
@@ -81,24 +81,30 @@ def solve_rs_along(
 ) -> list[RSSolution]:
     """The replica-symmetric solutions at several loads, in their order.
 
-    Those above α_CG lie on one branch, which is followed once for all of them. With errors the
-    branch may fold, and each is solved by itself.
+    Those above α_CG, the Cover–Gardner load, lie on one branch, which is followed once for all of
+    them. With errors the branch may fold, and each is solved by itself.
     """
     cover_gardner_load = bounds_at(rho, ensemble).cover_gardner
-    on_branch = sorted({load for load in loads if load > cover_gardner_load * (1 + _AT_ENTRANCE)})
-    if ensemble.error_rate or len(on_branch) <= 1:
+    entrance = cover_gardner_load * (1 + _AT_ENTRANCE)
+    loads_on_branch = sorted({load for load in loads if load > entrance})
+    if ensemble.error_rate or len(loads_on_branch) <= 1:
         return [solve_rs(load, rho, ensemble) for load in loads]
-    _check_end(on_branch[-1], rho, ensemble)
+
+    # The branch from below the smallest of these loads to above the largest.
+    smallest_load = loads_on_branch[0]
+    largest_load = loads_on_branch[-1]
+    _check_end(largest_load, rho, ensemble)
     branch = Branch(rho, ensemble)
     points = list(
         branch.from_entrance(
-            until=lambda state: branch.excess_load(state, on_branch[-1]) >= 0, below=on_branch[0]
+            until=lambda state: branch.excess_load(state, largest_load) >= 0, below=smallest_load
         )
     )
+
     solution_at = {}
-    for load in on_branch:
+    for load in loads_on_branch:
         solution_at[load] = _at_load(branch, load, _points_around(branch, points, load))
-    for load in set(loads).difference(on_branch):
+    for load in set(loads).difference(loads_on_branch):
         solution_at[load] = solve_rs(load, rho, ensemble)
     return [solution_at[load] for load in loads]
 
@@ -106,7 +112,11 @@ def solve_rs_along(
 def _points_around(
     branch: Branch, points: list[Solved[RSState]], alpha: float
 ) -> tuple[Solved[RSState], Solved[RSState]]:
-    """The neighbouring points of a branch, in the order of their loads, between which α lies."""
+    """The two neighbouring points of a branch between whose loads α lies.
+
+    `points` are in the order of their loads. α lies above the load of the first and not above that
+    of the last.
+    """
     for before, after in pairwise(points):
         if branch.excess_load(after.state, alpha) >= 0:
             return before, after
@@ -114,7 +124,7 @@ def _points_around(
 
 
 def _check_end(alpha: float, rho: float, ensemble: Ensemble) -> None:
-    """InputError for a load at or above α_ℓ₀, where the branch ends."""
+    """InputError for a load at or above α_ℓ₀, where the branch of solutions at density ρ ends."""
     end = bounds_at(rho, ensemble).l0_gardner
     if alpha >= end:
         raise InputError(
@@ -124,9 +134,14 @@ def _check_end(alpha: float, rho: float, ensemble: Ensemble) -> None:
 
 
 def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
-    """The typical solution, on half the step; how far that moves it is its quadrature error."""
-    coarse = solve_typical(alpha, rho, ensemble, QUADRATURE_STEP)
-    fine = solve_typical(alpha, rho, ensemble, QUADRATURE_STEP / 2)
+    """The solution where typical choices separate, with its quadrature error.
+
+    The load α lies below the Cover–Gardner load, at the density ρ. The equations are solved on the
+    usual step of the quadrature and on half of it. The second is the result, and the error is how
+    far its overlaps q₀ (between choices) and q₁ (within one) have moved.
+    """
+    coarse = solve_typical(alpha, rho, ensemble, step=QUADRATURE_STEP)
+    fine = solve_typical(alpha, rho, ensemble, step=QUADRATURE_STEP / 2)
     error = max(abs(fine.q0 - coarse.q0), abs(fine.q1 - coarse.q1))
     return replace(fine, quadrature_error=error)
 
@@ -135,11 +150,13 @@ def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
     """The limit at α = 2ρ of the plain ensemble, in closed form: q₁ = ρ and q₀ = cρ.
 
     q₁ is the overlap of two weight vectors of the same variables, q₀ that of two typical choices
-    of variables. χ, E, F₁ and F₀ are rescaled for the loads above and have their limits here.
+    of variables; c is `typical_overlap`. The response χ and the multipliers E, F₁ and F₀ are
+    rescaled for the loads above, and have the limits ∞ and 0 here.
     """
     overlap_over_rho = typical_overlap(rho)  # c
-    # In the replicon between supports, α ∫Dz [∫Dy (ln H)'']², H the normal tail, (ln H)'' becomes a
-    # step: it is 2ρ P(two Gaussians of correlation c are both positive).
+    # The replicon between supports is α ∫Dz [∫Dy (ln H)'']², H the normal tail (`typical`). As
+    # q₁ → ρ the field of a pattern becomes wide, and (ln H)'' a step from 0 to −1: the integral is
+    # the probability that two Gaussians of correlation c are both positive, ¼ + arcsin(c)/2π.
     both_positive = 0.25 + math.asin(overlap_over_rho) / (2 * math.pi)
     between = 2 * rho * both_positive
     return RSSolution(
@@ -162,9 +179,10 @@ def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
 
 
 def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
-    """The point at load α of the branch, followed from its entrance.
+    """The solution at load α and density ρ on the branch above the Cover–Gardner load.
 
-    The branch is followed until its load exceeds α: α lies between its last two points.
+    The branch begins at that load and is followed until its load exceeds α: then α lies between its
+    last two points.
     """
     branch = Branch(rho, ensemble)
     points = branch.from_entrance(
@@ -176,14 +194,15 @@ def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     """The point at load α where errors are allowed; InputError where typical choices do with them.
 
-    Only the part of the branch counts where the entropy Σ lies below H₂(ρ), that of all choices:
-    above, Σ counts more than choices. The branch is followed up to its first point on that part
-    with load α or more.
+    Only that part of the branch counts where the entropy Σ of solutions lies below H₂(ρ), that of
+    all choices of variables: elsewhere a choice has several solutions, and Σ counts more than
+    choices. The branch is followed up to its first point on that part with load α or more.
     """
     branch = Branch(rho, ensemble)
     entropy_of_all = binary_entropy(rho)  # H₂(ρ)
 
     def has_arrived(state: RSState) -> bool:
+        """Whether the point lies on the part that counts, at load α or more."""
         return state.entropy < entropy_of_all and state.alpha >= alpha
 
     points = list(branch.from_entrance(until=has_arrived))
@@ -235,15 +254,16 @@ def _at_load(
 ) -> RSSolution:
     """The solution at load α, which lies between the loads of two points of the branch.
 
-    It is solved on the usual quadrature and again on half the step, at the same χ: the difference
-    of the entropy Σ is the quadrature error.
+    The branch is a line of solutions with the parameter ln χ, χ the response of the weights. The
+    point is found on the usual quadrature, and solved again on half the step at the same χ: the
+    difference of the entropy Σ is the quadrature error.
     """
     coarse = branch.point_where(bracket, lambda state: branch.excess_load(state, alpha))
     log_chi = float(coarse.unknowns[LOG_CHI])
     fine = branch.at_chi(log_chi, coarse.unknowns, QUADRATURE_STEP / 2)
 
-    # `excess_load` is how far the load of a point is above α. The little that is left of it, within
-    # rounding and quadrature error, is taken back along the slope ∂Σ/∂α.
+    # On the finer quadrature the load is not quite α at this χ. By how much it is above α is taken
+    # back along the slope ∂Σ/∂α of the entropy.
     excess = branch.excess_load(fine.state, alpha)
     entropy = fine.state.entropy - fine.state.entropy_by_alpha * excess
     return _solution_of(
@@ -263,7 +283,12 @@ def _solution_of(
     entropy: float,
     quadrature_error: float,
 ) -> RSSolution:
-    """A point of the branch, solved at load α, as the result that users see."""
+    """A point of the branch, solved at load α, as the result that users see.
+
+    `entropy` and `quadrature_error` are those of `_at_load`. The letters q₀, χ, K, E, F₁ and F₀ are
+    those of `Order` in the state and of `ReplicaSolution`; `state.isostatic` is the share of tight
+    patterns, corrected for margin and errors.
+    """
     ensemble = branch.ensemble
     state = solved.state
     order = state.order
@@ -282,7 +307,7 @@ def _solution_of(
         stability=_stability(state, alpha, ensemble),
         residual=max(solved.residual, _unsolved_error(state, branch.rho)),
         quadrature_error=quadrature_error,
-        # As many tight patterns, α·isostatic, as weights that are not zero.
+        # An identity of the exact solution: as many tight patterns as weights that are not zero.
         identity_error=alpha * state.isostatic - state.nonzero,
         ensemble=ensemble,
         threshold=order.threshold,
@@ -292,9 +317,11 @@ def _solution_of(
 
 
 def _unsolved_error(state: RSState, rho: float) -> float:
-    """The larger relative error of two equations that enter the solver in one combination only.
+    """The larger relative error of two equations, of which the solver imposes a combination only.
 
-    They say that the overlap of two choices is q₀, and the norm |w|² per variable ρ.
+    They say that the overlap of the weights of two choices of variables is q₀, and that the norm,
+    |w|² per variable, is ρ. By an identity both hold where the combination does: so their errors
+    check the solution.
     """
     overlap_error = abs(state.overlap / state.order.q0 - 1)
     norm_error = abs(state.norm / rho - 1)
@@ -326,31 +353,49 @@ def _replicon_within(state: RSState, alpha: float, ensemble: Ensemble) -> float:
 
 
 def branch_table(rho: float, points: int) -> pd.DataFrame:
-    """Order parameters, entropy and stability along the branch at one density, a row a load.
+    """Order parameters, entropy and stability by load at one density of the plain ensemble.
 
-    There are `points` loads, from near 0 to near the end of the branch, the ℓ₀-Gardner load; 2ρ,
-    where the branch begins and below which typical choices separate, is among them.
+    A row a load. There are `points` loads, from near 0 to near the ℓ₀-Gardner load, where
+    replica-symmetric solutions end; 2ρ is among them, up to which typical choices of variables
+    separate, and from which on the branch of selected ones begins. On both sides of it loads are
+    denser at the ends, where the curves bend.
     """
     import pandas as pd
 
     entrance = 2 * rho
+    # Short of the end itself, where the solution diverges.
     end = entrance + _TABLE_END * (l0_gardner(rho) - entrance)
-    even_loads = np.linspace(end / points, end, points - 1).tolist()
-    loads = sorted({*even_loads, entrance})
-    rows = []
-    for alpha in loads:
-        solution = solve_rs(alpha, rho)
-        rows.append(
-            {
-                "alpha": solution.alpha,
-                "regime": solution.regime,
-                "q1": solution.q1,
-                "q0": solution.q0,
-                "chi": solution.chi,
-                "entropy": solution.entropy,
-                "K": solution.K,
-                "within": solution.stability.within,
-                "between": solution.stability.between,
-            }
-        )
-    return pd.DataFrame(rows)
+    n_below = max(2, round(points * entrance / end))
+    below = _denser_at_ends(0.0, entrance, n_below + 1)[1:]  # the load 0 has no branch
+    above = _denser_at_ends(entrance, end, points - n_below + 1)[1:]
+    loads = [*below, *above]
+    return pd.DataFrame([_table_row(solve_rs(alpha, rho)) for alpha in loads])
+
+
+def _denser_at_ends(start: float, end: float, n_numbers: int) -> list[float]:
+    """So many numbers from start to end, at evenly spaced angles of a half circle over them."""
+    angles = np.linspace(0.0, np.pi, n_numbers)
+    share = (1 - np.cos(angles)) / 2
+    numbers: list[float] = (start + (end - start) * share).tolist()
+    numbers[-1] = end  # without rounding: the equations change there
+    return numbers
+
+
+def _table_row(solution: RSSolution) -> dict[str, Any]:
+    """The columns of `branch_table` at one load.
+
+    q1 and q0 are the overlaps of weights on one choice of variables and on two, chi the response of
+    the weights, K the price of a variable; `within` and `between` are the replicon products within
+    a support and between supports, stable below 1.
+    """
+    return {
+        "alpha": solution.alpha,
+        "regime": solution.regime,
+        "q1": solution.q1,
+        "q0": solution.q0,
+        "chi": solution.chi,
+        "entropy": solution.entropy,
+        "K": solution.K,
+        "within": solution.stability.within,
+        "between": solution.stability.between,
+    }

@@ -34,7 +34,8 @@ from chanceline.theory.quadrature import Array
 from chanceline.theory.rs_equations import RSState
 from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack_order
 
-# Where a point of `rsb.pack_order` with one step of breaking holds ln (p₁ − p₀)/(ρ − p₁) and ln x.
+# Where a point of `rsb.pack_order` with one step of breaking holds ln (p₁ − p₀)/(ρ − p₁), the
+# amplitude of the breaking, and ln x.
 LOG_AMPLITUDE = 3
 LOG_BREAK = 4
 # The first amplitude (p₁ − p₀)/(ρ − p₁) of the line x = 1, in units of x_c − 1; α_d has 3 or more.
@@ -84,7 +85,10 @@ class SupportTransition:
 
     @property
     def breaking_alpha(self) -> float:
-        """The load from which on the entropy of replica symmetry is wrong."""
+        """The load from which on the entropy of replica symmetry is wrong.
+
+        It is α_K if symmetry breaks by a jump, and else where it becomes unstable.
+        """
         if self.static_alpha is None:
             return self.replicon_alpha
         return self.static_alpha
@@ -100,12 +104,15 @@ class SupportTransition:
 
     @property
     def first_break(self) -> float:
-        """The break point where breaking begins: x_c, or 1 after a jump."""
+        """The break point where breaking begins: x_c, or 1 with a jump, where x_c is above 1."""
         return min(self.break_point, 1.0)
 
     @property
     def amplitude(self) -> float:
-        """(p₁ − p₀)/(ρ − p₁) where breaking begins: 0 unless it begins with a jump."""
+        """(p₁ − p₀)/(ρ − p₁) where breaking begins: 0 unless it begins with a jump.
+
+        p₁ and p₀ are the overlaps of two supports within a group and between groups, ρ the density.
+        """
         if self.jump is None:
             return 0.0
         return float(np.exp(self.jump.static.unknowns[LOG_AMPLITUDE]))
@@ -113,12 +120,19 @@ class SupportTransition:
 
 @lru_cache(maxsize=64)
 def transition_at(rho: float, ensemble: Ensemble = PLAIN) -> SupportTransition:
-    """The transition at a density, for an ensemble that `one_step.check_breaking` accepts."""
+    """How symmetry between supports breaks at the density ρ, remembered for the next call.
+
+    The ensemble must be one that `one_step.check_breaking` accepts.
+    """
     return transition_from(replicon_line(rho, ensemble).state, rho, ensemble)
 
 
 def transition_from(critical: RSState, rho: float, ensemble: Ensemble) -> SupportTransition:
-    """The transition at a density ρ whose state on the replicon line is `critical`."""
+    """The transition at a density ρ whose state on the replicon line is `critical`.
+
+    On that line replica symmetry becomes unstable. The break point x_c there tells how it breaks:
+    as a break point is a probability, x_c > 1 means that it has broken before, by a jump.
+    """
     x_c = break_point(critical, rho, ensemble)
     jump = None
     if x_c > 1 + _SMALLEST_EXCESS:
@@ -127,17 +141,23 @@ def transition_from(critical: RSState, rho: float, ensemble: Ensemble) -> Suppor
 
 
 def complexity(state: RSBState, rho: float) -> float:
-    """The entropy of groups of supports at x = 1: that of all supports less that inside a group.
+    """The entropy of groups of supports, ln(their number)/N, at the break point x = 1.
 
-    The last component of the residual is the equation of x, which is this difference over Kρ.
+    It is S₀ + Kρ − Σ_group: the entropy of all supports, S₀ + Kρ, less Σ_group, that inside a group
+    (S₀ are the terms of the bottom level, K is the multiplier of the density ρ). The solver's
+    equation of x says that this difference vanishes. It is the last one of the residual, where it
+    is relative to Kρ (`RSBBranch._break_errors`).
     """
-    return float(state.residual[-1]) * state.order.K * rho
+    relative_difference = float(state.residual[-1])
+    return relative_difference * state.order.K * rho
 
 
 def _find_jump(branch: RSBBranch, critical: RSState, x_c: float) -> _Jump:
-    """α_d and α_K, by the line of solutions at x = 1 that leaves the replicon line at `critical`.
+    """A jump: the load α_d, from which on groups of supports exist, and α_K, where few are left.
 
-    `x_c` is the break point there, above 1.
+    Both lie on the line of solutions at x = 1 that leaves the replicon line at `critical`: α_d is
+    where it turns, α_K where the complexity changes its sign, between its last two points. `x_c` is
+    the break point at `critical`, above 1.
     """
     line = _line_at_unit_break(branch, critical, x_c)
     return _Jump(
@@ -149,9 +169,14 @@ def _find_jump(branch: RSBBranch, critical: RSState, x_c: float) -> _Jump:
 def _without_complexity(
     branch: RSBBranch, before: Solved[RSBState], after: Solved[RSBState]
 ) -> Solved[RSBState]:
-    """The solution at x = 1 whose complexity is 0, between one with groups and one without."""
+    """The solution at x = 1 whose complexity is 0, the static point of a jump.
+
+    The complexity is positive at the solution `before` and negative at `after`. Between them it is
+    a function of ln (p₁ − p₀)/(ρ − p₁), the amplitude, whose root Brent's method finds.
+    """
 
     def solved_at(log_amplitude: float) -> Solved[RSBState]:
+        """The solution at x = 1 with this amplitude."""
         return _at_unit_break(branch, log_amplitude, before.unknowns)
 
     root = brentq(
@@ -164,11 +189,18 @@ def _without_complexity(
 
 
 def _line_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> list[Solved[RSBState]]:
-    """Solutions at x = 1 from near the replicon line up to the first without complexity."""
+    """Solutions at x = 1 from near the replicon line up to the first of negative complexity.
+
+    They are followed in ln (p₁ − p₀)/(ρ − p₁), the amplitude, which grows along the line while the
+    load falls first and then rises. `critical` is the state on the replicon line and x_c > 1 the
+    break point there. The nearer x_c is to 1, the smaller is the jump: the first amplitude is
+    proportional to x_c − 1.
+    """
     log_amplitude = float(np.log(_FIRST_AMPLITUDE * (x_c - 1)))
     start = beside_symmetric(branch, critical, np.exp(log_amplitude), x=1.0)
 
     def has_no_groups_left(point: Solved[RSBState]) -> bool:
+        """Whether the complexity, which counts the groups, is negative."""
         return complexity(point.state, branch.rho) < 0
 
     points = follow(
@@ -182,7 +214,11 @@ def _line_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> lis
 
 
 def _at_unit_break(branch: RSBBranch, log_amplitude: float, start: Array) -> Solved[RSBState]:
-    """The solution at x = 1 with this ln (p₁ − p₀)/(ρ − p₁), from a point near to it."""
+    """The solution at the break point x = 1 with this amplitude, from a point near to it.
+
+    The amplitude (p₁ − p₀)/(ρ − p₁) is the distance of the overlaps within and between groups. It
+    is held, and so is x, which is 1 in `start`, (coordinates,), already.
+    """
     point = np.array(start)
     point[LOG_AMPLITUDE] = log_amplitude
     return branch.solve_with(
@@ -193,14 +229,17 @@ def _at_unit_break(branch: RSBBranch, log_amplitude: float, start: Array) -> Sol
 def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
     """α_d, the smallest load of the line of solutions at x = 1.
 
-    It lies between the neighbours of the point with the smallest load.
+    `line` are points of it. The smallest load lies between the neighbours of the point with the
+    smallest load among them, and is minimised there in the logarithm of the amplitude.
     """
     loads = [point.state.alpha for point in line]
     lowest = int(np.argmin(loads))
+    # At an end of the line the point itself stands for the neighbour that it lacks.
     before = line[max(lowest - 1, 0)]
     after = line[min(lowest + 1, len(line) - 1)]
 
     def load_at(log_amplitude: float) -> float:
+        """The load of the solution at x = 1 with this amplitude."""
         return _at_unit_break(branch, log_amplitude, line[lowest].unknowns).state.alpha
 
     turning = minimize_scalar(
@@ -213,27 +252,43 @@ def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
 
 
 def beside_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
-    """A start for one step of breaking, (coordinates,), beside a replica-symmetric state.
+    """A start for Newton with one step of breaking, (coordinates,), beside a symmetric state.
 
-    That has one overlap q₀ of any two supports, and its multiplier F₀. The start has two overlaps a
-    little apart, p₀ between groups and p₁ within one, on either side of q₀, and their multipliers
-    G₀ and G₁ in proportion on either side of F₀. (p₁ − p₀)/(ρ − p₁) is `amplitude`, and x is the
-    break point.
+    The replica-symmetric state `critical` has a single overlap q₀ of any two supports. With one
+    step supports fall into groups, and there are two overlaps: p₀ between groups and p₁ within one.
+    The start puts them a little below and a little above q₀. Their multipliers G₀ and G₁ go in
+    proportion around the multiplier F₀ of q₀. Everything else stays as it is: the response χ and
+    the multipliers K, E and F₁, whose letters are those of `RSBOrder`.
+
+    Parameters
+    ----------
+    branch
+        The equations with one step, at a density ρ.
+    critical
+        The symmetric state.
+    amplitude
+        The distance of the overlaps, (p₁ − p₀)/(ρ − p₁).
+    x
+        The break point: the probability that two supports belong to different groups.
     """
     symmetric = critical.order
-    p_gap = amplitude * (branch.rho - symmetric.q0)  # p₁ − p₀
-    G_gap = p_gap * (symmetric.F0 / symmetric.q0)  # G₁ − G₀
+    overlap = symmetric.q0
+    multiplier = symmetric.F0
+    # p₁ − p₀ = amplitude·(ρ − p₁), where q₀ stands for p₁, which is not known yet.
+    overlap_gap = amplitude * (branch.rho - overlap)
+    multiplier_gap = overlap_gap * (multiplier / overlap)  # G₁ − G₀
     order = RSBOrder(
         chi=symmetric.chi,
         K=symmetric.K,
         E=symmetric.E,
         F1=symmetric.F1,
-        p=(symmetric.q0 - p_gap / 2, symmetric.q0 + p_gap / 2),
-        G=(symmetric.F0 - G_gap / 2, symmetric.F0 + G_gap / 2),
+        p=(overlap - overlap_gap / 2, overlap + overlap_gap / 2),
+        G=(multiplier - multiplier_gap / 2, multiplier + multiplier_gap / 2),
         x=(x,),
         threshold=symmetric.threshold,
     )
     point = pack_order(order, branch.rho, branch.ensemble)
-    # The gap was taken relative to ρ − q₀, and that is not quite ρ − p₁: set it right.
+    # Because q₀ stood for p₁, the packed amplitude is a little off. The caller holds this
+    # coordinate: so it must be exactly the one asked for.
     point[LOG_AMPLITUDE] = np.log(amplitude)
     return point

@@ -39,7 +39,11 @@ _OVERLAP_EDGE = 1e-12
 
 
 def mills(x: Array) -> Array:
-    """h = H'/H = −φ/H, with φ the normal density and H(x) the normal probability above x."""
+    """h = H'/H = −φ/H, with φ the normal density and H(x) the normal probability above x.
+
+    By erfcx(t) = e^{t²} erfc(t) and H(x) = ½ erfc(x/√2) neither φ nor H underflows:
+    φ/H = √(2/π)/erfcx(x/√2).
+    """
     return -np.sqrt(2 / np.pi) / erfcx(np.asarray(x) / np.sqrt(2))
 
 
@@ -51,9 +55,10 @@ def mills_slope(x: Array) -> Array:
     """
     x = np.asarray(x, dtype=float)
     h = mills(x)
-    large_x = np.maximum(x, _SERIES_FROM)  # the series is not used where x is smaller
-    y = large_x**-2
-    series = 1 - y * (2 - y * (10 - y * (74 - 706 * y)))  # Horner's rule
+    # The series is used for large x only. Elsewhere the bound keeps it finite, and it is dropped.
+    large_x = np.maximum(x, _SERIES_FROM)
+    y = large_x**-2  # 1/x²
+    series = 1 - y * (2 - y * (10 - y * (74 - 706 * y)))  # the bracket above, by Horner's rule
     x_plus_h = np.where(x > _SERIES_FROM, -series / large_x, x + h)
     return -h * x_plus_h
 
@@ -72,14 +77,20 @@ class Field:
     step: float  # of the quadrature
 
     def mean(self, function: Callable[[Array], Array]) -> float:
-        """Σ_c f_c ∫Dt function(γt + offset_c), where class c has the share f_c of the patterns."""
+        """The mean of a function of the field: Σ_c f_c ∫Dt function(γt + offset_c).
+
+        Class c has the share f_c of the patterns. The function is called with arrays, (nodes,).
+        """
         return sum(
             (share * self._mean_of_class(function, offset) for share, _, offset in self.classes),
             start=0.0,
         )
 
     def mean_by_sign(self, function: Callable[[Array], Array]) -> float:
-        """Σ_c σ_c f_c ∫Dt function(γt + offset_c), class c of share f_c and sign σ_c."""
+        """The same mean with a sign for each class: Σ_c σ_c f_c ∫Dt function(γt + offset_c).
+
+        Class c has the share f_c of the patterns, and a threshold moves its offset by the sign σ_c.
+        """
         return sum(
             (
                 share * sign * self._mean_of_class(function, offset)
@@ -89,44 +100,56 @@ class Field:
         )
 
     def _mean_of_class(self, function: Callable[[Array], Array], offset: float) -> float:
-        """∫Dt function(γt + offset); the function changes where this is 0, over a distance of 1."""
+        """∫Dt function(γt + offset), t a standard Gaussian.
+
+        The function, one of `mills` and its like, changes where its argument is 0, over a distance
+        of about 1: that is around t = −offset/γ, over 1/γ, where the rule has its finest nodes.
+        """
         rule = rule_for(1 / self.gamma, self.step, centre=-offset / self.gamma)
         return float(rule.mean(function(self.gamma * rule.nodes + offset)))
 
-    def mean_square(self, function: Callable[[Array], Array], c: float) -> float:
-        """Σ_k f_k ∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset_k)]², k the classes of share f_k.
+    def mean_square(self, function: Callable[[Array], Array], common_part: float) -> float:
+        """The mean of function(field)·function(field') over the fields of a pattern in two choices.
 
-        c = q₀/q₁ is the part of the field that two choices of variables have in common, √c z, while
-        y is of one choice alone.
+        Two choices of variables share the part c = q₀/q₁ (`common_part`) of the variance of their
+        fields. Given the part √c z in common, the rest √(1−c) y of each field is independent, and
+        the mean is a square:
+
+            Σ_k f_k ∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset_k)]²,
+
+        where class k has the share f_k of the patterns.
         """
         total = 0.0
         for share, _, offset in self.classes:
-            total += share * self._mean_square_of_class(function, c, offset)
+            total += share * self._mean_square_of_class(function, common_part, offset)
         return total
 
     def _mean_square_of_class(
-        self, function: Callable[[Array], Array], c: float, offset: float
+        self, function: Callable[[Array], Array], common_part: float, offset: float
     ) -> float:
-        """∫Dz [∫Dy function(argument)]², argument = γ(√(1−c) y + √c z) + offset.
+        """∫Dz [∫Dy function(argument)]², argument = γ(own·y + common·z) + offset, for one class.
 
-        The function must change where its argument is 0, over a distance of about 1; the rules for
-        y and z are finest there.
+        y and z are standard Gaussians: z is what two choices of variables share, y what is one
+        choice's own. common² is the share `common_part` of the variance, own² the rest. The
+        function must change where its argument is 0, over a distance of about 1: both integrals
+        have their finest nodes where it does.
         """
         gamma = self.gamma
-        own = np.sqrt(1 - c)
-        common = np.sqrt(c)
+        own = np.sqrt(1 - common_part)
+        common = np.sqrt(common_part)
 
-        # The outer rule. The argument is 0 at a y that depends on z. This y passes 0, the middle of
-        # Dy, at z = −offset/(γ·common), and moves by common/own per unit of z: around that z, over
-        # own/common, the mean over y changes.
+        # Nodes of z. The argument is 0 on the line y = −(common·z + offset/γ)/own. The line crosses
+        # y = 0, where y has most weight, at z = −offset/(γ·common), and crosses the unit width of y
+        # while z moves by own/common. There the inner integral changes.
         z_rule = rule_for(own / common, self.step, centre=-offset / (gamma * common))
 
-        # The inner rule, one for each z. The argument is γ(own·y + shift), 0 at y = −shift/own. It
-        # moves by γ·own per unit of y, so that the function changes over 1/(γ·own).
+        # Nodes of y, a row for each z. The argument is γ(own·y + shift), which is 0 at
+        # y = −shift/own and moves by 1 over 1/(γ·own): there the function changes. The Gaussian
+        # itself, of width 1, has to be resolved too.
         shift = common * z_rule.nodes + offset / gamma  # (z nodes,)
-        feature_in_y = 1 / (gamma * own)
-        y_width = WIDTHS_PER_FEATURE * min(1.0, feature_in_y)
-        y, y_weights = centred_rule(-shift / own, y_width, self.step)  # (z nodes, y nodes)
+        feature_in_y = min(1.0, 1 / (gamma * own))
+        y_width = WIDTHS_PER_FEATURE * feature_in_y
+        y, y_weights = centred_rule(-shift / own, y_width, self.step)  # both (z nodes, y nodes)
 
         argument = gamma * (own * y + shift[:, None])
         mean_over_y = (y_weights * function(argument)).sum(axis=1)  # (z nodes,)
@@ -136,9 +159,11 @@ class Field:
 def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
     """The field at a given ln γ, with the best threshold b if the threshold is free.
 
-    Offsets are √(1 + γ²)(margin + σ_c b), because |w| = √ρ = √(1 + γ²) in units of √(ρ − q₁), by
-    γ² = q₁/(ρ − q₁). The best b, at which the volume of solutions is largest, is the root of
-    Σ_c σ_c f_c ∫Dt h(γt + offset_c) = 0: class c has the share f_c and the sign σ_c, h is `mills`.
+    γ² = q₁/(ρ − q₁), with the overlap q₁ of two solutions w and |w|² = ρ. Lengths are in units of
+    √(ρ − q₁): so |w| is √(1 + γ²), and class c, of sign σ_c, has the offset √(1 + γ²)(margin +
+    σ_c b). At the best b the volume of solutions is largest: it is the root of
+
+        Σ_c σ_c f_c ∫Dt h(γt + offset_c) = 0,    f_c the share of class c, h = `mills`.
     """
     gamma = float(np.exp(log_gamma))
     norm = np.sqrt(1 + gamma**2)  # |w| in units of √(ρ − q₁)
@@ -163,9 +188,10 @@ def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
 
 
 def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP) -> Field:
-    """The field at which load·⟨h²⟩/γ² = 1, Gardner's equation.
+    """The field of typical solutions, whose γ solves Gardner's equation load·⟨h²⟩/γ² = 1.
 
     `load` is patterns per chosen variable, P/M = α/ρ; it must be below Gardner's capacity α_c.
+    γ² = q₁/(ρ − q₁) tells how alike two solutions are, with their overlap q₁ and squared length ρ.
     ⟨h²⟩ is the mean of h² (`mills`) over the field γt + offset, t ~ N(0, 1), and over the classes.
     The left-hand side falls with γ, from ∞ at γ = 0 to load/α_c < 1 at γ = ∞; the root is bracketed
     in ln γ.
@@ -192,25 +218,27 @@ def solve_typical(
 ) -> RSSolution:
     """All order parameters at α < α_CG (2ρ for the plain ensemble), where typical choices separate.
 
-    q₁ is the overlap of two weight vectors of the same variables, q₀ that of two independent
-    choices of variables. Gardner's equation gives γ² = q₁/(ρ − q₁) and the threshold.
+    α is the load, ρ the density of chosen variables. q₁ is the overlap of two weight vectors of the
+    same variables, q₀ that of two independent choices of variables. Gardner's equation gives
+    γ² = q₁/(ρ − q₁) and the threshold.
     """
     field = gardner_field(alpha / rho, ensemble, step)
     gamma = field.gamma
-    c = _common_part(alpha, rho, field)  # q₀/q₁
-    q1 = rho * (gamma**2 / (1 + gamma**2))
-    q0 = q1 * c
-    conjugates = _conjugates(alpha, rho, field, c)
+    common_part = _common_part(alpha, rho, field)  # q₀/q₁
+    q1 = rho * (gamma**2 / (1 + gamma**2))  # from γ² = q₁/(ρ − q₁)
+    q0 = q1 * common_part
+    conjugates = _conjugates(alpha, rho, field, common_part)
 
-    # The saddle equations q₁ = ρq̂₁/(Q̂ + q̂₁)² and q₀ = ρ²q̂₀/(Q̂ + q̂₁)², where Q̂ + q̂₁ = 1 + γ².
-    hat_sum = _hat_sum(gamma)
+    # How well the multipliers q̂₁, q̂₀ and Q̂ of q₁, q₀ and ρ solve the saddle equations
+    # q₁ = ρq̂₁/(Q̂ + q̂₁)² and q₀ = ρ²q̂₀/(Q̂ + q̂₁)².
+    hat_sum = _hat_sum(gamma)  # Q̂ + q̂₁
     q1_error = abs(rho * conjugates.q1 / hat_sum**2 / q1 - 1)
     q0_error = abs(rho**2 * conjugates.q0 / hat_sum**2 / q0 - 1)
 
-    # The replicon products are (α/ρ)⟨h'²⟩ and α ∫Dz [∫Dy h']².
+    # The replicon products are (α/ρ)⟨h'²⟩ and α ∫Dz [∫Dy h']², h' = `mills_slope`.
     stability = Stability(
         within=alpha / rho * field.mean(lambda x: mills_slope(x) ** 2),
-        between=alpha * field.mean_square(mills_slope, c),
+        between=alpha * field.mean_square(mills_slope, common_part),
     )
     return RSSolution(
         alpha=alpha,
@@ -219,7 +247,8 @@ def solve_typical(
         entropy=binary_entropy(rho),
         q0=q0,
         q1=q1,
-        chi=math.inf,  # χ, E, F₁ and F₀, which are rescaled, have their limits
+        # χ, E, F₁ and F₀ are rescaled for loads above α_CG, and have their limits here.
+        chi=math.inf,
         K=float(logit(1 - rho)),  # e^{−K} = ρ/(1 − ρ): every variable is as likely chosen
         E=0.0,
         F1=0.0,
@@ -237,38 +266,51 @@ def solve_typical(
 def _common_part(alpha: float, rho: float, field: Field) -> float:
     """c = q₀/q₁, the part of the field that two choices of variables share: the root of αJ(c) = c.
 
-    J(c) is `_overlap_of_slopes`. αJ(c) − c changes its sign between 0 and 1: J(0) > 0, and
-    αJ(1) = ρ < 1 by Gardner's equation.
+    q₁ is the overlap of two weight vectors of the same variables, q₀ that of two independent
+    choices, α the load and ρ the density. The equation, with J(c) of `_overlap_of_slopes`, is the
+    saddle equation of q₀.
+    αJ(c) − c changes its sign between 0 and 1: J(0) > 0, and αJ(1) = ρ < 1 by Gardner's equation.
     """
-    c = brentq(
-        lambda c: alpha * _overlap_of_slopes(field, c) - c,
-        _OVERLAP_EDGE * rho,
-        1 - _OVERLAP_EDGE,
-        xtol=1e-16,
-        rtol=1e-14,
-    )
-    return float(c)
+
+    def excess(common_part: float) -> float:
+        """αJ(c) − c."""
+        return alpha * _overlap_of_slopes(field, common_part) - common_part
+
+    # The ends are left out: the nodes of ∫Dz and ∫Dy have no limit there. c is at least of the
+    # order of ρ, so that the lower end is relative to it.
+    root = brentq(excess, _OVERLAP_EDGE * rho, 1 - _OVERLAP_EDGE, xtol=1e-16, rtol=1e-14)
+    return float(root)
 
 
-def _overlap_of_slopes(field: Field, c: float) -> float:
-    """J(c) = ∫Dz [∫Dy h/γ]², h = `mills` at γ(√(1−c) y + √c z) + offset, over the classes."""
-    return field.mean_square(lambda x: mills(x) / field.gamma, c)
+def _overlap_of_slopes(field: Field, common_part: float) -> float:
+    """J(c) = ∫Dz [∫Dy h/γ]², over the classes of patterns, with c = `common_part`.
+
+    h is `mills` at the field γ(√(1−c) y + √c z) + offset of a pattern: z is what two choices of
+    variables share of it, y what is one choice's own.
+    """
+    return field.mean_square(lambda x: mills(x) / field.gamma, common_part)
 
 
-def _conjugates(alpha: float, rho: float, field: Field, c: float) -> Conjugates:
-    """The conjugates q̂₁, q̂₀ and Q̂ of q₁, q₀ and ρ; c = q₀/q₁, and h is `mills`:
+def _conjugates(alpha: float, rho: float, field: Field, common_part: float) -> Conjugates:
+    """The multipliers q̂₁, q̂₀ and Q̂ of the overlaps q₁ and q₀ and of the norm ρ:
 
-    q̂₁ = α/(ρ − q₁)·⟨h²⟩,    q̂₀ = α/(ρ − q₁)·γ²J(c),    Q̂ = (Q̂ + q̂₁) − q̂₁.
+        q̂₁ = α/(ρ − q₁)·⟨h²⟩,    q̂₀ = α/(ρ − q₁)·γ²J(c),    Q̂ = (Q̂ + q̂₁) − q̂₁.
+
+    They are the saddle equations of q₁, q₀ and ρ, at the load α. h is `mills`, ⟨·⟩ its mean over
+    the field, γ² = q₁/(ρ − q₁), J(c) is `_overlap_of_slopes` and c = q₀/q₁ is `common_part`.
     """
     gamma = field.gamma
-    spread_over_rho = 1 / (1 + gamma**2)  # 1 − q₁/ρ, as γ² = q₁/(ρ − q₁)
+    spread_over_rho = 1 / (1 + gamma**2)  # 1 − q₁/ρ
     alpha_per_spread = alpha / (rho * spread_over_rho)  # α/(ρ − q₁)
     q1_hat = alpha_per_spread * field.mean(lambda x: mills(x) ** 2)
-    q0_hat = alpha_per_spread * gamma**2 * _overlap_of_slopes(field, c)
+    q0_hat = alpha_per_spread * gamma**2 * _overlap_of_slopes(field, common_part)
     return Conjugates(q1=q1_hat, q0=q0_hat, Q=_hat_sum(gamma) - q1_hat)
 
 
 def _hat_sum(gamma: float) -> float:
-    """Q̂ + q̂₁ = ρ/(ρ − q₁), which is 1 + γ² because γ² = q₁/(ρ − q₁)."""
+    """Q̂ + q̂₁ = ρ/(ρ − q₁), the sum of two multipliers (`_conjugates`) by a saddle equation.
+
+    It is 1 + γ², because γ² = q₁/(ρ − q₁).
+    """
     spread_over_rho = 1 / (1 + gamma**2)  # 1 − q₁/ρ
     return 1 / spread_over_rho

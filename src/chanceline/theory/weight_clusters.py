@@ -58,6 +58,7 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     """
 
     def solve_at(share: float, start: Array) -> Solved[Counted]:
+        """The solution of the ensemble at this share of the way, from a point near to it."""
         return _solve_clusters(_on_the_way(share, ensemble), start)
 
     first = solve_at(0.0, _START)
@@ -72,10 +73,10 @@ def _on_the_way(share: float, wanted: Ensemble) -> Ensemble:
     """An ensemble between that of the start (share 0) and the one wanted (share 1).
 
     The margin grows linearly. The balance, the share of positive patterns, moves geometrically from
-    that of equal classes. The load diverges towards as many errors as a class has patterns: so the
-    errors move as a part of the positive class, linearly in the log-odds of that part.
+    that of equal classes. The errors move as a part of the positive class, linearly in the log-odds
+    of that part: so they never come to as many as the class has patterns, where the load diverges.
     """
-    # Written so that equal classes stay exactly equal.
+    # In this form classes that are wanted equal stay exactly equal: 1 to any power is 1.
     balance = EQUAL_CLASSES * (wanted.balance / EQUAL_CLASSES) ** share
 
     start_log_odds = logit(_START_ERROR_RATE / EQUAL_CLASSES)
@@ -89,7 +90,7 @@ def _on_the_way(share: float, wanted: Ensemble) -> Ensemble:
 
 
 def _solve_clusters(ensemble: Ensemble, start: Array) -> Solved[Counted]:
-    """The last cluster of weights, by Newton from a point near to it, (unknowns,)."""
+    """Where the last cluster of weights vanishes: Newton from a point near to it, (unknowns,)."""
     return Newton(tolerance=1e-11, step_tolerance=1e-7).solve(
         lambda point: cluster_equations(point, ensemble),
         start,
@@ -102,15 +103,17 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
 
     χ is the response: a violation v of a constraint costs v²/2χ. q₀ is the overlap of weights in
     different clusters, b the threshold of the rule. From the violation v* on a pattern is an error.
-    The exponent Σ of the number of clusters is 0 there, and stationary in q₀, b, the price of an
-    error, and χ; the last in the form of an identity, which sets the load. The equations are
-    written out as relative errors: with the bare slopes of Σ Newton loses its way at large margins.
+    The exponent Σ = ln(number of clusters)/N is 0 at the capacity, and stationary in χ, q₀, b and
+    the price of an error. That it is so in χ takes the form of an identity, which sets the load;
+    the other equations are the residual. They are written out as relative errors: with the bare
+    slopes of Σ Newton loses its way at large margins.
     """
     order = _decode(point, ensemble)
     sides = class_sides(ensemble, order, QUADRATURE_STEP)
     means = pattern_means(sides, ensemble, rho=1.0)
 
-    # The identity: as many tight constraints as weights, α·isostatic = 1.
+    # The identity: as many tight constraints as weights, α·isostatic = 1. `isostatic` is the share
+    # of tight constraints, corrected for margin and errors.
     if not means.isostatic > 0:
         raise OutsideDomain("p₊ − v*e* must be positive")
     alpha = 1 / means.isostatic
@@ -131,12 +134,12 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
 def _cluster_exponent(
     alpha: float, order: PatternOrder, means: PatternMeans, ensemble: Ensemble
 ) -> float:
-    """The exponent of the number of clusters, at the load α,
+    """The exponent Σ = ln(number of clusters of weights)/N at the load α:
 
         Σ = α(⟨ln A⟩ + yε) + ½ ln(1 + s²/χ) + ½ q₀/(χ + s²).
 
-    A is the weight of a pattern, y the price of an error, ε the error rate allowed, χ the response;
-    q₀ is the overlap of weights in different clusters, and s² = 1 − q₀.
+    A is the weight of a pattern, ⟨·⟩ the mean over patterns, y the price of an error, ε the error
+    rate allowed, χ the response; q₀ is the overlap of weights in different clusters, s² = 1 − q₀.
     """
     chi = order.chi
     price = order.ceiling**2 / (2 * chi)  # y, what the largest violation v* costs
@@ -149,10 +152,12 @@ def _cluster_exponent(
 
 
 def _decode(point: Array, ensemble: Ensemble) -> PatternOrder:
-    """The order parameters at (ln χ, logit q₀, b if it is free, ln v*), the weights of length 1.
+    """The order parameters at a point (ln χ, logit q₀, b if it is free, ln v*), (coordinates,).
 
-    OutsideDomain where χ is too large: for χ → ∞ all terms of the exponent vanish, whatever the
-    load, a solution without meaning.
+    χ is the response of the weights, q₀ their overlap in different clusters, b the threshold and v*
+    the largest violation that is no error; weights have the length 1. OutsideDomain where χ is too
+    large: for χ → ∞ all terms of the exponent vanish, whatever the load, and Newton would end at a
+    solution without meaning.
     """
     check_logarithms(point)
     logit_q0 = point[_LOGIT_Q0]

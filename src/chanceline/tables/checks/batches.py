@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
+from chanceline.perceptron.blocks import column_blocks
 from chanceline.tables.checks.confounders import FEWEST_ROWS_A_TERM, pvalue_of_labels
 from chanceline.tables.checks.within_classes import (
     centred_within,
@@ -87,15 +88,27 @@ def _is_spoken_of(column: pd.Series, allowed_for: Sequence[pd.Series]) -> bool:
 
 def few_numbers(features: pd.DataFrame) -> list[Any]:
     """Names of the columns of a few whole numbers, where these are exceptions in the table."""
-    values = features.to_numpy(dtype=np.float64)
-    # The first rows tell most measurements, so that few columns are copied.
-    candidates = np.flatnonzero(_are_few_whole(values[:FIRST_ROWS]))
-    columns = candidates[_are_few_whole(values[:, candidates])]
+    columns = _columns_of_few_whole(features.to_numpy())
     n_columns = len(columns)
     are_exceptions = n_columns <= MOST_COLUMNS_ALIKE and 2 * n_columns <= features.shape[1]
     if not are_exceptions:
         return []
     return features.columns[columns].tolist()
+
+
+def _columns_of_few_whole(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Positions of the columns of a few whole numbers in a table (samples, columns).
+
+    So many columns at a time are copied as memory hardly notices.
+    """
+    found = [np.zeros(0, dtype=np.int64)]
+    for block in column_blocks(values):
+        columns = values[:, block].astype(np.float64)
+        # The first rows tell most measurements, so that few columns are sorted.
+        candidates = np.flatnonzero(_are_few_whole(columns[:FIRST_ROWS]))
+        is_found = _are_few_whole(columns[:, candidates])
+        found.append(block.start + candidates[is_found])
+    return np.concatenate(found)
 
 
 def _are_few_whole(values: Floats) -> NDArray[np.bool_]:

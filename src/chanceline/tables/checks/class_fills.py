@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
+from chanceline.perceptron.blocks import column_blocks
 from chanceline.tables.checks.within_classes import size_of_smaller_class
 from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import plural, quoted
@@ -30,7 +31,12 @@ def warn_of_class_fills(X: Floats, y: Floats, names: Sequence[Any]) -> list[Find
     """
     if size_of_smaller_class(y) < FEWEST_REPEATS:
         return []
-    columns = columns_filled_by_class(X, y > 0)
+    # So many columns at a time, as every look needs copies of them.
+    is_positive = y > 0
+    found = [np.zeros(0, dtype=np.int64)]
+    for block in column_blocks(X):
+        found.append(block.start + columns_filled_by_class(X[:, block], is_positive))
+    columns = np.concatenate(found)
     n_columns = len(columns)
     if n_columns < FEWEST_FILLED_COLUMNS:
         return []

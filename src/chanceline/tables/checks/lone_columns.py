@@ -31,24 +31,27 @@ def warn_of_lone_columns(X: Floats, y: Floats, names: Sequence[Any]) -> list[Fin
     X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
     names : of the features.
     """
+    # The candidates, those first that tell the classes apart best.
     candidates = _most_correlated_columns(X, y)
     tests = [mann_whitney(X[:, column], y) for column in candidates.tolist()]
     areas = np.array([max(test.area, 1 - test.area) for test in tests])
     order = np.argsort(-areas, kind="stable")
-    n_lone = _n_far_above(areas[order])
-    if n_lone == 0 or areas[order[0]] >= NEARLY_PERFECT_AREA:
-        return []
-    weakest = tests[order[n_lone - 1]]
-    if not _is_no_accident(weakest, X.shape[1]):
-        return []
     falling_areas = areas[order]
-    return [
-        _question(
-            [str(names[column]) for column in candidates[order[:n_lone]].tolist()],
-            smallest_area=falling_areas[n_lone - 1],
-            next_area=falling_areas[n_lone],
-        )
-    ]
+
+    # At least one candidate is left behind the lone ones.
+    n_lone = _n_far_above(falling_areas)
+    if n_lone == 0 or falling_areas[0] >= NEARLY_PERFECT_AREA:
+        return []
+    weakest_lone = tests[order[n_lone - 1]]
+    if not _is_no_accident(weakest_lone, X.shape[1]):
+        return []
+    lone_columns = candidates[order[:n_lone]]
+    question = _question(
+        [str(names[column]) for column in lone_columns.tolist()],
+        smallest_area=falling_areas[n_lone - 1],
+        next_area=falling_areas[n_lone],
+    )
+    return [question]
 
 
 def _question(names: list[str], *, smallest_area: float, next_area: float) -> Finding:

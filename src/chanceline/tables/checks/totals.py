@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from chanceline._arrays import Floats
+from chanceline.perceptron.blocks import column_blocks
 from chanceline.tables.checks.ranks import mann_whitney, warn_if_small
 from chanceline.tables.dataset import Finding
 
@@ -39,7 +40,10 @@ def are_counts(X: Floats) -> bool:
     all of which are steps of a scale from 0 to 100.
     """
     # One row tells most other tables from counts.
-    if not _are_whole_from_0(X[0]) or not _are_whole_from_0(X):
+    if not _are_whole_from_0(X[0]):
+        return False
+    # So many columns at a time, as every look needs a copy of them.
+    if not all(_are_whole_from_0(X[:, block]) for block in column_blocks(X)):
         return False
     n_count_columns = 0
     for column in X.T:

@@ -1,4 +1,8 @@
-"""From the bytes of a file to its text: compression, encoding, and files that are no text."""
+"""From the bytes of a file to its text: compression, encoding, and files that are no text.
+
+A small file can be made so that it unpacks to more than any memory holds: what is unpacked has a
+limit.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,22 @@ import gzip
 import io
 import lzma
 import zipfile
+from collections.abc import Callable
+from typing import IO, Any
 
 from chanceline.errors import InputError
 
 ZIP = b"PK\x03\x04"
-# First bytes of compressed files, and what unpacks them.
-UNPACK = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzma.decompress}
+# First bytes of compressed files, and what opens them.
+OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ": lzma.LZMAFile,
+}
+# What is unpacked may have so many times the file's size, or so many bytes if that is more. Tables
+# become five to fifty times as large; a file made to fill the memory becomes a thousand times.
+MAX_UNPACKING_RATIO = 200
+MIN_UNPACKED_LIMIT = 256 << 20
 # First bytes of files that hold tables but are not read, and what to do about them.
 REFUSED_SIGNATURES = {
     b"\xd0\xcf\x11\xe0": "is an Excel file of the old kind; save it as .xlsx or CSV.",
@@ -35,9 +49,10 @@ def decompress(raw: bytes, name: str) -> bytes:
     """The content of a gzip, bzip2, xz or one-file zip archive, known by its first bytes; anything
     else as it is. Excel files, which are zip archives too, do not come here.
     """
-    for first_bytes, unpack in UNPACK.items():
+    for first_bytes, open_packed in OPENERS.items():
         if raw.startswith(first_bytes):
-            return unpack(raw)
+            with open_packed(io.BytesIO(raw)) as file:
+                return _read_unpacked(file, name, limit=unpacked_limit(len(raw)))
     if not raw.startswith(ZIP):
         return raw
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
@@ -47,7 +62,29 @@ def decompress(raw: bytes, name: str) -> bytes:
                 f"{name} holds {len(members)} files and is no .xlsx; give one table as .xlsx, CSV "
                 "or .npz."
             )
-        return archive.read(members[0])
+        with archive.open(members[0]) as file:
+            return _read_unpacked(file, name, limit=unpacked_limit(len(raw)))
+
+
+def unpacked_limit(packed_size: int) -> int:
+    """The most bytes that a packed file of so many bytes may unpack to."""
+    return max(MIN_UNPACKED_LIMIT, MAX_UNPACKING_RATIO * packed_size)
+
+
+def _read_unpacked(file: IO[bytes], name: str, limit: int) -> bytes:
+    """What a packed file holds, if it is no more than `limit` bytes."""
+    content = file.read(limit + 1)
+    if len(content) > limit:
+        raise InputError(f"{name} {too_large_sentence(limit)}")
+    return content
+
+
+def too_large_sentence(limit: int) -> str:
+    """What is wrong with a packed file that exceeds the limit, and what to do about it."""
+    return (
+        f"unpacks to more than {limit >> 20:,} MB, far more than its size lets expect; if it is a "
+        "table indeed, unpack it first."
+    )
 
 
 def decode(raw: bytes, name: str) -> str:

@@ -1,17 +1,32 @@
-"""One sheet of an Excel file."""
+"""One sheet of an Excel file.
+
+A sheet is read whole, from its first cell to its last. A small file can have a cell in the last row
+and column, or unpack to more than any memory holds: both are refused.
+"""
 
 from __future__ import annotations
 
 import io
+import re
 import warnings
+import zipfile
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from chanceline.errors import InputError
+from chanceline.tables.readers.encoding import too_large_sentence, unpacked_limit
 from chanceline.tables.readers.grid import CellGrid
 from chanceline.tables.readers.header import join_header_lines, n_header_lines
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.wording import quoted
+
+CELL_PLACE = re.compile(rb'<c r="([A-Z]+)([0-9]+)"')
+# A sheet from its first cell to its last may have so many cells, however few are filled; or so many
+# times as many as are filled, if that is more.
+MAX_MOSTLY_EMPTY_CELLS = 20_000_000
+MAX_CELLS_PER_FILLED_ONE = 4
 
 
 def read_workbook(raw: bytes, name: str, settings: TableSettings) -> CellGrid:
@@ -34,6 +49,7 @@ def read_workbook(raw: bytes, name: str, settings: TableSettings) -> CellGrid:
 
 def _read_sheet(raw: bytes, name: str, settings: TableSettings) -> pd.DataFrame:
     """All cells of the sheet that the settings name, or of the first one, as objects."""
+    _refuse_too_large(raw, name)
     with warnings.catch_warnings():
         # About styles and extensions, which no table needs.
         warnings.filterwarnings("ignore", module="openpyxl")
@@ -42,6 +58,9 @@ def _read_sheet(raw: bytes, name: str, settings: TableSettings) -> pd.DataFrame:
             sheet = settings.sheet or sheets[0]
             if sheet not in sheets:
                 raise InputError(f"{name} has no sheet {sheet!r}; it has {quoted(sheets)}.")
+            # Where the sheet is in the archive, which openpyxl has no public name for.
+            sheet_path = book.book[sheet]._worksheet_path
+            _refuse_far_cells(raw, sheet_path, f"sheet {sheet!r} of {name}")
             cells = pd.read_excel(
                 book, sheet_name=sheet, header=None, dtype=object, na_values=list(settings.na)
             )
@@ -51,3 +70,52 @@ def _read_sheet(raw: bytes, name: str, settings: TableSettings) -> pd.DataFrame:
         raise InputError(f"sheet {sheet!r} of {name} is empty.")
     cells.columns = range(cells.shape[1])
     return cells
+
+
+def _refuse_too_large(raw: bytes, name: str) -> None:
+    """Refuse a workbook that unpacks to far more than a table of its size would."""
+    limit = unpacked_limit(len(raw))
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        unpacked_size = sum(member.file_size for member in archive.infolist())
+    if unpacked_size > limit:
+        raise InputError(f"{name} {too_large_sentence(limit)}")
+
+
+def _refuse_far_cells(raw: bytes, sheet_path: str, sheet_name: str) -> None:
+    """Refuse a sheet with a cell so far out that nearly all cells before it are empty."""
+    extent = _sheet_extent(raw, sheet_path)
+    n_cells = extent.n_rows * extent.n_columns
+    if n_cells > max(MAX_MOSTLY_EMPTY_CELLS, MAX_CELLS_PER_FILLED_ONE * extent.n_filled):
+        raise InputError(
+            f"{sheet_name} reaches to row {extent.n_rows:,} and column {extent.n_columns:,}, but "
+            f"only {extent.n_filled:,} cells are filled; delete what stands far outside the table."
+        )
+
+
+class SheetExtent(NamedTuple):
+    """How far a sheet reaches, and how many of its cells are filled."""
+
+    n_rows: int
+    n_columns: int
+    n_filled: int
+
+
+def _sheet_extent(raw: bytes, sheet_path: str) -> SheetExtent:
+    """The extent of a sheet, from the places written at its cells."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        places = CELL_PLACE.findall(archive.read(sheet_path))
+    columns = {_column_number(letters) for letters in {letters for letters, _ in places}}
+    rows = np.array([row for _, row in places], dtype=np.int64)
+    return SheetExtent(
+        n_rows=int(rows.max(initial=0)),
+        n_columns=max(columns, default=0),
+        n_filled=len(places),
+    )
+
+
+def _column_number(letters: bytes) -> int:
+    """1 for A, 26 for Z, 27 for AA, …"""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number

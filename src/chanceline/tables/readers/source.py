@@ -16,8 +16,10 @@ from chanceline.tables.readers.annotated import is_anndata, table_from_anndata
 from chanceline.tables.readers.encoding import decode, decompress, is_workbook
 from chanceline.tables.readers.excel import read_workbook
 from chanceline.tables.readers.grid import CellGrid, table_from_grid
+from chanceline.tables.readers.npy import read_npy
 from chanceline.tables.readers.npz import read_npz
 from chanceline.tables.readers.parquet import read_parquet
+from chanceline.tables.readers.plink import read_plink
 from chanceline.tables.readers.text import read_text
 from chanceline.tables.settings import TableSettings
 
@@ -78,7 +80,7 @@ def _tidied(table: RawTable, settings: TableSettings) -> RawTable:
     )
 
 
-def _read_format(
+def _read_format(  # noqa: PLR0911 (one return for each format)
     file: IO[bytes], path: Path, settings: TableSettings, label: str | None
 ) -> RawTable:
     """The file read as what its ending or its content says it is."""
@@ -87,6 +89,10 @@ def _read_format(
 
         # It opens the file itself, by its path.
         return table_from_anndata(anndata.read_h5ad(path), label, settings)
+    if path.suffix == ".bed":
+        return read_plink(path, settings.missing)
+    if path.suffix == ".npy":
+        return read_npy(path, settings)
     if path.suffix == ".npz":
         return read_npz(file, path.name, transpose=settings.transpose)
     if path.suffix in (".parquet", ".pq"):

@@ -62,10 +62,11 @@ _SMALLEST_STEP = 1e-2
 
 @dataclass(frozen=True)
 class FiniteMState:
-    """Order parameters by level 0 … L and φ; the unknowns are (ln(ρ − q_L), logit(q₀/q₁), K).
+    """Order parameters by level 0 … L and φ, at a point of the saddle equations.
 
-    `growth` is what the equation of q₂ − q₁ returns, relative to the split imposed; 1 without
-    groups.
+    m is the number of replicas of the weights on one support. Without groups of them L = 1, else
+    L = 2. `growth` is what the equation of q₂ − q₁ returns, relative to the split imposed; 1
+    without groups.
     """
 
     q: Array  # overlaps: q₀ between supports, q₁ (and q₂) between replicas in one, (levels,)
@@ -101,7 +102,7 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
     # The top function is ln H(v/width) = ln Φ(−v/width). Its slope is mills(v/width)/width with
     # mills(t) = H'(t)/H(t) = −φ(t)/H(t), φ the normal density.
     width = np.sqrt(gap)
-    scaled_field = grids[-1].nodes / width
+    scaled_field = grids[-1].nodes / width  # v/width
     return recurse(
         grids,
         top=log_ndtr(-scaled_field),
@@ -112,7 +113,7 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
 
 
 def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
-    """Grids of the field v, one for each level 0 … L.
+    """Grids of the field v of a pattern, one for each level 0 … L of the recursion.
 
     `q` are the overlaps q₀ … q_L, the variances of v on the levels, `breaks` the break points
     x₁ … x_L, `gap` is ρ − q_L with the density ρ. The bottom level is smooth. Above it H^x is
@@ -139,8 +140,10 @@ def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
 def _narrowing_of_levels(q: Array, breaks: Array, gap: float) -> Array:
     """By which factor H^x narrows the Gaussian of the field v, on the levels 1 … L, (L,).
 
-    The Gaussian of level i, e^{−v²/2V}, has the variance V = q_i − q_{i−1}. On the violated side,
-    far from 0, H^x falls as e^{−x v²/2gap}, x = x_i. The product is a Gaussian of variance V' with
+    `q` are the variances q₀ … q_L of v by level, `breaks` the break points x₁ … x_L, and H =
+    H(v/√gap) is the probability that a pattern of field v is satisfied. The Gaussian of level i,
+    e^{−v²/2V}, has the variance V = q_i − q_{i−1}. On the violated side, far from 0, H^x falls as
+    e^{−x v²/2gap}, x = x_i. The product is a Gaussian of variance V' with
 
         1/V' = 1/V + x/gap,    V'/V = gap/(gap + xV).
     """
@@ -161,7 +164,8 @@ def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
     """Whether a variable is chosen, on the nodes z of a rule for ∫Dz, and its mean weight.
 
     The odds are e^{−K}B, where B is the integral over the m = x₁ replicas of the weight w, in the
-    field h₀ = √q̂₀ z of the bottom level.
+    field h₀ = √q̂₀ z of the bottom level (`_log_b`). Its mean weight is h₀/D₀: D_i is the precision
+    of w in the field of level i.
 
     Parameters
     ----------
@@ -174,8 +178,8 @@ def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
     breaks : (L,)
         Break points x₁ … x_L.
     """
-    D_levels = descending_scales(D, breaks, q_hat)
-    D0 = D_levels[0]  # precision of the weight in the field of the bottom level
+    D_levels = descending_scales(D, breaks, q_hat)  # D₀ … D_L
+    D0 = D_levels[0]
     if not 0 < D0 <= D:
         raise OutsideDomain("D_L ≥ … ≥ D₀ > 0 is needed")
     m = breaks[0]
@@ -197,7 +201,8 @@ def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
 def _log_b(h0: Array, D_levels: Array, breaks: Array) -> Array:
     """ln B, the ln of the integral over m replicas of a weight w, at fields h₀ of the bottom level.
 
-    `D_levels` are D₀ … D_L, `breaks` the break points x₁ = m … x_L. Per replica:
+    `D_levels` are D₀ … D_L, the precisions of w by level, `breaks` the break points x₁ = m … x_L.
+    Per replica:
 
     - On the top level ln ∫dw e^{−D_L w²/2 + hw} = −½ ln D_L + h²/2D_L, up to a constant.
     - A step down averages over the Gaussian, of variance G, by which the field of level i differs
@@ -220,21 +225,25 @@ class _Overlaps(NamedTuple):
 
     @property
     def q0(self) -> float:
+        """The overlap between supports."""
         return float(self.q[0])
 
     @property
     def q1(self) -> float:
+        """The overlap between replicas in one support, of different groups if there are any."""
         return float(self.q[1])
 
 
 def _decode(unknowns: Array, rho: float, split: float) -> _Overlaps:
-    """The overlaps at (ln(ρ − q_L), logit(q₀/q₁), K).
+    """The overlaps q₀ … q_L at the unknowns (ln(ρ − q_L), logit(q₀/q₁), K).
 
-    With groups L = 2, and q₂ − q₁ = `split`·(ρ − q₂). Without, L = 1 and the split is 0.
+    q₀ is the overlap of weights between supports, q₁ that within one, ρ the density and K its
+    multiplier. With groups of replicas L = 2, and the overlap q₂ within a group is such that
+    q₂ − q₁ = `split`·(ρ − q₂). Without, L = 1 and the split is 0.
     """
     log_gap, logit_q0_over_q1, K = unknowns.tolist()
     check_logarithms(np.array([log_gap, logit_q0_over_q1]))
-    gap = float(np.exp(log_gap))
+    gap = float(np.exp(log_gap))  # ρ − q_L
     q1 = rho - gap - split * gap
     q0 = q1 * expit(logit_q0_over_q1)
     overlaps = [q0, q1]
@@ -247,7 +256,7 @@ def _decode(unknowns: Array, rho: float, split: float) -> _Overlaps:
 def _equations(
     unknowns: Array, alpha: float, rho: float, breaks: Array, split: float
 ) -> FiniteMState:
-    """The saddle equations at a point, relative, and φ.
+    """How far the saddle equations are from solved at a point, with φ and the order parameters.
 
     The patterns give the conjugates q̂ of the overlaps q, and with them the variables return the
     density and the overlaps, which should be those put in.
@@ -268,14 +277,21 @@ def _equations(
     q_hat = alpha * patterns.mean_square_slopes  # q̂_i = α E_i[g_i'²], g_i the patterns' function
     m = breaks[0]
     pattern_term = alpha * m * patterns.mean_values[0]  # αm E₀[g₀], of φ
-    D = rho / order.gap  # D_L
-    variables = support_law(D, q_hat, order.K, breaks)
+    D = rho / order.gap  # D_L = ρ/(ρ − q_L), a saddle equation
+    variables = support_law(D=D, q_hat=q_hat, K=order.K, breaks=breaks)
     return FiniteMState(
         q=order.q,
         q_hat=q_hat,
         Q_hat=D - q_hat[-1],
         K=order.K,
-        phi=_phi(order, rho, breaks, pattern_term, q_hat, variables),
+        phi=_phi(
+            order=order,
+            rho=rho,
+            breaks=breaks,
+            pattern_term=pattern_term,
+            q_hat=q_hat,
+            variables=variables,
+        ),
         growth=_growth(order, rho, q_hat, variables.D_levels),
         residual=_residual(order, rho, q_hat, variables),
     )
@@ -284,13 +300,17 @@ def _equations(
 def _residual(order: _Overlaps, rho: float, q_hat: Array, variables: SupportLaw) -> Array:
     """Relative errors of the density and of the overlaps that the variables return, (3,).
 
-    p is the probability that a variable is chosen and h₀/D₀ its mean weight:
+    p is the probability that a variable of field h₀ = √q̂₀ z is chosen, and h₀/D₀ its mean weight.
+    The saddle equations of K, q̂₁ and q̂₀ are
 
         ∫Dz p = ρ,    ∫Dz p [(h₀/D₀)² + (q̂₁ − q̂₀)/(D₁D₀)] = q₁,    ∫Dz p² (h₀/D₀)² = q₀.
+
+    q̂_i is the multiplier of q_i and D_i the precision of the weight, by level.
     """
     D_levels, log_odds, weight_square, weights = variables
     p = expit(log_odds)
-    chosen = weights @ p
+    chosen = weights @ p  # ∫Dz p
+    # The second term of q₁, whose factor (q̂₁ − q̂₀)/(D₁D₀) does not depend on z.
     spread = chosen * (q_hat[1] - q_hat[0]) / (D_levels[1] * D_levels[0])
     returned_q1 = weights @ (p * weight_square) + spread
     returned_q0 = weights @ (p**2 * weight_square)
@@ -306,21 +326,21 @@ def _phi(  # noqa: PLR0913
     q_hat: Array,
     variables: SupportLaw,
 ) -> float:
-    """φ, the growth rate of Σ_c V(c)^m; `pattern_term` is its first term, αm E₀[g₀].
+    """φ, the growth rate of Σ_c V(c)^m over the supports c, V(c) their volume of solutions:
 
         φ = αm E₀[g₀] + ∫Dz ln(1 + e^{−K}B) + Kρ + (m/2)[Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i],
 
-    with x₀ = 0, the break points x₁ = m … x_L, and x_{L+1} = 1.
+    with x₀ = 0, the break points x₁ = m … x_L (`breaks`), and x_{L+1} = 1. `pattern_term` is the
+    first term; e^{−K}B are the odds that a variable is chosen, K is the multiplier of the density
+    ρ, q̂_i that of the overlap q_i and Q̂ that of the norm.
     """
     q = order.q
     gap = order.gap  # ρ − q_L
-    # The bracket is written with D_L = Q̂ + q̂_L = ρ/gap, as Q̂ is lost in q̂_L for m → 0: the terms
-    # of level L are then D_L ρ − q̂_L[(ρ − q_L) + x_L q_L].
-    conjugate_terms = (
-        rho / gap * rho
-        - q_hat[-1] * (gap + breaks[-1] * q[-1])
-        + np.diff(breaks, prepend=0.0) @ (q_hat * q)[:-1]
-    )
+    # The bracket. For m → 0 Q̂ is lost in q̂_L, and is replaced by D_L − q̂_L, where D_L = ρ/gap.
+    # The terms Q̂ρ + (1 − x_L) q̂_L q_L become D_L ρ − q̂_L[(ρ − q_L) + x_L q_L].
+    top_terms = rho / gap * rho - q_hat[-1] * (gap + breaks[-1] * q[-1])
+    break_gaps = np.diff(breaks, prepend=0.0)  # x_{i+1} − x_i of the levels below L
+    conjugate_terms = top_terms + break_gaps @ (q_hat * q)[:-1]
     variable_term = variables.weights @ np.logaddexp(0.0, variables.log_odds)
     phi = pattern_term + variable_term + order.K * rho + 0.5 * breaks[0] * conjugate_terms
     return float(phi)
@@ -329,7 +349,9 @@ def _phi(  # noqa: PLR0913
 def _growth(order: _Overlaps, rho: float, q_hat: Array, D_levels: Array) -> float:
     """What the equation of q₂ − q₁ returns, relative to the q₂ − q₁ imposed; 1 without groups.
 
-    The equation is q₂ − q₁ = ρ(q̂₂ − q̂₁)/(D₂D₁).
+    The equation is q₂ − q₁ = ρ(q̂₂ − q̂₁)/(D₂D₁): q₂ and q₁ are the overlaps of replicas within and
+    between groups, q̂_i their multipliers and D_i the precisions of the weights by level. Below 1
+    groups that are imposed become weaker, and would vanish.
     """
     if len(order.q) == 2:  # q₀ and q₁: no groups
         return 1.0
@@ -341,7 +363,10 @@ def _growth(order: _Overlaps, rho: float, q_hat: Array, D_levels: Array) -> floa
 def solve_finite_m(
     alpha: float, rho: float, breaks: tuple[float, ...], start: Array, split: float = 0.0
 ) -> Solved[FiniteMState]:
-    """The saddle of φ(m), the growth rate of Σ_c V(c)^m, from a start near to it.
+    """The saddle of φ(m), by Newton from a start near to it.
+
+    φ(m) is the growth rate of Σ_c V(c)^m over supports c, V(c) their volume of solutions; m need
+    not be whole.
 
     Parameters
     ----------
@@ -374,9 +399,13 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     coordinates = _FollowedCoordinates(limit)
 
     def solve_at(log_m: float, start: Array) -> Solved[FiniteMState]:
-        """The saddle at m; the start and the unknowns of the result are followed coordinates."""
+        """The saddle at this ln m; start and result are in the coordinates that are followed.
+
+        They differ from the unknowns of `solve_finite_m` by a shift.
+        """
         shift = coordinates.shift_to_unknowns(log_m)
-        solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), start + shift)
+        breaks = (math.exp(log_m),)  # m alone: no groups
+        solved = solve_finite_m(limit.alpha, limit.rho, breaks=breaks, start=start + shift)
         return replace(solved, unknowns=solved.unknowns - shift)
 
     def first_point(log_m: float) -> tuple[float, Solved[FiniteMState]]:
@@ -385,7 +414,7 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
 
     # The first point at a small m, at a smaller one where that fails; then on to the m wanted.
     log_first = math.log(min(_FIRST_M, m))
-    log_starts = [log_first - k * math.log(_M_FACTOR) for k in range(_M_ATTEMPTS)]
+    log_starts = [log_first - i * math.log(_M_FACTOR) for i in range(_M_ATTEMPTS)]
     begin, first = first_success(first_point, log_starts)
     *_, at_m = follow(
         solve_at,
@@ -403,14 +432,16 @@ class _FollowedCoordinates(NamedTuple):
 
     The unknowns of `solve_finite_m` are (ln(ρ − q₁), logit(q₀/q₁), K), with the overlaps q₁ within
     a support and q₀ between supports and the conjugate K of the density ρ. At loads below 2ρ, where
-    typical supports separate, they all have a limit and are followed as they are. Above 2ρ q₁ → ρ,
-    and χ = (ρ − q₁)/m has a limit: (ln χ, logit(q₀/q₁), K) is followed instead.
+    typical supports separate, they all have a limit and are followed as they are. Above 2ρ, q₁ → ρ
+    and ln(ρ − q₁) has none; but χ = (ρ − q₁)/m has a limit, and (ln χ, logit(q₀/q₁), K) is followed
+    instead.
     """
 
     limit: RSSolution  # the solution as m → 0
 
     @property
     def is_typical(self) -> bool:
+        """Whether the load lies below 2ρ, where typical supports separate."""
         return self.limit.regime == Regime.TYPICAL
 
     def shift_to_unknowns(self, log_m: float) -> Array:
@@ -420,7 +451,10 @@ class _FollowedCoordinates(NamedTuple):
         return np.array([log_m, 0.0, 0.0])  # ln(ρ − q₁) = ln χ + ln m
 
     def near_limit(self, log_m: float) -> Array:
-        """The coordinates in the limit, (3,), as a start at a small m; above 2ρ q₁ = ρ − mχ."""
+        """The coordinates in the limit m → 0, (3,), as a start at a small m.
+
+        They are (ln(ρ − q₁), logit(q₀/q₁), K), or above 2ρ, where q₁ = ρ − mχ, ln χ is the first.
+        """
         limit = self.limit
         if self.is_typical:
             q1 = limit.q1
@@ -436,7 +470,7 @@ def impose_split(alpha: float, rho: float, m: float, group: float, split: float)
 
     The m replicas of the weights fall into groups, as in the paper's appendix B. Their overlaps are
     q₀ between supports, q₁ between groups and q₂ within one. The start is the solution without
-    groups.
+    groups, in the unknowns (ln(ρ − q_L), logit(q₀/q₁), K) of `solve_finite_m`.
 
     Parameters
     ----------
@@ -450,4 +484,4 @@ def impose_split(alpha: float, rho: float, m: float, group: float, split: float)
     symmetric = solve_rs_at_m(alpha, rho, m)
     q0, q1 = symmetric.q
     start = np.array([np.log(rho - q1), logit(q0 / q1), symmetric.K])
-    return solve_finite_m(alpha, rho, (m, group), start, split).state
+    return solve_finite_m(alpha, rho, breaks=(m, group), start=start, split=split).state

@@ -1,0 +1,88 @@
+"""`chanceline test --sets`: every set of features of a file, in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from chanceline._io import write_text
+from chanceline.cli.exit_codes import interrupted_code
+from chanceline.cli.flags import in_flags
+from chanceline.cli.terminal import print_json, progress_bar, say, show, write_figure
+from chanceline.errors import InputError
+
+if TYPE_CHECKING:
+    from chanceline.significance import SetTests, TestSettings
+    from chanceline.tables import Dataset
+
+
+@dataclass(frozen=True)
+class SetOutputs:
+    """What is written besides the text: files where they are asked for.
+
+    Attributes
+    ----------
+    figure, report, table : the picture, the page, and the table of sets as CSV; None for none.
+    json : print one JSON object instead of text.
+    quiet : no progress.
+    """
+
+    figure: Path | None
+    report: Path | None
+    table: Path | None
+    json: bool
+    quiet: bool
+
+
+def refuse_beside_sets(options: Mapping[str, Any]) -> None:
+    """Refuse options (those that are not None) that speak of one set of features."""
+    for flag, value in options.items():
+        if value is not None:
+            raise InputError(f"{flag} does not go with --sets; leave out one of them.")
+
+
+def run_sets(
+    dataset: Dataset, sets: Path, test_settings: TestSettings, outputs: SetOutputs
+) -> None:
+    """Test all sets of a file, write what was asked for, and print the result."""
+    from chanceline.significance import set_tests
+
+    with progress_bar("sets of features", quiet=outputs.quiet) as progress:
+        result = set_tests(dataset, sets, settings=test_settings, progress=progress)
+    try:
+        show_sets(result, dataset.source, json=outputs.json)
+    finally:
+        # A reader of the pipe that has seen enough must not cost the files, and a file that cannot
+        # be written must not cost the verdict.
+        write_set_files(result, dataset, outputs)
+    if result.interrupted:
+        raise typer.Exit(interrupted_code())
+
+
+def show_sets(result: SetTests, source: str, *, json: bool) -> None:
+    """Print the result for a program or for people."""
+    if json:
+        print_json({"source": source, **result.to_dict()})
+        return
+    show(in_flags(str(result)))
+    show(f"\n  {source}: {result.table_in_words}")
+
+
+def write_set_files(result: SetTests, dataset: Dataset, outputs: SetOutputs) -> None:
+    """Write the picture, the page and the table, those that were asked for."""
+    from chanceline.report.feature_sets import sets_csv, write_sets_report
+
+    if outputs.figure is not None:
+        from chanceline.figures.feature_sets import size_of_sets
+
+        write_figure(result.plot, outputs.figure, size_of_sets(result))
+    if outputs.report is not None:
+        write_sets_report(result, outputs.report, dataset)
+        say(f"report written to {outputs.report}")
+    if outputs.table is not None:
+        write_text(outputs.table, sets_csv(result))
+        say(f"table written to {outputs.table}")

@@ -1,0 +1,26 @@
+"""A second cohort: a result as a file, its rule on new samples, and whether these confirm it.
+
+Names load on first use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chanceline._lazy import lazy
+
+if TYPE_CHECKING:
+    from chanceline.cohort.confirmation import Confirmation
+    from chanceline.cohort.predictions import Predictions
+    from chanceline.cohort.result_file import load_result
+    from chanceline.cohort.saved_result import SavedResult
+
+__all__ = ["Confirmation", "Predictions", "SavedResult", "load_result"]
+_HOMES = {
+    "Confirmation": "chanceline.cohort.confirmation",
+    "Predictions": "chanceline.cohort.predictions",
+    "SavedResult": "chanceline.cohort.saved_result",
+    "load_result": "chanceline.cohort.result_file",
+}
+
+__getattr__ = lazy(__name__, _HOMES)

@@ -1,0 +1,127 @@
+"""Whether the probabilities of a rule hold on new samples.
+
+Three readings. *In the large*: as many positive samples as the probabilities add up to? If they
+hold, that number follows the Poisson-binomial law, which gives an exact p-value. *The slope* of a
+logistic regression of the classes on the scores (Cox 1958): 1 if probabilities are as far from one
+half as they should be, less if they are too sure. *Brier's score*: the mean of (probability −
+class)², beside that of always saying the share of positives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from chanceline._arrays import Bools, Floats
+from chanceline.chance.poisson_binomial import poisson_binomial_law
+from chanceline.prediction.area import NORMAL_QUANTILE
+from chanceline.prediction.ridge_logistic import sigmoid
+
+MAX_SLOPE_STEPS = 100
+# A step that changes both coefficients by less is the last one.
+SMALLEST_STEP = 1e-10
+# Newton's steps are shortened to this size, so that none overshoots.
+LARGEST_STEP = 2.0
+
+
+class CalibrationSlope(NamedTuple):
+    """The slope of the classes on the scores, 1 if probabilities hold.
+
+    Attributes
+    ----------
+    value : its estimate by maximum likelihood.
+    interval : 95 %, by Wald.
+    """
+
+    value: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Probabilities beside what happened.
+
+    Attributes
+    ----------
+    n_positive : positive samples.
+    expected_positive : the sum of the probabilities.
+    pvalue : two-sided and exact, of so many positive samples if the probabilities hold.
+    slope : of the classes on the scores; None where scores separate the classes or are all equal.
+    brier, brier_of_share : Brier's score of the probabilities, and of the share of positives.
+    """
+
+    n_positive: int
+    expected_positive: float
+    pvalue: float
+    slope: CalibrationSlope | None
+    brier: float
+    brier_of_share: float
+
+
+def calibrate(scores: Floats, positive: Bools) -> Calibration:
+    """Compare the probabilities 1/(1 + e^−score) with the classes, both of shape (samples,)."""
+    probabilities = sigmoid(scores)
+    n_positive = int(np.count_nonzero(positive))
+    share = n_positive / len(positive)
+    return Calibration(
+        n_positive=n_positive,
+        expected_positive=float(probabilities.sum()),
+        pvalue=count_pvalue(probabilities, n_positive),
+        slope=calibration_slope(scores, positive),
+        brier=float(np.mean((probabilities - positive) ** 2)),
+        brier_of_share=share * (1 - share),
+    )
+
+
+def count_pvalue(probabilities: Floats, n_positive: int) -> float:
+    """Twice the smaller tail of the number of positive samples, at most 1.
+
+    Parameters
+    ----------
+    probabilities : of every sample, (samples,)
+    n_positive : how many samples are positive
+    """
+    law = poisson_binomial_law(probabilities)
+    at_most = float(law[: n_positive + 1].sum())
+    at_least = float(law[n_positive:].sum())
+    return min(1.0, 2 * min(at_most, at_least))
+
+
+def calibration_slope(scores: Floats, positive: Bools) -> CalibrationSlope | None:
+    """The slope b of logit P(positive) = a + b·score, and its interval; None without overlap.
+
+    The likelihood has a maximum if the scores of the two classes overlap.
+    """
+    if not scores_overlap(scores, positive):
+        return None
+    # In standard deviations of the scores, which may have any size if units are wrong.
+    spread = float(scores.std())
+    design = np.column_stack([np.ones(len(scores)), (scores - scores.mean()) / spread])
+    coefficients = np.zeros(2)
+    for _ in range(MAX_SLOPE_STEPS):
+        probabilities = sigmoid(design @ coefficients)
+        gradient = design.T @ (positive - probabilities)
+        information = design.T @ (design * (probabilities * (1 - probabilities))[:, None])
+        step = np.linalg.solve(information, gradient)
+        size = float(np.abs(step).max())
+        coefficients += step * min(1.0, LARGEST_STEP / max(size, SMALLEST_STEP))
+        if size < SMALLEST_STEP:
+            break
+    slope = float(coefficients[1]) / spread
+    standard_error = sqrt(float(np.linalg.inv(information)[1, 1])) / spread
+    margin = NORMAL_QUANTILE * standard_error
+    return CalibrationSlope(slope, (slope - margin, slope + margin))
+
+
+def scores_overlap(scores: Floats, positive: Bools) -> bool:
+    """Whether no threshold separates the classes, in either order, samples on it left aside."""
+    if positive.all() or not positive.any():
+        return False
+    positive_scores = scores[positive]
+    negative_scores = scores[~positive]
+    some_above = positive_scores.max() > negative_scores.min()
+    some_below = positive_scores.min() < negative_scores.max()
+    return bool(some_above and some_below)

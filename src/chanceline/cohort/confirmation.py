@@ -1,0 +1,290 @@
+"""A rule that was fixed beforehand on new samples with known classes: does it hold?
+
+As nothing was chosen on these samples, no correction is needed: the error has Clopper and Pearson's
+exact interval, and the ranks an exact test. What belongs together stays together.
+
+* A *group* (a subject with several rows) counts once, by the mean of its scores.
+* A *pair* has one sample of each class. Its two errors need not be independent, so the interval of
+  the error is made of those of the two classes, each of 97.5 %: together they hold in 95 %.
+* Within a *block* (a site) ranks are compared, and between blocks they are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from chanceline._arrays import Bools, Floats, Ints
+from chanceline._results import Result, visible
+from chanceline.chance.bound import format_p
+from chanceline.cohort.calibration import Calibration, calibrate
+from chanceline.cohort.concordance import concordance_test
+from chanceline.prediction.against_majority import LEVEL, sign_test
+from chanceline.prediction.area import area_interval_of_blocks
+from chanceline.prediction.interval import CONFIDENCE, clopper_pearson
+from chanceline.significance.declared_roles import DeclaredRoles
+from chanceline.significance.design import make_design
+from chanceline.tables.dataset import Finding
+from chanceline.tables.wording import plural
+
+
+@dataclass(frozen=True)
+class ShareRight:
+    """How many of some samples are told rightly.
+
+    Attributes
+    ----------
+    right, total : numbers of samples.
+    interval : 95 % interval of the share, exact.
+    """
+
+    right: int
+    total: int
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class SavedExpectation:
+    """What cross-validation of the table tested had said of the rule.
+
+    Attributes
+    ----------
+    error, error_interval : of new samples, and its 95 % interval.
+    area, area_interval : under the curve; None where no fold had both classes.
+    """
+
+    error: float
+    error_interval: tuple[float, float]
+    area: float | None
+    area_interval: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What was fixed before the new samples were looked at.
+
+    Attributes
+    ----------
+    classes : the negative and the positive class, in words.
+    rule : which of the result's rules it is.
+    gives_probabilities : whether its scores are those of a logistic regression.
+    expected : what cross-validation had said of it; None if it said nothing.
+    """
+
+    classes: tuple[str, str]
+    rule: str
+    gives_probabilities: bool
+    expected: SavedExpectation | None
+
+
+@dataclass(frozen=True, eq=False)
+class ConfirmationUnits:
+    """New samples that count once each.
+
+    Attributes
+    ----------
+    scores : of every unit, the mean of its rows, (units,).
+    positive : which units are positive, (units,).
+    block_of_unit : numbers of the blocks or pairs, (units,).
+    are_paired : whether blocks are pairs.
+    n_rows : rows of the table.
+    row_error : share of rows that are told wrongly.
+    """
+
+    scores: Floats
+    positive: Bools
+    block_of_unit: Ints
+    are_paired: bool
+    n_rows: int
+    row_error: float
+
+    @property
+    def is_wrong(self) -> Bools:
+        """Which units are told wrongly, (units,)."""
+        return (self.scores > 0) != self.positive
+
+    def block_sizes(self) -> list[tuple[int, int]]:
+        """Positive and negative units of every block that has both."""
+        n_positive = np.bincount(self.block_of_unit, weights=self.positive).astype(int)
+        n_negative = np.bincount(self.block_of_unit, weights=~self.positive).astype(int)
+        sizes = zip(n_positive.tolist(), n_negative.tolist(), strict=True)
+        return [size for size in sizes if min(size) > 0]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Confirmation(Result):
+    """A rule on new samples.
+
+    Attributes
+    ----------
+    source : the new table.
+    classes : the negative and the positive class, in words.
+    rule : which of the result's rules it is.
+    n_rows, n_units : rows, and what counts once: rows, or groups of them.
+    paired : whether units come in pairs.
+    wrong, error : units told wrongly, and their share.
+    error_interval : its 95 % interval, exact.
+    row_error : share of rows told wrongly.
+    sensitivity, specificity : of the positive and of the negative units.
+    area : under the curve, within blocks; and its 95 % interval (`chanceline.prediction.area`).
+    pvalue : that chance ranks the new samples as well: exact, one-sided.
+    n_shuffles : labels shuffled for it; 0 if all were counted.
+    one_class_error : error of always naming one class, the better one here.
+    one_class_pvalue : that a rule no better than naming one class, whichever it is, makes so few
+        errors: exact, by a sign test.
+    calibration : of the probabilities; None if the rule gives none, or with pairs, in which the
+        share of positives is given.
+    expected : what cross-validation of the table tested had said; None if it said nothing.
+    findings : what is worth knowing, other units first.
+    """
+
+    source: str
+    classes: tuple[str, str]
+    rule: str
+    n_rows: int
+    n_units: int
+    paired: bool
+    wrong: int
+    error: float
+    error_interval: tuple[float, float]
+    row_error: float
+    sensitivity: ShareRight
+    specificity: ShareRight
+    area: float
+    area_interval: tuple[float, float]
+    pvalue: float
+    n_shuffles: int
+    one_class_error: float
+    one_class_pvalue: float
+    calibration: Calibration | None
+    expected: SavedExpectation | None
+    findings: tuple[Finding, ...]
+
+    kind = "exact"
+    _derived = ("confirmed",)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether chance ranks the new samples as well in at most 5 % of cases."""
+        return self.pvalue <= LEVEL
+
+    def summary(self) -> str:
+        """`confirmed, p = 0.0012: 7 of 60 samples wrong, AUC 0.94`."""
+        word = "confirmed" if self.confirmed else "not confirmed"
+        p_in_words = p_in_figures(self.pvalue)
+        noun = "sample" if self.n_units == self.n_rows else "group"
+        errors = f"{self.wrong} of {plural(self.n_units, noun)} wrong"
+        return visible(f"{word}, p = {p_in_words}: {errors}, AUC {self.area:.2f}")
+
+    def __str__(self) -> str:
+        from chanceline.cohort.confirmation_text import confirmation_text
+
+        return confirmation_text(self)
+
+
+def p_in_figures(pvalue: float) -> str:
+    """A p-value for people; one too small to be written stays above 0."""
+    smallest_float = np.finfo(float).tiny
+    return format_p(float(np.log10(max(pvalue, smallest_float))))
+
+
+def make_units(scores: Floats, labels: Floats, declared: DeclaredRoles) -> ConfirmationUnits:
+    """Check what was declared about new samples, and let every group count once.
+
+    Parameters
+    ----------
+    scores : (rows,)
+    labels : ±1, (rows,)
+    declared : blocks, groups and pairs, one value for each row.
+    """
+    design = make_design(labels, declared)
+    n_rows_of_unit = np.bincount(design.unit_of_sample)
+    unit_scores = np.bincount(design.unit_of_sample, weights=scores) / n_rows_of_unit
+    return ConfirmationUnits(
+        scores=unit_scores,
+        positive=design.unit_labels > 0,
+        block_of_unit=design.block_of_unit,
+        are_paired=declared.pairs is not None,
+        n_rows=len(scores),
+        row_error=float(np.mean((scores > 0) != (labels > 0))),
+    )
+
+
+def confirm_units(
+    units: ConfirmationUnits, claim: Claim, *, source: str, findings: tuple[Finding, ...]
+) -> Confirmation:
+    """Every number about a rule on new samples.
+
+    Parameters
+    ----------
+    units : the new samples that count once each.
+    claim : what was fixed beforehand.
+    source, findings : the new table, and what is worth knowing about it.
+    """
+    is_wrong = units.is_wrong
+    ranks = concordance_test(units.scores, units.positive, units.block_of_unit)
+    share_positive = float(units.positive.mean())
+    calibration = None
+    if claim.gives_probabilities and not units.are_paired:
+        calibration = calibrate(units.scores, units.positive)
+    return Confirmation(
+        source=source,
+        classes=claim.classes,
+        rule=claim.rule,
+        n_rows=units.n_rows,
+        n_units=len(units.scores),
+        paired=units.are_paired,
+        wrong=int(np.count_nonzero(is_wrong)),
+        error=float(is_wrong.mean()),
+        error_interval=error_interval(units),
+        row_error=units.row_error,
+        sensitivity=share_right(~is_wrong[units.positive]),
+        specificity=share_right(~is_wrong[~units.positive]),
+        area=ranks.area,
+        area_interval=area_interval_of_blocks(ranks.area, units.block_sizes()),
+        pvalue=ranks.pvalue,
+        n_shuffles=ranks.n_shuffles,
+        one_class_error=min(share_positive, 1 - share_positive),
+        one_class_pvalue=one_class_pvalue(units),
+        calibration=calibration,
+        expected=claim.expected,
+        findings=findings,
+    )
+
+
+def share_right(is_right: Bools, confidence: float = CONFIDENCE) -> ShareRight:
+    """How many of some samples are told rightly, with Clopper and Pearson's interval."""
+    n_right = int(np.count_nonzero(is_right))
+    interval = clopper_pearson(n_right, len(is_right), confidence)
+    return ShareRight(n_right, len(is_right), interval)
+
+
+def error_interval(units: ConfirmationUnits) -> tuple[float, float]:
+    """95 % interval of the error, exact."""
+    is_wrong = units.is_wrong
+    if not units.are_paired:
+        return clopper_pearson(float(is_wrong.sum()), len(is_wrong))
+    # The error is the mean of those of the classes, whose intervals fail in 2.5 % each.
+    confidence = (1 + CONFIDENCE) / 2
+    missed = share_right(is_wrong[units.positive], confidence).interval
+    false_alarms = share_right(is_wrong[~units.positive], confidence).interval
+    return (missed[0] + false_alarms[0]) / 2, (missed[1] + false_alarms[1]) / 2
+
+
+def one_class_pvalue(units: ConfirmationUnits) -> float:
+    """The p-value of making fewer errors than always naming one class, whichever it is.
+
+    Against each class the samples are counted that the rule wins and loses, of pairs the pairs; the
+    larger p-value of the two holds, so that it does not matter which class is the more frequent.
+    """
+    pvalues = []
+    for named_class in (True, False):
+        # 1 if the rule is right and naming the class is wrong, −1 the other way round, else 0.
+        gains = (units.positive != named_class).astype(int) - units.is_wrong.astype(int)
+        if units.are_paired:
+            gains = np.bincount(units.block_of_unit, weights=gains).astype(int)
+        n_won = int(np.count_nonzero(gains > 0))
+        n_lost = int(np.count_nonzero(gains < 0))
+        pvalues.append(sign_test(n_won, n_lost))
+    return max(pvalues)

@@ -1,0 +1,161 @@
+"""The text of a confirmation, for a terminal: other units first, then the verdict, then numbers."""
+
+from __future__ import annotations
+
+from textwrap import fill
+
+from chanceline.cohort.calibration import Calibration
+from chanceline.cohort.confirmation import Confirmation, ShareRight, p_in_figures
+from chanceline.prediction.against_majority import LEVEL
+from chanceline.tables.dataset import Severity
+from chanceline.tables.wording import plural
+
+TEXT_WIDTH = 98  # letters in a line
+NAME_WIDTH = 12
+
+
+def confirmation_text(confirmation: Confirmation) -> str:
+    """Warnings, the verdict in one sentence, and a line for each number."""
+    warnings = []
+    notes = []
+    for finding in confirmation.findings:
+        if finding.severity == Severity.WARNING:
+            warnings.append(_bullet(finding.message))
+        else:
+            notes.append(_bullet(finding.message))
+    paragraphs = [
+        warnings,
+        [_verdict_sentence(confirmation)],
+        [_line(name, words) for name, words in confirmation_rows(confirmation)],
+        notes,
+    ]
+    return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
+
+
+def _bullet(sentence: str) -> str:
+    return fill(
+        sentence,
+        TEXT_WIDTH,
+        initial_indent="  - ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+    )
+
+
+def _line(name: str, words: str) -> str:
+    """A name, and words beside it."""
+    indent = " " * (NAME_WIDTH + 3)
+    return fill(
+        words,
+        TEXT_WIDTH,
+        initial_indent=f"  {name:<{NAME_WIDTH}} ",
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+
+
+def _verdict_sentence(confirmation: Confirmation) -> str:
+    """`CONFIRMED, p = 0.0012: the rule ranks the 60 new samples better than chance does.`"""
+    p_in_words = f"p = {p_in_figures(confirmation.pvalue)}"
+    new_units = plural(confirmation.n_units, f"new {unit_noun(confirmation)}")
+    if not confirmation.confirmed:
+        sentence = (
+            f"NOT CONFIRMED, {p_in_words}: chance may rank the {new_units} as well as the rule "
+            "does."
+        )
+    elif confirmation.one_class_pvalue <= LEVEL:
+        sentence = (
+            f"CONFIRMED, {p_in_words}: the rule ranks the {new_units} better than chance, and errs "
+            "less often than naming one class."
+        )
+    else:
+        sentence = (
+            f"CONFIRMED, {p_in_words}: the rule ranks the {new_units} better than chance; at its "
+            "threshold it does not clearly err less often than naming one class."
+        )
+    return fill(sentence, TEXT_WIDTH, subsequent_indent="  ")
+
+
+def unit_noun(confirmation: Confirmation) -> str:
+    """What counts once: a sample, or a group of them."""
+    if confirmation.n_units < confirmation.n_rows:
+        return "group"
+    return "sample"
+
+
+def confirmation_rows(confirmation: Confirmation) -> list[tuple[str, str]]:
+    """Name and words of every number."""
+    negative, positive = confirmation.classes
+    rows = [
+        ("error", _error_words(confirmation)),
+        ("expected", _expected_words(confirmation)),
+        ("AUC", _area_words(confirmation)),
+        (positive, _right_words(confirmation.sensitivity)),
+        (negative, _right_words(confirmation.specificity)),
+    ]
+    if confirmation.calibration is not None:
+        rows.append(("calibration", _calibration_words(confirmation.calibration, positive)))
+    return [(name, words) for name, words in rows if words]
+
+
+def per_cent(interval: tuple[float, float]) -> str:
+    """`5–23 %`."""
+    low, high = (round(100 * end) for end in interval)
+    return f"{low}–{high} %"
+
+
+def _error_words(confirmation: Confirmation) -> str:
+    """The error with its exact interval, and beside it that of naming one class."""
+    noun = unit_noun(confirmation)
+    wrong = f"{confirmation.wrong} of {plural(confirmation.n_units, noun)} wrong"
+    interval = f"exact 95 % interval {per_cent(confirmation.error_interval)}"
+    words = f"{wrong}, {100 * confirmation.error:.0f} % ({interval})"
+    if noun == "group":
+        words += f", {100 * confirmation.row_error:.0f} % of rows"
+    p_in_words = p_in_figures(confirmation.one_class_pvalue)
+    one_class = f"always naming one class {100 * confirmation.one_class_error:.0f} %"
+    return f"{words}; {one_class} (that the rule is no better: p = {p_in_words})"
+
+
+def _expected_words(confirmation: Confirmation) -> str:
+    """What cross-validation had said; empty if it said nothing."""
+    expected = confirmation.expected
+    if expected is None:
+        return ""
+    words = f"{100 * expected.error:.0f} % ({per_cent(expected.error_interval)})"
+    if expected.area is not None and expected.area_interval is not None:
+        low, high = expected.area_interval
+        words += f", AUC {expected.area:.2f} ({low:.2f}–{high:.2f})"
+    return f"{words}, by cross-validation of the table tested"
+
+
+def _area_words(confirmation: Confirmation) -> str:
+    """The area under the curve, and how its p-value was made."""
+    low, high = confirmation.area_interval
+    test = "exact rank test"
+    if confirmation.n_shuffles > 0:
+        test = f"rank test with {confirmation.n_shuffles:,} shuffles"
+    words = f"{confirmation.area:.2f} (95 % interval {low:.2f}–{high:.2f}; {test}"
+    if confirmation.paired:
+        words += " within pairs"
+    return f"{words})"
+
+
+def _right_words(share: ShareRight) -> str:
+    """`20 of 24 right (exact 95 % interval 63–95 %)`."""
+    return f"{share.right} of {share.total} right (exact 95 % interval {per_cent(share.interval)})"
+
+
+def _calibration_words(calibration: Calibration, positive: str) -> str:
+    """Positive samples beside those expected, the slope, and Brier's score."""
+    words = (
+        f"{calibration.n_positive} are {positive} where probabilities add up to "
+        f"{calibration.expected_positive:.1f} (p = {p_in_figures(calibration.pvalue)})"
+    )
+    if calibration.slope is not None:
+        low, high = calibration.slope.interval
+        words += (
+            f"; slope {calibration.slope.value:.2f} (95 % interval {low:.2f}–{high:.2f}), ideally 1"
+        )
+    brier = f"Brier's score {calibration.brier:.3f}"
+    return f"{words}; {brier}, of the share alone {calibration.brier_of_share:.3f}"

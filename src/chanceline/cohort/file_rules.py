@@ -1,0 +1,87 @@
+"""Rules and encoders of covariates as plain values, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chanceline._results import plain
+from chanceline.cohort.file_record import FileRecord
+from chanceline.cohort.saved_rule import RuleChoice, SavedRule
+from chanceline.prediction.covariates import (
+    Category,
+    Covariate,
+    CovariateEncoder,
+    Number,
+    QuadraticNumber,
+)
+
+# How each kind of covariate is called in a file.
+CATEGORY = "category"
+NUMBER = "number"
+QUADRATIC = "quadratic"
+
+
+def rule_to_record(rule: SavedRule) -> dict[str, Any]:
+    """A rule as plain values, with all digits."""
+    return {
+        "rule": rule.choice.value,
+        "text": rule.text,
+        "features": list(rule.features),
+        "weights": plain(rule.weights),
+        "bias": rule.bias,
+        "covariates": [_covariate_to_record(item) for item in rule.encoder.covariates],
+        "covariate_weights": plain(rule.covariate_weights),
+        "block_biases": plain(rule.block_biases),
+        "gives_probabilities": rule.gives_probabilities,
+    }
+
+
+def rule_from_record(record: FileRecord) -> SavedRule:
+    """The rule that `rule_to_record` wrote."""
+    features = record.texts("features")
+    covariates = [_covariate_from_record(item) for item in record.records("covariates")]
+    encoder = CovariateEncoder(tuple(covariates))
+    block_record = record.record("block_biases")
+    return SavedRule(
+        choice=RuleChoice(record.choice("rule", [choice.value for choice in RuleChoice])),
+        text=record.text("text"),
+        features=features,
+        weights=np.array(record.numbers("weights", length=len(features))),
+        bias=record.number("bias"),
+        encoder=encoder,
+        covariate_weights=np.array(record.numbers("covariate_weights", length=len(encoder.terms))),
+        block_biases={name: block_record.number(name) for name in block_record.names()},
+        gives_probabilities=record.truth("gives_probabilities"),
+    )
+
+
+def _covariate_to_record(covariate: Covariate) -> dict[str, Any]:
+    """How a covariate becomes terms, as plain values."""
+    if isinstance(covariate, Category):
+        kind = CATEGORY
+    elif isinstance(covariate, QuadraticNumber):
+        kind = QUADRATIC
+    else:
+        kind = NUMBER
+    return {"kind": kind, **plain(covariate)}
+
+
+def _covariate_from_record(record: FileRecord) -> Covariate:
+    """The covariate that `_covariate_to_record` wrote."""
+    kind = record.choice("kind", [CATEGORY, NUMBER, QUADRATIC])
+    name = record.text("name")
+    if kind == CATEGORY:
+        levels = record.texts("levels")
+        if not levels:
+            record.refuse(f"covariate {name!r} has no levels")
+        return Category(name, levels)
+    if kind == NUMBER:
+        return Number(name)
+    spread = record.number("spread")
+    if spread <= 0:
+        record.refuse(f"the spread of covariate {name!r} must be above 0")
+    return QuadraticNumber(
+        name, mean=record.number("mean"), spread=spread, reach=record.number("reach")
+    )

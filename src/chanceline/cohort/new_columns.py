@@ -1,0 +1,236 @@
+"""The columns of a new table by the names that a rule knows, and their cells as its numbers.
+
+Everything that depends on a whole table (limits of detection, what fills gaps, levels of text,
+ranks) is taken from the table that was tested, so that one new sample is enough.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from chanceline._arrays import Bools, Floats
+from chanceline.errors import InputError
+from chanceline.tables.cells import CellKind, Cells, read_cells
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.recipe import ColumnLimits, IndicatorColumn, NumberColumn, TableRecipe
+from chanceline.tables.spelling import folded_name
+from chanceline.tables.transforms import apply_transform
+from chanceline.tables.wording import plural, quoted, row_name
+
+
+class _ColumnPlace(NamedTuple):
+    """Where a column stands: in one of the two parts of a table, and at which position."""
+
+    part: pd.DataFrame
+    position: int
+
+
+class ColumnFinder:
+    """Finds the columns of a table by name: as it is written, or else by the only one that differs
+    in case and spaces alone.
+    """
+
+    def __init__(self, table: RawTable) -> None:
+        self._places: dict[str, _ColumnPlace] = {}
+        self._names_by_spelling: dict[str, list[str]] = {}
+        for part in (table.values, table.about):
+            for position, column in enumerate(part.columns):
+                name = str(column)
+                self._places.setdefault(name, _ColumnPlace(part, position))
+                self._names_by_spelling.setdefault(folded_name(name), []).append(name)
+
+    def find(self, name: str) -> pd.Series | None:
+        """The column, None if there is no such column."""
+        similar = self._names_by_spelling.get(folded_name(name), [])
+        if name not in self._places and len(similar) == 1:
+            name = similar[0]
+        place = self._places.get(name)
+        if place is None:
+            return None
+        return place.part.iloc[:, place.position]
+
+    def find_all(self, names: Sequence[str], source: str) -> dict[str, pd.Series]:
+        """The columns by name; those that are missing are named, and what they may be called.
+
+        Parameters
+        ----------
+        names : all that are needed.
+        source : what the table is called in the sentence.
+        """
+        found: dict[str, pd.Series] = {}
+        missing = []
+        for name in names:
+            column = self.find(name)
+            if column is None:
+                missing.append(name)
+            else:
+                found[name] = column
+        if missing:
+            lacking = f"{source} lacks {plural(len(missing), 'column')} of the {len(names)}"
+            raise InputError(
+                f"{lacking} that the rule needs: {quoted(missing, 6)}; {self._remedy(missing[0])}."
+            )
+        return found
+
+    def _remedy(self, name: str) -> str:
+        """What to do about a column that is missing, with those that are spelled much like it."""
+        remedy = "add what is missing, or rename what holds it"
+        close_names = difflib.get_close_matches(name, list(self._places), n=2)
+        if close_names:
+            remedy += f" (is {name!r} the column {quoted(close_names)}?)"
+        return remedy
+
+
+def untransformed_features(
+    columns: Mapping[str, pd.Series], recipe: TableRecipe, n_rows: int
+) -> Floats:
+    """The features of a recipe before its transform, (samples, features); NaN in gaps.
+
+    Parameters
+    ----------
+    columns : of the new table, by the name of the recipe's `source`.
+    recipe : how cells become numbers.
+    n_rows : of the new table.
+    """
+    # The shape is right without features, too.
+    features = [np.zeros((n_rows, 0))]
+    for recipe_column in recipe.columns:
+        cells = columns[recipe_column.source]
+        if isinstance(recipe_column, IndicatorColumn):
+            numbers = _indicator(cells, recipe_column)
+        else:
+            numbers = _numbers(cells, recipe_column, recipe)
+        if recipe_column.fill is not None:
+            numbers = np.where(np.isfinite(numbers), numbers, recipe_column.fill)
+        features.append(numbers[:, None])
+    table = np.hstack(features)
+    # Infinite values are gaps, as they were in the table tested.
+    return np.where(np.isfinite(table), table, np.nan)
+
+
+def transformed_features(
+    X: Floats, recipe: TableRecipe, ranked_values: Mapping[str, Floats]
+) -> Floats:
+    """The features in the units of the rule, (samples, features).
+
+    Parameters
+    ----------
+    X : features without gaps before the transform, in the order of the recipe.
+    recipe : its transform.
+    ranked_values : the values of the table tested in order, by feature, if features are ranks.
+    """
+    names = [column.name for column in recipe.columns]
+    if recipe.transform == "none" or not names:
+        return X
+    if recipe.transform == "rank":
+        ranks = [ranks_among(X[:, j], ranked_values[name]) for j, name in enumerate(names)]
+        return np.column_stack(ranks)
+    return apply_transform(X, recipe.transform, names, recipe.added)
+
+
+def ranks_among(values: Floats, ordered: Floats) -> Floats:
+    """The rank that every value has among others; equal ones share the mean of their ranks.
+
+    A value that is itself among the others has its rank there. Between the values of rank k and
+    k + 1 lies rank k + ½.
+
+    Parameters
+    ----------
+    values : (samples,)
+    ordered : the others in ascending order, (others,)
+    """
+    n_below = np.searchsorted(ordered, values, side="left")
+    n_not_above = np.searchsorted(ordered, values, side="right")
+    return (n_below + n_not_above + 1) / 2
+
+
+def _indicator(column: pd.Series, indicator: IndicatorColumn) -> Floats:
+    """1 where the column has the indicator's value, else 0, (samples,); a text that the table
+    tested did not have is an error.
+    """
+    text = column.astype("string")
+    is_gap = text.isna().to_numpy()
+    is_unknown = ~text.isin(indicator.levels).to_numpy() & ~is_gap
+    if is_unknown.any():
+        row = int(np.argmax(is_unknown))
+        raise InputError(
+            f"column {indicator.source!r} has {str(text.iloc[row])!r} in "
+            f"{row_name(column.index, row)}, which the table tested did not have; it had "
+            f"{quoted(indicator.levels)}."
+        )
+    numbers = (text == indicator.value).fillna(False).to_numpy(dtype=float)
+    if len(indicator.levels) == 2:
+        # Neither of the two is known to be there.
+        numbers[is_gap] = np.nan
+    return numbers
+
+
+def _numbers(column: pd.Series, recipe_column: NumberColumn, recipe: TableRecipe) -> Floats:
+    """The numbers of a column, (samples,), NaN in gaps; those beyond a limit as in the table
+    tested.
+    """
+    if pd.api.types.is_numeric_dtype(column):
+        numbers = column.to_numpy(dtype=float, na_value=np.nan)
+        return _replace_measured(numbers, recipe_column.limits)
+    cells = read_cells(column.to_numpy(dtype=object)[:, None], recipe.na)
+    kinds = cells.kinds[:, 0]
+    is_word = (kinds == CellKind.WORD) | (kinds == CellKind.ALMOST_NUMBER)
+    if is_word.any():
+        remedy = "write plain numbers, or leave that row out"
+        raise InputError(f"{_place_of_cell(column, is_word)}, which is no number; {remedy}.")
+    is_beyond = (kinds == CellKind.BELOW_LIMIT) | (kinds == CellKind.ABOVE_LIMIT)
+    if is_beyond.any() and recipe.below is None:
+        raise InputError(
+            f"{_place_of_cell(column, is_beyond)}, a value beyond a limit of detection; the table "
+            "tested had none, so that the rule cannot use it: write a number."
+        )
+    return _within_limits(cells, recipe_column.limits, recipe.below)
+
+
+def _place_of_cell(column: pd.Series, is_meant: Bools) -> str:
+    """`column 'crp' has '<0.5' in row 3`, of the first cell that is meant."""
+    row = int(np.argmax(is_meant))
+    cell = str(column.iloc[row]).strip()
+    return f"column {str(column.name)!r} has {cell!r} in {row_name(column.index, row)}"
+
+
+def _within_limits(cells: Cells, limits: ColumnLimits, below: str | None) -> Floats:
+    """The numbers of one column of cells, (samples,).
+
+    A cell below a limit becomes half of the larger one of its own limit and that of the table
+    tested, or a gap. A cell above a limit becomes the smaller one of the two.
+
+    Parameters
+    ----------
+    cells : of shape (samples, 1).
+    limits : of the table tested.
+    below : "half", or "missing" for gaps.
+    """
+    kinds = cells.kinds[:, 0]
+    own_limits = cells.numbers[:, 0]
+    numbers = _replace_measured(own_limits, limits)
+
+    lower = np.nan if limits.lower is None else limits.lower
+    values_below = np.full(len(numbers), np.nan)
+    if below == "half":
+        values_below = np.fmax(own_limits, lower) / 2
+    upper = np.nan if limits.upper is None else limits.upper
+    values_above = np.fmin(own_limits, upper)
+
+    numbers = np.where(kinds == CellKind.BELOW_LIMIT, values_below, numbers)
+    return np.where(kinds == CellKind.ABOVE_LIMIT, values_above, numbers)
+
+
+def _replace_measured(numbers: Floats, limits: ColumnLimits) -> Floats:
+    """Numbers that were measured beyond the limits of the table tested, replaced as there."""
+    if limits.lower is not None:
+        value_below = np.nan if limits.value_below is None else limits.value_below
+        numbers = np.where(numbers < limits.lower, value_below, numbers)
+    if limits.upper is not None:
+        numbers = np.where(numbers > limits.upper, limits.upper, numbers)
+    return numbers

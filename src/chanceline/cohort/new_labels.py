@@ -1,0 +1,162 @@
+"""The classes of new samples, by the names that the table tested had for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from chanceline._arrays import Bools, Floats
+from chanceline.cohort.new_samples import NO_COLUMN, NewTable
+from chanceline.errors import InputError
+from chanceline.tables.checks.subjects import SampleColumns, find_suspect
+from chanceline.tables.dataset import Finding
+from chanceline.tables.labels import class_names_of_rows, find_label_column
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.recipe import TableRecipe
+from chanceline.tables.roles import Role, find_column, require_filled
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.spelling import folded_name
+from chanceline.tables.wording import plural, row_name
+
+# What all classes but the positive one are called together.
+ALL_OTHERS = "others"
+
+
+@dataclass(frozen=True, eq=False)
+class NewLabels:
+    """The classes of the rows of a new table.
+
+    Attributes
+    ----------
+    column : as they are written, (rows,).
+    is_compared : which rows are of one of the two classes, (rows,).
+    is_positive : which rows are of the positive class, (rows,).
+    findings : which rows are left out.
+    """
+
+    column: pd.Series
+    is_compared: Bools
+    is_positive: Bools
+    findings: tuple[Finding, ...]
+
+    @property
+    def signs(self) -> Floats:
+        """±1 for every row, (rows,)."""
+        return np.where(self.is_positive, 1.0, -1.0)
+
+    def of_compared_rows(self) -> NewLabels:
+        """Only the rows of one of the two classes."""
+        kept = self.is_compared
+        return replace(
+            self,
+            column=self.column[kept],
+            is_compared=self.is_compared[kept],
+            is_positive=self.is_positive[kept],
+        )
+
+
+def read_new_labels(
+    table: NewTable, label: str | None, classes: tuple[str, str], recipe: TableRecipe
+) -> NewLabels:
+    """The classes of a new table.
+
+    Parameters
+    ----------
+    table : new samples.
+    label : the column of the classes; by default the one of the table tested.
+    classes : the negative and the positive class of the table tested.
+    recipe : how the classes were made from the column there.
+    """
+    column = find_label_column(table.raw, label or recipe.label or None)
+    if table.settings.unlabelled != "drop":
+        require_filled(column, "label", table.settings)
+    is_labelled = column.notna().to_numpy()
+    labelled = column[is_labelled]
+    texts = class_names_of_rows(labelled, TableSettings(split_at=recipe.split_at))
+    names = np.array([folded_name(text) for text in texts])
+
+    is_positive = _for_all_rows(names == folded_name(classes[1]), is_labelled)
+    is_negative = _for_all_rows(names == folded_name(classes[0]), is_labelled)
+    if classes[0] == ALL_OTHERS:
+        is_negative = is_labelled & ~is_positive
+    is_other = is_labelled & ~is_positive & ~is_negative
+    if is_other.any() and not recipe.chosen_classes:
+        row = int(np.argmax(is_other))
+        raise InputError(
+            f"label column {str(column.name)!r} has {str(column.iloc[row])!r} in "
+            f"{row_name(column.index, row)}, but the rule tells {classes[0]!r} from "
+            f"{classes[1]!r}; write the classes alike, or leave that row out."
+        )
+    for name, is_class in zip(classes, (is_negative, is_positive), strict=True):
+        if not is_class.any():
+            raise InputError(
+                f"label column {str(column.name)!r} has no row of class {name!r}; "
+                "samples of both classes are needed."
+            )
+    return NewLabels(
+        column=column,
+        is_compared=is_positive | is_negative,
+        is_positive=is_positive,
+        findings=tuple(_about_rows_left_out(is_labelled, is_other)),
+    )
+
+
+def _for_all_rows(of_labelled: Bools, is_labelled: Bools) -> Bools:
+    """What holds for labelled rows, for all rows: false without a label, (rows,)."""
+    of_rows = np.zeros(len(is_labelled), dtype=bool)
+    of_rows[is_labelled] = of_labelled
+    return of_rows
+
+
+def _about_rows_left_out(is_labelled: Bools, is_other: Bools) -> list[Finding]:
+    """Notes about rows without a label, and of other classes."""
+    findings = []
+    n_unlabelled = int(np.count_nonzero(~is_labelled))
+    if n_unlabelled:
+        findings.append(Finding.note(f"{plural(n_unlabelled, 'row')} without a label left out."))
+    n_other = int(np.count_nonzero(is_other))
+    if n_other:
+        findings.append(Finding.note(f"{plural(n_other, 'row')} of other classes left out."))
+    return findings
+
+
+def refuse_undeclared(
+    table: NewTable, labels: NewLabels, recipe: TableRecipe, covariates: Sequence[str]
+) -> None:
+    """Stop if a column looks like subjects or pairs about which nothing was said.
+
+    Parameters
+    ----------
+    table : the rows that are compared.
+    labels : of the same rows.
+    recipe : what was said about the table tested.
+    covariates : columns that the rule has besides its features, which are no subjects.
+    """
+    settings = table.settings
+    was_said = Role.GROUPS in table.roles or Role.PAIRS in table.roles
+    if was_said or NO_COLUMN in (settings.groups, settings.pairs):
+        return
+    known = [labels.column]
+    known += [find_column(table.raw, name, "independent") for name in settings.independent]
+    for name in (*recipe.independent, *table.roles.values()):
+        column = table.raw.column(name)
+        if column is not None:
+            known.append(column)
+    others = table.raw.without_columns([labels.column.name, *covariates])
+    suspect = find_suspect(_columns_about_samples(others), labels.signs, known)
+    if suspect is not None:
+        raise InputError(suspect.sentence)
+
+
+def _columns_about_samples(raw: RawTable) -> SampleColumns:
+    """What may say which rows are of one subject."""
+    text = raw.values.select_dtypes(exclude="number")
+    return SampleColumns(
+        text=pd.concat([raw.about, text], axis=1),
+        numbers=raw.values.select_dtypes("number").astype(np.float64),
+        names=raw.sample_names,
+        names_place=raw.names_place,
+    )

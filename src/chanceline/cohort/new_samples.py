@@ -1,0 +1,236 @@
+"""New samples as a rule takes them: read, matched by name, without gaps, in the rule's units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from chanceline._arrays import Bools, Floats
+from chanceline.cohort.new_columns import (
+    ColumnFinder,
+    transformed_features,
+    untransformed_features,
+)
+from chanceline.cohort.saved_rule import SavedRule
+from chanceline.cohort.units import moved_columns, units_findings
+from chanceline.errors import InputError
+from chanceline.prediction.covariates import category_names
+from chanceline.significance.rule_inputs import RuleInputs
+from chanceline.tables.dataset import Finding
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.readers.source import read_source, source_name
+from chanceline.tables.roles import STEM_PREFIX, Role, find_role
+from chanceline.tables.second_file import attach_second_file
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.wording import plural, quoted
+
+# Said instead of a column: rows do not belong together here.
+NO_COLUMN = "none"
+
+
+@dataclass(frozen=True, eq=False)
+class NewTable:
+    """A table of new samples as it was read.
+
+    Attributes
+    ----------
+    raw : its cells.
+    source : what it is called.
+    roles : how blocks, groups and pairs are declared, by role: as for the table tested, unless the
+        user said something else.
+    settings : how it was read.
+    findings : what reading it found.
+    """
+
+    raw: RawTable
+    source: str
+    roles: Mapping[str, str]
+    settings: TableSettings
+    findings: tuple[Finding, ...]
+
+    def has_role(self, role: Role) -> bool:
+        """Whether the column that was declared as this role is there."""
+        if role not in self.roles:
+            return False
+        name = self.roles[role]
+        if name in self.raw.column_names:
+            return True
+        while name.startswith(STEM_PREFIX):
+            name = name.removeprefix(STEM_PREFIX).strip()
+        return self.raw.column(name) is not None
+
+    def role_values(self, role: Role) -> NDArray[np.str_]:
+        """The names in the column of a role, (samples,); a column that is not there is an error."""
+        declared: dict[str, Any] = {role.value: self.roles[role]}
+        settings = replace(self.settings, **declared)
+        column = find_role(self.raw, role, settings)
+        assert column is not None  # the settings name one
+        return category_names(column.to_numpy())
+
+    def with_rows(self, is_kept: Bools) -> NewTable:
+        """The table with only the rows that are marked, (samples,)."""
+        return replace(self, raw=self.raw.with_rows(is_kept))
+
+
+@dataclass(frozen=True, eq=False)
+class NewSamples:
+    """The samples that a rule can be applied to.
+
+    Attributes
+    ----------
+    columns : the features of the rule in its units, (samples, features).
+    covariates : by name, one value for each sample.
+    blocks : the block or pair of every sample; None where there is none.
+    is_complete : which rows of the table they are, (rows,); the others have gaps.
+    findings : what is worth knowing, other units first.
+    """
+
+    columns: Floats
+    covariates: dict[str, NDArray[Any]]
+    blocks: NDArray[np.str_] | None
+    is_complete: Bools
+    findings: tuple[Finding, ...]
+
+
+def read_new_table(
+    data: Any, label: str | None, inputs: RuleInputs, settings: TableSettings
+) -> NewTable:
+    """Read a table of new samples, and what a second file says about them.
+
+    Parameters
+    ----------
+    data : the path of a file, or a table in memory.
+    label : the column of the classes, if it is needed.
+    inputs : what the rules take in.
+    settings : how to read the file; blocks, groups and pairs where they are called otherwise than
+        in the table tested.
+    """
+    settings = replace(settings, na=(*settings.na, *inputs.recipe.na))
+    raw = read_source(data, label, settings)
+    findings = list(raw.findings)
+    if settings.labels is not None:
+        raw, about_second_file = attach_second_file(raw, Path(settings.labels), settings)
+        findings += about_second_file
+    return NewTable(
+        raw=raw,
+        source=source_name(data),
+        roles=_roles_in_force(inputs.recipe.roles, settings),
+        settings=settings,
+        findings=tuple(findings),
+    )
+
+
+def _roles_in_force(of_test: Mapping[str, str], settings: TableSettings) -> dict[str, str]:
+    """How blocks, groups and pairs are declared, by role; `NO_COLUMN` takes a role away.
+
+    Parameters
+    ----------
+    of_test : as for the table tested.
+    settings : of the new table, which come first.
+    """
+    roles = {}
+    for role in Role:
+        column = getattr(settings, role) or of_test.get(role, NO_COLUMN)
+        if column != NO_COLUMN:
+            roles[role.value] = column
+    return roles
+
+
+def new_samples(table: NewTable, rule: SavedRule, inputs: RuleInputs) -> NewSamples:
+    """The samples of a table in the units of a rule."""
+    recipe = inputs.recipe.for_features(rule.features)
+    sources = [column.source for column in recipe.columns]
+    needed = list(dict.fromkeys([*sources, *rule.encoder.names]))
+    columns = ColumnFinder(table.raw).find_all(needed, table.source)
+
+    features = untransformed_features(columns, recipe, n_rows=len(table.raw.values))
+    covariates = {name: columns[name] for name in rule.encoder.names}
+    is_complete = _complete_rows(features, covariates, table.source)
+    untransformed = features[is_complete]
+    transformed = transformed_features(untransformed, recipe, inputs.ranked_values)
+    # Of a transform of rows the columns of all features are here.
+    rule_columns = np.ascontiguousarray(transformed[:, recipe.column_numbers(rule.features)])
+    compared = rule_columns if recipe.looks_at_rows else untransformed
+
+    blocks, about_blocks = _blocks(table, rule, is_complete)
+    return NewSamples(
+        columns=rule_columns,
+        covariates={name: column.to_numpy()[is_complete] for name, column in covariates.items()},
+        blocks=blocks,
+        is_complete=is_complete,
+        findings=(
+            *_about_units(compared, rule.features, inputs),
+            *_about_gaps(is_complete, columns),
+            *about_blocks,
+        ),
+    )
+
+
+def _complete_rows(features: Floats, covariates: Mapping[str, pd.Series], source: str) -> Bools:
+    """Which rows have all that the rule needs, (rows,); at least one must.
+
+    Parameters
+    ----------
+    features : NaN in gaps, (rows, features).
+    covariates : by name.
+    source : what the sentence calls the table.
+    """
+    is_complete = np.all(np.isfinite(features), axis=1)
+    for column in covariates.values():
+        is_complete = is_complete & column.notna().to_numpy(dtype=bool)
+    if not is_complete.any():
+        raise InputError(
+            f"every row of {source} has a gap in a column that the rule needs; fill them in."
+        )
+    return is_complete
+
+
+def _about_units(compared: Floats, names: Sequence[str], inputs: RuleInputs) -> list[Finding]:
+    """A warning of features that seem to have other units; see `units`."""
+    if not names:
+        return []
+    return units_findings(moved_columns(compared, names, inputs.ranges), len(names))
+
+
+def _about_gaps(is_complete: Bools, columns: Mapping[str, pd.Series]) -> list[Finding]:
+    """A warning of rows that are left out because of gaps, with columns that have some."""
+    n_left_out = int(np.count_nonzero(~is_complete))
+    if n_left_out == 0:
+        return []
+    with_gaps = [name for name, column in columns.items() if column.isna().any()]
+    where = f" ({quoted(with_gaps)})" if with_gaps else ""
+    rows = plural(n_left_out, "row")
+    return [Finding.warning(f"{rows} left out because of gaps in what the rule needs{where}.")]
+
+
+def _blocks(
+    table: NewTable, rule: SavedRule, is_complete: Bools
+) -> tuple[NDArray[np.str_] | None, list[Finding]]:
+    """The block or pair of every complete sample, and what to know about blocks that are new."""
+    if not rule.block_biases:
+        return None, []
+    role = Role.PAIRS if Role.PAIRS in table.roles else Role.BLOCKS
+    if not table.has_role(role):
+        column = table.roles.get(role, "")
+        called = f" (column {column!r})" if column else ""
+        warning = (
+            f"the rule has a threshold for every one of its {role}{called}, which {table.source} "
+            "does not tell; that of the average one is used."
+        )
+        return None, [Finding.warning(warning)]
+    blocks = table.role_values(role)[is_complete]
+    new_names = sorted(set(blocks.tolist()) - set(rule.block_biases))
+    if not new_names:
+        return blocks, []
+    note = (
+        f"{len(new_names)} of {plural(len(set(blocks.tolist())), role.removesuffix('s'))} "
+        "not in the table tested: their samples are measured from their own mean (a single sample "
+        "from the average)."
+    )
+    return blocks, [Finding.note(note)]

@@ -1,0 +1,146 @@
+"""A result as a file: JSON with a version, written whole, and refused in one sentence if broken.
+
+The file holds plain values only; nothing in it is run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from chanceline import __version__
+from chanceline._io import write_text
+from chanceline._results import plain
+from chanceline.cohort.confirmation import SavedExpectation
+from chanceline.cohort.file_record import FileRecord
+from chanceline.cohort.file_rules import rule_from_record, rule_to_record
+from chanceline.cohort.file_tables import inputs_from_record, inputs_to_record
+from chanceline.cohort.saved_result import SavedResult, saved_result
+from chanceline.errors import InputError
+from chanceline.significance.result import SeparationTest
+from chanceline.tables.dataset import Finding, Severity
+
+FORMAT_NAME = "chanceline result"
+FORMAT_VERSION = 1
+FORMAT = f"{FORMAT_NAME}, format {FORMAT_VERSION}"
+
+
+def save_result(result: SeparationTest, path: str | Path) -> None:
+    """Write the rules of a result, with all that new samples need, to a JSON file."""
+    _refuse_equal_names([column.name for column in result.inputs.recipe.columns])
+    record = result_to_record(saved_result(result))
+    write_text(path, json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _refuse_equal_names(names: Sequence[str]) -> None:
+    """Stop if two features have one name, by which a file could not tell them apart."""
+    repeated = [name for name, frequency in Counter(names).items() if frequency > 1]
+    if repeated:
+        raise InputError(f"two features are called {repeated[0]!r}; rename one to save the result.")
+
+
+def result_to_record(saved: SavedResult) -> dict[str, Any]:
+    """The plain values that the file holds."""
+    negative, positive = saved.classes
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "verdict": saved.verdict,
+        "pvalue": saved.pvalue,
+        "story": list(saved.story),
+        "negative": negative,
+        "positive": positive,
+        "expected": plain(saved.expected),
+        "rules": [rule_to_record(rule) for rule in saved.rules],
+        "inputs": inputs_to_record(saved.inputs),
+        "findings": [plain(finding) for finding in saved.findings],
+    }
+
+
+def load_result(path: str | Path) -> SavedResult:
+    """Read a result that `SeparationTest.save` wrote.
+
+    Its rule then predicts new samples, or is confirmed by them::
+
+        saved = load_result("result.json")
+        saved.predict("new.csv").to_frame()
+        print(saved.confirm("new.csv", label="outcome"))
+    """
+    file = Path(path)
+    content = file.read_bytes()
+    record = FileRecord(_parsed(content, file.name), file.name)
+    _check_format(record.text("format"), file.name)
+    saved = SavedResult(
+        verdict=record.text("verdict"),
+        pvalue=record.number("pvalue"),
+        story=record.texts("story"),
+        classes=(record.text("negative"), record.text("positive")),
+        rules=tuple(rule_from_record(rule) for rule in record.records("rules")),
+        inputs=inputs_from_record(record.record("inputs")),
+        expected=_expectation(record),
+        findings=tuple(_finding(finding) for finding in record.records("findings")),
+    )
+    _check_features(saved, record)
+    return saved
+
+
+def _parsed(content: bytes, file: str) -> Any:
+    """The values of a JSON text; one sentence if it is none."""
+
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is no number")
+
+    try:
+        return json.loads(content.decode("utf-8"), parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(
+            f"{file} is no result of chanceline, or it is damaged ({reason}); write it again with "
+            "save."
+        ) from None
+
+
+def _check_format(written: str, file: str) -> None:
+    """Refuse files of other programs and of other versions of the format."""
+    if written == FORMAT:
+        return
+    if written.startswith(FORMAT_NAME):
+        raise InputError(
+            f"{file} is a {written!r}, and chanceline {__version__} reads {FORMAT!r}; write it "
+            "again with this version, or read it with the other one."
+        )
+    raise InputError(f"{file} is no result of chanceline; write one with save.")
+
+
+def _expectation(record: FileRecord) -> SavedExpectation | None:
+    """What cross-validation had said."""
+    expected = record.optional_record("expected")
+    if expected is None:
+        return None
+    return SavedExpectation(
+        error=expected.number("error"),
+        error_interval=expected.interval("error_interval"),
+        area=expected.optional_number("area"),
+        area_interval=expected.optional_interval("area_interval"),
+    )
+
+
+def _finding(record: FileRecord) -> Finding:
+    return Finding(record.choice("severity", list(Severity)), record.text("message"))
+
+
+def _check_features(saved: SavedResult, record: FileRecord) -> None:
+    """Every feature of every rule must be described."""
+    if not saved.rules:
+        record.refuse("it has no rule")
+    recipe_names = {column.name for column in saved.inputs.recipe.columns}
+    described = recipe_names & set(saved.inputs.means) & set(saved.inputs.ranges)
+    if saved.inputs.recipe.transform == "rank":
+        described &= set(saved.inputs.ranked_values)
+    for rule in saved.rules:
+        for name in rule.features:
+            if name not in described:
+                record.refuse(f"nothing is said about the feature {name!r}")

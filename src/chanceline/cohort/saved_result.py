@@ -1,0 +1,245 @@
+"""A result without its table: the rules, what they take in, and what was known about them.
+
+It predicts new samples and is confirmed by them. How it becomes a file: `result_file`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from chanceline._arrays import Bools
+from chanceline._results import Result, visible
+from chanceline.cohort.confirmation import (
+    Claim,
+    Confirmation,
+    SavedExpectation,
+    confirm_units,
+    make_units,
+)
+from chanceline.cohort.fixed_settings import FIXED_SETTINGS
+from chanceline.cohort.new_labels import read_new_labels, refuse_undeclared
+from chanceline.cohort.new_samples import (
+    NO_COLUMN,
+    NewSamples,
+    NewTable,
+    new_samples,
+    read_new_table,
+)
+from chanceline.cohort.overlap import refuse_known_rows
+from chanceline.cohort.predictions import Predictions
+from chanceline.cohort.saved_rule import RuleChoice, SavedRule, rules_of_result
+from chanceline.errors import InputError
+from chanceline.prediction.crossval import ExpectedError
+from chanceline.significance.declared_roles import DeclaredRoles
+from chanceline.significance.result import SeparationTest
+from chanceline.significance.rule_inputs import RuleInputs
+from chanceline.tables.dataset import Finding
+from chanceline.tables.roles import Role
+from chanceline.tables.settings import TableSettings
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SavedResult(Result):
+    """The rules of a `SeparationTest`, ready for new samples.
+
+    Attributes
+    ----------
+    verdict, pvalue, story : what the test said, and its sentences.
+    classes : the negative and the positive class, in words.
+    rules : all rules of the result; the first is the one to use.
+    inputs : what they take in.
+    expected : what cross-validation said of the rule to use; None if it was not cross-validated.
+    findings : what was noticed about the table tested.
+    """
+
+    verdict: str
+    pvalue: float
+    story: tuple[str, ...]
+    classes: tuple[str, str]
+    rules: tuple[SavedRule, ...]
+    inputs: RuleInputs
+    expected: SavedExpectation | None
+    findings: tuple[Finding, ...]
+
+    kind = "saved result"
+
+    def summary(self) -> str:
+        """`structure, data.csv: rule of 3 features, ill or well`."""
+        n_features = len(self.rules[0].features)
+        classes = " or ".join(reversed(self.classes))
+        return visible(f"{self.verdict}, {self.inputs.source}: {n_features} features, {classes}")
+
+    def rule(self, choice: str | None = None) -> SavedRule:
+        """One of the rules; by default the one to use, or else that of the separating set.
+
+        Parameters
+        ----------
+        choice : "rule", "few" (features), "points" (of a scorecard) or "separating".
+        """
+        if choice is None:
+            return self.rules[0]
+        by_choice = {rule.choice.value: rule for rule in self.rules}
+        if choice not in by_choice:
+            raise InputError(f"the result has no rule {choice!r}; it has {', '.join(by_choice)}.")
+        return by_choice[choice]
+
+    def predict(
+        self,
+        data: Any,
+        *,
+        rule: str | None = None,
+        settings: TableSettings | None = None,
+        **changes: Any,
+    ) -> Predictions:
+        """Score, probability and class of new samples.
+
+        Parameters
+        ----------
+        data
+            A file, or a table in memory whose columns have names: the features and covariates as
+            they were in the table tested, in any order.
+        rule
+            "rule", "few", "points" or "separating"; by default the rule to use.
+        settings, changes
+            How to read the file, as in `load_data`; and where they are called otherwise than in the
+            table tested, the columns of blocks or pairs.
+        """
+        chosen = self.rule(rule)
+        table = self._read(data, None, settings, changes)
+        samples = new_samples(table, chosen, self.inputs)
+        rows = table.raw.values.index.tolist()
+        scores = np.full(len(rows), np.nan)
+        scores[samples.is_complete] = self._scores(chosen, samples)
+        return Predictions(
+            rows=rows,
+            scores=scores,
+            probabilities=chosen.probabilities(scores),
+            classes=self.classes,
+            findings=(*samples.findings, *table.findings),
+            rule=chosen.choice.value,
+            source=table.source,
+        )
+
+    def confirm(
+        self,
+        data: Any,
+        label: str | None = None,
+        *,
+        rule: str | None = None,
+        settings: TableSettings | None = None,
+        **changes: Any,
+    ) -> Confirmation:
+        """The rule as it is on new samples of known classes.
+
+        Parameters
+        ----------
+        data, rule, settings, changes
+            As in `predict`. Blocks, groups and pairs are in the columns of the table tested;
+            ``groups="subject"`` names another one, and ``groups="none"`` says that there is none.
+        label
+            The column of the classes; by default as in the table tested.
+        """
+        chosen = self.rule(rule)
+        label = label or self.inputs.recipe.label or None
+        table = self._read(data, label, settings, changes)
+        labels = read_new_labels(table, label, self.classes, self.inputs.recipe)
+        table = table.with_rows(labels.is_compared)
+        labels = labels.of_compared_rows()
+        refuse_undeclared(table, labels, self.inputs.recipe, chosen.encoder.names)
+        samples = new_samples(table, chosen, self.inputs)
+        if chosen is self.rules[0]:
+            refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
+        units = make_units(
+            scores=self._scores(chosen, samples),
+            labels=labels.signs[samples.is_complete],
+            declared=declared_roles(table, samples.is_complete),
+        )
+        claim = Claim(
+            classes=self.classes,
+            rule=chosen.choice.value,
+            gives_probabilities=chosen.gives_probabilities,
+            expected=self.expected if chosen.choice is RuleChoice.RULE else None,
+        )
+        findings = (*samples.findings, *table.findings, *labels.findings)
+        return confirm_units(units, claim, source=table.source, findings=findings)
+
+    def _read(
+        self,
+        data: Any,
+        label: str | None,
+        settings: TableSettings | None,
+        changes: dict[str, Any],
+    ) -> NewTable:
+        """The new table; settings that belong to the result cannot be changed."""
+        settings = replace(settings or TableSettings(), **changes)
+        defaults = TableSettings()
+        for field in fields(TableSettings):
+            is_changed = getattr(settings, field.name) != getattr(defaults, field.name)
+            if field.name in FIXED_SETTINGS and is_changed:
+                raise InputError(
+                    f"{field.name} is part of the result and cannot be set anew; leave it out."
+                )
+        return read_new_table(data, label, self.inputs, settings)
+
+    def _scores(self, rule: SavedRule, samples: NewSamples) -> Any:
+        """x·w + b of every complete sample, (samples,)."""
+        means = np.array([self.inputs.means[name] for name in rule.features])
+        return rule.scores(samples.columns, samples.covariates, samples.blocks, means)
+
+
+def declared_roles(table: NewTable, is_complete: Bools) -> DeclaredRoles:
+    """Blocks, groups and pairs of the complete rows; a column that is not there is an error.
+
+    Parameters
+    ----------
+    table : new samples.
+    is_complete : which of its rows count, (rows,).
+    """
+    values: dict[str, Any] = {}
+    for role in Role:
+        if role not in table.roles:
+            continue
+        if not table.has_role(role):
+            column = table.roles[role]
+            raise InputError(
+                f"the table tested had {role} in column {column!r}, which {table.source} does not "
+                f"have; say {role}=COLUMN, or {role}={NO_COLUMN!r} if there are none."
+            )
+        values[role.value] = table.role_values(role)[is_complete]
+    return DeclaredRoles(**values)
+
+
+def saved_result(result: SeparationTest) -> SavedResult:
+    """What of a result is needed for new samples."""
+    expected = None
+    if result.rule is not None and result.rule.expected_error is not None:
+        expected = _saved_expectation(result.rule.expected_error)
+    return SavedResult(
+        verdict=str(result.verdict),
+        pvalue=result.pvalue,
+        story=result.story(),
+        classes=result.class_names,
+        rules=rules_of_result(result),
+        inputs=result.inputs,
+        expected=expected,
+        findings=result.findings,
+    )
+
+
+def _saved_expectation(expected: ExpectedError) -> SavedExpectation:
+    """What cross-validation said, in four numbers and two."""
+    area = None
+    area_interval = None
+    if not isnan(expected.auc):
+        area = expected.auc
+        area_interval = expected.auc_interval
+    return SavedExpectation(
+        error=expected.rate,
+        error_interval=expected.interval,
+        area=area,
+        area_interval=area_interval,
+    )

@@ -1,0 +1,130 @@
+"""Whether the columns of new samples look as if they were measured in other units.
+
+A column is named if the middle halves of its values, here and in the table tested, do not overlap,
+and the medians differ by a factor of at least `MIN_FACTOR` (or have different signs). Of few new
+samples the halves say little: then all their values must lie far outside what was tested, farther
+than that ranges itself. Of a rule on many features some columns move by chance, and a warning needs
+a tenth of them. Kilograms and pounds, inches and centimetres, mmol/l and mg/dl, logarithms and
+numbers differ so; samples of one population hardly ever do (`benchmarks/confirm.py` counts it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from chanceline._arrays import Floats
+from chanceline.significance.rule_inputs import ColumnRange, ranges_of
+from chanceline.tables.dataset import Finding
+from chanceline.tables.wording import plural
+
+# Natural logarithms and those to base 2 differ by 1.44.
+MIN_FACTOR = 1.4
+# With fewer new samples their quartiles are not taken for those of a population.
+MIN_SAMPLES_FOR_QUARTILES = 8
+# A rule on more features has many; that share of their columns must have moved.
+MANY_FEATURES = 100
+MIN_SHARE_OF_MANY = 0.1
+MAX_COLUMNS_NAMED = 4
+
+
+@dataclass(frozen=True)
+class MovedColumn:
+    """A column whose values lie elsewhere than in the table tested.
+
+    Attributes
+    ----------
+    name : of the feature.
+    tested, new : the medians.
+    """
+
+    name: str
+    tested: float
+    new: float
+
+    @property
+    def factor(self) -> float | None:
+        """By what the median was multiplied; None where a factor says nothing."""
+        if self.tested * self.new <= 0:
+            return None
+        return self.new / self.tested
+
+    def in_words(self) -> str:
+        """`'glucose' (median 5.4 here, 97 in the table tested: a factor of 0.056)`."""
+        medians = f"median {self.new:.3g} here, {self.tested:.3g} in the table tested"
+        if self.factor is None:
+            return f"{self.name!r} ({medians})"
+        return f"{self.name!r} ({medians}: a factor of {self.factor:.2g})"
+
+
+def moved_columns(
+    values: Floats, names: Sequence[str], tested: Mapping[str, ColumnRange]
+) -> list[MovedColumn]:
+    """The columns that look as if they had other units.
+
+    Parameters
+    ----------
+    values : of the new samples, (samples, features), without gaps.
+    names : of the features.
+    tested : the ranges in the table that was tested, by name.
+    """
+    quartiles_tell = len(values) >= MIN_SAMPLES_FOR_QUARTILES
+    moved = []
+    for name, new_range in zip(names, ranges_of(values), strict=True):
+        tested_range = tested[name]
+        column = MovedColumn(name, tested=tested_range.median, new=new_range.median)
+        if quartiles_tell:
+            is_apart = _halves_apart(new_range, tested_range)
+        else:
+            is_apart = _far_outside(new_range, tested_range)
+        if is_apart and _is_by_factor(column):
+            moved.append(column)
+    return moved
+
+
+def _halves_apart(new: ColumnRange, tested: ColumnRange) -> bool:
+    """Whether the middle halves of two columns do not overlap."""
+    is_above = new.lower_quartile > tested.upper_quartile
+    is_below = new.upper_quartile < tested.lower_quartile
+    return is_above or is_below
+
+
+def _far_outside(new: ColumnRange, tested: ColumnRange) -> bool:
+    """Whether all new values lie above, or all below, every value of the table tested, farther away
+    than these are from each other.
+    """
+    length = tested.maximum - tested.minimum
+    return new.minimum > tested.maximum + length or new.maximum < tested.minimum - length
+
+
+def _is_by_factor(column: MovedColumn) -> bool:
+    """Whether the median was multiplied by much, or has another sign."""
+    if column.factor is None:
+        return True
+    return bool(abs(np.log(column.factor)) >= np.log(MIN_FACTOR))
+
+
+def units_findings(moved: Sequence[MovedColumn], n_features: int) -> list[Finding]:
+    """A warning that names the columns that moved; none if no column did, or few of many.
+
+    Parameters
+    ----------
+    moved : these columns.
+    n_features : how many were compared.
+    """
+    too_few_of_many = n_features > MANY_FEATURES and len(moved) < MIN_SHARE_OF_MANY * n_features
+    if not moved or too_few_of_many:
+        return []
+    named = "; ".join(column.in_words() for column in moved[:MAX_COLUMNS_NAMED])
+    if len(moved) > MAX_COLUMNS_NAMED:
+        named += "; …"
+    verb = "looks" if len(moved) == 1 else "look"
+    features = plural(n_features, "feature")
+    return [
+        Finding.warning(
+            f"{len(moved)} of {features} {verb} as if measured in other units: {named}. "
+            "Scores, classes and probabilities mean nothing if so; convert the column first."
+        )
+    ]

@@ -1,0 +1,1 @@
+"""Tables by their columns, wherever these are kept: a stretch of columns is read at a time."""

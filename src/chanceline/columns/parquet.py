@@ -1,0 +1,60 @@
+"""The columns of a Parquet file, which keeps every column by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.errors import InputError
+
+
+class ParquetColumns:
+    """Columns of numbers of a Parquet file.
+
+    Parameters
+    ----------
+    path : of the file.
+    names : the columns to use, in this order; by default all of them.
+    """
+
+    def __init__(self, path: Path, names: Sequence[str] | None = None) -> None:
+        from pyarrow import parquet
+
+        self._path = path
+        self._file = parquet.ParquetFile(path)
+        stored_names = self._file.schema_arrow.names
+        self.names = list(stored_names if names is None else names)
+        unknown = [name for name in self.names if name not in set(stored_names)]
+        if unknown:
+            raise InputError(f"{path.name} has no column {unknown[0]!r}.")
+
+    @property
+    def n_samples(self) -> int:
+        return int(self._file.metadata.num_rows)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.names)
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        names = self.names[start:stop]
+        table = self._file.read(columns=names, use_threads=False)
+        # The file gives columns in its own order.
+        return np.column_stack([self._numbers(table.column(name), name) for name in names])
+
+    def _numbers(self, column: Any, name: str) -> NDArray[Any]:
+        """A column as an array, if it holds numbers and has no gaps."""
+        values: NDArray[Any] = column.to_numpy()
+        if values.dtype.kind not in "biuf":
+            raise InputError(
+                f"column {name!r} of {self._path.name} holds no numbers; leave it out."
+            )
+        if column.null_count > 0:
+            raise InputError(
+                f"column {name!r} of {self._path.name} has missing values; fill them first."
+            )
+        return values

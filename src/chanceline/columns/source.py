@@ -1,0 +1,78 @@
+"""Where the columns of a table are kept, and one way to read some of them.
+
+A source gives a stretch of columns in the type in which they are stored: genotypes stay small
+integers. Anything that is sliced like an array is one: an array in memory, a memory map, a Zarr or
+HDF5 array, a `dask.array`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.errors import InputError
+
+NUMERIC_KINDS = "biuf"  # NumPy's letters for truth values, integers and floats
+
+
+class ColumnSource(Protocol):
+    """The columns of a table of shape (n_samples, n_columns)."""
+
+    @property
+    def n_samples(self) -> int: ...
+
+    @property
+    def n_columns(self) -> int: ...
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """The columns from `start` up to `stop`, of shape (samples, stop − start)."""
+
+
+class SlicedColumns:
+    """The columns of whatever has a shape, a type, and slices as an array has them.
+
+    Parameters
+    ----------
+    array : of shape (samples, columns).
+    name : what errors call it.
+    """
+
+    def __init__(self, array: Any, name: str = "the array") -> None:
+        shape = getattr(array, "shape", ())
+        if len(shape) != 2:
+            raise InputError(f"{name} must have two dimensions, but has the shape {shape}.")
+        if array.dtype.kind not in NUMERIC_KINDS:
+            raise InputError(f"{name} must hold numbers, not {array.dtype}.")
+        self._array = array
+        self._name = name
+
+    @property
+    def n_samples(self) -> int:
+        return int(self._array.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self._array.shape[1])
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        # A dask array is computed by this, and any other is copied into memory.
+        values = np.asarray(self._array[:, start:stop])
+        expected_shape = (self.n_samples, stop - start)
+        if values.shape != expected_shape:
+            raise InputError(
+                f"columns {start} to {stop} of {self._name} have the shape {values.shape} and not "
+                f"{expected_shape}: it is cut off."
+            )
+        return values
+
+
+def open_npy(path: Path) -> SlicedColumns:
+    """The columns of a `.npy` file of shape (samples, columns); nothing is read yet."""
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise InputError(f"{path.name} is no whole .npy file of numbers ({error}).") from error
+    return SlicedColumns(array, path.name)

@@ -1,0 +1,98 @@
+"""Pictures of choices of variables as circles, with the weights that separate as sectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, degrees, sqrt
+from typing import Any
+
+import pandas as pd
+
+from chanceline.figures.style import COLOURS
+
+CIRCLE_RADIUS = 0.42  # circles have their centres one unit apart
+
+
+def draw_clusters(ax: Any, choices: pd.DataFrame, title: str) -> None:
+    """Every choice as a dotted circle, and the directions of its weights that separate as a sector.
+
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    choices : columns start and width of the sector, in radians; a row for each choice.
+    title : of the panel; the number of choices that separate is added.
+    """
+    from matplotlib.patches import Circle, Wedge
+
+    n_in_row = ceil(sqrt(len(choices)))
+    for place, choice in enumerate(choices.itertuples()):
+        row, column = divmod(place, n_in_row)
+        centre = (column, -row)
+        ax.add_patch(
+            Circle(
+                centre,
+                CIRCLE_RADIUS,
+                fill=False,
+                linestyle=":",
+                linewidth=0.8,
+                edgecolor=COLOURS["breaks"],
+            )
+        )
+        if choice.width > 0:
+            start = degrees(choice.start)
+            end = start + degrees(choice.width)
+            ax.add_patch(Wedge(centre, CIRCLE_RADIUS, start, end, color=COLOURS["rs"], alpha=0.6))
+    n_rows = ceil(len(choices) / n_in_row)
+    n_separating = int((choices["width"] > 0).sum())
+    ax.set(
+        xlim=(-0.6, n_in_row - 0.4),
+        ylim=(-n_rows + 0.4, 0.6),
+        aspect="equal",
+        title=f"{title}\n{n_separating} of {len(choices)} choices separate",
+    )
+    ax.set_axis_off()
+
+
+def draw_cluster_entropy(
+    ax: Any, table: pd.DataFrame, *, rho: float, capacity: float, panel_loads: Sequence[float]
+) -> None:
+    """Σ against α with the three lines between which choices die, and the loads of the panels.
+
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    table : columns alpha and entropy, ascending.
+    rho : density.
+    capacity : α_VS.
+    panel_loads : marked by triangles below the axis.
+    """
+    solved = table[table["entropy"] >= 0]
+    # The line ends where the entropy vanishes.
+    loads = [*solved["alpha"], capacity]
+    entropies = [*solved["entropy"], 0.0]
+    ax.plot(loads, entropies, color=COLOURS["rs"], label=r"entropy $\Sigma$ of separating choices")
+    lines = {
+        r"$\alpha_{\rm VC}=\rho$: up to here all": (rho, "vc"),
+        r"$\alpha_{\rm CG}=2\rho$: typical ones": (2 * rho, "cover-gardner"),
+        rf"$\alpha_{{\rm VS}}={capacity:.4f}$: some": (capacity, "rsb"),
+    }
+    for label, (load, colour) in lines.items():
+        ax.axvline(load, color=COLOURS[colour], linestyle="--", linewidth=1.2, label=label)
+    ax.plot(
+        panel_loads,
+        [0.0] * len(panel_loads),
+        marker="^",
+        linestyle="none",
+        color=COLOURS["ink"],
+        clip_on=False,
+        label="the panels above",
+    )
+    ax.set(
+        xlabel=r"load $\alpha=P/N$",
+        ylabel=r"$\Sigma$",
+        xlim=(0, None),
+        ylim=(0, None),
+        title=rf"many variables, density $\rho={rho:g}$",
+    )
+    # Below the curve, right of the second line.
+    ax.legend(loc="lower left", bbox_to_anchor=(0.36, 0.05), fontsize=9)

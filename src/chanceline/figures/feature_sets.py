@@ -1,0 +1,98 @@
+"""The picture of tests of sets: p and adjusted p of the best sets below each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chanceline.figures.style import COLOURS, legend_below
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from chanceline.significance.set_result import SetReading, SetTests
+
+CONVINCING_COLOUR = COLOURS["structure"]
+OTHER_COLOUR = COLOURS["breaks"]
+MAX_SETS_DRAWN = 20
+MIN_SETS_DRAWN = 5  # however small the picture is
+MAX_SET_NAME = 28  # letters of a name beside the axis
+FIGURE_WIDTH = 7.5  # inches
+HEIGHT_OF_SET = 0.22  # inches
+HEIGHT_OF_FRAME = 1.6  # inches, of axis and legend
+MIN_SETS_OF_HEIGHT = 8  # fewer sets have the room of so many
+LEGEND_DISTANCE = 0.6  # inches below the axis
+
+
+def size_of_sets(result: SetTests) -> tuple[float, float]:
+    """Width and height of the picture in inches, so that every set has a line of its own."""
+    return FIGURE_WIDTH, HEIGHT_OF_FRAME + height_of_axes(result)
+
+
+def height_of_axes(result: SetTests) -> float:
+    """Inches of the axes that hold the lines of all sets drawn."""
+    n_drawn = min(len(result.sets), MAX_SETS_DRAWN)
+    return HEIGHT_OF_SET * max(n_drawn, MIN_SETS_OF_HEIGHT)
+
+
+def draw_sets(ax: Axes, result: SetTests) -> None:
+    """A line for each of the best sets, from its p-value (ring) to its adjusted p-value (dot).
+
+    Evidence grows to the right; a dashed line marks the level.
+    """
+    drawn = result.sets[: room_for_sets(ax)]
+    level = result.settings.level
+    for row, item in enumerate(drawn):
+        convinces = item.adjusted_pvalue <= level
+        colour = CONVINCING_COLOUR if convinces else OTHER_COLOUR
+        draw_set(ax, row, item, colour, is_first=row == 0)
+
+    ax.axvline(level, color=COLOURS["ink"], linestyle="--", linewidth=1, label=f"level {level:g}")
+    ax.set_xscale("log")
+    # From 1 on the left to less than any p-value that the shuffles can give.
+    ax.set_xlim(1.3, result.smallest_possible_p / 1.5)
+    ax.set_ylim(len(drawn) - 0.4, -0.6)
+    ax.set_yticks(range(len(drawn)), [label_of_set(item) for item in drawn])
+    ax.set_xlabel(f"p-value from {result.shuffles} shuffles")
+    if len(result.sets) > len(drawn):
+        ax.set_title(f"the best {len(drawn)} of {len(result.sets)} sets", fontsize="medium")
+    legend_below(ax, columns=3, distance=LEGEND_DISTANCE / height_of_axes(result))
+
+
+def room_for_sets(ax: Axes) -> int:
+    """How many lines a picture of this height can hold."""
+    picture = ax.figure
+    height = picture.bbox.height / picture.dpi  # inches
+    n_lines = round((height - HEIGHT_OF_FRAME) / HEIGHT_OF_SET)
+    return min(max(n_lines, MIN_SETS_DRAWN), MAX_SETS_DRAWN)
+
+
+def draw_set(ax: Axes, row: int, item: SetReading, colour: str, *, is_first: bool) -> None:
+    """One set; the first has the entries of the legend."""
+    ax.hlines(row, item.pvalue, item.adjusted_pvalue, color=colour, linewidth=1.2)
+    ax.plot(
+        [item.pvalue],
+        [row],
+        "o",
+        markerfacecolor=COLOURS["card"],
+        markeredgecolor=colour,
+        markersize=5,
+        label="the set alone" if is_first else "",
+    )
+    ax.plot(
+        [item.adjusted_pvalue],
+        [row],
+        "o",
+        color=colour,
+        markersize=6,
+        label="adjusted for all sets" if is_first else "",
+    )
+
+
+def label_of_set(item: SetReading) -> str:
+    """The name of a set that fits beside the axis, and how many features of it were tested."""
+    name = item.name
+    if len(name) > MAX_SET_NAME:
+        name = name[: MAX_SET_NAME - 1] + "…"
+    # Dollars would start a formula.
+    name = name.replace("$", r"\$")
+    return f"{name} ({item.n_features})"

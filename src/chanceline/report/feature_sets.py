@@ -1,0 +1,106 @@
+"""The tests of sets of features as a page, and their table as CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from chanceline._results import harmless
+from chanceline.figures.feature_sets import draw_sets, size_of_sets
+from chanceline.report.cells import cells_to_read
+from chanceline.report.page import PAPER, Page, draw_for_page, hash_arrays
+from chanceline.significance.set_result import SetTests
+from chanceline.significance.set_text import (
+    carriers_in_words,
+    carriers_legend,
+    first_sentences,
+    method_sentence,
+)
+from chanceline.tables.dataset import Dataset, Severity
+
+WESTFALL_YOUNG = (
+    "Westfall P. H. and Young S. S., “Resampling-Based Multiple Testing”, Wiley (1993)."
+)
+SET_COLUMNS = ("set", "adjusted p", "p", "features tested", "features named", "carried by")
+
+
+def write_sets_report(result: SetTests, path: str | Path, data: Dataset | None = None) -> Path:
+    """Write the result of `set_tests` as one HTML file.
+
+    Parameters
+    ----------
+    result
+        What the tests gave.
+    path
+        The file to write.
+    data
+        The data tested; with it the page names the file and holds a hash of the numbers.
+    """
+    return sets_page(result, data).write(path)
+
+
+def sets_page(result: SetTests, data: Dataset | None = None) -> Page:
+    """The page before it is written; parameters as in `write_sets_report`."""
+    table_name = f"{result.n_samples} samples × {result.n_features} features"
+    record = result.to_dict()
+    provenance: dict[str, object] = {"seed": result.settings.seed}
+    if data is not None:
+        table_name = data.source
+        digest = hash_arrays(data.X, data.y)
+        # The data come first in both.
+        record = {"source": table_name, "sha256": digest, **record}
+        provenance = {"data": table_name, "SHA-256 of the numbers and labels": digest, **provenance}
+    return Page(
+        template="sets.html",
+        title=f"Which sets of features? {table_name}",
+        record=record,
+        values=sets_values(result),
+        provenance=provenance,
+        references=(PAPER, WESTFALL_YOUNG),
+    )
+
+
+def sets_values(result: SetTests) -> dict[str, object]:
+    """What the template shows besides the result, by the names that it uses."""
+    first, *more = first_sentences(result)
+    return {
+        "result": result,
+        "colour": "structure" if result.convincing else "unclear",
+        "first_sentence": first,
+        "further_sentences": more,
+        "sets_figure": draw_for_page(
+            lambda ax: draw_sets(ax, result), "sets", size_of_sets(result)
+        ),
+        "set_columns": SET_COLUMNS,
+        "set_rows": set_rows(result),
+        "sets_csv": sets_csv(result),
+        "carriers_legend": carriers_legend(result),
+        "method_sentence": method_sentence(result),
+        "notes_and_preparations": result.checks(Severity.NOTE, Severity.PREPARED),
+    }
+
+
+def set_rows(result: SetTests) -> list[list[Any]]:
+    """Cells for every set, in the order of `SET_COLUMNS`."""
+    rows = []
+    for item in result.sets:
+        carriers = carriers_in_words(item, result.settings.level)
+        rows.append(
+            (
+                item.name,
+                item.adjusted_pvalue,
+                item.pvalue,
+                item.n_features,
+                item.n_named,
+                carriers,
+            )
+        )
+    return cells_to_read(rows)
+
+
+def sets_csv(result: SetTests) -> str:
+    """The table of sets as CSV; no spreadsheet takes a name in it for a formula."""
+    table = result.to_frame()
+    names = table["set"].map(harmless)
+    carriers = table["carriers"].map(harmless)
+    return table.assign(set=names, carriers=carriers).to_csv(index=False)

@@ -1,0 +1,189 @@
+"""The table to test, from the arguments of `separation_test`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple
+
+import pandas as pd
+
+from chanceline.errors import InputError
+from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.tables.array_input import LABEL_COLUMN, dataset_of_arrays, table_with_labels
+from chanceline.tables.dataset import Dataset
+from chanceline.tables.outcome_kind import OutcomeKind, kind_of_label
+from chanceline.tables.outcome_table import (
+    OutcomeNames,
+    OutcomeTable,
+    check_survival_names,
+    load_any_outcome,
+    outcome_table_of_arrays,
+)
+from chanceline.tables.settings import TableSettings
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TestArguments:
+    """Arguments of `separation_test` about the table.
+
+    Attributes
+    ----------
+    X, y : the table, and the outcome beside it.
+    label, time, event : the outcome by the names of columns; times and events may be arrays.
+    asked_kind : "number" or "classes"; None if it is to be found out.
+    roles : those of blocks, groups, pairs and adjust that were given, by name.
+    independent, positive, feature_names : as in `separation_test`.
+    changes : keyword arguments that it does not list: settings of the test, and options of
+        `load_data`.
+    """
+
+    # Not a test class, whatever pytest makes of the name.
+    __test__: ClassVar[bool] = False
+
+    X: Any
+    y: Any
+    label: str | None
+    time: Any
+    event: Any
+    asked_kind: str | None
+    roles: Mapping[str, Any]
+    independent: Sequence[str]
+    positive: Any
+    feature_names: Sequence[str] | None
+    changes: Mapping[str, Any]
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether columns of the table are given by name."""
+        if self.independent:
+            return True
+        return any(isinstance(values, str) for values in self.roles.values())
+
+
+class TableAndChanges(NamedTuple):
+    """The table, and the changes that are left for the settings of the test."""
+
+    table: Dataset | OutcomeTable
+    changes: Mapping[str, Any]
+
+
+def table_from_arguments(arguments: TestArguments) -> TableAndChanges:
+    """The table, in one of four forms.
+
+    1. Arrays, with blocks, groups, pairs or covariates named as columns: y becomes a column too.
+    2. A DataFrame or a file, with the names of the columns of the outcome.
+    3. A table that was read, which is complete.
+    4. Arrays alone.
+    """
+    check_survival_names(arguments.label, arguments.time, arguments.event)
+    is_read = isinstance(arguments.X, Dataset | OutcomeTable)
+    has_own_outcome = isinstance(arguments.y, Outcome)
+    if arguments.y is not None and arguments.names_columns and not has_own_outcome:
+        _refuse_beside_table(arguments.feature_names)
+        table = table_with_labels(arguments.X, arguments.y)
+        return _loaded(table, arguments, label=LABEL_COLUMN)
+    if arguments.label is not None or isinstance(arguments.time, str):
+        _refuse_beside_table(arguments.y, arguments.feature_names)
+        return _loaded(arguments.X, arguments, label=arguments.label)
+    if is_read:
+        _refuse_beside_table(
+            arguments.y,
+            arguments.time,
+            arguments.asked_kind,
+            arguments.feature_names,
+            arguments.positive,
+            *arguments.roles.values(),
+        )
+        return TableAndChanges(arguments.X, arguments.changes)
+    return TableAndChanges(_table_of_arrays(arguments), arguments.changes)
+
+
+def _loaded(source: Any, arguments: TestArguments, label: str | None) -> TableAndChanges:
+    """Read a table whose outcome is in columns.
+
+    Parameters
+    ----------
+    source : a DataFrame or a file.
+    arguments : what else is said about it.
+    label : the column of the outcome; None for survival.
+    """
+    options, changes = _split_options(
+        arguments.changes, independent=arguments.independent, positive=arguments.positive
+    )
+    names = OutcomeNames(
+        label=label,
+        time=arguments.time,
+        event=arguments.event,
+        asked_kind=arguments.asked_kind,
+    )
+    settings = TableSettings(**arguments.roles, **options)
+    return TableAndChanges(load_any_outcome(source, names, settings), changes)
+
+
+def _table_of_arrays(arguments: TestArguments) -> Dataset | OutcomeTable:
+    """The table of plain arrays."""
+    columns, kind = _outcome_arrays(arguments)
+    if kind is OutcomeKind.TWO_CLASSES:
+        return dataset_of_arrays(
+            arguments.X,
+            arguments.y,
+            arguments.roles,
+            feature_names=arguments.feature_names,
+            positive=arguments.positive,
+        )
+    return outcome_table_of_arrays(
+        arguments.X,
+        columns,
+        kind,
+        arguments.roles,
+        feature_names=arguments.feature_names,
+    )
+
+
+def _outcome_arrays(arguments: TestArguments) -> tuple[tuple[Any, ...], OutcomeKind]:
+    """The arrays of the outcome, and what it is; two classes also where something is wrong with y,
+    of which the checks of two classes speak.
+    """
+    if isinstance(arguments.y, Outcome):
+        return (arguments.y,), OutcomeKind.OWN
+    if arguments.time is not None:
+        _refuse_beside_table(arguments.y)
+        return (arguments.time, arguments.event), OutcomeKind.SURVIVAL
+    y = arguments.y
+    labels = pd.Series(dtype=object)
+    if getattr(y, "ndim", 1) == 1 and pd.api.types.is_list_like(y):
+        labels = pd.Series(list(y), name=getattr(y, "name", None) or "y")
+    if len(labels) == 0 or labels.isna().any():
+        return (y,), OutcomeKind.TWO_CLASSES
+    positive = None if arguments.positive is None else str(arguments.positive)
+    settings = TableSettings(positive=positive)
+    return (y,), kind_of_label(labels, arguments.asked_kind, settings)
+
+
+def _refuse_beside_table(*arguments: Any) -> None:
+    """Refuse arguments (those that are not None) about what the table says itself."""
+    if any(argument is not None for argument in arguments):
+        raise InputError(
+            "a Dataset has labels, names, blocks and groups of its own; pass nothing but the "
+            "Dataset."
+        )
+
+
+def _split_options(
+    changes: Mapping[str, Any], *, independent: Sequence[str], positive: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of `load_data`, and the changes of the test's settings.
+
+    Parameters
+    ----------
+    changes : both, by name.
+    independent, positive : further options of `load_data`; `positive` None for the usual class.
+    """
+    table_names = {field.name for field in fields(TableSettings)}
+    for_table = {name: value for name, value in changes.items() if name in table_names}
+    for_test = {name: value for name, value in changes.items() if name not in table_names}
+    for_table["independent"] = independent
+    if positive is not None:
+        for_table["positive"] = str(positive)
+    return for_table, for_test

@@ -1,0 +1,335 @@
+"""The power of the test before the study: how often would it see an effect of a given size?
+
+The test's last stage compares the statistics of the labels with those of shuffled ones. Here both
+are drawn from a model of independent Gaussian features (`drawn_statistics`), a few thousand times,
+without tables. The level is what the proofs before the shuffles leave of it; that a proof convinces
+where the shuffles do not is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from chanceline._arrays import Floats
+from chanceline._results import Result
+from chanceline.chance.shape import MAX_COUNT
+from chanceline.errors import InputError, real_number, whole_number
+from chanceline.significance.combination import combine_losses, rank_among, rank_losses
+from chanceline.significance.config import TestSettings
+from chanceline.significance.drawn_statistics import (
+    EffectDesign,
+    draw_member_losses,
+    make_ridge_model,
+)
+from chanceline.significance.members import MemberArrays
+from chanceline.significance.null_sizes import FIXED_NULL, NullSizes
+from chanceline.significance.union_bound import UnionBound
+
+# Tables drawn without the effect, for what shuffles give, and with it.
+NULL_DRAWS = 6000
+EFFECT_DRAWS = 3000
+# The level is moved by this share of it, both ways, to see how much the power depends on it.
+LEVEL_SHARE = 0.3
+# The path of six steps needs dimensions to go on in.
+FEWEST_SAMPLES_FOR_POWER = 12
+# Numbers of samples are asked about until the next would differ by less than this share.
+SAMPLES_TOLERANCE = 0.01
+MAX_SIZES_TRIED = 12
+# Of the sample size at which the power is reached: where a picture shows it.
+CURVE_RATIOS = (0.35, 0.5, 0.65, 0.8, 1.0, 1.25, 1.6)
+
+
+@dataclass(frozen=True, repr=False)
+class PowerPlan(Result):
+    """How often the test would see an effect.
+
+    Attributes
+    ----------
+    n_samples, positives : of the study, and those of one class.
+    n_features : N.
+    effect : distance of the class means, in standard deviations within classes.
+    features_with_effect : how many of the features have it.
+    level : of the test.
+    power : probability that the test's p-value is no larger than the level.
+    error : standard error of the power, of the draws it comes from.
+    """
+
+    n_samples: int
+    positives: int
+    n_features: int
+    effect: float
+    features_with_effect: int
+    level: float
+    power: float
+    error: float
+
+    kind = "Monte Carlo, of a model of independent Gaussian features"
+
+    def summary(self) -> str:
+        return (
+            f"{self.n_samples} samples ({self.positives} + {self.n_samples - self.positives}) see "
+            f"an effect of {self.effect:g} in {self.features_with_effect} of {self.n_features} "
+            f"features with probability {self.power:.2f} ± {self.error:.2f}"
+        )
+
+    __str__ = summary
+
+
+def power_of_effect(  # noqa: PLR0913
+    n_samples: int,
+    n_features: int,
+    effect: float,
+    *,
+    features_with_effect: int = 1,
+    balance: float = 0.5,
+    level: float = 0.05,
+    seed: int = 0,
+) -> PowerPlan:
+    """How often the test would see an effect in a study of this size.
+
+    Parameters
+    ----------
+    n_samples, n_features
+        P, at least 12, and N.
+    effect
+        Distance of the class means, in standard deviations within classes.
+    features_with_effect
+        How many features have it; the others are noise, and all are independent.
+    balance
+        Share of one class.
+    level
+        Of the test.
+    seed
+        Of the draws.
+    """
+    study = _checked_study(n_features, effect, features_with_effect, balance, level, seed)
+    n_samples = whole_number(
+        n_samples,
+        "the number of samples",
+        at_least=FEWEST_SAMPLES_FOR_POWER,
+        at_most=MAX_COUNT,
+    )
+    return study.power_with(n_samples)
+
+
+def samples_for_effect(  # noqa: PLR0913
+    n_features: int,
+    effect: float,
+    *,
+    power: float = 0.8,
+    features_with_effect: int = 1,
+    balance: float = 0.5,
+    level: float = 0.05,
+    seed: int = 0,
+) -> PowerPlan:
+    """The number of samples with which the test sees an effect as often as wanted.
+
+    Parameters
+    ----------
+    n_features, effect, features_with_effect, balance, level, seed
+        As for `power_of_effect`.
+    power
+        The probability wanted, above the level.
+    """
+    study = _checked_study(n_features, effect, features_with_effect, balance, level, seed)
+    power = real_number(power, "the power", above=study.level, below=1)
+    return study.samples_for(power)
+
+
+def power_curve(plan: PowerPlan, *, seed: int = 0) -> list[PowerPlan]:
+    """The power at several sample sizes around that of a plan, in ascending order."""
+    study = EffectStudy(
+        n_features=plan.n_features,
+        effect=plan.effect,
+        features_with_effect=plan.features_with_effect,
+        balance=plan.positives / plan.n_samples,
+        level=plan.level,
+        seed=seed,
+    )
+    sizes = {max(FEWEST_SAMPLES_FOR_POWER, round(ratio * plan.n_samples)) for ratio in CURVE_RATIOS}
+    return [study.power_with(size) for size in sorted(sizes)]
+
+
+def _checked_study(  # noqa: PLR0913
+    n_features: int,
+    effect: float,
+    features_with_effect: int,
+    balance: float,
+    level: float,
+    seed: int,
+) -> EffectStudy:
+    """The study of these numbers; InputError names the one that is not within its limits."""
+    n_features = whole_number(n_features, "the number of features", at_least=1, at_most=MAX_COUNT)
+    return EffectStudy(
+        n_features=n_features,
+        effect=real_number(effect, "the effect", above=0),
+        features_with_effect=whole_number(
+            features_with_effect,
+            "the number of features with an effect",
+            at_least=1,
+            at_most=n_features,
+        ),
+        balance=real_number(balance, "the balance, the share of one class,", above=0, below=1),
+        level=real_number(level, "the level", above=0, below=1),
+        seed=whole_number(seed, "the seed"),
+    )
+
+
+@dataclass(frozen=True)
+class EffectStudy:
+    """A study that is planned, of any number of samples; attributes as in `PowerPlan`."""
+
+    n_features: int
+    effect: float
+    features_with_effect: int
+    balance: float
+    level: float
+    seed: int
+
+    def power_with(self, n_samples: int) -> PowerPlan:
+        """How often the test sees the effect with so many samples."""
+        positives = min(max(1, round(self.balance * n_samples)), n_samples - 1)
+        design = EffectDesign(
+            n_samples=n_samples,
+            positives=positives,
+            n_features=self.n_features,
+            effect=self.effect,
+            features_with_effect=self.features_with_effect,
+        )
+        estimate = estimate_power(design, self.level, self.seed)
+        return PowerPlan(
+            n_samples=n_samples,
+            positives=positives,
+            n_features=self.n_features,
+            effect=self.effect,
+            features_with_effect=self.features_with_effect,
+            level=self.level,
+            power=estimate.power,
+            error=estimate.error,
+        )
+
+    def samples_for(self, power: float) -> PowerPlan:
+        """About the smallest number of samples that sees the effect with this probability.
+
+        The normal quantile of the power is nearly a straight line in √P, of slope d√(s(1−s)) for
+        one feature of balance s. Steps along that line, kept between sizes known to be too small
+        and large enough, end where they become small.
+        """
+        slope = self.effect * sqrt(self.balance * (1 - self.balance))
+        z_wanted = float(ndtri(power))
+        too_few = FEWEST_SAMPLES_FOR_POWER - 1
+        plenty = MAX_COUNT
+        n_samples = self._first_guess(z_wanted, slope)
+        for _ in range(MAX_SIZES_TRIED):
+            plan = self.power_with(n_samples)
+            if plan.power < power:
+                too_few = max(too_few, n_samples)
+            else:
+                plenty = min(plenty, n_samples)
+            step = (z_wanted - _quantile_of(plan.power)) / slope
+            next_size = ceil(max(sqrt(n_samples) + step, 0.0) ** 2)
+            next_size = min(max(next_size, too_few + 1), plenty)
+            if abs(next_size - n_samples) <= SAMPLES_TOLERANCE * n_samples:
+                return plan
+            n_samples = next_size
+        return plan
+
+    def _first_guess(self, z_wanted: float, slope: float) -> int:
+        """The samples with which the largest of N correlations sees the effect in one feature."""
+        z_seen = float(-ndtri(self.level / (2 * self.n_features)))
+        guess = ceil(max((z_seen + z_wanted) / slope, 0.0) ** 2)
+        if guess > MAX_COUNT:
+            raise InputError(
+                f"more than {MAX_COUNT:,} samples would be needed; ask about a larger effect."
+            )
+        return max(guess, FEWEST_SAMPLES_FOR_POWER)
+
+
+def _quantile_of(power: float) -> float:
+    """The normal quantile of a share of `EFFECT_DRAWS` draws, finite where it is 0 or 1."""
+    half_a_draw = 0.5 / EFFECT_DRAWS
+    return float(ndtri(min(max(power, half_a_draw), 1 - half_a_draw)))
+
+
+class PowerEstimate(NamedTuple):
+    """A power, and its standard error."""
+
+    power: float
+    error: float
+
+
+def estimate_power(design: EffectDesign, level: float, seed: int) -> PowerEstimate:
+    """The power of a design, from tables drawn with and without its effect.
+
+    Parameters
+    ----------
+    design : of the tables with the effect.
+    level : of the whole test.
+    seed : of the draws.
+    """
+    left = level_of_shuffles(design, level)
+    # With one feature for every sample but two, least squares fits any labels.
+    n_steps = min(TestSettings().largest, design.n_features)
+    of_spectrum, of_null, of_effect = np.random.default_rng(seed).spawn(3)
+    ridge_model = make_ridge_model(design.n_dimensions, design.n_features, of_spectrum)
+    noise = design.without_effect()
+    null = draw_member_losses(noise, ridge_model, NULL_DRAWS, n_steps=n_steps, rng=of_null)
+    with_effect = draw_member_losses(
+        design, ridge_model, EFFECT_DRAWS, n_steps=n_steps, rng=of_effect
+    )
+    pvalues = pvalues_among(with_effect, null)
+
+    power = float(np.mean(pvalues <= left))
+    # Two sources of error: the draws with the effect, and where the level lies among the others.
+    variance_of_share = power * (1 - power) / EFFECT_DRAWS
+    width = LEVEL_SHARE * left
+    power_per_level = np.mean(np.abs(pvalues - left) <= width) / (2 * width)
+    variance_of_level = power_per_level**2 * left * (1 - left) / NULL_DRAWS
+    return PowerEstimate(power=power, error=float(np.sqrt(variance_of_share + variance_of_level)))
+
+
+def level_of_shuffles(design: EffectDesign, level: float) -> float:
+    """What the proofs leave of the level for the shuffles."""
+    bounds = UnionBound(
+        sizes=NullSizes(
+            n_units=design.n_samples, positives=design.positives, blocks=None, null=FIXED_NULL
+        ),
+        n_features=design.n_features,
+        intercept=True,
+        errors=0,
+    )
+    spending = bounds.spending(level, n_shuffles=NULL_DRAWS, has_stage2=True)
+    return level - spending.spent_before_shuffles
+
+
+def pvalues_among(losses: MemberArrays, null: MemberArrays) -> Floats:
+    """The p-value of every row, as if its labels had been shuffled into the rows of the null.
+
+    It is that of `combination`, in which one row more among thousands changes no rank of the others
+    by more than one; those of the null are therefore taken without it.
+
+    Parameters
+    ----------
+    losses : of every member (rows, columns).
+    null : of every member (draws, columns).
+
+    Returns
+    -------
+    (rows,)
+    """
+    totals = np.zeros(len(losses.path))
+    for member, null_member in zip(losses, null, strict=True):
+        smallest_ranks = 1 + rank_among(member, null_member).min(axis=1)
+        null_smallest_ranks = np.sort(rank_losses(null_member).min(axis=1))
+        n_as_good = 1 + np.searchsorted(null_smallest_ranks, smallest_ranks, side="right")
+        totals += 1 / n_as_good
+    null_totals = np.sort(combine_losses(null).totals)
+    n_draws = len(null_totals)
+    n_reaching = 1 + n_draws - np.searchsorted(null_totals, totals, side="left")
+    pvalues: Floats = n_reaching / (1 + n_draws)
+    return pvalues

@@ -1,0 +1,164 @@
+"""Before the experiment: how strongly one feature must go with an outcome to be seen.
+
+A feature is seen if its F-value, with q and f degrees of freedom, is significant at level/N
+(Bonferroni over N features). If a share s of its variance is in common with the q columns of
+scores, F is noncentral with
+
+    λ = (f + q + 1)·s/(1 − s),
+
+exactly so where the feature is normal given the outcome. q is 1 for a number and for survival, and
+one fewer than classes for classes. The test combines more than single features, and pays for that
+with a little power: the numbers are for orientation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scipy.optimize import brentq
+from scipy.stats import f as f_distribution, ncf
+
+from chanceline._results import Result
+from chanceline.errors import InputError, real_number, whole_number
+from chanceline.significance.power import POWER
+from chanceline.tables.outcome_kind import OutcomeKind
+
+# Shares between which is searched.
+SMALLEST_SHARE = 1e-6
+LARGEST_SHARE = 1 - 1e-6
+MAX_SAMPLES = 1_000_000
+# Outcomes that can be planned for.
+PLANNED_KINDS = (OutcomeKind.NUMBER, OutcomeKind.CLASSES, OutcomeKind.SURVIVAL)
+
+
+@dataclass(frozen=True, repr=False)
+class OutcomeSamplePlan(Result):
+    """What so many samples see of one feature.
+
+    Attributes
+    ----------
+    outcome : number, classes or survival.
+    n_samples, n_features : of the table.
+    share : of the feature's variance that is in common with the outcome: R², or the share between
+        classes.
+    power : the probability with which it is seen, at least.
+    level : the p-value that convinces.
+    """
+
+    outcome: str
+    n_samples: int
+    n_features: int
+    share: float
+    power: float
+    level: float
+    kind: str = "approximate"
+
+    def summary(self) -> str:
+        return (
+            f"{self.n_samples} samples see one of {self.n_features} features that has "
+            f"{100 * self.share:.0f} % of its variance in common with the outcome, with a "
+            f"probability of {100 * self.power:.0f} % at level {self.level:g}"
+        )
+
+
+def power_of_feature(
+    share: float, freedom: int, *, n_scores: int, n_features: int, level: float
+) -> float:
+    """The probability with which one feature is seen.
+
+    Parameters
+    ----------
+    share : s, of its variance in common with the outcome.
+    freedom : f, the degrees of freedom that are left: samples less one, less q.
+    n_scores : q.
+    n_features : N.
+    level : the p-value that convinces.
+    """
+    critical = f_distribution.isf(level / n_features, n_scores, freedom)
+    noncentrality = (freedom + n_scores + 1) * share / (1 - share)
+    return float(ncf.sf(critical, n_scores, freedom, noncentrality))
+
+
+def share_seen(freedom: int, *, n_scores: int, n_features: int, level: float) -> float:
+    """The share s at which the power is `POWER`; 1 if there is none. Parameters as above."""
+    if freedom < 1:
+        return 1.0
+
+    def excess_power(share: float) -> float:
+        power = power_of_feature(
+            share, freedom, n_scores=n_scores, n_features=n_features, level=level
+        )
+        return power - POWER
+
+    if excess_power(LARGEST_SHARE) < 0:
+        return 1.0
+    return float(brentq(excess_power, SMALLEST_SHARE, LARGEST_SHARE))
+
+
+def plan_outcome(  # noqa: PLR0913
+    outcome: str,
+    n_features: int,
+    *,
+    n_samples: int | None = None,
+    share: float | None = None,
+    n_classes: int = 3,
+    level: float = 0.05,
+) -> OutcomeSamplePlan:
+    """The share that so many samples see, or the samples that see a share.
+
+    Parameters
+    ----------
+    outcome : "number", "classes" or "survival".
+    n_features : number of features to choose from.
+    n_samples, share : one of the two.
+    n_classes : of classes.
+    level : the p-value that convinces.
+    """
+    if outcome not in PLANNED_KINDS:
+        raise InputError(f"outcome must be 'number', 'classes' or 'survival', not {outcome!r}.")
+    if (n_samples is None) == (share is None):
+        raise InputError("give either the samples, or the share that one feature explains.")
+    n_features = whole_number(n_features, "the number of features", at_least=1)
+    level = real_number(level, "the level", above=0, below=1)
+    n_scores = 1
+    if outcome == OutcomeKind.CLASSES:
+        n_scores = whole_number(n_classes, "the number of classes", at_least=3) - 1
+    if share is not None:
+        share = real_number(share, "the share explained", above=0, below=1)
+        n_samples = _samples_that_see(share, n_scores, n_features, level)
+    n_samples = whole_number(n_samples, "the number of samples", at_least=n_scores + 3)
+    seen = share_seen(
+        n_samples - 1 - n_scores, n_scores=n_scores, n_features=n_features, level=level
+    )
+    return OutcomeSamplePlan(
+        outcome=str(outcome),
+        n_samples=n_samples,
+        n_features=n_features,
+        share=seen if share is None else share,
+        power=POWER,
+        level=level,
+    )
+
+
+def _samples_that_see(share: float, n_scores: int, n_features: int, level: float) -> int:
+    """The fewest samples whose power for this share reaches `POWER`, by bisection."""
+    too_few = n_scores + 2
+    enough = MAX_SAMPLES
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        power = power_of_feature(
+            share,
+            middle - 1 - n_scores,
+            n_scores=n_scores,
+            n_features=n_features,
+            level=level,
+        )
+        if power >= POWER:
+            enough = middle
+        else:
+            too_few = middle
+    if enough == MAX_SAMPLES:
+        raise InputError(
+            f"more than {MAX_SAMPLES:,} samples would be needed; give a larger share explained."
+        )
+    return enough

@@ -1,0 +1,117 @@
+"""The samples that a rule is made from, and what blocks and covariates take out of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from chanceline._arrays import Bools, Floats, Ints
+from chanceline.prediction.samples import infinite_where_constant
+from chanceline.significance.outcomes.outcome import Outcome
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSamples:
+    """Values, outcome and design.
+
+    Attributes
+    ----------
+    X : (samples, features)
+    outcome : of every sample.
+    terms : (samples, terms) covariates as numbers; no columns without any.
+    unit_of_sample : (samples,) samples that stay together in a fold have the same number.
+    block_of_sample : (samples,) numbers 0, 1, … of the blocks.
+    """
+
+    X: Floats
+    outcome: Outcome
+    terms: Floats
+    unit_of_sample: Ints
+    block_of_sample: Ints
+
+    def take(self, rows: Bools) -> RuleSamples:
+        """The samples where `rows` is true."""
+        return replace(
+            self,
+            X=self.X[rows],
+            outcome=self.outcome.take(rows),
+            terms=self.terms[rows],
+            unit_of_sample=self.unit_of_sample[rows],
+            block_of_sample=self.block_of_sample[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Background:
+    """What blocks and covariates say of some columns, as learnt from training samples.
+
+    Attributes
+    ----------
+    block_means : (blocks, columns)
+    term_means : (blocks, terms) of the covariates.
+    slopes : (terms, columns) of the columns on the covariates, within blocks.
+    """
+
+    block_means: Floats
+    term_means: Floats
+    slopes: Floats
+
+    def explained(self, block_of_sample: Ints, terms: Floats) -> Floats:
+        """(samples, columns) of samples with these blocks and covariates."""
+        term_deviations = terms - self.term_means[block_of_sample]
+        return self.block_means[block_of_sample] + term_deviations @ self.slopes
+
+
+def learn_background(
+    columns: Floats, samples: RuleSamples, unknown_means: Floats | None = None
+) -> Background:
+    """Means of blocks, and slopes on covariates by least squares within blocks.
+
+    Parameters
+    ----------
+    columns : (samples, columns) of the training samples.
+    samples : their blocks and covariates; blocks are numbered as among all samples.
+    unknown_means : (blocks, columns) of blocks without training samples; the mean of all training
+        samples by default.
+    """
+    n_blocks = int(samples.block_of_sample.max()) + 1
+    if unknown_means is not None:
+        n_blocks = max(n_blocks, len(unknown_means))
+    block_means = means_of_blocks(columns, samples.block_of_sample, n_blocks, unknown_means)
+    term_means = means_of_blocks(samples.terms, samples.block_of_sample, n_blocks)
+    deviations = samples.terms - term_means[samples.block_of_sample]
+    centred = columns - block_means[samples.block_of_sample]
+    slopes = np.linalg.lstsq(deviations, centred, rcond=None)[0].astype(np.float64)
+    return Background(block_means=block_means, term_means=term_means, slopes=slopes)
+
+
+def means_of_blocks(
+    columns: Floats, block_of_sample: Ints, n_blocks: int, unknown_means: Floats | None = None
+) -> Floats:
+    """The mean of every column in every block: (blocks, columns).
+
+    Parameters
+    ----------
+    columns : (samples, columns)
+    block_of_sample : (samples,)
+    n_blocks : number of blocks, of which some may have no sample.
+    unknown_means : (blocks, columns) of those; the mean of all samples by default.
+    """
+    means = np.tile(columns.mean(axis=0), (n_blocks, 1))
+    if unknown_means is not None:
+        means[: len(unknown_means)] = unknown_means
+    for block in np.unique(block_of_sample):
+        means[block] = columns[block_of_sample == block].mean(axis=0)
+    return means
+
+
+def column_spreads(residuals: Floats, values: Floats) -> Floats:
+    """Standard deviations of columns, infinite for those that are constant: (columns,).
+
+    Parameters
+    ----------
+    residuals : (samples, columns) what is left of `values` by blocks and covariates.
+    values : (samples, columns) beside which a small deviation is rounding.
+    """
+    return infinite_where_constant(residuals.std(axis=0), values)

@@ -1,0 +1,357 @@
+"""The test of an outcome other than two classes, from a table to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from chanceline._arrays import Floats, Ints
+from chanceline._parallel import Progress
+from chanceline.errors import InputError
+from chanceline.perceptron.duplicates import distinct_columns
+from chanceline.perceptron.validation import find_features
+from chanceline.prediction.crossval import MIN_SIZE_FOR_PROCESSES
+from chanceline.prediction.folds import Stream, join_units
+from chanceline.significance.config import TestSettings
+from chanceline.significance.declared_roles import DeclaredRoles
+from chanceline.significance.outcomes.cross_validate import (
+    MIN_UNITS_TO_VALIDATE,
+    hold_out_predictions,
+)
+from chanceline.significance.outcomes.held_out_fits import HeldOutPredictions
+from chanceline.significance.outcomes.make_outcome import outcome_of_table
+from chanceline.significance.outcomes.measures import Expectation
+from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.significance.outcomes.result import (
+    SETTINGS_USED,
+    OutcomePvalue,
+    OutcomeTest,
+    ScoreSizeReading,
+)
+from chanceline.significance.outcomes.rule_samples import RuleSamples
+from chanceline.significance.outcomes.rule_to_show import OutcomeRule, make_outcome_rule
+from chanceline.significance.outcomes.score_design import (
+    ScoreDesign,
+    exchange_in_words,
+    make_score_design,
+)
+from chanceline.significance.outcomes.score_rule import train_score_rule
+from chanceline.significance.outcomes.score_shuffles import (
+    ShuffledScores,
+    explained_alone,
+    shuffle_scores,
+)
+from chanceline.significance.outcomes.shuffle_contrasts import (
+    ContrastReading,
+    read_contrasts,
+    shuffle_contrasts,
+)
+from chanceline.significance.outcomes.verdict import OutcomeGrounds, decide_outcome
+from chanceline.significance.path_columns import PathColumns, make_path_columns
+from chanceline.significance.plan import shuffles_by_size
+from chanceline.significance.readings import StopCause
+from chanceline.significance.shuffle_stage import MIN_MULTIPLICATIONS_FOR_PROCESSES
+from chanceline.significance.shuffles import ShufflePlan, ShuffleRunner
+from chanceline.tables.outcome_table import OutcomeTable
+
+# Settings that change how a test runs, and not what it says.
+SETTINGS_OF_RUN = ("n_jobs",)
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomePlan:
+    """What is fixed before the outcome is looked at.
+
+    Attributes
+    ----------
+    table : the numbers and what was declared.
+    outcome : of every sample.
+    declared : blocks, groups, pairs and covariates.
+    design : what is permuted.
+    columns : those that the path runs over.
+    settings : with the number of permutations.
+    n_steps : number of features at the end of the path.
+    """
+
+    table: OutcomeTable
+    outcome: Outcome
+    declared: DeclaredRoles
+    design: ScoreDesign
+    columns: PathColumns
+    settings: TestSettings
+    n_steps: int
+
+    def shuffle_plan(self, progress: Progress | None = None) -> ShufflePlan:
+        """How many permutations, and how."""
+        n_shuffles = self.settings.permutations or 0
+        n_scores = self.design.unit_scores.shape[1]
+        n_multiplications = self.columns.normalized.size * n_scores * self.n_steps * n_shuffles
+        n_jobs = self.settings.n_jobs
+        if n_multiplications <= MIN_MULTIPLICATIONS_FOR_PROCESSES:
+            # Small enough for this process alone.
+            n_jobs = 1
+        runner = ShuffleRunner(n_jobs, self.settings.time_limit, progress)
+        return ShufflePlan(n_shuffles, self.settings.seed, runner)
+
+    def names_of(self, support: Ints) -> tuple[str, ...]:
+        """The names of some features."""
+        return tuple(self.table.feature_names[column] for column in support)
+
+
+def run_outcome_test(
+    table: OutcomeTable,
+    features: Sequence[int | str] | None,
+    settings: TestSettings,
+    progress: Progress | None = None,
+) -> OutcomeTest:
+    """Test the outcome of a table.
+
+    Parameters
+    ----------
+    table : with its outcome as it is written.
+    features : names or indices of preregistered features; None for all.
+    settings : how to test.
+    progress : called with (permutations done, permutations at most).
+    """
+    plan = make_outcome_plan(table, features, settings)
+    shuffled = None
+    contrasts: tuple[ContrastReading, ...] = ()
+    if plan.settings.permutations:
+        shuffled = shuffle_scores(
+            plan.columns, plan.design, plan.shuffle_plan(progress), plan.n_steps
+        )
+        contrasts = contrast_readings(plan, shuffled)
+    rule = RuleParts()
+    interrupted = shuffled is not None and shuffled.stopped_by == StopCause.INTERRUPT
+    if plan.settings.expected_error and not interrupted:
+        try:
+            rule = make_rule_parts(plan)
+        except KeyboardInterrupt:
+            # What the permutations gave is not lost.
+            interrupted = True
+    return make_outcome_result(plan, shuffled, contrasts, rule, interrupted=interrupted)
+
+
+def make_outcome_plan(
+    table: OutcomeTable,
+    features: Sequence[int | str] | None,
+    settings: TestSettings,
+) -> OutcomePlan:
+    """Check what is asked; parameters as in `run_outcome_test`."""
+    if table.undeclared:
+        raise InputError(table.undeclared)
+    refuse_settings_of_two_classes(features, settings)
+    outcome = outcome_of_table(table)
+    declared = DeclaredRoles(
+        blocks=table.blocks, groups=table.groups, pairs=table.pairs, covariates=table.covariates
+    )
+    design = make_score_design(outcome, declared)
+    usable = distinct_columns(table.X, intercept=True)
+    if features is not None:
+        named = find_features(features, table.feature_names)
+        usable = named[distinct_columns(table.X[:, named], intercept=True)]
+    if len(usable) == 0:
+        raise InputError("every feature is constant, so that there is nothing to explain with.")
+    columns = make_path_columns(table.X, design, intercept=True, features=usable)
+    n_samples, n_columns = columns.normalized.shape
+    n_steps = max(1, min(settings.largest, n_columns, n_samples - 2))
+    if settings.permutations is None:
+        by_size = shuffles_by_size(n_samples, n_columns, n_steps)
+        settings = replace(settings, permutations=by_size)
+    return OutcomePlan(
+        table=table,
+        outcome=outcome,
+        declared=declared,
+        design=design,
+        columns=columns,
+        settings=settings,
+        n_steps=n_steps,
+    )
+
+
+def refuse_settings_of_two_classes(
+    features: Sequence[int | str] | None, settings: TestSettings
+) -> None:
+    """Stop at settings that mean something for two classes only."""
+    defaults = TestSettings()
+    for item in fields(settings):
+        is_used = item.name in SETTINGS_USED or item.name in SETTINGS_OF_RUN
+        if not is_used and getattr(settings, item.name) != getattr(defaults, item.name):
+            raise InputError(
+                f"{item.name} speaks of two classes, which this outcome is not; leave it out."
+            )
+    if settings.preregistered != (features is not None):
+        raise InputError(
+            "features of an outcome other than two classes are tested if they were fixed "
+            "beforehand; name them with features=NAMES together with preregistered=True."
+        )
+
+
+def contrast_readings(plan: OutcomePlan, shuffled: ShuffledScores) -> tuple[ContrastReading, ...]:
+    """The narrower questions of the outcome, from the same shuffles."""
+    contrasts = plan.outcome.contrasts
+    was_stopped = shuffled.stopped_by is not None
+    if not contrasts or was_stopped or plan.design.covariate_terms is not None:
+        return ()
+    usable = plan.columns.feature_of_column
+    runs = shuffle_contrasts(
+        plan.table.X[:, usable],
+        plan.design,
+        contrasts,
+        plan.shuffle_plan(),
+        n_steps=plan.n_steps,
+    )
+    return read_contrasts(runs, plan.names_of(usable), shuffled.pvalue)
+
+
+class RuleParts(NamedTuple):
+    """The rule, what to expect of it, and the predictions of samples left out."""
+
+    rule: OutcomeRule | None = None
+    expected: Expectation | None = None
+    held_out: HeldOutPredictions | None = None
+
+
+def make_rule_parts(plan: OutcomePlan) -> RuleParts:
+    """The rule made from all samples, cross-validated where there are units enough."""
+    table = plan.table
+    design = plan.design
+    X = table.X
+    if plan.settings.preregistered:
+        # Rules take no other features: those are constant here.
+        X = np.zeros_like(table.X)
+        X[:, plan.columns.feature_of_column] = table.X[:, plan.columns.feature_of_column]
+    terms = design.covariate_terms
+    if terms is None:
+        terms = np.zeros((len(X), 0))
+    samples = RuleSamples(
+        X=X,
+        outcome=plan.outcome,
+        terms=terms,
+        unit_of_sample=join_units(design.unit_of_sample, design.block_of_sample),
+        block_of_sample=design.block_of_sample,
+    )
+    if len(np.unique(samples.unit_of_sample)) < MIN_UNITS_TO_VALIDATE:
+        return RuleParts()
+    seed = plan.settings.seed
+    every_row = np.ones(len(X), dtype=bool)
+    score_rule = train_score_rule(samples, every_row, [seed, Stream.INNER_FOLDS])
+    n_jobs = plan.settings.n_jobs if X.size >= MIN_SIZE_FOR_PROCESSES else 1
+    held_out = hold_out_predictions(samples, seed, n_jobs=n_jobs)
+    return RuleParts(
+        rule=make_outcome_rule(score_rule, samples, table.feature_names),
+        expected=plan.outcome.expectation(held_out),
+        held_out=held_out,
+    )
+
+
+def make_outcome_result(
+    plan: OutcomePlan,
+    shuffled: ShuffledScores | None,
+    contrasts: tuple[ContrastReading, ...],
+    rule: RuleParts,
+    *,
+    interrupted: bool,
+) -> OutcomeTest:
+    """Put everything together; parameters are what the steps gave."""
+    front = size_readings_of_scores(plan, shuffled)
+    grounds = OutcomeGrounds(
+        shuffled=shuffled,
+        design=plan.design,
+        names_of_size=[point.features for point in front],
+        level=plan.settings.level,
+        n_columns=len(plan.columns.feature_of_column),
+        rule_helps=rule.expected is not None and rule.expected.better_than_guessing,
+    )
+    verdict = decide_outcome(grounds)
+    named: tuple[str, ...] = ()
+    if verdict.n_named > 0:
+        named = front[verdict.n_named - 1].features
+    alone = features_alone(plan, shuffled)
+    return OutcomeTest(
+        outcome=plan.outcome,
+        verdict=verdict.verdict,
+        reason=verdict.reason,
+        permutation=pvalue_of_outcome(plan, shuffled),
+        named=named,
+        is_spread=verdict.is_spread,
+        front=front,
+        contrasts=contrasts,
+        rule=rule.rule,
+        expected=rule.expected,
+        exchange=exchange_in_words(plan.outcome, plan.design, plan.declared),
+        n_samples=len(plan.table.X),
+        n_units=plan.design.n_units,
+        n_blocks=plan.design.n_blocks,
+        n_features=plan.table.X.shape[1],
+        feature_names=plan.table.feature_names,
+        explained_alone=alone.explained,
+        pvalues_alone=alone.pvalues,
+        covariates=plan.design.covariate_names,
+        settings=plan.settings,
+        findings=plan.table.findings,
+        held_out=rule.held_out,
+        interrupted=interrupted,
+        kind=plan.design.kind,
+        source=plan.table.source,
+    )
+
+
+def size_readings_of_scores(
+    plan: OutcomePlan, shuffled: ShuffledScores | None
+) -> tuple[ScoreSizeReading, ...]:
+    """What 1, 2, … features explain; nothing without permutations."""
+    if shuffled is None or shuffled.done == 0:
+        return ()
+    pvalues = shuffled.adjusted_pvalues().path.tolist()
+    explained = (1 - shuffled.losses.path[0]).tolist()
+    readings = []
+    for step, band in enumerate(shuffled.bands()):
+        support = shuffled.observed.support(row=0, size=step + 1)
+        readings.append(
+            ScoreSizeReading(
+                k=step + 1,
+                features=plan.names_of(support),
+                explained=explained[step],
+                shuffled=band,
+                pvalue=pvalues[step],
+            )
+        )
+    return tuple(readings)
+
+
+def pvalue_of_outcome(plan: OutcomePlan, shuffled: ShuffledScores | None) -> OutcomePvalue | None:
+    """The p-value with all that belongs to it; None without permutations."""
+    if shuffled is None or shuffled.done == 0:
+        return None
+    return OutcomePvalue(
+        pvalue=shuffled.pvalue,
+        interval=shuffled.interval,
+        done=shuffled.done,
+        requested=shuffled.requested,
+        stopped_by=shuffled.stopped_by,
+        kind=plan.design.kind,
+    )
+
+
+class FeaturesAlone(NamedTuple):
+    """R² and adjusted p-value of every feature alone, (features,); nan for those not looked at."""
+
+    explained: Floats
+    pvalues: Floats
+
+
+def features_alone(plan: OutcomePlan, shuffled: ShuffledScores | None) -> FeaturesAlone:
+    """Every feature by itself."""
+    n_features = plan.table.X.shape[1]
+    explained = np.full(n_features, np.nan)
+    pvalues = np.full(n_features, np.nan)
+    columns = plan.columns
+    explained[columns.feature_of_column] = explained_alone(columns, plan.design)
+    if shuffled is not None and shuffled.done > 0:
+        of_columns = shuffled.marginal_pvalues(columns, plan.design)
+        pvalues[columns.feature_of_column] = of_columns
+    return FeaturesAlone(explained, pvalues)

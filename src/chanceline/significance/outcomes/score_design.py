@@ -1,0 +1,287 @@
+"""Which permutations of an outcome were as likely as the observed one, and how to draw another.
+
+Outcomes belong to *units*: samples, or groups of samples that share one. They are exchanged within
+blocks; pairs are blocks of two units. Of covariates, categories become blocks where these are large
+enough. The rest is taken out by least squares, and what it leaves of the scores is permuted
+(Freedman and Lane 1983), where the outcome allows that: the p-value is approximate then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import lgamma
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chanceline._arrays import Floats, Ints
+from chanceline._results import listed
+from chanceline.errors import InputError
+from chanceline.prediction.covariates import Category, CovariateEncoder, make_encoder, read_columns
+from chanceline.prediction.samples import number_values
+from chanceline.significance.arrays import block_means
+from chanceline.significance.covariate_model import MIN_MEAN_BLOCK_SIZE, residual_basis
+from chanceline.significance.declared_roles import DeclaredRoles
+from chanceline.significance.outcomes.orthonormal import orthonormal_columns
+from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.significance.unit_exchange import exchange_units
+from chanceline.tables.wording import plural
+
+EXACT_KIND = "Monte Carlo"
+FREEDMAN_LANE_KIND = "Monte Carlo, residuals permuted (Freedman and Lane), approximate"
+# What is left of scores, as a share of them, below which blocks and covariates explain all.
+MIN_SHARE_LEFT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreDesign:
+    """The null hypothesis: outcomes of units are exchangeable within blocks.
+
+    Attributes
+    ----------
+    unit_scores : (units, q) what blocks and covariates leave of the scores, as orthonormal columns,
+        so that all directions count alike.
+    unit_of_sample : (samples,) numbers 0, 1, … of the units.
+    block_of_unit : (units,) numbers 0, 1, … of the blocks.
+    covariate_terms : (samples, terms) the covariates that are no blocks; None without any.
+    covariate_names : of all covariates.
+    log_permutations : ln of the number of different outcomes that can be drawn.
+    """
+
+    unit_scores: Floats
+    unit_of_sample: Ints
+    block_of_unit: Ints
+    covariate_terms: Floats | None
+    covariate_names: tuple[str, ...]
+    log_permutations: float
+
+    @property
+    def n_units(self) -> int:
+        """Number of units."""
+        return len(self.block_of_unit)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks, 1 where there are none."""
+        return int(self.block_of_unit.max()) + 1
+
+    @property
+    def block_of_sample(self) -> Ints:
+        """(samples,) numbers 0, 1, … of the blocks."""
+        return self.block_of_unit[self.unit_of_sample]
+
+    @property
+    def covariate_basis(self) -> Floats | None:
+        """(samples, terms) orthonormal columns that are taken out of columns and scores."""
+        if self.covariate_terms is None:
+            return None
+        return residual_basis(self.covariate_terms, self.block_of_sample)
+
+    @property
+    def kind(self) -> str:
+        """What the p-value is."""
+        if self.covariate_terms is None:
+            return EXACT_KIND
+        return FREEDMAN_LANE_KIND
+
+    def permuted_scores(self, seed: int, draw_number: int) -> Floats:
+        """The observed scores as number 0, and draw 1, 2, … from the null: (q, samples)."""
+        unit_scores = self.unit_scores
+        if draw_number > 0:
+            donors = exchange_units(self.block_of_unit, np.random.default_rng([seed, draw_number]))
+            unit_scores = unit_scores[donors]
+        return unit_scores[self.unit_of_sample].T
+
+
+def make_score_design(outcome: Outcome, declared: DeclaredRoles = DeclaredRoles()) -> ScoreDesign:
+    """Check what was declared against the outcome, and say what is exchanged.
+
+    Parameters
+    ----------
+    outcome : of every sample.
+    declared : blocks, groups, pairs and covariates.
+    """
+    scores = outcome.scores
+    n_samples = len(scores)
+    unit_of_sample = np.arange(n_samples)
+    if declared.groups is not None:
+        unit_of_sample = number_values(declared.groups, n_samples, "groups")
+    _, sample_of_unit = np.unique(unit_of_sample, return_index=True)
+    _check_outcome_of_groups(outcome, sample_of_unit[unit_of_sample])
+    block_of_sample = _number_outcome_blocks(declared, n_samples)
+    block_of_unit = block_of_sample[sample_of_unit]
+    if not np.array_equal(block_of_unit[unit_of_sample], block_of_sample):
+        raise InputError("every group must lie within one block or pair.")
+    if declared.pairs is not None:
+        _check_pairs_of_two(np.asarray(declared.pairs)[sample_of_unit], block_of_unit)
+
+    covariates = _Covariates(block_of_unit, None, ())
+    if declared.covariates:
+        covariates = _read_covariates(outcome, declared.covariates, sample_of_unit, block_of_unit)
+    unit_terms = covariates.unit_terms
+    unit_scores = _left_scores(scores[sample_of_unit], covariates.block_of_unit, unit_terms)
+    return ScoreDesign(
+        unit_scores=unit_scores,
+        unit_of_sample=unit_of_sample,
+        block_of_unit=covariates.block_of_unit,
+        covariate_terms=None if unit_terms is None else unit_terms[unit_of_sample],
+        covariate_names=covariates.names,
+        log_permutations=_log_permutations(unit_scores, covariates.block_of_unit),
+    )
+
+
+def _check_outcome_of_groups(outcome: Outcome, representative: Ints) -> None:
+    """All samples of a group have one outcome.
+
+    Parameters
+    ----------
+    outcome : of every sample.
+    representative : (samples,) one sample of each sample's group.
+    """
+    values = outcome.values.reshape(len(representative), -1)
+    differing = np.flatnonzero(np.any(values[representative] != values, axis=1))
+    if len(differing):
+        raise InputError(
+            f"a group must have one value of {outcome.name!r}, but row {differing[0] + 1} differs "
+            "from its group; groups with several values belong in blocks instead."
+        )
+
+
+def _number_outcome_blocks(declared: DeclaredRoles, n_samples: int) -> Ints:
+    """The number of every sample's block or pair, 0 if there are none: (samples,)."""
+    if declared.blocks is not None and declared.pairs is not None:
+        raise InputError("pairs are blocks already; give pairs or blocks, not both.")
+    if declared.pairs is not None:
+        return number_values(declared.pairs, n_samples, "pairs")
+    if declared.blocks is not None:
+        return number_values(declared.blocks, n_samples, "blocks")
+    return np.zeros(n_samples, dtype=np.int64)
+
+
+def _check_pairs_of_two(pair_names: NDArray[Any], pair_of_unit: Ints) -> None:
+    """Every pair has two units.
+
+    Parameters
+    ----------
+    pair_names : (units,) what the user calls the pair of every unit.
+    pair_of_unit : (units,) numbers 0, 1, … of the pairs.
+    """
+    sizes = np.bincount(pair_of_unit)
+    improper = np.flatnonzero(sizes != 2)
+    if len(improper):
+        name = pair_names[pair_of_unit == improper[0]][0]
+        raise InputError(
+            f"a pair must have two rows (or groups), but pair {str(name)!r} has "
+            f"{sizes[improper[0]]}; leave such pairs out, or use blocks instead."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Covariates:
+    """What covariates become.
+
+    Attributes
+    ----------
+    block_of_unit : (units,) blocks, with categories among them where these are large enough.
+    unit_terms : (units, terms) the rest as numbers; None if there is nothing left.
+    names : of all covariates.
+    """
+
+    block_of_unit: Ints
+    unit_terms: Floats | None
+    names: tuple[str, ...]
+
+
+def _read_covariates(
+    outcome: Outcome,
+    covariates: Mapping[str, ArrayLike],
+    sample_of_unit: Ints,
+    block_of_unit: Ints,
+) -> _Covariates:
+    """Categories as blocks if these have units enough, and all others as terms.
+
+    Parameters
+    ----------
+    outcome : whose residuals may be exchangeable or not.
+    covariates : one value for each sample, by name.
+    sample_of_unit : (units,) one sample of each unit.
+    block_of_unit : (units,) the blocks that were declared.
+    """
+    n_samples = len(outcome.values)
+    columns = read_columns(covariates, n_samples)
+    columns_of_units = {name: values[sample_of_unit] for name, values in columns.items()}
+    encoder = make_encoder(columns, adjusting=True)
+    categories = [item for item in encoder.covariates if isinstance(item, Category)]
+    block_and_levels = [block_of_unit]
+    for category in categories:
+        block_and_levels.append(category.codes(columns_of_units[category.name]))
+    strata = np.unique(np.column_stack(block_and_levels), axis=0, return_inverse=True)[1]
+    strata = strata.reshape(-1).astype(np.int64)
+
+    modelled = encoder
+    if len(strata) >= MIN_MEAN_BLOCK_SIZE * (strata.max() + 1):
+        block_of_unit = strata
+        numbers = [item for item in encoder.covariates if not isinstance(item, Category)]
+        modelled = CovariateEncoder(tuple(numbers))
+    if not modelled.covariates:
+        return _Covariates(block_of_unit, None, encoder.names)
+    if not outcome.residuals_are_exchangeable:
+        raise InputError(
+            f"adjusting for {listed(modelled.names)} needs residuals that can be exchanged, which "
+            f"{outcome.noun} do not have; cut it into few categories of at least "
+            f"{MIN_MEAN_BLOCK_SIZE} rows each, within which rows are exchanged."
+        )
+    terms = modelled.transform(columns_of_units, len(sample_of_unit))
+    return _Covariates(block_of_unit, terms, encoder.names)
+
+
+def _left_scores(unit_scores: Floats, block_of_unit: Ints, unit_terms: Floats | None) -> Floats:
+    """What blocks and covariates leave of the scores, as orthonormal columns: (units, q).
+
+    Parameters
+    ----------
+    unit_scores : (units, columns)
+    block_of_unit : (units,) numbers 0, 1, … of the blocks.
+    unit_terms : (units, terms) covariates; None without any.
+    """
+    left = unit_scores - block_means(unit_scores, block_of_unit)
+    if unit_terms is not None:
+        basis = residual_basis(unit_terms, block_of_unit)
+        left = left - basis @ (basis.T @ left)
+    if np.abs(left).max() <= MIN_SHARE_LEFT * np.abs(unit_scores).max():
+        raise InputError(
+            "the outcome is constant within every block (or given the covariates), so that nothing "
+            "can be exchanged; use larger blocks, or fewer covariates."
+        )
+    return orthonormal_columns(left)
+
+
+def _log_permutations(unit_scores: Floats, block_of_unit: Ints) -> float:
+    """ln of how many different outcomes the permutations within blocks give.
+
+    n!/Π m! in a block of n units, m the numbers of units with equal scores.
+    """
+    total = 0.0
+    for block in range(block_of_unit.max() + 1):
+        scores = np.round(unit_scores[block_of_unit == block], 12)
+        multiplicities = np.unique(scores, axis=0, return_counts=True)[1]
+        total += lgamma(len(scores) + 1)
+        total -= sum(lgamma(multiplicity + 1) for multiplicity in multiplicities)
+    return total
+
+
+def exchange_in_words(outcome: Outcome, design: ScoreDesign, declared: DeclaredRoles) -> str:
+    """What changes places under the null: `the values of 60 samples, permuted within 4 blocks`."""
+    units = plural(design.n_units, "sample")
+    if declared.groups is not None:
+        units = f"{plural(design.n_units, 'group')}, whose rows keep one"
+    words = f"the {outcome.noun} of {units}, permuted"
+    if design.covariate_terms is not None:
+        given = listed(design.covariate_names)
+        words = f"what is left of the {outcome.noun} of {units} given {given}, permuted"
+    if design.n_blocks > 1:
+        places = "pairs" if declared.pairs is not None else "blocks"
+        words += f" within {design.n_blocks} {places}"
+    return words

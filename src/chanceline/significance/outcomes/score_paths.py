@@ -1,0 +1,360 @@
+"""The forward path for outcomes of several columns of scores, for many permutations at once.
+
+As `chanceline.significance.path`, with q columns of scores z_1, …, z_q in the place of the labels.
+At every step the column of the table is taken that lowers Σ_c |what is left of z_c|² most: with
+C_c the products of all columns with what is left of z_c, and L the squared lengths of the columns
+outside the chosen span, the gain of a column is
+
+    Σ_c C_c²/L.
+
+The spread over columns has Σ_c (x_j·z_c)² in the place of (x_j·y)², and a ridge regression fits
+Σ_c z_cᵀHz_c. For two classes, q = 1 and scores ±1, all of this is the path of the labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from chanceline._arrays import Bools, Floats, Ints
+from chanceline.significance.arrays import ROUNDING_TOLERANCE
+from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, ColumnPairs
+from chanceline.significance.members import MemberArrays
+from chanceline.significance.path_columns import PathColumns
+from chanceline.significance.path_steps import (
+    LENGTH_MARGIN,
+    NO_FEATURE,
+    SPREAD_SHARES,
+    largest_of_rows,
+    orthogonal_part,
+)
+
+SECOND_STEP = 1  # the column of losses that two features have
+
+
+@dataclass(frozen=True, eq=False)
+class ScorePaths:
+    """What the path of every permutation finds, one row for each.
+
+    Attributes
+    ----------
+    losses : (permutations, steps) the share of the scores' squared length that K features leave
+        unexplained (a pair's at K = 2, if better).
+    chosen : (permutations, steps) features in the order taken, −1 where the path has ended.
+    pair : (permutations, 2) features of the pair where it is better than the path's first two; else
+        −1.
+    spread : (permutations, SPREAD_SHARES) the mean squared correlation of that share of the
+        columns with the scores, relative to chance.
+    ridge_fits : (permutations, ridges) how much of the scores each ridge regression fits, relative
+        to chance.
+    """
+
+    losses: Floats
+    chosen: Ints
+    pair: Ints
+    spread: Floats
+    ridge_fits: Floats
+
+    @property
+    def member_losses(self) -> MemberArrays:
+        """The losses of every member of the combination; small is good."""
+        spread_over_all = self.spread[:, :1]  # the first of `SPREAD_SHARES`
+        return MemberArrays(
+            path=self.losses,
+            all_features=-np.hstack([spread_over_all, self.ridge_fits]),
+            best_features=-self.spread[:, 1:],
+        )
+
+    def support(self, row: int, size: int) -> Ints:
+        """Features of the best set of this size for one permutation, sorted."""
+        has_pair = self.pair[row, 0] != NO_FEATURE
+        if size == 2 and has_pair:
+            return np.sort(self.pair[row])
+        features = self.chosen[row, :size]
+        return np.sort(features[features != NO_FEATURE])
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTarget:
+    """The scores that the columns are to explain.
+
+    Attributes
+    ----------
+    coordinates : (permutations, q, coordinates) what blocks and covariates leave of the scores, in
+        the coordinates of the columns.
+    squared_length : (permutations,) Σ_c |z_c|² of what is left.
+    squared_length_outside_span : (permutations,) the part of it that no column explains.
+    n_samples : number of samples.
+    """
+
+    coordinates: Floats
+    squared_length: Floats
+    squared_length_outside_span: Floats
+    n_samples: int
+
+    @property
+    def scale(self) -> Floats:
+        """The squared length, and 1 for scores of which nothing is left."""
+        return np.where(self.squared_length > 0, self.squared_length, 1.0)
+
+    def loss(self, residual: Floats) -> Floats:
+        """The share of the squared length that a residual leaves: (permutations,)."""
+        return (self.squared_length_outside_span + _total_squares(residual)) / self.scale
+
+
+def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> ScorePaths:
+    """The path of every permutation, its best pair, its spread and its ridge regressions.
+
+    Parameters
+    ----------
+    columns : of the table.
+    scores : (permutations, q, samples)
+    n_steps : number of features at the end of the path.
+    """
+    target = make_score_target(columns, scores)
+    state = start_score_path(columns.coordinates, target.coordinates, n_steps)
+    # Both need the products of the columns with the scores themselves, which the steps change.
+    spread = _score_spread(state.products, target)
+    best_pairs = _best_score_pairs(columns.pairs, state.products, target)
+
+    n_permutations = len(scores)
+    losses = np.empty((n_permutations, n_steps))
+    chosen = np.full((n_permutations, n_steps), NO_FEATURE, dtype=np.int64)
+    for step in range(n_steps):
+        taken, is_taken = state.take_next_column()
+        chosen[is_taken, step] = columns.feature_of_column[taken[is_taken]]
+        losses[:, step] = target.loss(state.residual)
+
+    paths = ScorePaths(
+        losses=losses,
+        chosen=chosen,
+        pair=np.full((n_permutations, 2), NO_FEATURE, dtype=np.int64),
+        spread=spread,
+        ridge_fits=_score_ridge_fits(columns, target),
+    )
+    if n_steps > 1 and best_pairs is not None:
+        return _with_better_score_pairs(paths, best_pairs, columns.feature_of_column)
+    return paths
+
+
+def make_score_target(columns: PathColumns, scores: Floats) -> ScoreTarget:
+    """Take blocks and covariates out of the scores, and go to the columns' coordinates.
+
+    Parameters
+    ----------
+    columns : of the table.
+    scores : (permutations, q, samples)
+    """
+    n_permutations, n_scores, n_samples = scores.shape
+    centred = columns.residuals(scores.reshape(-1, n_samples))
+    coordinates = columns.to_coordinates(centred)
+    in_span = coordinates.reshape(n_permutations, n_scores, -1)
+    squared_length = _total_squares(centred.reshape(scores.shape))
+    outside_span = squared_length - _total_squares(in_span)
+    return ScoreTarget(
+        coordinates=in_span,
+        squared_length=squared_length,
+        # Rounding may leave a little less than nothing.
+        squared_length_outside_span=np.maximum(outside_span, 0.0),
+        n_samples=n_samples,
+    )
+
+
+@dataclass(eq=False)
+class ScorePathState:
+    """The paths of all permutations between two steps.
+
+    Attributes
+    ----------
+    columns : (coordinates, columns) of length 1.
+    residual : (permutations, q, coordinates) what the columns taken leave of the scores.
+    products : (permutations, q, columns) of the columns with the residual, one direction behind.
+    squared_lengths : (permutations, columns) of the columns outside the span, one direction behind.
+    directions : (permutations, steps, coordinates) the orthonormal directions taken; zero from
+        where a path has ended.
+    last_coefficients : (permutations, q, 1) the scores' parts along the direction taken last.
+    n_taken : number of steps done.
+    """
+
+    columns: Floats
+    residual: Floats
+    products: Floats
+    squared_lengths: Floats
+    directions: Floats
+    last_coefficients: Floats
+    n_taken: int = 0
+
+    def take_next_column(self) -> tuple[Ints, Bools]:
+        """Take the column of largest gain in every permutation, which changes the state.
+
+        Returns
+        -------
+        (permutations,) the columns, and (permutations,) whether anything of them was left to take.
+        """
+        best, _ = largest_of_rows(self._update_and_yield_gains(), n_rows=len(self.residual))
+
+        # The part of each column outside the directions taken before, of length 1.
+        candidates = self.columns[:, best].T.astype(float)  # (permutations, coordinates)
+        direction, is_taken = orthogonal_part(candidates, self.directions[:, : self.n_taken])
+        coefficients = np.matmul(self.residual, direction[:, :, None])
+        self.residual = self.residual - coefficients * direction[:, None, :]
+
+        self.directions[:, self.n_taken] = direction
+        self.last_coefficients = coefficients.astype(self.columns.dtype)
+        self.n_taken += 1
+        return best, is_taken
+
+    def _update_and_yield_gains(self) -> Iterator[tuple[int, Floats]]:
+        """Bring products and lengths up to date chunk by chunk, and yield the gains.
+
+        Yields
+        ------
+        The index at which the chunk starts, and (permutations, chunk) its gains.
+        """
+        for start in range(0, self.columns.shape[1], COLUMNS_IN_CACHE):
+            chunk = slice(start, start + COLUMNS_IN_CACHE)
+            if self.n_taken > 0:
+                self._take_out_last_direction(chunk)
+            # Σ_c C_c²/L
+            yield start, _squares_of_scores(self.products, chunk) / self.squared_lengths[:, chunk]
+
+    def _take_out_last_direction(self, chunk: slice) -> None:
+        """C_c ← C_c − d_c V and L ← L − V², V the products of the last direction with columns."""
+        last_direction = self.directions[:, self.n_taken - 1].astype(self.columns.dtype)
+        overlap = last_direction @ self.columns[:, chunk]
+        self.products[:, :, chunk] -= overlap[:, None, :] * self.last_coefficients
+        self.squared_lengths[:, chunk] -= overlap**2
+
+
+def start_score_path(columns: Floats, scores: Floats, n_steps: int) -> ScorePathState:
+    """The state before the first step.
+
+    Parameters
+    ----------
+    columns : (coordinates, columns) of length 1.
+    scores : (permutations, q, coordinates)
+    n_steps : number of steps that will be taken at most.
+    """
+    n_permutations, n_scores, n_coordinates = scores.shape
+    n_columns = columns.shape[1]
+    dtype = columns.dtype
+    # Columns have length 1; the margin keeps their gains finite once the span has used them up.
+    squared_length = 1 + LENGTH_MARGIN[dtype]
+    all_scores = scores.reshape(-1, n_coordinates).astype(dtype)
+    products = (all_scores @ columns).reshape(n_permutations, n_scores, n_columns)
+    return ScorePathState(
+        columns=columns,
+        residual=scores,
+        products=products,
+        squared_lengths=np.full((n_permutations, n_columns), squared_length, dtype=dtype),
+        directions=np.zeros((n_permutations, n_steps, n_coordinates)),
+        last_coefficients=np.zeros((n_permutations, n_scores, 1), dtype=dtype),
+    )
+
+
+def _total_squares(scores: Floats) -> Floats:
+    """Σ of the squares of all scores of each permutation: (permutations,)."""
+    totals: Floats = np.einsum("pqn,pqn->p", scores, scores)
+    return totals
+
+
+def _squares_of_scores(products: Floats, chunk: slice) -> Floats:
+    """Σ_c C_c² for a chunk of columns: (permutations, chunk)."""
+    squares: Floats = products[:, 0, chunk] ** 2
+    for score in range(1, products.shape[1]):
+        squares += products[:, score, chunk] ** 2
+    return squares
+
+
+def _score_spread(products: Floats, target: ScoreTarget) -> Floats:
+    """The mean of Σ_c (x_j·z_c)² over each share of the columns, relative to chance.
+
+    Returns
+    -------
+    (permutations, SPREAD_SHARES)
+    """
+    n_columns = products.shape[2]
+    starts = [n_columns - max(1, round(share * n_columns)) for share in SPREAD_SHARES]
+    # From each start on are the columns that fit best.
+    ranked = np.partition(_squares_of_scores(products, slice(None)), starts, axis=1)
+    means = [ranked[:, start:].mean(axis=1, dtype=float) / target.scale for start in starts]
+    return (target.n_samples - 1) * np.column_stack(means)
+
+
+def _score_ridge_fits(columns: PathColumns, target: ScoreTarget) -> Floats:
+    """Σ_c z_cᵀHz_c/(Σ_c |z_c|²·tr H), times samples − 1: (permutations, ridges)."""
+    n_permutations, n_scores, n_coordinates = target.coordinates.shape
+    ridges = columns.ridges
+    fitted_scores = ridges.fitted_squares(target.coordinates.reshape(-1, n_coordinates))
+    fitted = fitted_scores.reshape(n_permutations, n_scores, -1).sum(axis=1)
+    return (target.n_samples - 1) * fitted / (target.scale[:, None] * ridges.n_parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class BestScorePairs:
+    """The pair of the list that explains most of every permutation.
+
+    Attributes
+    ----------
+    members : (permutations, 2) its columns.
+    loss : (permutations,) the share of the scores' squared length that it leaves.
+    """
+
+    members: Ints
+    loss: Floats
+
+
+def _best_score_pairs(
+    pairs: ColumnPairs, products: Floats, target: ScoreTarget
+) -> BestScorePairs | None:
+    """The best pair of every permutation; None where the list is empty.
+
+    Parameters
+    ----------
+    pairs : the list of pairs.
+    products : (permutations, q, columns) of the columns with the scores.
+    target : the scores.
+    """
+    if len(pairs) == 0:
+        return None
+    best, gain = largest_of_rows(_score_pair_gains(pairs, products), len(products))
+    return BestScorePairs(
+        members=np.column_stack([pairs.first[best], pairs.second[best]]),
+        loss=(target.squared_length - gain) / target.scale,
+    )
+
+
+def _score_pair_gains(pairs: ColumnPairs, products: Floats) -> Iterator[tuple[int, Floats]]:
+    """How much each pair explains: Σ_c (c_i² + c_j² − 2 g c_i c_j)/(1 − g²), g the overlap.
+
+    Parameters
+    ----------
+    pairs : the list of pairs (i, j).
+    products : (permutations, q, columns) of the columns with each column of scores.
+
+    Yields
+    ------
+    The start of every chunk of pairs, and (permutations, chunk) the gains.
+    """
+    for start in range(0, len(pairs), COLUMNS_IN_CACHE):
+        chunk = slice(start, start + COLUMNS_IN_CACHE)
+        overlap = pairs.overlap[chunk]
+        c_i = products.take(pairs.first[chunk], axis=2)
+        c_j = products.take(pairs.second[chunk], axis=2)
+        gains = (c_j * (c_j - 2 * overlap * c_i) + c_i**2) / (1 - overlap**2)
+        yield start, gains.sum(axis=1)
+
+
+def _with_better_score_pairs(
+    paths: ScorePaths, best_pairs: BestScorePairs, feature_of_column: Ints
+) -> ScorePaths:
+    """The paths, with the best pair in the place of the first two steps where it explains more."""
+    loss_of_two_steps = paths.losses[:, SECOND_STEP]
+    improved = np.flatnonzero(best_pairs.loss < loss_of_two_steps * (1 - ROUNDING_TOLERANCE))
+    pair = paths.pair.copy()
+    pair[improved] = feature_of_column[best_pairs.members[improved]]
+    losses = paths.losses.copy()
+    losses[improved, SECOND_STEP] = np.maximum(best_pairs.loss[improved], 0.0)
+    return replace(paths, pair=pair, losses=losses)

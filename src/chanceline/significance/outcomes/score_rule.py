@@ -1,0 +1,306 @@
+"""A linear rule for the targets of an outcome: none, few features, or all of them.
+
+Candidates are least squares on the first 1, 2, … columns of the forward path, and ridge regressions
+on all columns. They are compared by their squared errors on samples that had no part in the fit, in
+five folds within the samples at hand:
+
+1. No feature, if that lies within one standard error of the best candidate.
+2. All features, if the best ridge is better than the best small set by more than three quarters of
+   a standard error.
+3. Else few: the fewest features within half a standard error of the best small set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from chanceline._arrays import Bools, Floats, Ints
+from chanceline.prediction.choose import EMPTY_MODEL_SE, MANY_FEATURES_SE
+from chanceline.prediction.folds import N_INNER_FOLDS, Seed
+from chanceline.prediction.losses import paired_difference
+from chanceline.significance.outcomes.deal import deal_in_order
+from chanceline.significance.outcomes.rule_samples import (
+    Background,
+    RuleSamples,
+    column_spreads,
+    learn_background,
+    means_of_blocks,
+)
+from chanceline.significance.outcomes.score_paths import start_score_path
+from chanceline.significance.ridges import principal_axes, ridge_of_share
+
+# Free parameters of the ridge regressions, as shares of the number of axes.
+DENSE_SHARES = (0.6, 0.3, 0.1, 0.03)
+# Small sets have at most so many features.
+MAX_FEW = 8
+# A small set of fewer features is taken if it loses no more standard errors than this.
+FEWER_FEATURES_SE = 0.5
+# A set has at most one feature for so many samples.
+SAMPLES_PER_FEATURE = 5
+
+
+class ScoreCandidate(NamedTuple):
+    """What a rule may be.
+
+    Attributes
+    ----------
+    n_few : number of features of a small set; 0 for none and for a ridge regression.
+    share : free parameters of a ridge regression on all features; 0 for none and for a small set.
+    """
+
+    n_few: int
+    share: float
+
+
+NO_FEATURES = ScoreCandidate(n_few=0, share=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreRule:
+    """Fitted targets = what blocks and covariates say + (x − background)·weights.
+
+    Attributes
+    ----------
+    support : (features,) columns of X, in the order taken; all of them for a ridge regression.
+    weights : (features, targets) for the values as they are.
+    column_background : of the columns of the support.
+    target_background : of the targets.
+    training_fits : (training samples, targets) fitted with weights that the sample had no part in.
+    """
+
+    support: Ints
+    weights: Floats
+    column_background: Background
+    target_background: Background
+    training_fits: Floats
+
+    def guesses(self, samples: RuleSamples) -> Floats:
+        """What blocks and covariates alone say: (samples, targets)."""
+        return self.target_background.explained(samples.block_of_sample, samples.terms)
+
+    def fits(self, samples: RuleSamples) -> Floats:
+        """The fitted targets: (samples, targets)."""
+        columns = samples.X[:, self.support]
+        background = self.column_background.explained(samples.block_of_sample, samples.terms)
+        return self.guesses(samples) + (columns - background) @ self.weights
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSamples:
+    """Training samples without what blocks and covariates say, ready to be fitted.
+
+    Attributes
+    ----------
+    columns : (samples, features) of SD 1, zero where a column is constant.
+    targets : (samples, targets)
+    column_background, target_background : what was taken out.
+    spreads : (features,) standard deviations, infinite for constant columns.
+    """
+
+    columns: Floats
+    targets: Floats
+    column_background: Background
+    target_background: Background
+    spreads: Floats
+
+
+def prepare_samples(samples: RuleSamples, training: Bools) -> PreparedSamples:
+    """Take blocks and covariates out of the training samples.
+
+    Parameters
+    ----------
+    samples : all of them: the means of blocks without training samples are those of their own rows.
+    training : (samples,) which samples are for training.
+    """
+    trained = samples.take(training)
+    n_blocks = int(samples.block_of_sample.max()) + 1
+    own_means = means_of_blocks(samples.X, samples.block_of_sample, n_blocks)
+    column_background = learn_background(trained.X, trained, own_means)
+    targets = trained.outcome.targets
+    # A block without training samples has the mean target of all.
+    unknown_targets = np.tile(targets.mean(axis=0), (n_blocks, 1))
+    target_background = learn_background(targets, trained, unknown_targets)
+    residuals = trained.X - column_background.explained(trained.block_of_sample, trained.terms)
+    spreads = column_spreads(residuals, trained.X)
+    explained = target_background.explained(trained.block_of_sample, trained.terms)
+    return PreparedSamples(
+        columns=residuals / spreads,
+        targets=targets - explained,
+        column_background=column_background,
+        target_background=target_background,
+        spreads=spreads,
+    )
+
+
+class FittedCandidate(NamedTuple):
+    """A candidate's support (features,); weights (features, targets) for columns of SD 1."""
+
+    support: Ints
+    weights: Floats
+
+
+def list_candidates(n_samples: int, n_features: int) -> list[ScoreCandidate]:
+    """No features, small sets from one feature on, and ridge regressions."""
+    largest = max(1, min(MAX_FEW, n_features, n_samples // SAMPLES_PER_FEATURE))
+    small = [ScoreCandidate(n_few=size, share=0.0) for size in range(1, largest + 1)]
+    dense = [ScoreCandidate(n_few=0, share=share) for share in DENSE_SHARES]
+    return [NO_FEATURES, *small, *dense]
+
+
+def fit_candidates(
+    prepared: PreparedSamples, candidates: list[ScoreCandidate]
+) -> list[FittedCandidate]:
+    """Fit every candidate to the same samples."""
+    order = forward_order(prepared, max(candidate.n_few for candidate in candidates))
+    all_columns = np.arange(prepared.columns.shape[1])
+    nothing = FittedCandidate(all_columns[:0], np.zeros((0, prepared.targets.shape[1])))
+    shares = [candidate.share for candidate in candidates if candidate.share > 0]
+    ridge_weights = dict(zip(shares, fit_ridges(prepared, shares), strict=True))
+    fitted = []
+    for candidate in candidates:
+        if candidate.share > 0:
+            fitted.append(FittedCandidate(all_columns, ridge_weights[candidate.share]))
+        elif candidate.n_few > 0:
+            support = order[: candidate.n_few]
+            fitted.append(fit_least_squares(prepared, support))
+        else:
+            fitted.append(nothing)
+    return fitted
+
+
+def fit_least_squares(prepared: PreparedSamples, support: Ints) -> FittedCandidate:
+    """Least squares on the columns of a support."""
+    columns = prepared.columns[:, support]
+    weights = np.linalg.lstsq(columns, prepared.targets, rcond=None)[0]
+    return FittedCandidate(support, weights.astype(np.float64))
+
+
+def forward_order(prepared: PreparedSamples, n_steps: int) -> Ints:
+    """The columns that the forward path takes, in this order: at most (steps,)."""
+    if n_steps == 0:
+        return np.zeros(0, dtype=np.int64)
+    lengths = np.sqrt(np.einsum("ij,ij->j", prepared.columns, prepared.columns))
+    varies = np.flatnonzero(lengths > 0)
+    if len(varies) == 0:
+        return np.zeros(0, dtype=np.int64)
+    unit_columns = prepared.columns[:, varies] / lengths[varies]
+    state = start_score_path(unit_columns, prepared.targets.T[None], n_steps)
+    taken: list[int] = []
+    for _ in range(n_steps):
+        column, is_taken = state.take_next_column()
+        if not is_taken[0]:
+            break
+        taken.append(int(varies[column[0]]))
+    return np.array(taken, dtype=np.int64)
+
+
+def fit_ridges(prepared: PreparedSamples, shares: list[float]) -> list[Floats]:
+    """Weights (features, targets) of ridge regressions with these shares of free parameters.
+
+    With the principal axes u and squared lengths d of the columns Z they are
+    Zᵀ Σ u uᵀ/(d + λ) times the targets.
+    """
+    if not shares or not prepared.columns.any():
+        n_weights = (prepared.columns.shape[1], prepared.targets.shape[1])
+        return [np.zeros(n_weights) for _ in shares]
+    principal = principal_axes(prepared.columns)
+    along_axes = principal.axes.T @ prepared.targets  # (axes, targets)
+    onto_columns = prepared.columns.T @ principal.axes  # (features, axes)
+    weights = []
+    for share in shares:
+        ridge = ridge_of_share(principal.squared_lengths, share)
+        shrunk = along_axes / (principal.squared_lengths + ridge)[:, None]
+        weights.append(onto_columns @ shrunk)
+    return weights
+
+
+def train_score_rule(samples: RuleSamples, training: Bools, seed: Seed) -> ScoreRule:
+    """Choose a candidate by cross-validation within the training samples, and fit it to them.
+
+    Parameters
+    ----------
+    samples : all of them.
+    training : (samples,) which samples are for training.
+    seed : of the folds.
+    """
+    trained = samples.take(training)
+    candidates = list_candidates(int(training.sum()), samples.X.shape[1])
+    inner = cross_fit(trained, candidates, seed)
+    left = inner.guesses + inner.gains - trained.outcome.targets
+    chosen = choose_candidate(candidates, errors=np.sum(left**2, axis=2))
+    prepared = prepare_samples(samples, training)
+    fitted = fit_candidates(prepared, [candidates[chosen]])[0]
+    spreads = prepared.spreads[fitted.support]
+    background = prepared.column_background
+    guesses = prepared.target_background.explained(trained.block_of_sample, trained.terms)
+    return ScoreRule(
+        support=fitted.support,
+        weights=fitted.weights / spreads[:, None],
+        column_background=Background(
+            block_means=background.block_means[:, fitted.support],
+            term_means=background.term_means,
+            slopes=background.slopes[:, fitted.support],
+        ),
+        target_background=prepared.target_background,
+        training_fits=guesses + inner.gains[chosen],
+    )
+
+
+class CrossFits(NamedTuple):
+    """Targets fitted by rules that the sample had no part in.
+
+    Attributes
+    ----------
+    guesses : (samples, targets) what blocks and covariates say.
+    gains : (candidates, samples, targets) what the features of each candidate add.
+    """
+
+    guesses: Floats
+    gains: Floats
+
+
+def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed) -> CrossFits:
+    """Fit every candidate in folds."""
+    folds = deal_in_order(
+        samples.outcome.fold_order, samples.unit_of_sample, n_folds=N_INNER_FOLDS, seed=seed
+    )
+    guesses = np.zeros(samples.outcome.targets.shape)
+    gains = np.zeros((len(candidates), *guesses.shape))
+    for fold in range(folds.max() + 1):
+        is_held_out = folds == fold
+        prepared = prepare_samples(samples, ~is_held_out)
+        held_out = samples.take(is_held_out)
+        blocks = held_out.block_of_sample
+        guesses[is_held_out] = prepared.target_background.explained(blocks, held_out.terms)
+        background = prepared.column_background.explained(blocks, held_out.terms)
+        columns = (held_out.X - background) / prepared.spreads
+        for number, fitted in enumerate(fit_candidates(prepared, candidates)):
+            gains[number, is_held_out] = columns[:, fitted.support] @ fitted.weights
+    return CrossFits(guesses=guesses, gains=gains)
+
+
+def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:
+    """The candidate to take, by the steps of the module's docstring.
+
+    Parameters
+    ----------
+    candidates : the first without features, then small sets of ascending size, then ridges.
+    errors : (candidates, samples) squared errors of samples that had no part in the fit.
+    """
+    mean_errors = errors.mean(axis=1)
+    is_dense = np.array([candidate.share > 0 for candidate in candidates])
+    is_few = np.array([candidate.n_few > 0 for candidate in candidates])
+    best = int(mean_errors.argmin())
+    if not paired_difference(errors[0], errors[best]).exceeds(EMPTY_MODEL_SE):
+        return 0
+    best_few = int(np.where(is_few, mean_errors, np.inf).argmin())
+    best_dense = int(np.where(is_dense, mean_errors, np.inf).argmin())
+    if paired_difference(errors[best_few], errors[best_dense]).exceeds(MANY_FEATURES_SE):
+        return best_dense
+    for number in np.flatnonzero(is_few).tolist():
+        if not paired_difference(errors[number], errors[best_few]).exceeds(FEWER_FEATURES_SE):
+            return number
+    return best_few

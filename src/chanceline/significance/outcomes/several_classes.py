@@ -1,0 +1,157 @@
+"""Several classes as the outcome: scores are orthonormal contrasts of their indicators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline._arrays import Bools, Floats, Ints
+from chanceline.errors import InputError
+from chanceline.significance.outcomes.contrast import Contrast
+from chanceline.significance.outcomes.held_out_fits import HeldOutPredictions
+from chanceline.significance.outcomes.measures import (
+    Expectation,
+    balanced_error,
+    confusion_matrix,
+    error_rate,
+)
+from chanceline.significance.outcomes.orthonormal import orthonormal_columns
+from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.significance.outcomes.pictures import ConfusionPicture, Picture
+
+# More classes are compared with the rest only: pairs would be too many to shuffle.
+MAX_CLASSES_FOR_PAIRS = 8
+# Strength of the penalty of the multinomial regression on fitted indicators, as scikit-learn's C.
+# There are few of these, so that the penalty hardly matters.
+INVERSE_PENALTY = 10.0
+MULTINOMIAL_ITERATIONS = 1000
+# Fitted indicators that vary less are constant up to rounding.
+SMALLEST_SPREAD = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ClassesOutcome(Outcome):
+    """One of several classes for every sample.
+
+    Attributes
+    ----------
+    name : what the user calls the outcome.
+    class_names : of the classes, in order.
+    codes : (samples,) numbers 0, 1, … of the classes.
+    """
+
+    name: str
+    class_names: tuple[str, ...]
+    codes: Ints
+    kind: ClassVar[str] = "classes"
+    noun: ClassVar[str] = "classes"
+
+    @property
+    def indicators(self) -> Floats:
+        """(samples, classes) 1 in the column of the sample's class, else 0."""
+        return (self.codes[:, None] == np.arange(len(self.class_names))).astype(float)
+
+    @property
+    def scores(self) -> Floats:
+        indicators = self.indicators
+        return orthonormal_columns(indicators - indicators.mean(axis=0))
+
+    @property
+    def targets(self) -> Floats:
+        return self.indicators
+
+    def take(self, rows: Bools | Ints) -> Self:
+        return replace(self, codes=self.codes[rows])
+
+    @property
+    def values(self) -> NDArray[Any]:
+        return self.codes
+
+    @property
+    def fold_order(self) -> Floats:
+        return self.codes.astype(float)
+
+    def taken_for(self) -> str:
+        sizes = np.bincount(self.codes, minlength=len(self.class_names))
+        listed_sizes = [
+            f"{size} {name}" for size, name in zip(sizes, self.class_names, strict=True)
+        ]
+        return (
+            f"{self.name!r} is taken for {len(self.class_names)} classes "
+            f"({', '.join(listed_sizes)})"
+        )
+
+    @property
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """Every pair of classes, unless these are too many, and every class against all others."""
+        contrasts = []
+        n_classes = len(self.class_names)
+        n_paired = n_classes if n_classes <= MAX_CLASSES_FOR_PAIRS else 0
+        for first, second in combinations(range(n_paired), 2):
+            is_first = self.codes == first
+            is_second = self.codes == second
+            words = f"{self.class_names[first]} against {self.class_names[second]}"
+            contrasts.append(Contrast(words, is_first.astype(np.int64) - is_second))
+        for code, name in enumerate(self.class_names):
+            signs = np.where(self.codes == code, 1, -1)
+            contrasts.append(Contrast(f"{name} against the rest", signs))
+        return tuple(contrasts)
+
+    def predictions(self, fitted: Floats, training_fits: Floats, training: Self) -> Floats:
+        """Probabilities of the classes, by multinomial regression on the fitted indicators."""
+        # Loading scikit-learn takes a second, and only this needs it.
+        from sklearn.linear_model import LogisticRegression
+
+        spreads = training_fits.std(axis=0)
+        scale = np.where(spreads > SMALLEST_SPREAD, spreads, 1.0)
+        model = LogisticRegression(C=INVERSE_PENALTY, max_iter=MULTINOMIAL_ITERATIONS)
+        model.fit(training_fits / scale, training.codes)
+        probabilities = np.zeros((len(fitted), len(self.class_names)))
+        # A class that no training sample has is never predicted.
+        probabilities[:, model.classes_] = model.predict_proba(fitted / scale)
+        return probabilities
+
+    def named(self, predictions: Floats) -> NDArray[Any]:
+        """The names of the most probable classes."""
+        return np.array(self.class_names)[predictions.argmax(axis=1)]
+
+    def picture(self, held_out: HeldOutPredictions) -> Picture:
+        return ConfusionPicture(self.class_names, confusion_matrix(self.codes, held_out))
+
+    def expectation(self, held_out: HeldOutPredictions) -> Expectation:
+        error = error_rate(self.codes, held_out)
+        balanced = balanced_error(self.codes, held_out)
+        return Expectation(
+            measures=(balanced, error),
+            better_than_guessing=balanced.interval[1] < balanced.guess,
+            n_folds=held_out.n_folds,
+            n_repeats=held_out.n_repeats,
+            class_names=self.class_names,
+            confusion=confusion_matrix(self.codes, held_out),
+        )
+
+
+def make_classes(names: Sequence[str], name: str, order: Sequence[str]) -> ClassesOutcome:
+    """Check the classes, each of which needs two samples.
+
+    Parameters
+    ----------
+    names : (samples,) the name of every sample's class.
+    name : what the user calls the outcome.
+    order : the names of the classes, in order.
+    """
+    code_of_name = {class_name: code for code, class_name in enumerate(order)}
+    codes = np.array([code_of_name[class_name] for class_name in names], dtype=np.int64)
+    sizes = np.bincount(codes, minlength=len(order))
+    lone = np.flatnonzero(sizes < 2)
+    if len(lone):
+        raise InputError(
+            f"the class {order[lone[0]]!r} of {name!r} has one sample, and two are needed; leave "
+            "it out, or join classes."
+        )
+    return ClassesOutcome(name=name, class_names=tuple(order), codes=codes)

@@ -1,0 +1,126 @@
+"""The word of the test of an outcome, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from chanceline._results import listed
+from chanceline.significance.outcomes.planning import share_seen
+from chanceline.significance.outcomes.score_design import ScoreDesign
+from chanceline.significance.outcomes.score_shuffles import ShuffledScores
+from chanceline.significance.power import POWER
+from chanceline.significance.verdict import Verdict
+from chanceline.tables.wording import plural
+
+# "Chance allows this" is said where a feature with such a share of its variance in common with the
+# outcome would have been seen: it is the share of classes two standard deviations apart.
+LARGE_EXPLAINED_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class OutcomeVerdict:
+    """A verdict, why, and the features named.
+
+    Attributes
+    ----------
+    verdict, reason : the word, and what it rests on.
+    n_named : the fewest features that convince by themselves; 0 if none do.
+    is_spread : whether the evidence is spread over many features.
+    """
+
+    verdict: Verdict
+    reason: str
+    n_named: int
+    is_spread: bool
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeGrounds:
+    """What the verdict is decided on.
+
+    Attributes
+    ----------
+    shuffled : the permutations; None if there were none.
+    design : what was permuted.
+    names_of_size : the features of K = 1, 2, … on the path.
+    level : the p-value that convinces.
+    n_columns : number of different features.
+    rule_helps : whether a rule is clearly better than guessing: of that nobody says that chance
+        allows it.
+    """
+
+    shuffled: ShuffledScores | None
+    design: ScoreDesign
+    names_of_size: list[tuple[str, ...]]
+    level: float
+    n_columns: int
+    rule_helps: bool
+
+
+def decide_outcome(grounds: OutcomeGrounds) -> OutcomeVerdict:
+    """Structure where the p-value reaches the level; else what is known of its absence."""
+    shuffled = grounds.shuffled
+    level = grounds.level
+    if shuffled is None or shuffled.done == 0:
+        return OutcomeVerdict(Verdict.UNDECIDED, "Nothing was permuted.", 0, is_spread=False)
+    if shuffled.pvalue <= level:
+        return _structure(shuffled, grounds.names_of_size, level)
+    smallest_p = max(1 / (1 + shuffled.done), np.exp(-grounds.design.log_permutations))
+    if smallest_p > level:
+        reason = (
+            f"No p-value below {smallest_p:.2g} is possible here: too few permutations, or too few "
+            "outcomes that can change places."
+        )
+        return OutcomeVerdict(Verdict.UNDECIDED, reason, 0, is_spread=False)
+    seen = smallest_share_seen(grounds.design, grounds.n_columns, level)
+    if seen <= LARGE_EXPLAINED_SHARE and not grounds.rule_helps:
+        reason = (
+            f"Permuted outcomes are explained as well; one feature that has {100 * seen:.0f} % of "
+            "its variance in common with the outcome would have been seen with a probability of "
+            f"{100 * POWER:.0f} %."
+        )
+        return OutcomeVerdict(Verdict.CHANCE, reason, 0, is_spread=False)
+    reason = (
+        "Permuted outcomes are explained as well, and a sizeable effect could have been missed."
+    )
+    if grounds.rule_helps:
+        reason = "Permuted outcomes are explained as well, though a rule promises something."
+    return OutcomeVerdict(Verdict.NOT_SHOWN, reason, 0, is_spread=False)
+
+
+def _structure(
+    shuffled: ShuffledScores, names_of_size: list[tuple[str, ...]], level: float
+) -> OutcomeVerdict:
+    """The fewest features that convince by themselves, or that the evidence is spread."""
+    pvalues = shuffled.adjusted_pvalues()
+    convincing = np.flatnonzero(pvalues.path <= level)
+    if len(convincing):
+        size = int(convincing[0]) + 1
+        names = listed(names_of_size[size - 1], 6)
+        explained = 100 * (1 - shuffled.losses.path[0, size - 1])
+        verb = "explains" if size == 1 else "explain"
+        reason = (
+            f"{plural(size, 'feature')} ({names}) {verb} {explained:.0f} % of the outcome, more "
+            f"than chance allows (adjusted p = {pvalues.path[size - 1]:.2g})."
+        )
+        return OutcomeVerdict(Verdict.STRUCTURE, reason, size, is_spread=False)
+    reason = "Many features together go with the outcome more than chance allows; none stands out."
+    return OutcomeVerdict(Verdict.STRUCTURE, reason, 0, is_spread=True)
+
+
+def smallest_share_seen(design: ScoreDesign, n_columns: int, level: float) -> float:
+    """The share of a feature's variance in common with the outcome that would have been seen.
+
+    Parameters
+    ----------
+    design : its units, blocks and covariates give the degrees of freedom.
+    n_columns : number of different features.
+    level : the p-value that convinces.
+    """
+    n_scores = design.unit_scores.shape[1]
+    freedom = design.n_units - design.n_blocks - n_scores
+    if design.covariate_terms is not None:
+        freedom -= design.covariate_terms.shape[1]
+    return share_seen(freedom, n_scores=n_scores, n_features=n_columns, level=level)

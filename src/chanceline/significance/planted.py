@@ -1,0 +1,452 @@
+"""The planted line: how many samples it takes to tell the true features from others.
+
+Labels follow a rule on M of N features, and a share of them, the noise, is wrong. Two numbers of
+samples matter before such a study:
+
+* From which on does no *unrelated* set do as well, no set of M features without a true one? Such a
+  set sees pure noise. So it stops doing as well at the chance line, taken at the errors of the best
+  rule on the true features. With p(e) the distribution of its errors, and Λ(e) the typical number
+  of unrelated sets that make no more than e (`log_typical_sets`), no such set does as well with
+  probability
+
+      Σ_e p(e) exp(−Λ(e)),
+
+  as if their number were a Poisson variable; averaged over class sizes as well. The answer is the
+  P at which this is one half. Independent Gaussian features have no preferred direction, so that
+  p(e) does not depend on the true weights; it is simulated on the true features alone.
+* From which on is the true set the *only* one? Sets that share some of its features live longer.
+  There is no theory of them here: tables are simulated, with equal weights, and in each the rivals
+  are searched for. Every other set lacks a true feature, so that one search without each of these
+  decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from math import ceil, comb, floor, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import binom
+
+from chanceline._arrays import Floats, Ints
+from chanceline._parallel import Progress
+from chanceline._results import Result
+from chanceline.chance.shape import MAX_COUNT
+from chanceline.errors import InputError, real_number, whole_number
+from chanceline.select.api import search
+from chanceline.select.pareto import front
+from chanceline.significance.noise_size import log_typical_sets
+
+# Tables of the true features alone, for p(e): their numbers of wrong labels are spread evenly, so
+# that few are enough.
+TABLES_FOR_ERRORS = 100
+# Of the errors that occur, so many are put to the theory; in between, ln Λ is interpolated.
+ERRORS_TRIED = 5
+# Class sizes scatter like coins; their distribution is met by these quantiles.
+CLASS_SIZE_QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
+# How often the numbers of samples around one half are brought nearer to each other.
+STEPS_TO_HALF = 2
+# Probabilities nearer to 0 or 1 are not told apart.
+SMALLEST_PROBABILITY = 1e-6
+# Swaps of the search for the best rule on the true features: there is nothing to choose.
+SWAPS_ON_TRUE_FEATURES = 300
+# Swaps of a search for rivals. On 24 tables of 50, 500 and 2000 features so many decided as the
+# default budget did, which takes a hundred times as long; a quarter of them missed one rival.
+SWAPS_FOR_RIVALS = 4000
+# Studies that grow are followed to this share of their samples, much less than they differ.
+ALONE_RESOLUTION = 0.03
+# Rivals that share features live until about so many times the samples of unrelated ones.
+ALONE_RATIO = 1.5
+# Numbers of samples are bracketed by steps of this ratio ...
+BRACKET_RATIO = 1.25
+# ... and none beyond so many times the first guess is tried.
+MAX_RATIO_TO_GUESS = 64
+LARGEST_LOG_NUMBER = 50.0  # of sets
+LARGEST_NOISE = 0.4  # nearer to one half there is next to nothing to find
+MAX_TRUE_FEATURES = 12  # up to which few errors are found reliably
+FEWEST_SAMPLES = 4
+
+
+@dataclass(frozen=True)
+class PlantedRule:
+    """A rule that labels follow.
+
+    Attributes
+    ----------
+    n_features, n_true : N, and M of them with equal weights.
+    noise : share of the labels that are wrong.
+    intercept : whether rules that are fitted have a threshold; the true one is 0.
+    """
+
+    n_features: int
+    n_true: int
+    noise: float
+    intercept: bool
+
+    def draw(
+        self, n_samples: int, n_columns: int, seed: int, n_wrong: int | None = None
+    ) -> PlantedTable:
+        """A study of so many samples; with the same seed a larger one begins with the same samples.
+
+        Parameters
+        ----------
+        n_samples : number of samples.
+        n_columns : of the features so many are drawn; the true ones come first.
+        seed : of the study.
+        n_wrong : number of wrong labels; by default every label is wrong with probability `noise`.
+        """
+        of_features, of_noise = np.random.default_rng(seed).spawn(2)
+        X = of_features.standard_normal((n_samples, n_columns))
+        lots = of_noise.random(n_samples)
+        is_wrong = lots < self.noise
+        if n_wrong is not None:
+            # Those of the smallest lots.
+            is_wrong = np.argsort(np.argsort(lots)) < n_wrong
+        right_labels = np.where(X[:, : self.n_true].sum(axis=1) > 0, 1.0, -1.0)
+        return PlantedTable(X=X, y=np.where(is_wrong, -right_labels, right_labels))
+
+
+class PlantedTable(NamedTuple):
+    """A simulated table: X (samples, columns) and labels ±1."""
+
+    X: Floats
+    y: Floats
+
+
+class SampleCount(NamedTuple):
+    """A number of samples that was simulated, and its standard error."""
+
+    samples: float
+    error: float
+
+
+@dataclass(frozen=True, repr=False)
+class PlantedPlan(Result):
+    """From how many samples on the true features stand out.
+
+    Attributes
+    ----------
+    no_unrelated : from so many on, in half of all tables, no set without a true feature does as
+        well as the true one; by theory.
+    errors : the fewest errors of a rule on the true features there, on average.
+    alone : from so many on, in half of all tables, no other set at all does as well; simulated.
+        None if it was not asked for.
+    alone_error : its standard error.
+    n_tables : tables simulated for it.
+    n_features, n_true, noise, intercept : as asked.
+    """
+
+    no_unrelated: float
+    errors: float
+    alone: float | None
+    alone_error: float | None
+    n_tables: int
+    n_features: int
+    n_true: int
+    noise: float
+    intercept: bool
+
+    kind = "asymptotic (replica method) and simulated, for independent features"
+
+    def summary(self) -> str:
+        text = (
+            f"no unrelated {self.n_true} of {self.n_features} features do as well from about "
+            f"{self.no_unrelated:.0f} samples on"
+        )
+        if self.alone is not None:
+            text += f"; the true set is the only one from {self.alone:.0f} ± {self.alone_error:.0f}"
+        return text
+
+    __str__ = summary
+
+
+def planted_plan(  # noqa: PLR0913
+    n_features: int,
+    n_selected: int,
+    *,
+    noise: float = 0.0,
+    intercept: bool = True,
+    tables: int = 40,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> PlantedPlan:
+    """From how many samples on the true features beat unrelated ones, and all others.
+
+    Parameters
+    ----------
+    n_features, n_selected
+        N, and the number M of true features, up to 12.
+    noise
+        Share of the labels that are wrong, below 0.4. Up to 0.2 the first number is right within
+        about five per cent (`benchmarks/planted.py`).
+    intercept
+        Whether rules have a free threshold.
+    tables
+        Simulated for the second number; 0 to leave it out.
+    seed
+        Of the simulations.
+    progress
+        Called with (tables done, tables).
+    """
+    rule = _checked_rule(n_features, n_selected, noise, intercept)
+    tables = whole_number(tables, "the number of tables to simulate")
+    seed = whole_number(seed, "the seed")
+    line = unrelated_line(rule, seed)
+    alone = None
+    if tables > 0:
+        guess = ALONE_RATIO * line.samples
+        alone = simulate_alone(rule, guess, tables, seed=seed, progress=progress)
+    return PlantedPlan(
+        no_unrelated=line.samples,
+        errors=line.errors,
+        alone=None if alone is None else alone.samples,
+        alone_error=None if alone is None else alone.error,
+        n_tables=tables,
+        n_features=rule.n_features,
+        n_true=rule.n_true,
+        noise=rule.noise,
+        intercept=intercept,
+    )
+
+
+def _checked_rule(n_features: int, n_selected: int, noise: float, intercept: bool) -> PlantedRule:
+    """The rule of these numbers; InputError names the one that is not within its limits."""
+    n_features = whole_number(n_features, "the number of features", at_least=2, at_most=MAX_COUNT)
+    # The true features, and as many others.
+    most_true = min(MAX_TRUE_FEATURES, n_features // 2)
+    n_true = whole_number(n_selected, "the number of true features", at_least=1, at_most=most_true)
+    noise = real_number(noise, "the noise, the share of wrong labels,")
+    if not 0 <= noise < LARGEST_NOISE:
+        raise InputError(
+            f"the noise, the share of wrong labels, must be at least 0 and below "
+            f"{LARGEST_NOISE:g}, not {noise:g}."
+        )
+    return PlantedRule(n_features, n_true, noise, intercept)
+
+
+class UnrelatedLine(NamedTuple):
+    """The planted line: samples from which on unrelated sets do worse, and the true set's mean
+    number of errors there.
+    """
+
+    samples: float
+    errors: float
+
+
+def unrelated_line(rule: PlantedRule, seed: int = 0) -> UnrelatedLine:
+    """The number of samples at which no unrelated set does as well with probability one half."""
+
+    @cache
+    def quantile(n_samples: int) -> float:
+        """The normal quantile of the probability, which is nearly straight in ln P."""
+        probability = probability_of_no_unrelated(rule, n_samples, seed)
+        probability = min(max(probability, SMALLEST_PROBABILITY), 1 - SMALLEST_PROBABILITY)
+        return float(ndtri(probability))
+
+    def half_between(low: int, high: int) -> float:
+        """Where the straight line between two numbers of samples has the probability one half."""
+        share = quantile(low) / (quantile(low) - quantile(high))
+        return float(low * (high / low) ** share)
+
+    def half_near(guess: float) -> float:
+        """Where the probability is one half, or the fewest samples if they are enough."""
+        low, high = _bracket(lambda n_samples: quantile(n_samples) >= 0, guess)
+        if low == high:
+            return float(low)
+        for _ in range(STEPS_TO_HALF):
+            middle = round(half_between(low, high))
+            if quantile(middle) >= 0:
+                high = middle
+            else:
+                low = middle
+        return half_between(low, high)
+
+    samples = half_near(first_guess(rule))
+    mean_errors = float(draw_true_errors(rule, round(samples), seed).mean())
+    return UnrelatedLine(samples=samples, errors=mean_errors)
+
+
+def probability_of_no_unrelated(rule: PlantedRule, n_samples: int, seed: int = 0) -> float:
+    """Σ_e p(e) exp(−Λ(e)): how often no unrelated set does as well as the true one.
+
+    Parameters
+    ----------
+    rule : that labels follow.
+    n_samples : P.
+    seed : of the tables from which p(e) is taken.
+    """
+    errors = draw_true_errors(rule, n_samples, seed)
+    # Whole numbers spread evenly over the errors that occur.
+    tried = np.unique(np.linspace(errors.min(), errors.max(), ERRORS_TRIED).round().astype(int))
+    class_sizes = binom.ppf(CLASS_SIZE_QUANTILES, n_samples, 0.5)
+    positives = np.clip(class_sizes, 1, n_samples - 1).astype(int).tolist()
+    log_numbers = [
+        log_typical_sets(
+            n_samples,
+            rule.n_features - rule.n_true,
+            rule.n_true,
+            positives=positives,
+            errors=int(whole_errors),
+            intercept=rule.intercept,
+        )
+        for whole_errors in tried
+    ]
+    # Λ beyond this is as good as infinite, and interpolation needs finite numbers.
+    finite = np.clip(log_numbers, -LARGEST_LOG_NUMBER, LARGEST_LOG_NUMBER)  # (tried, class sizes)
+    probabilities = []
+    for log_numbers_of_size in finite.T:
+        log_number_of_table = np.interp(errors, tried, log_numbers_of_size)
+        probabilities.append(np.mean(np.exp(-np.exp(log_number_of_table))))
+    return float(np.mean(probabilities))
+
+
+def draw_true_errors(rule: PlantedRule, n_samples: int, seed: int = 0) -> Ints:
+    """The fewest errors of a rule on the true features, in simulated tables: (tables,).
+
+    The numbers of wrong labels are those of a binomial distribution at evenly spaced probabilities,
+    rather than random ones, which scatter more.
+    """
+    if rule.noise == 0:
+        return np.zeros(1, dtype=np.int64)
+    probabilities = (np.arange(TABLES_FOR_ERRORS) + 0.5) / TABLES_FOR_ERRORS
+    numbers_wrong = binom.ppf(probabilities, n_samples, rule.noise).astype(int).tolist()
+    errors = []
+    for number, n_wrong in enumerate(numbers_wrong):
+        table = rule.draw(n_samples, rule.n_true, seed=seed + number, n_wrong=n_wrong)
+        errors.append(fewest_true_errors(rule, table))
+    return np.array(errors, dtype=np.int64)
+
+
+def first_guess(rule: PlantedRule) -> float:
+    """ln C(N, M)/(ln 2 − h(noise)), h the entropy: the line for M much smaller than N."""
+    entropy = 0.0
+    if rule.noise > 0:
+        entropy = -rule.noise * log(rule.noise) - (1 - rule.noise) * log(1 - rule.noise)
+    guess = log(comb(rule.n_features, rule.n_true)) / (log(2) - entropy)
+    return max(guess, FEWEST_SAMPLES)
+
+
+def fewest_true_errors(rule: PlantedRule, table: PlantedTable) -> int:
+    """The fewest errors found of a rule on the true features, the first columns of a table."""
+    true_columns = table.X[:, : rule.n_true]
+    best = front(
+        true_columns,
+        table.y,
+        intercept=rule.intercept,
+        max_features=rule.n_true,
+        budget=SWAPS_ON_TRUE_FEATURES,
+    )
+    return int(best.errors[-1])
+
+
+def _bracket(is_enough: Callable[[int], bool], guess: float) -> tuple[int, int]:
+    """Two numbers of samples, of which the first is not enough and the second is.
+
+    From the guess they rise or fall by a constant ratio until the answer changes. If the smallest
+    number possible is enough, it is returned twice.
+    """
+    high = max(FEWEST_SAMPLES, round(guess))
+    low = high
+    while is_enough(low):
+        high = low
+        if low == FEWEST_SAMPLES:
+            return low, high
+        low = max(FEWEST_SAMPLES, floor(low / BRACKET_RATIO))
+    while not is_enough(high):
+        low = high
+        high = ceil(high * BRACKET_RATIO)
+        if high > MAX_RATIO_TO_GUESS * guess:
+            raise InputError(
+                f"even {low:,} samples are not enough; ask about less noise or fewer features."
+            )
+    return low, high
+
+
+def simulate_alone(
+    rule: PlantedRule,
+    guess: float,
+    n_tables: int,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> SampleCount:
+    """From how many samples on, in half of all tables, no other set does as well as the true one.
+
+    Every table is a study that grows: by bisection it is found from which sample on the true set is
+    alone. The median over tables is returned, with the standard error of a median, half the
+    distance of the values one standard deviation of their count around it.
+
+    Parameters
+    ----------
+    rule : that labels follow.
+    guess : about how many samples.
+    n_tables : to simulate.
+    seed : of the tables.
+    progress : called with (tables done, tables).
+    """
+    counts = []
+    for number in range(n_tables):
+        counts.append(_samples_until_alone(rule, guess, seed=seed + number))
+        if progress is not None:
+            progress(number + 1, n_tables)
+    counts.sort()
+    # As many of n tables as a fair coin falls heads: n/2 ± √n/2.
+    reach = sqrt(n_tables) / 2
+    lower = counts[max(0, floor(n_tables / 2 - reach))]
+    upper = counts[min(n_tables - 1, ceil(n_tables / 2 + reach) - 1)]
+    return SampleCount(samples=float(np.median(counts)), error=(upper - lower) / 2)
+
+
+def _samples_until_alone(rule: PlantedRule, guess: float, seed: int) -> float:
+    """From how many samples on the true set of one growing study is the only one."""
+
+    @cache
+    def is_alone(n_samples: int) -> bool:
+        table = rule.draw(n_samples, n_columns=rule.n_features, seed=seed)
+        return true_set_is_alone(rule, table)
+
+    low, high = _bracket(is_alone, guess)
+    while high - low > max(1, ALONE_RESOLUTION * high):
+        middle = (low + high) // 2
+        if is_alone(middle):
+            high = middle
+        else:
+            low = middle
+    return (low + high) / 2
+
+
+def true_set_is_alone(rule: PlantedRule, table: PlantedTable) -> bool:
+    """Whether no other set of as many features is found that makes as few errors.
+
+    Another set lacks at least one of the true features: it is searched for without each of them.
+    """
+    errors = fewest_true_errors(rule, table)
+    return not any(
+        _others_do_as_well(rule, table, errors, left_out=[true_column])
+        for true_column in range(rule.n_true)
+    )
+
+
+def unrelated_set_does_as_well(rule: PlantedRule, table: PlantedTable) -> bool:
+    """Whether a set without any true feature is found that makes as few errors as the true set."""
+    errors = fewest_true_errors(rule, table)
+    return _others_do_as_well(rule, table, errors, left_out=list(range(rule.n_true)))
+
+
+def _others_do_as_well(
+    rule: PlantedRule, table: PlantedTable, errors: int, left_out: list[int]
+) -> bool:
+    """Whether a set of as many features is found, without those left out, with so few errors."""
+    found = search(
+        np.delete(table.X, left_out, axis=1),
+        table.y,
+        intercept=rule.intercept,
+        errors=errors,
+        target=rule.n_true,
+        budget=SWAPS_FOR_RIVALS,
+    )
+    return found.rule.errors <= errors and found.rule.n_selected <= rule.n_true

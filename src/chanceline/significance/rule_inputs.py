@@ -1,0 +1,105 @@
+"""What a rule takes in: how cells become its numbers, and which numbers the table tested had.
+
+New samples are treated by it as the samples of the table were, and compared with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+
+from chanceline._arrays import Floats
+from chanceline.tables.dataset import Dataset
+from chanceline.tables.recipe import TableRecipe, plain_recipe
+
+# Enough that no two different rows of any table have the same digest.
+DIGEST_BYTES = 8
+
+
+class ColumnRange(NamedTuple):
+    """Five numbers about the values of a column."""
+
+    minimum: float
+    lower_quartile: float
+    median: float
+    upper_quartile: float
+    maximum: float
+
+
+@dataclass(frozen=True, eq=False)
+class RuleInputs:
+    """What the rules of a result take in.
+
+    Attributes
+    ----------
+    recipe : from the cells of a file to the numbers of the features.
+    means : of the features as rules take them, by name.
+    ranges : of the features, by name: before the transform; after it where that looks at rows.
+    ranked_values : the values among which ranks are counted, in order, by name of the feature;
+        empty unless features are ranks.
+    source : the file that was tested.
+    row_digests : one for each sample tested, of the features of the first rule, by which rows are
+        known again that the rule was made from.
+    """
+
+    recipe: TableRecipe
+    means: dict[str, float]
+    ranges: dict[str, ColumnRange]
+    ranked_values: dict[str, Floats]
+    source: str
+    row_digests: tuple[str, ...] = ()
+
+
+def rule_inputs(data: Dataset, features: Sequence[str], of_first_rule: Sequence[str]) -> RuleInputs:
+    """What rules on some features of a table take in.
+
+    Parameters
+    ----------
+    data : the table tested.
+    features : of all rules.
+    of_first_rule : features of the rule to use, in its order.
+    """
+    recipe = data.recipe or plain_recipe(data.feature_names)
+    column_of_name = {name: column for column, name in enumerate(data.feature_names)}
+    columns = [column_of_name[name] for name in features]
+    columns_of_first_rule = [column_of_name[name] for name in of_first_rule]
+    transformed = data.X[:, columns]  # (samples, features of rules)
+    values = transformed
+    if recipe.untransformed is not None and not recipe.looks_at_rows:
+        values = recipe.untransformed[:, recipe.column_numbers(features)]
+
+    ranked_values: dict[str, Floats] = {}
+    if recipe.transform == "rank":
+        ranked_values = dict(zip(features, np.sort(values, axis=0).T, strict=True))
+    return RuleInputs(
+        recipe=recipe.for_features(features),
+        means=dict(zip(features, transformed.mean(axis=0).tolist(), strict=True)),
+        ranges=dict(zip(features, ranges_of(values), strict=True)),
+        ranked_values=ranked_values,
+        source=data.source,
+        row_digests=digests_of_rows(data.X[:, columns_of_first_rule]),
+    )
+
+
+def digests_of_rows(values: Floats) -> tuple[str, ...]:
+    """A short text for each row, the same for equal rows; none without columns.
+
+    Parameters
+    ----------
+    values : (samples, columns).
+    """
+    if values.shape[1] == 0:
+        return ()
+    # Adding 0 makes 0 of −0.
+    rows = np.ascontiguousarray(values, dtype=np.float64) + 0.0
+    return tuple(blake2b(row.tobytes(), digest_size=DIGEST_BYTES).hexdigest() for row in rows)
+
+
+def ranges_of(values: Floats) -> list[ColumnRange]:
+    """Smallest, largest, quartiles and median of every column, from (samples, columns)."""
+    quantiles = np.quantile(values, [0.0, 0.25, 0.5, 0.75, 1.0], axis=0)
+    return [ColumnRange(*column) for column in quantiles.T.tolist()]

@@ -1,0 +1,224 @@
+"""`set_tests`: which sets of features go with the classes, more than chance allows?
+
+One run for all sets: labels are shuffled once, every set has the statistic of the test of a whole
+table on its own columns (`set_statistics`), and p-values are adjusted for all sets by the largest
+score (`step_down`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from chanceline._parallel import Progress
+from chanceline.errors import InputError
+from chanceline.significance.config import TestSettings
+from chanceline.significance.path_columns import columns_that_vary
+from chanceline.significance.plan import (
+    MAX_SECONDS,
+    affordable_shuffles,
+    seconds_per_shuffle,
+)
+from chanceline.significance.set_columns import MatchedSet, MatchedSets, match_sets
+from chanceline.significance.set_question import SetQuestion, question_of_classes
+from chanceline.significance.set_result import Carrier, SetReading, SetTests
+from chanceline.significance.set_scores import comparable_scores
+from chanceline.significance.set_statistics import SetStatistics, set_statistics
+from chanceline.significance.shuffles import ShuffleRunner
+from chanceline.significance.step_down import step_down_pvalues
+from chanceline.tables.dataset import Dataset
+from chanceline.tables.feature_sets import read_feature_sets
+from chanceline.tables.load import load_data
+from chanceline.tables.settings import TableSettings
+
+# The settings that tests of sets have a use for. The last two are for what is not done here: proofs
+# before the shuffles, and rules for new samples.
+SETTINGS_FOR_SETS = (
+    "level",
+    "permutations",
+    "seed",
+    "null",
+    "intercept",
+    "largest",
+    "n_jobs",
+    "time_limit",
+    "always_permute",
+    "expected_error",
+)
+
+
+def set_tests(
+    table: Any,
+    sets: str | Path | Mapping[str, Sequence[int | str]],
+    label: str | None = None,
+    *,
+    settings: TestSettings | None = None,
+    progress: Progress | None = None,
+    **changes: Any,
+) -> SetTests:
+    """Test every set of features: does it go with the classes, more than chance allows?
+
+    Parameters
+    ----------
+    table
+        A DataFrame or a file, with the name of the column of classes as `label`; or a `Dataset`
+        that `load_data` gave, which knows its classes.
+    sets
+        The features of every set by its name, ``{"heart": ["a", "b"], "liver": ["b", "c"]}``, or a
+        file: GMT (`.gmt`), or a table with the columns `set` and `feature`. Sets may share
+        features; features that the table does not have are named in the result.
+    label
+        Column with the two classes.
+    settings
+        How to test; `TestSettings` documents every field.
+    progress
+        Called with (sets done, sets in all).
+    **changes
+        Single settings by name: those of `load_data`, such as blocks, groups, pairs, adjust and
+        missing, and those of `TestSettings` that sets have a use for: level, permutations, seed,
+        null, intercept, largest, n_jobs, time_limit.
+
+    Returns
+    -------
+    SetTests
+        After Ctrl-C: the sets tested so far, adjusted for these alone, with `interrupted` set.
+    """
+    table_changes, test_changes = _split_changes(changes)
+    dataset = _as_dataset(table, label, table_changes)
+    settings = replace(settings or TestSettings(), **test_changes)
+    _check_settings(settings)
+    if isinstance(sets, str | Path):
+        sets = read_feature_sets(sets)
+    return run_set_tests(question_of_classes(dataset, settings), sets, progress)
+
+
+def run_set_tests(
+    question: SetQuestion,
+    sets: Mapping[str, Sequence[int | str]],
+    progress: Progress | None = None,
+) -> SetTests:
+    """Ask the question of all sets.
+
+    Parameters
+    ----------
+    question : the table and its outcome.
+    sets : the features of every set, by name or by number.
+    progress : called with (sets done, sets in all).
+    """
+    intercept = question.settings.intercept
+    varies = columns_that_vary(question.X, question.design, intercept)
+    matched = match_sets(
+        sets, question.X, question.feature_names, varies=varies, intercept=intercept
+    )
+    seconds = _seconds_per_shuffle_of_sets(question, matched.testable)
+    n_shuffles = question.settings.permutations or affordable_shuffles(seconds)
+    settings = replace(question.settings, permutations=n_shuffles)
+
+    # What takes a few seconds stays in this process.
+    n_jobs = 1 if n_shuffles * seconds <= MAX_SECONDS else settings.n_jobs
+    runner = ShuffleRunner(n_jobs, settings.time_limit, progress)
+    statistics, stopped_by = runner.collect(
+        set_statistics,
+        [item.columns for item in matched.testable],
+        common=(question.draw_shuffles(n_shuffles),),
+    )
+    if not statistics:
+        # Stopped before the first set was done.
+        raise KeyboardInterrupt
+    return SetTests(
+        sets=_read_sets(matched, statistics, question.feature_names),
+        untested={name: str(reason) for name, reason in matched.untested.items()},
+        shuffles=n_shuffles,
+        exchange=question.exchange,
+        pvalue_kind=question.pvalue_kind,
+        outcome=question.outcome,
+        n_samples=len(question.X),
+        n_features=len(question.feature_names),
+        findings=(*question.findings, *matched.findings()),
+        stopped_by=stopped_by,
+        settings=settings,
+    )
+
+
+def _split_changes(changes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings for `load_data`, and those of the test."""
+    table_names = {field.name for field in fields(TableSettings)}
+    for_table = {name: value for name, value in changes.items() if name in table_names}
+    for_test = {name: value for name, value in changes.items() if name not in table_names}
+    return for_table, for_test
+
+
+def _as_dataset(table: Any, label: str | None, table_changes: Mapping[str, Any]) -> Dataset:
+    """The table with its classes; a `Dataset` has them already."""
+    if not isinstance(table, Dataset):
+        return load_data(table, label, **table_changes)
+    if label is not None or table_changes:
+        raise InputError(
+            "a Dataset has labels, blocks and groups of its own; pass nothing but the Dataset and "
+            "the sets."
+        )
+    return table
+
+
+def _check_settings(settings: TestSettings) -> None:
+    """Refuse settings that would change nothing here."""
+    if settings.permutations == 0:
+        raise InputError("sets are tested by shuffles alone; leave out permutations=0.")
+    for field in fields(TestSettings):
+        value = getattr(settings, field.name)
+        if field.name not in SETTINGS_FOR_SETS and value != field.default:
+            raise InputError(
+                f"sets are tested by shuffles alone; leave out {field.name}={value!r}."
+            )
+
+
+def _seconds_per_shuffle_of_sets(question: SetQuestion, sets: Sequence[MatchedSet]) -> float:
+    """What one shuffle of all sets costs on one core, roughly."""
+    n_samples = len(question.X)
+    n_steps = question.settings.largest
+    return sum(seconds_per_shuffle(n_samples, len(item.columns), n_steps) for item in sets)
+
+
+def _read_sets(
+    matched: MatchedSets, statistics: Sequence[SetStatistics], feature_names: Sequence[str]
+) -> tuple[SetReading, ...]:
+    """A reading of every set that was tested, the smallest adjusted p-value first.
+
+    Parameters
+    ----------
+    matched : all sets.
+    statistics : of the first of them, or of all.
+    feature_names : of the table.
+    """
+    adjusted_pvalues = step_down_pvalues(comparable_scores(statistics))
+    readings = []
+    tested = matched.testable[: len(statistics)]
+    for item, found, adjusted in zip(tested, statistics, adjusted_pvalues.tolist(), strict=True):
+        readings.append(_read_set(item, found, adjusted, feature_names=feature_names))
+    return tuple(sorted(readings, key=lambda item: (item.adjusted_pvalue, item.pvalue)))
+
+
+def _read_set(
+    matched: MatchedSet,
+    statistics: SetStatistics,
+    adjusted_pvalue: float,
+    *,
+    feature_names: Sequence[str],
+) -> SetReading:
+    """What is known about one set."""
+    carriers = statistics.carriers
+    names = [feature_names[column] for column in carriers.columns]
+    return SetReading(
+        name=matched.name,
+        pvalue=statistics.pvalue,
+        # Scores may order labellings otherwise than places: no adjusted p is below the set's own.
+        adjusted_pvalue=max(adjusted_pvalue, statistics.pvalue),
+        n_features=len(matched.columns),
+        n_found=matched.n_found,
+        n_named=matched.n_named,
+        carriers=tuple(map(Carrier, names, carriers.correlations.tolist())),
+        spread=carriers.spread,
+        missing=matched.missing,
+    )

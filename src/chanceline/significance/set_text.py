@@ -1,0 +1,150 @@
+"""The text of the tests of sets, for a terminal: what convinces, a table of the best sets, how the
+p-values were made, what to know.
+"""
+
+from __future__ import annotations
+
+from textwrap import fill
+
+from chanceline._results import listed
+from chanceline.significance.readings import StopCause
+from chanceline.significance.set_result import SetReading, SetTests
+from chanceline.tables.dataset import Severity
+from chanceline.tables.wording import plural, quoted
+
+TEXT_WIDTH = 98  # letters
+MAX_ROWS = 20  # sets that the table lists
+MAX_CARRIERS_SHOWN = 3
+MAX_CONVINCING_NAMED = 4  # sets that the first sentence names
+MAX_NAME_WIDTH = 34  # letters of a set's name
+
+
+def render_sets(result: SetTests) -> str:
+    """The paragraphs in their order."""
+    paragraphs = [
+        _bullets_of("Data checks that bear on the p-values:", result.checks()),
+        [_in_lines(sentence) for sentence in first_sentences(result)],
+        set_lines(result),
+        ["How the p-values were made:", _in_lines(f"  {method_sentence(result)}")],
+        _bullets_of("Data checks:", result.checks(Severity.NOTE, Severity.PREPARED)),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
+
+
+def first_sentences(result: SetTests) -> list[str]:
+    """How many sets convince, what the outcome was taken for, and whether sets were not reached."""
+    tested = plural(len(result.sets), "set")
+    level = f"{result.settings.level:g}"
+    noun = result.outcome.noun
+    names = result.convincing
+    if names:
+        verb = "goes" if len(names) == 1 else "go"
+        sentence = (
+            f"{len(names)} of {tested} {verb} with {noun} (adjusted p ≤ {level}): "
+            f"{quoted(names, MAX_CONVINCING_NAMED)}."
+        )
+    else:
+        sentence = f"None of {tested} goes with {noun} (adjusted p ≤ {level})."
+    sentences = [sentence]
+    if result.outcome.taken_for:
+        sentences.append(f"{result.outcome.taken_for}.")
+    if result.stopped_by is not None:
+        cause = "Ctrl-C" if result.stopped_by is StopCause.INTERRUPT else "the time limit"
+        sentences.append(
+            f"Stopped by {cause} before all sets were tested; the adjusted p-values are for these "
+            "alone."
+        )
+    return sentences
+
+
+def method_sentence(result: SetTests) -> str:
+    """What p and adjusted p are, and of what they were made."""
+    return (
+        f"{result.shuffles} shuffles ({result.exchange}), the same for all sets. p: the share of "
+        "labellings that do as well on the set's features; adjusted p: in any set (Westfall and "
+        f"Young, step-down). {result.pvalue_kind}; at least {result.smallest_possible_p:.2g}."
+    )
+
+
+def set_lines(result: SetTests) -> list[str]:
+    """The best sets as a table: adjusted p, p, features, and those that carry the set."""
+    shown = result.sets[:MAX_ROWS]
+    name_width = max(len(_short_name(item.name)) for item in shown)
+    heading = f"  {'set':<{name_width}}  {'adjusted p':<10}  {'p':<8}  {'features':<9}  carried by"
+    level = result.settings.level
+    lines = [heading, *(_set_line(item, name_width, level) for item in shown)]
+    n_hidden = len(result.sets) - len(shown)
+    if n_hidden > 0:
+        lines.append(f"  and {plural(n_hidden, 'more set')} with larger p-values")
+    lines += ["", _in_lines(f"  {carriers_legend(result)}")]
+    return lines
+
+
+def carriers_legend(result: SetTests) -> str:
+    """What the numbers behind the features mean."""
+    return (
+        f"In brackets: {result.outcome.correlation}. Features are named where the set's own p is "
+        f"at most {result.settings.level:g}."
+    )
+
+
+def _set_line(item: SetReading, name_width: int, level: float) -> str:
+    """A line of the table; a set that lost features has `12 of 15`."""
+    features = str(item.n_found)
+    if item.missing:
+        features = f"{item.n_found} of {item.n_named}"
+    numbers = f"{item.adjusted_pvalue:<10.2g}  {item.pvalue:<8.2g}  {features:<9}"
+    line = f"  {_short_name(item.name):<{name_width}}  {numbers}"
+    # As many carriers as fit into the line, and one in any case.
+    for n_carriers in range(MAX_CARRIERS_SHOWN, 0, -1):
+        whole_line = f"{line}  {carriers_in_words(item, level, n_carriers)}"
+        if len(whole_line) <= TEXT_WIDTH:
+            break
+    return whole_line.rstrip()
+
+
+def carriers_in_words(item: SetReading, level: float, most: int = MAX_CARRIERS_SHOWN) -> str:
+    """`TP53 (+0.61), MYC (−0.40)`, or `many: TP53 (+0.31), …` where the evidence is spread.
+
+    Empty where the set's own p-value does not convince: then nobody should take the names home.
+
+    Parameters
+    ----------
+    level : the p-value that convinces.
+    most : so many carriers at most.
+    """
+    if item.pvalue > level:
+        return ""
+    names = listed([str(carrier) for carrier in item.carriers], most)
+    if item.spread:
+        return f"many: {names}"
+    return names
+
+
+def _short_name(name: str) -> str:
+    """A name that fits into its column."""
+    if len(name) > MAX_NAME_WIDTH:
+        return name[: MAX_NAME_WIDTH - 1] + "…"
+    return name
+
+
+def _in_lines(text: str) -> str:
+    """The text in lines of `TEXT_WIDTH` letters."""
+    return fill(text, TEXT_WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _bullets_of(heading: str, sentences: list[str]) -> list[str]:
+    """A heading and its sentences; no lines if there are none."""
+    if not sentences:
+        return []
+    bullets = [
+        fill(
+            sentence,
+            TEXT_WIDTH,
+            initial_indent="  - ",
+            subsequent_indent="    ",
+            break_on_hyphens=False,
+        )
+        for sentence in sentences
+    ]
+    return [heading, *bullets]

@@ -1,0 +1,51 @@
+"""p-values of many hypotheses from the same labellings, adjusted for their number by the largest
+score.
+
+Let s[b, k] be the score of labelling b (0 observed, 1 … B drawn from the null) in hypothesis k,
+large where the evidence is. Hypotheses are taken from the smallest observed score to the largest;
+of each
+
+    m[b] = the largest score of labelling b in this hypothesis and those taken before,
+    p = #{b : m[b] ≥ s[0, k]}/(1 + B),
+
+and no hypothesis has a smaller p-value than one with a larger score (Westfall and Young 1993,
+step-down). Correlation between the hypotheses is in the labellings, so that nothing is lost to it.
+
+Let labels be exchangeable with regard to all columns of the true null hypotheses together. The
+largest score over these is then as likely to be that of any labelling, and the probability that any
+of them has p ≤ α is at most α, whatever holds for the others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chanceline._arrays import Floats
+from chanceline.significance.arrays import ROUNDING_TOLERANCE
+
+OBSERVED_LABELLING = 0  # its position among the labellings
+
+
+def step_down_pvalues(scores: Floats) -> Floats:
+    """The adjusted p-value of every hypothesis: (hypotheses,).
+
+    Parameters
+    ----------
+    scores : (hypotheses, labellings) large where the evidence is, comparable between hypotheses;
+        the observed labelling comes first.
+    """
+    n_hypotheses, n_labellings = scores.shape
+    observed = scores[:, OBSERVED_LABELLING]
+    smallest_first = np.argsort(observed, kind="stable")
+
+    pvalues = np.empty(n_hypotheses)
+    largest = np.full(n_labellings, -np.inf)
+    for k in smallest_first:
+        largest = np.maximum(largest, scores[k])
+        n_reaching = np.count_nonzero(largest >= observed[k] - ROUNDING_TOLERANCE)
+        pvalues[k] = n_reaching / n_labellings
+
+    # From the largest score on, p-values do not decrease.
+    largest_first = smallest_first[::-1]
+    pvalues[largest_first] = np.maximum.accumulate(pvalues[largest_first])
+    return pvalues

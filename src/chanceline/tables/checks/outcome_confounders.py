@@ -1,0 +1,49 @@
+"""Columns called like usual confounders that go with an outcome other than two classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from chanceline._arrays import Floats
+from chanceline.tables.checks.confounders import CONFOUNDED_LEVEL, pvalue_of_labels
+from chanceline.tables.column_names import is_called_confounder
+from chanceline.tables.dataset import Finding
+from chanceline.tables.partitions import determines
+
+
+def warn_of_outcome_confounders(
+    table: pd.DataFrame, sides: Sequence[Floats], allowed_for: Sequence[pd.Series]
+) -> list[Finding]:
+    """A warning for every column called like a confounder that goes with the outcome.
+
+    Parameters
+    ----------
+    table : columns of the samples.
+    sides : ways to cut the outcome in two, ±1 of shape (samples,) each; their smallest p-value
+        counts, times their number.
+    allowed_for : blocks and covariates; nothing is said of a column that one of these determines.
+    """
+    findings = []
+    for name in table:
+        column = table[name]
+        is_allowed_for = any(determines(adjusted_for, column) for adjusted_for in allowed_for)
+        if not is_called_confounder(name) or is_allowed_for:
+            continue
+        smallest = min(pvalue_of_labels(column, labels) for labels in sides)
+        pvalue = min(1.0, len(sides) * smallest)
+        if pvalue <= CONFOUNDED_LEVEL:
+            findings.append(
+                Finding.warning(
+                    f"column {str(name)!r} goes with the outcome (χ² test, p = {pvalue:.1g}); "
+                    f"adjust={str(name)!r} asks what the features show beyond it."
+                )
+            )
+    return findings
+
+
+def one_against_others(classes: pd.Series) -> list[Floats]:
+    """1 for a class and −1 for all others, of shape (samples,), for every class."""
+    return [np.where(classes == value, 1.0, -1.0) for value in classes.unique()]

@@ -1,0 +1,130 @@
+"""Files that name sets of features: a GMT file of gene sets, or a table with the columns set and
+feature.
+
+| format | a line |
+|---|---|
+| GMT, known by the ending `.gmt` | name, description, then the features, between tabs |
+| any other text | a header with the columns `set` and `feature`, then one row for each member |
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from chanceline.errors import InputError
+from chanceline.tables.readers.encoding import decode, decompress
+from chanceline.tables.wording import quoted
+
+GMT_SUFFIX = ".gmt"
+GMT_FIELDS_BEFORE_FEATURES = 2  # the name of the set, and its description
+SET_COLUMN = "set"
+FEATURE_COLUMN = "feature"
+# What may stand between the columns of a table, looked for in this order.
+TABLE_SEPARATORS = ("\t", ";", ",")
+
+# The name of every set → the names of its features, each once, in the order of the file.
+FeatureSets = dict[str, tuple[str, ...]]
+
+
+def read_feature_sets(path: str | Path) -> FeatureSets:
+    """The sets of a file, compressed or not.
+
+    Parameters
+    ----------
+    path : a GMT file (`.gmt`, `.gmt.gz`), or a text table with the columns `set` and `feature`.
+    """
+    file = Path(path)
+    text = decode(_unpacked(file), file.name)
+    is_gmt = GMT_SUFFIX in [suffix.lower() for suffix in file.suffixes]
+    if is_gmt:
+        return _read_gmt(text, file.name)
+    return _read_set_table(text, file.name)
+
+
+def _unpacked(file: Path) -> bytes:
+    """The bytes of a file, unpacked if it is compressed."""
+    packed = file.read_bytes()
+    try:
+        return decompress(packed, file.name)
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # whatever the readers of damaged archives raise
+        raise InputError(f"{file.name} could not be unpacked; it is damaged.") from error
+
+
+def _read_gmt(text: str, file_name: str) -> FeatureSets:
+    """The sets of a GMT file, one in each line."""
+    sets: FeatureSets = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        name, *_ = fields = [field.strip() for field in line.split("\t")]
+        features = [field for field in fields[GMT_FIELDS_BEFORE_FEATURES:] if field]
+        if not name:
+            raise InputError(f"line {number} of {file_name} has no name of a set; give it one.")
+        if not features:
+            raise InputError(
+                f"line {number} of {file_name} names the set {name!r} but no features; a line has "
+                "a name, a description and the features, between tabs."
+            )
+        if name in sets:
+            raise InputError(
+                f"{file_name} has the set {name!r} twice, again in line {number}; give every set "
+                "a name of its own."
+            )
+        sets[name] = tuple(dict.fromkeys(features))
+    return sets
+
+
+class _Membership(NamedTuple):
+    """A row of a table of sets: a set, and a feature of it."""
+
+    set_name: str
+    feature: str
+
+
+def _read_set_table(text: str, file_name: str) -> FeatureSets:
+    """The sets of a table with one row for each feature of a set; rows of a set may lie apart."""
+    features_of_set: dict[str, list[str]] = {}
+    for membership in _memberships(text, file_name):
+        features_of_set.setdefault(membership.set_name, []).append(membership.feature)
+    if not features_of_set:
+        raise InputError(f"{file_name} has a header but no rows.")
+    return {name: tuple(dict.fromkeys(features)) for name, features in features_of_set.items()}
+
+
+def _memberships(text: str, file_name: str) -> Iterator[_Membership]:
+    """The rows below the header that hold something."""
+    lines = text.strip("\n").split("\n")
+    rows = csv.reader(lines, delimiter=_table_separator(lines[0]), skipinitialspace=True)
+    header = [name.strip().lower() for name in next(rows)]
+    if SET_COLUMN not in header or FEATURE_COLUMN not in header:
+        raise InputError(
+            f"{file_name} must end in {GMT_SUFFIX} or have the columns {SET_COLUMN!r} and "
+            f"{FEATURE_COLUMN!r}; its first line has {quoted(header)}."
+        )
+    set_position = header.index(SET_COLUMN)
+    feature_position = header.index(FEATURE_COLUMN)
+    for row in rows:
+        if not any(cell.strip() for cell in row):
+            continue
+        has_both = len(row) > max(set_position, feature_position)
+        set_name = row[set_position].strip() if has_both else ""
+        feature = row[feature_position].strip() if has_both else ""
+        if not set_name or not feature:
+            raise InputError(
+                f"row {rows.line_num} of {file_name} must name a set and a feature; complete or "
+                "remove it."
+            )
+        yield _Membership(set_name, feature)
+
+
+def _table_separator(header: str) -> str:
+    """What separates the columns: the first of the usual separators that the header has."""
+    for separator in TABLE_SEPARATORS:
+        if separator in header:
+            return separator
+    return ","

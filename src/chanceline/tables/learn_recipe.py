@@ -1,0 +1,130 @@
+"""What has to be known of a table that was read, to treat new samples in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from chanceline.tables.cells import read_cells
+from chanceline.tables.gaps import FILLED_WITH, values_to_fill
+from chanceline.tables.limits import strictest_limits
+from chanceline.tables.raw_table import numeric_columns
+from chanceline.tables.recipe import (
+    ColumnLimits,
+    IndicatorColumn,
+    NumberColumn,
+    RecipeColumn,
+    TableRecipe,
+)
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.transforms import added_to_values
+
+
+def learn_recipe(
+    written: pd.DataFrame,
+    features: pd.DataFrame,
+    complete: pd.DataFrame,
+    label: str,
+    settings: TableSettings,
+) -> TableRecipe:
+    """What has to be known of a table to treat new samples in the same way.
+
+    Parameters
+    ----------
+    written : the columns that may be features as they are in the file, (samples, columns).
+    features : as numbers with their gaps, (samples, features).
+    complete : without gaps and before the transform, (rows that are kept, features).
+    label : the column of the classes.
+    settings : how the table was read.
+    """
+    transform = settings.transform or "none"
+    untransformed = None
+    added = 0.0
+    if transform != "none":
+        untransformed = complete.to_numpy(dtype=np.float64)
+        added = added_to_values(untransformed, transform)
+    declared = {"blocks": settings.blocks, "groups": settings.groups, "pairs": settings.pairs}
+    return TableRecipe(
+        columns=_learn_columns(written, features, complete.columns, settings),
+        transform=transform,
+        added=added,
+        below=settings.below,
+        na=settings.na,
+        label=label,
+        split_at=settings.split_at,
+        chosen_classes=bool(settings.classes),
+        roles={role: column for role, column in declared.items() if column is not None},
+        independent=settings.independent,
+        untransformed=untransformed,
+    )
+
+
+def _learn_columns(
+    written: pd.DataFrame,
+    features: pd.DataFrame,
+    feature_names: Sequence[str],
+    settings: TableSettings,
+) -> tuple[RecipeColumn, ...]:
+    """How each feature is made from a column of the file; parameters as in `learn_recipe`."""
+    limits_of_column = _learn_limits(written, settings)
+    fill_of_feature = _learn_fills(features, settings)
+    written_names = set(written.columns)
+    indicator_of_name: dict[str, IndicatorColumn] = {}
+    if settings.one_hot:
+        indicator_of_name = _possible_indicators(written)
+
+    columns: list[RecipeColumn] = []
+    for name in feature_names:
+        fill = fill_of_feature.get(name)
+        if name in written_names:
+            limits = limits_of_column.get(name, ColumnLimits())
+            columns.append(NumberColumn(str(name), limits, fill))
+        else:
+            columns.append(replace(indicator_of_name[name], fill=fill))
+    return tuple(columns)
+
+
+def _learn_limits(written: pd.DataFrame, settings: TableSettings) -> dict[str, ColumnLimits]:
+    """The limits of detection of the columns that have some, by name."""
+    if settings.below is None:
+        return {}
+    text = written.loc[:, ~numeric_columns(written)]
+    strictest = strictest_limits(read_cells(text.to_numpy(dtype=object), settings.na))
+    limits_of_column = {}
+    for name, lower, upper in zip(text.columns, strictest.lower, strictest.upper, strict=True):
+        value_below = None
+        if settings.below == "half":
+            value_below = _number_or_none(lower / 2)
+        limits_of_column[name] = ColumnLimits(
+            lower=_number_or_none(lower), value_below=value_below, upper=_number_or_none(upper)
+        )
+    return limits_of_column
+
+
+def _number_or_none(number: float) -> float | None:
+    """None for NaN."""
+    return None if np.isnan(number) else float(number)
+
+
+def _learn_fills(features: pd.DataFrame, settings: TableSettings) -> dict[str, float]:
+    """What fills the gaps of each feature, by name; nothing if gaps are not filled."""
+    if settings.missing not in FILLED_WITH:
+        return {}
+    finite_values = features.where(np.isfinite(features))
+    fills = values_to_fill(finite_values, settings.missing).dropna()
+    return {name: float(value) for name, value in fills.items()}
+
+
+def _possible_indicators(written: pd.DataFrame) -> dict[str, IndicatorColumn]:
+    """An indicator for every value of every column that is no number, by its name."""
+    indicator_of_name = {}
+    text = written.loc[:, ~numeric_columns(written)].astype("string")
+    for source, column in text.items():
+        levels = tuple(sorted(column.dropna().unique()))
+        for value in levels:
+            name = f"{source}={value}"
+            indicator_of_name[name] = IndicatorColumn(name, str(source), value, levels)
+    return indicator_of_name

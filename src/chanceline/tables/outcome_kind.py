@@ -1,0 +1,91 @@
+"""What a column of outcomes is taken for: two classes, several classes, or a number."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import numpy as np
+import pandas as pd
+
+from chanceline.errors import InputError
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.spelling import plain_text
+from chanceline.tables.wording import quoted
+
+# Whole numbers with no more different values may be classes: the user has to say.
+MAX_VALUES_THAT_MAY_BE_CLASSES = 10
+# Words with more values than this share of the rows are names, not classes.
+LARGEST_SHARE_OF_NAMES = 0.5
+
+
+class OutcomeKind(StrEnum):
+    """What an outcome is; the values of two of them are those that a user may ask for."""
+
+    TWO_CLASSES = "two classes"
+    CLASSES = "classes"
+    NUMBER = "number"
+    SURVIVAL = "survival"
+    OWN = "own"  # an object that the user made
+
+
+KINDS_TO_ASK_FOR = (OutcomeKind.NUMBER, OutcomeKind.CLASSES)
+
+
+def check_asked_kind(asked: str | None) -> None:
+    """Stop at a kind that is neither a number nor classes."""
+    if asked is not None and asked not in KINDS_TO_ASK_FOR:
+        raise InputError(f"outcome must be 'number' or 'classes', not {asked!r}.")
+
+
+def kind_of_label(column: pd.Series, asked: str | None, settings: TableSettings) -> OutcomeKind:
+    """What a filled column of labels is.
+
+    - What was asked for; two values asked for as classes are two classes.
+    - Two classes, if the settings name the positive one, two classes, or a value to split at.
+    - Two classes, if there are at most two values.
+    - Several classes, if a value is no number.
+    - A number, if a value has a fraction, or if there are many whole numbers. Few whole numbers
+      are an error that asks.
+
+    Parameters
+    ----------
+    column : the outcome of every row that is compared.
+    asked : "number", "classes", or None.
+    settings : `positive`, `classes` and `split_at` speak of two classes.
+    """
+    check_asked_kind(asked)
+    if asked == OutcomeKind.NUMBER:
+        return OutcomeKind.NUMBER
+    n_values = column.map(plain_text).nunique()
+    if n_values <= 2 or _asks_for_two_classes(settings):
+        return OutcomeKind.TWO_CLASSES
+    if asked == OutcomeKind.CLASSES or settings.classes:
+        return OutcomeKind.CLASSES
+    numbers = pd.to_numeric(column, errors="coerce")
+    if numbers.isna().any():
+        _refuse_names(column, n_values)
+        return OutcomeKind.CLASSES
+    has_fractions = bool(np.any(numbers % 1 != 0))
+    if not has_fractions and n_values <= MAX_VALUES_THAT_MAY_BE_CLASSES:
+        shown = quoted(sorted(numbers.map(plain_text).unique(), key=float))
+        raise InputError(
+            f"label column {str(column.name)!r} has {n_values} whole numbers ({shown}), which may "
+            "be classes or sizes; say outcome='classes' or outcome='number'."
+        )
+    return OutcomeKind.NUMBER
+
+
+def _asks_for_two_classes(settings: TableSettings) -> bool:
+    """Whether the settings name a positive class, two classes, or a value to split at."""
+    if settings.positive is not None or settings.split_at is not None:
+        return True
+    return len(settings.classes) == 2
+
+
+def _refuse_names(column: pd.Series, n_values: int) -> None:
+    """Stop if the words of a column are so many that they name the rows."""
+    if n_values > LARGEST_SHARE_OF_NAMES * len(column):
+        raise InputError(
+            f"label column {str(column.name)!r} has {n_values} different values in {len(column)} "
+            "rows, too many for classes, and they are no numbers; name another column."
+        )

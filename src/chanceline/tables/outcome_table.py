@@ -1,0 +1,394 @@
+"""A table whose outcome is not two classes: a number, several classes, or a time to an event.
+
+Columns become features as for two classes (`load`). What a check says about two classes is left
+out; where one is needed to see how rows belong together, the outcome is cut in two halves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from chanceline._arrays import Bools, Floats
+from chanceline.errors import InputError
+from chanceline.perceptron.validation import check_matrix
+from chanceline.tables.array_input import covariate_columns
+from chanceline.tables.checks.declared import check_declared
+from chanceline.tables.checks.outcome_confounders import (
+    one_against_others,
+    warn_of_outcome_confounders,
+)
+from chanceline.tables.checks.subjects import SampleColumns
+from chanceline.tables.checks.undeclared import find_undeclared
+from chanceline.tables.dataset import Dataset, Finding, Severity
+from chanceline.tables.features import numeric_features
+from chanceline.tables.gaps import without_gaps
+from chanceline.tables.labelled import label_samples, read_table
+from chanceline.tables.labels import find_label_column, rows_to_compare
+from chanceline.tables.left_out import without_dates, without_identifiers
+from chanceline.tables.load import dataset_of_samples
+from chanceline.tables.outcome_kind import OutcomeKind, check_asked_kind, kind_of_label
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.readers.source import source_name
+from chanceline.tables.roles import (
+    NamedColumns,
+    Role,
+    find_column,
+    find_named_columns,
+    find_role,
+    require_filled,
+)
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.transforms import transform_table
+from chanceline.tables.wording import plural
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeTable:
+    """Numbers, an outcome as it is written, and what is declared about the samples.
+
+    Attributes
+    ----------
+    X : (samples, features).
+    feature_names : one for each column of X.
+    kind : what the outcome is taken for.
+    outcome : the column of the outcome; of survival the times, then the events. (samples,) each. Of
+        an outcome of the user's own, that object.
+    blocks, groups, pairs : what was declared, one value for each sample.
+    covariates : the columns to adjust for, by name.
+    undeclared : the sentence with which a test stops; else empty.
+    source : the name of the file, or the type of the table in memory.
+    findings : what is worth knowing about the table.
+    """
+
+    X: Floats
+    feature_names: tuple[str, ...]
+    kind: OutcomeKind
+    outcome: tuple[Any, ...]
+    blocks: NDArray[Any] | None = None
+    groups: NDArray[Any] | None = None
+    pairs: NDArray[Any] | None = None
+    covariates: dict[str, NDArray[Any]] | None = None
+    undeclared: str = ""
+    source: str = "arrays"
+    findings: tuple[Finding, ...] = field(default=())
+    role_columns: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OutcomeNames:
+    """The columns that hold the outcome, and what the user says it is.
+
+    Attributes
+    ----------
+    label : a class or a number; None for survival.
+    time, event : of survival; else None.
+    asked_kind : "number" or "classes"; None if it is to be found out.
+    """
+
+    label: str | None = None
+    time: str | None = None
+    event: str | None = None
+    asked_kind: str | None = None
+
+    def __post_init__(self) -> None:
+        check_asked_kind(self.asked_kind)
+        check_survival_names(self.label, self.time, self.event)
+
+
+def check_survival_names(label: Any, time: Any, event: Any) -> None:
+    """Stop unless time and event come together, and without a label."""
+    if (time is None) != (event is None):
+        given, wanted = ("time", "event") if event is None else ("event", "time")
+        raise InputError(
+            f"survival needs a time and an event; say {wanted}=COLUMN beside {given}=COLUMN."
+        )
+    if time is not None and label is not None:
+        raise InputError("give a label, or a time and an event, not both.")
+
+
+def load_any_outcome(
+    source: Any, names: OutcomeNames, settings: TableSettings
+) -> Dataset | OutcomeTable:
+    """Read a table; a `Dataset` if its outcome are two classes.
+
+    Parameters
+    ----------
+    source : the path of a file, or a table in memory.
+    names : the columns of the outcome.
+    settings : how to read the table.
+    """
+    if names.time is not None and names.event is not None:
+        table = read_table(source, names.time, settings)
+        return _survival_table(table, source, names.time, names.event, settings)
+    table = read_table(source, names.label, settings)
+    label_name = None if names.label is None else str(names.label)
+    column = find_label_column(table, label_name)
+    is_compared, about_rows = rows_to_compare(column, settings)
+    compared = column.loc[is_compared]
+    kind = OutcomeKind.TWO_CLASSES  # of no row at all: what reads two classes says what is wrong
+    if len(compared) > 0:
+        kind = kind_of_label(compared, names.asked_kind, settings)
+    if kind is OutcomeKind.TWO_CLASSES:
+        samples = label_samples(table, label_name, settings)
+        return dataset_of_samples(samples, settings, source_name(source))
+    rows = _OutcomeRows(
+        table=table.with_rows(is_compared),
+        columns=(compared,),
+        kind=kind,
+        findings=[*table.findings, *about_rows],
+    )
+    return _make_outcome_table(rows, source_name(source), settings)
+
+
+def _survival_table(
+    table: RawTable, source: Any, time: str, event: str, settings: TableSettings
+) -> OutcomeTable:
+    """The table of a time and an event; rows without them are an error, or left out.
+
+    Parameters
+    ----------
+    table : as it was read.
+    source : what it was read from, for its name.
+    time, event : the names of the columns.
+    settings : `unlabelled` says what to do about rows without a time or an event.
+    """
+    times = find_column(table, str(time), "time")
+    events = find_column(table, str(event), "event")
+    findings = list(table.findings)
+    is_filled = (times.notna() & events.notna()).to_numpy()
+    if settings.unlabelled != "drop":
+        require_filled(times, "time", settings)
+        require_filled(events, "event", settings)
+    elif not is_filled.all():
+        n_dropped = int(np.count_nonzero(~is_filled))
+        findings.append(
+            Finding.note(f"{plural(n_dropped, 'row')} without a time or an event left out.")
+        )
+    rows = _OutcomeRows(
+        table=table.with_rows(is_filled),
+        columns=(times.loc[is_filled], events.loc[is_filled]),
+        kind=OutcomeKind.SURVIVAL,
+        findings=findings,
+    )
+    return _make_outcome_table(rows, source_name(source), settings)
+
+
+@dataclass(frozen=True, eq=False)
+class _OutcomeRows:
+    """The rows to compare, before their columns become features.
+
+    Attributes
+    ----------
+    table : these rows.
+    columns : of the outcome, as they are written.
+    kind : what it is taken for.
+    findings : what was noticed up to now.
+    """
+
+    table: RawTable
+    columns: tuple[pd.Series, ...]
+    kind: OutcomeKind
+    findings: list[Finding]
+
+
+def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings) -> OutcomeTable:
+    """Make numbers of the columns, without gaps and in the units asked for.
+
+    Parameters
+    ----------
+    rows : to compare.
+    source : the name of the table.
+    settings : what to make of its columns.
+    """
+    halves = two_halves(rows.columns[0])
+    named = _named_columns(rows, halves, settings)
+    others = rows.table.without_columns([*named.names, *[column.name for column in rows.columns]])
+    sides = [halves]
+    if rows.kind is OutcomeKind.CLASSES:
+        sides = one_against_others(rows.columns[0])
+    confounders = []
+    for columns in (others.about, others.values):
+        confounders += warn_of_outcome_confounders(columns, sides, named.allowed_for)
+    read = _read_features(others, halves, named, settings)
+    if read.features.shape[1] == 0:
+        raise InputError(f"{source} has no numeric feature column left besides the outcome.")
+    complete = without_gaps(read.features, halves, settings.missing)
+    findings = [*rows.findings, *read.findings, *complete.findings]
+    X = np.ascontiguousarray(complete.features.to_numpy(dtype=np.float64))
+    if settings.transform is not None:
+        X, about_transform = transform_table(X, settings.transform, complete.features.columns)
+        findings += about_transform
+    return OutcomeTable(
+        X=X,
+        feature_names=tuple(str(name) for name in complete.features.columns),
+        kind=rows.kind,
+        outcome=tuple(column.loc[complete.kept_rows] for column in rows.columns),
+        **named.arrays(complete.kept_rows),
+        undeclared=read.undeclared,
+        source=source,
+        findings=(*confounders, *_without_words_on_classes(findings)),
+    )
+
+
+class _ReadFeatures(NamedTuple):
+    """Columns as numbers, perhaps with gaps.
+
+    Attributes
+    ----------
+    features : (samples, features)
+    undeclared : the sentence about a column that looks like subjects; empty if there is none.
+    findings : what was left out, and why.
+    """
+
+    features: pd.DataFrame
+    undeclared: str
+    findings: list[Finding]
+
+
+def _read_features(
+    others: RawTable, halves: Floats, named: NamedColumns, settings: TableSettings
+) -> _ReadFeatures:
+    """Make numbers of columns, without dates and identifiers.
+
+    Parameters
+    ----------
+    others : the table without the columns that the user names.
+    halves : ±1 of shape (samples,).
+    named : the columns that the user names.
+    settings : what to make of columns.
+    """
+    findings: list[Finding] = []
+    columns = others.values
+    if not settings.keep_identifiers:
+        columns, about_dates = without_dates(columns, halves, named.exchange_blocks)
+        findings += about_dates
+    features, about_features = numeric_features(columns, halves, settings)
+    findings += about_features
+    undeclared = others.undeclared or _undeclared_subjects(others, columns, features, halves, named)
+    if not settings.keep_identifiers:
+        features, about_identifiers = without_identifiers(features, halves, named.exchange_blocks)
+        findings += about_identifiers
+    return _ReadFeatures(features, undeclared, findings)
+
+
+def _named_columns(rows: _OutcomeRows, halves: Floats, settings: TableSettings) -> NamedColumns:
+    """The columns that the user names; blocks, groups and pairs have to put rows together."""
+    roles = {}
+    for role in Role:
+        column = find_role(rows.table, role, settings)
+        if column is None:
+            continue
+        roles[role] = column
+        check_declared(role, column, halves, setting=getattr(settings, role))
+    return find_named_columns(rows.table, rows.columns[0], roles, settings)
+
+
+def _undeclared_subjects(
+    others: RawTable,
+    columns: pd.DataFrame,
+    features: pd.DataFrame,
+    halves: Floats,
+    named: NamedColumns,
+) -> str:
+    """The sentence about a column that looks like subjects; empty if there is none.
+
+    Parameters
+    ----------
+    others : the table without the columns that the user names.
+    columns, features : columns that may be features, as they are written and as numbers.
+    halves : ±1 of shape (samples,).
+    named : the columns that the user names.
+    """
+    text = columns.select_dtypes(exclude="number")
+    sample_columns = SampleColumns(
+        text=pd.concat([others.about, text], axis=1),
+        numbers=features,
+        names=others.sample_names,
+        names_place=others.names_place,
+    )
+    groups_name = None
+    if Role.GROUPS in named.roles:
+        groups_name = str(named.roles[Role.GROUPS].name)
+    suspect = find_undeclared(sample_columns, halves, named, groups_name)
+    if suspect is None:
+        return ""
+    return suspect.sentence
+
+
+def two_halves(outcome: pd.Series) -> Floats:
+    """−1 for the lower and 1 for the upper half of an outcome, by its order: (samples,)."""
+    places = outcome.rank(method="dense")
+    numbers = pd.to_numeric(outcome, errors="coerce")
+    if not numbers.isna().any():
+        places = numbers
+    is_upper: Bools = (places > places.median()).to_numpy(dtype=bool)
+    if not is_upper.any():
+        # More than half of the rows have the largest value.
+        is_upper = (places == places.max()).to_numpy(dtype=bool)
+    return np.where(is_upper, 1.0, -1.0)
+
+
+def _without_words_on_classes(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings without warnings, which speak of two classes; each once."""
+    kept = [finding for finding in findings if finding.severity != Severity.WARNING]
+    return tuple(dict.fromkeys(kept))
+
+
+def outcome_table_of_arrays(
+    X: Any,
+    columns: Sequence[Any],
+    kind: OutcomeKind,
+    roles: Mapping[str, Any],
+    feature_names: Sequence[str] | None = None,
+) -> OutcomeTable:
+    """Check arrays and make them a table.
+
+    Parameters
+    ----------
+    X : (samples, features), an array or a DataFrame of numbers.
+    columns : of the outcome, (samples,) each, of which a Series brings its name; or one object of
+        the user's own.
+    kind : what the outcome is.
+    roles : blocks, groups, pairs (one value for each sample) and adjust (covariates), those that
+        were given.
+    feature_names : of the columns of an array.
+    """
+    values, names = check_matrix(X, feature_names)
+    outcome = tuple(columns)
+    if kind is not OutcomeKind.OWN:
+        default_names = ("time", "event") if kind is OutcomeKind.SURVIVAL else ("y",)
+        outcome = tuple(
+            _outcome_series(column, name, len(values))
+            for column, name in zip(columns, default_names, strict=True)
+        )
+    declared = {role: np.asarray(roles[role]) for role in Role if role in roles}
+    return OutcomeTable(
+        X=values,
+        feature_names=names,
+        kind=kind,
+        outcome=outcome,
+        blocks=declared.get(Role.BLOCKS),
+        groups=declared.get(Role.GROUPS),
+        pairs=declared.get(Role.PAIRS),
+        covariates=covariate_columns(roles.get("adjust")),
+        source=type(X).__name__,
+    )
+
+
+def _outcome_series(column: ArrayLike, default_name: str, n_samples: int) -> pd.Series:
+    """An array of the outcome as a filled column with a name."""
+    array = np.asarray(column)
+    if array.shape != (n_samples,):
+        raise InputError(
+            f"{default_name} must hold one value for each of the {n_samples} rows of X, but has "
+            f"shape {array.shape}."
+        )
+    name = getattr(column, "name", None) or default_name
+    rows = pd.RangeIndex(1, n_samples + 1)  # as people count
+    return require_filled(pd.Series(array, index=rows, name=name), default_name, TableSettings())

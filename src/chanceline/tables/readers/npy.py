@@ -1,0 +1,33 @@
+"""A NumPy array of samples × features, whose labels are in a file of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from chanceline.columns.source import open_npy
+from chanceline.errors import InputError
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.settings import TableSettings
+
+
+def read_npy(path: Path, settings: TableSettings) -> RawTable:
+    """The array of a `.npy` file; its columns are called x0, x1, …
+
+    Parameters
+    ----------
+    path : of the file.
+    settings : `labels`, without which nobody knows the classes, and `transpose`.
+    """
+    if settings.labels is None:
+        raise InputError(
+            f"{path.name} holds one array only; give the classes in another file (labels=FILE), or "
+            "save X and y together with numpy.savez as .npz."
+        )
+    source = open_npy(path)
+    values = source.read(0, source.n_columns)
+    if settings.transpose:
+        values = values.T
+    names = [f"x{column}" for column in range(values.shape[1])]
+    return RawTable(pd.DataFrame(values, columns=names))
