@@ -30,12 +30,12 @@ def test_from_a_file_to_the_numbers_of_the_command(pages, table, tmp_path, monke
     # The command that the page shows does the same, to the last letter of every file.
     run = pages.desk.runs[key]
     monkeypatch.chdir(tmp_path)
-    files = ["--table", "features.csv", "--weights", "weights.csv", "--quiet", "-j", "1"]
+    files = ["--table", "features.csv", "--weights", "weights.csv", "--save", "result.json"]
     with pytest.raises(SystemExit) as stop:
-        main([*shlex.split(run.command)[1:], *files])
+        main([*shlex.split(run.command)[1:], *files, "--quiet", "-j", "1"])
     assert stop.value.code == 0
     printed = capsys.readouterr().out
-    for name in ("report.html", "features.csv", "weights.csv"):
+    for name in ("report.html", "features.csv", "weights.csv", "result.json"):
         assert pages.get("runs", key, "files", name).content == (tmp_path / name).read_bytes()
     assert pages.get("runs", key, "page").content == (tmp_path / "report.html").read_bytes()
     methods = pages.get("runs", key, "files", "methods.txt").text

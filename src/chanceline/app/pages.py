@@ -42,6 +42,7 @@ from chanceline.app.worker import (
     FEATURES_FILE,
     METHODS_FILE,
     PAGE_FILE,
+    RESULT_FILE,
     WEIGHTS_FILE,
     WORKBOOK_FILE,
 )
@@ -89,6 +90,7 @@ DOWNLOADS = (
     Download(WEIGHTS_FILE, "Weights (CSV)"),
     Download(WORKBOOK_FILE, "Weights that compute (Excel)"),
     Download(METHODS_FILE, "Methods paragraph (text)"),
+    Download(RESULT_FILE, "Rule for a second cohort (JSON)"),
 )
 
 # Our templates, and those of the reports.
