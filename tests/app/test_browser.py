@@ -58,6 +58,12 @@ def read_verdict(page: DrivenPage) -> dict:
 def test_by_the_keyboard_with_a_hostile_name_and_a_foreign_page(tmp_path):
     path = small_table(tmp_path / "hostile.csv", hostile=True)
     with served(tmp_path) as server, driven_page() as page:
+        # A file that is too large is refused before it is sent.
+        page.go(server.address)
+        page.bring("#table", path)
+        page.value("document.querySelector('#bring').dataset.limit = '10'")
+        page.value("document.querySelector('#bring button.main').click()")
+        page.wait_for("!document.querySelector('#too-large').hidden")
         bring(page, server.address, path)
         tab_to(page, "#label")
         page.press("o", 79, "o")  # as in "outcome"

@@ -30,12 +30,12 @@ def test_from_a_file_to_the_numbers_of_the_command(pages, table, tmp_path, monke
     # The command that the page shows does the same, to the last letter of every file.
     run = pages.desk.runs[key]
     monkeypatch.chdir(tmp_path)
-    files = ["--table", "features.csv", "--weights", "weights.csv", "--quiet", "-j", "1"]
+    files = ["--table", "features.csv", "--weights", "weights.csv", "--save", "result.json"]
     with pytest.raises(SystemExit) as stop:
-        main([*shlex.split(run.command)[1:], *files])
+        main([*shlex.split(run.command)[1:], *files, "--quiet", "-j", "1"])
     assert stop.value.code == 0
     printed = capsys.readouterr().out
-    for name in ("report.html", "features.csv", "weights.csv"):
+    for name in ("report.html", "features.csv", "weights.csv", "result.json"):
         assert pages.get("runs", key, "files", name).content == (tmp_path / name).read_bytes()
     assert pages.get("runs", key, "page").content == (tmp_path / "report.html").read_bytes()
     methods = pages.get("runs", key, "files", "methods.txt").text
@@ -82,6 +82,18 @@ def test_an_identifier_as_a_feature_leaves_the_others_out(pages, tmp_path):
     loaded = load_data(path, "outcome", settings).feature_names
     assert "run" in loaded
     assert "patient_id" not in loaded
+
+
+def test_a_column_that_is_not_there(pages, table):
+    pages.bring(table)
+    pages.choose_label("outcome")
+    answer = pages.choose(**{"typed-name": "gene99", "typed-choice": "drop"})
+    assert answer.status_code == 422
+    assert "there is no column &#39;gene99&#39;" in answer.text
+    # What was said of columns that another way of reading has not is passed over.
+    pages.choose(**{pages.column("gene1"): "groups"})
+    pages.choose(**{"table-transpose": "on"})
+    assert "gene1" not in pages.desk.tables[pages.key()].view.refusal.sentence
 
 
 def test_two_columns_cannot_both_be_the_subject(pages, table):

@@ -92,6 +92,13 @@ class Choices:
         """The same choices but for one column."""
         return replace(self, columns={**self.columns, name: choice})
 
+    def for_columns(self, names: Collection[str]) -> Choices:
+        """The same choices, but for columns that are not there any more: the file may have been
+        read in another way since.
+        """
+        columns = {name: choice for name, choice in self.columns.items() if name in names}
+        return replace(self, columns=columns)
+
     def names(self, choice: ColumnChoice) -> tuple[str, ...]:
         """The columns for which this was chosen."""
         return tuple(name for name, chosen in self.columns.items() if chosen is choice)
@@ -116,7 +123,7 @@ def column_settings(
 
     Parameters
     ----------
-    choices : of the user.
+    choices : of the user, for columns that are there.
     settings : `reading_settings`.
     found : what every column is taken for where nothing is said.
     """

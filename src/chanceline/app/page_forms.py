@@ -9,6 +9,7 @@ from chanceline.app.choices import Choices, ColumnChoice
 from chanceline.app.setting_fields import TABLE_FIELDS, TEST_FIELDS, SettingField
 from chanceline.app.table_view import TableView
 from chanceline.errors import InputError
+from chanceline.tables.wording import quoted
 
 # Names of fields begin so, and go on with the number of a column or the name of a setting.
 COLUMN_FIELD = "column-"
@@ -41,7 +42,7 @@ def choices_of_form(form: Mapping[str, str], choices: Choices, view: TableView) 
         test_texts=texts_of_form(form, TEST_FIELD, TEST_FIELDS),
         features=form.get("features", ""),
     )
-    chosen = with_typed_column(chosen, form)
+    chosen = with_typed_column(chosen, form, view.names)
     if chosen.label != view.label:
         # The classes are those of another column.
         chosen = replace(chosen, positive="", against="")
@@ -62,14 +63,23 @@ def name_at(form: Mapping[str, str], field: str, names: Sequence[str]) -> str:
     return names[int(place)]
 
 
-def with_typed_column(choices: Choices, form: Mapping[str, str]) -> Choices:
-    """The choices with the column that was named by typing, if one was."""
+def with_typed_column(choices: Choices, form: Mapping[str, str], names: Sequence[str]) -> Choices:
+    """The choices with the column that was named by typing, if one was.
+
+    Parameters
+    ----------
+    choices : those made otherwise.
+    form : the fields by name.
+    names : of all columns.
+    """
     name = form.get("typed-name", "").strip()
     choice = form.get("typed-choice", "")
     if not name:
         return choices
     if choice == LABEL_CHOICE:
         return replace(choices, label=name)
+    if name not in names:
+        raise InputError(f"there is no column {name!r}; there are {quoted(names)}.")
     return choices.with_column(name, column_choice(choice))
 
 

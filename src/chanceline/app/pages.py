@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import ChoiceLoader, FileSystemLoader
+from jinja2 import FileSystemLoader
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
@@ -42,12 +42,13 @@ from chanceline.app.worker import (
     FEATURES_FILE,
     METHODS_FILE,
     PAGE_FILE,
+    RESULT_FILE,
     WEIGHTS_FILE,
     WORKBOOK_FILE,
 )
 from chanceline.errors import InputError
 from chanceline.report.explorer import explorer_page
-from chanceline.report.page import ENVIRONMENT, asset
+from chanceline.report.page import ENVIRONMENT, TEMPLATES as REPORT_TEMPLATES, asset
 from chanceline.tables.reading_steps import ReadingStep
 from chanceline.tables.settings import TableSettings
 
@@ -60,7 +61,7 @@ POLICY = (
     "connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
-# The order in which the page asks; each is a heading with its fields and, perhaps, a refusal.
+# Settings that say something of columns; the page shows their help where columns are chosen.
 COLUMN_HELP = ("groups", "pairs", "blocks", "adjust", "independent", "drop")
 CHOICE_WORDS = {
     ColumnChoice.FEATURE: "a feature",
@@ -89,11 +90,11 @@ DOWNLOADS = (
     Download(WEIGHTS_FILE, "Weights (CSV)"),
     Download(WORKBOOK_FILE, "Weights that compute (Excel)"),
     Download(METHODS_FILE, "Methods paragraph (text)"),
+    Download(RESULT_FILE, "Rule for a second cohort (JSON)"),
 )
 
-PAGES = ENVIRONMENT.overlay(
-    loader=ChoiceLoader([FileSystemLoader(TEMPLATES), *filter(None, [ENVIRONMENT.loader])])
-)
+# Our templates, and those of the reports.
+PAGES = ENVIRONMENT.overlay(loader=FileSystemLoader([TEMPLATES, REPORT_TEMPLATES]))
 
 
 @dataclass
@@ -133,7 +134,6 @@ class PageServer:
             routes=[Mount(self.access.prefix, routes=routes)],
             exception_handlers={
                 BodyTooLarge: self.refuse_body,
-                InputError: self.show_input_error,
                 HTTPStatus.NOT_FOUND: self.show_missing,
                 Exception: self.show_internal_error,
             },
@@ -221,15 +221,18 @@ class PageServer:
         """Keep what was chosen; then show the table again, or start a run."""
         table = self.table_of(request)
         async with request.form(max_files=0, max_fields=MOST_FIELDS) as form:
-            fields = texts_of(form)
-        if fields.get("version") != str(table.version):
+            sent = texts_of(form)
+        if sent.get("version") != str(table.version):
             return self.table_page(
                 table,
                 "This table was changed on another page; here is how it is now. Choose again.",
                 HTTPStatus.CONFLICT,
             )
-        choices = choices_of_form(fields, table.choices, table.view)
-        action = fields.get("action")
+        try:
+            choices = choices_of_form(sent, table.choices, table.view)
+        except InputError as error:
+            return self.table_page(table, str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
+        action = sent.get("action")
         refusal = table.view.refusal
         if action == "declare" and refusal is not None and refusal.choice is not None:
             choices = choices.with_column(refusal.column, refusal.choice)
@@ -312,10 +315,6 @@ class PageServer:
         response.background = BackgroundTask(self.quit)
         return response
 
-    async def show_input_error(self, request: Request, error: Exception) -> Response:
-        """What a form asked for that makes no sense."""
-        return self.start_page(str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
-
     async def refuse_body(self, request: Request, error: Exception) -> Response:
         """That more arrived than a request may bring."""
         return too_large(self.access)
@@ -381,9 +380,7 @@ def methods_of(run: Run) -> str:
 
 def column_help() -> Sequence[tuple[str, str]]:
     """What can be said about columns, in the words of the command line: setting and help."""
-    helps = {
-        name: item.metadata["help"] for name, item in TableSettings.__dataclass_fields__.items()
-    }
+    helps = {item.name: item.metadata["help"] for item in fields(TableSettings)}
     return [(name, helps[name]) for name in COLUMN_HELP]
 
 

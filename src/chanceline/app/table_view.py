@@ -164,6 +164,7 @@ def _fill(
     settings = reading_settings(choices, second_file)
     table = read_table(path, label, settings)
     found = column_uses(table, label, settings)
+    choices = choices.for_columns(found)
     _show_table(view, table)
     view.columns = _list_columns(table, found, found, choices)
     with at_step(ReadingStep.COLUMNS):

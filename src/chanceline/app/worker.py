@@ -18,7 +18,7 @@ from typing import Any
 from chanceline._io import write_text
 from chanceline._results import plain
 from chanceline.errors import ChancelineError
-from chanceline.report.separation import methods_paragraph, write_test_report
+from chanceline.report.separation import features_csv, methods_paragraph, write_test_report
 from chanceline.report.weights import workbook_can_be_written, write_weights
 from chanceline.significance.config import TestSettings
 from chanceline.significance.run import judge
@@ -30,6 +30,7 @@ FEATURES_FILE = "features.csv"
 WEIGHTS_FILE = "weights.csv"
 WORKBOOK_FILE = "weights.xlsx"
 METHODS_FILE = "methods.txt"
+RESULT_FILE = "result.json"
 STDOUT_DESCRIPTOR = 1
 STDERR_DESCRIPTOR = 2
 
@@ -93,10 +94,11 @@ def run_request(request: RunRequest, folder: Path, progress: Callable[[int, int]
     result = judge(dataset, request.features, settings=request.test_settings, progress=progress)
 
     write_test_report(result, folder / PAGE_FILE, dataset)
-    write_text(folder / FEATURES_FILE, result.to_frame().to_csv(index=False))
+    write_text(folder / FEATURES_FILE, features_csv(result.to_frame()))
     write_weights(result, folder / WEIGHTS_FILE)
     if workbook_can_be_written():
         write_weights(result, folder / WORKBOOK_FILE)
+    result.save(folder / RESULT_FILE)
     write_text(folder / METHODS_FILE, f"{methods_paragraph(result)}\n")
 
 
