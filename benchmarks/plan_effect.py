@@ -41,6 +41,7 @@ LEVEL = 0.05
 RANK_AT_LEVEL = 20
 SEED = 40_000
 ROUNDS = 50
+MIN_TABLES = 20  # of a cell that is shown
 
 
 class Cell(NamedTuple):
@@ -158,7 +159,7 @@ def write_table() -> None:
     there = read_store()
     for cell in CELLS:
         pvalues = np.array(there.get(cell.name, []))
-        if len(pvalues) == 0:
+        if len(pvalues) < MIN_TABLES:
             continue
         plan = foreseen(cell)
         left = level_of_shuffles(cell.design, LEVEL)
