@@ -188,13 +188,13 @@ def design_row(design: Design, n_problems: int) -> str:
         by_gradient = sizes_of(problems)
     theory = ""
     if design.pair_correlation is not None:
-        theory = f"+{theory_shift(design.pair_correlation, design.size):.1f}"
+        theory = f"{theory_shift(design.pair_correlation, design.size):.1f}"
     cells = [
         design.name,
         str(design.size),
         with_error(independent.variables),
         with_error(found.variables),
-        f"{found.variables.mean() - independent.variables.mean():+.1f}",
+        with_error(found.variables - independent.variables),
         theory,
         with_error(by_gradient.variables),
         f"{found.seconds:.2g} s, {by_gradient.seconds:.2g} s",
@@ -267,7 +267,7 @@ class Page:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--problems", type=int, default=20, help="for each design")
-    parser.add_argument("--peer-problems", type=int, default=5, help="for each peer; 0: no peers")
+    parser.add_argument("--peer-problems", type=int, default=3, help="for each peer; 0: no peers")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # peers warn of convergence; their supports are checked anyway
     all_designs = designs()
