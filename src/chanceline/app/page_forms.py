@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from enum import StrEnum
 
 from chanceline.app.choices import Choices, ColumnChoice
 from chanceline.app.setting_fields import TABLE_FIELDS, TEST_FIELDS, SettingField
-from chanceline.app.table_view import TableView
+from chanceline.app.table_view import Refusal, TableView
 from chanceline.errors import InputError
 from chanceline.tables.wording import quoted
 
@@ -16,6 +17,34 @@ COLUMN_FIELD = "column-"
 TABLE_FIELD = "table-"
 TEST_FIELD = "test-"
 LABEL_CHOICE = "label"  # of the column that is named by typing
+
+
+class Action(StrEnum):
+    """Which button of a table's page was pressed; the values are those of the buttons."""
+
+    LOOK = "look"
+    RUN = "run"
+    DECLARE = "declare"  # a column is what the sentence proposes
+    INDEPENDENT = "independent"  # though a column looks like subjects, rows are independent
+
+
+def action_of_form(form: Mapping[str, str]) -> Action:
+    """The button that was pressed; a form that was sent without one only looks."""
+    try:
+        return Action(form.get("action", ""))
+    except ValueError:
+        return Action.LOOK
+
+
+def with_answer(choices: Choices, action: Action, refusal: Refusal | None) -> Choices:
+    """The choices with the answer to what was asked about a column, if a button gave one."""
+    if refusal is None or refusal.choice is None:
+        return choices
+    if action is Action.DECLARE:
+        return choices.with_column(refusal.column, refusal.choice)
+    if action is Action.INDEPENDENT:
+        return choices.with_column(refusal.column, ColumnChoice.INDEPENDENT)
+    return choices
 
 
 def choices_of_form(form: Mapping[str, str], choices: Choices, view: TableView) -> Choices:

@@ -27,7 +27,13 @@ from starlette.routing import Mount, Route
 from chanceline.app.access import Access, BodyTooLarge, too_large
 from chanceline.app.choices import ColumnChoice
 from chanceline.app.desk import Desk, UploadedTable
-from chanceline.app.page_forms import LABEL_CHOICE, choices_of_form
+from chanceline.app.page_forms import (
+    LABEL_CHOICE,
+    Action,
+    action_of_form,
+    choices_of_form,
+    with_answer,
+)
 from chanceline.app.runs import Run, RunState
 from chanceline.app.setting_fields import (
     CELL_FIELDS,
@@ -232,14 +238,10 @@ class PageServer:
             choices = choices_of_form(sent, table.choices, table.view)
         except InputError as error:
             return self.table_page(table, str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
-        action = sent.get("action")
-        refusal = table.view.refusal
-        if action == "declare" and refusal is not None and refusal.choice is not None:
-            choices = choices.with_column(refusal.column, refusal.choice)
-        if action == "independent" and refusal is not None:
-            choices = choices.with_column(refusal.column, ColumnChoice.INDEPENDENT)
+        action = action_of_form(sent)
+        choices = with_answer(choices, action, table.view.refusal)
         await run_in_threadpool(self.desk.choose, table, choices)
-        if action != "run":
+        if action is not Action.RUN:
             return self.go_to("tables", f"{table.key}{place_of_refusal(table.view.refusal)}")
         run = self.desk.start_run(table)
         if run is None:

@@ -6,11 +6,12 @@ sentence, and what was found before it is shown nevertheless.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from chanceline.app.choices import (
@@ -167,10 +168,11 @@ def _fill(
     choices = choices.for_columns(found)
     _show_table(view, table)
     view.columns = _list_columns(table, found, found, choices)
-    with at_step(ReadingStep.COLUMNS):
-        settings = column_settings(choices, settings, found)
-        uses = column_uses(table, label, settings)
-    view.columns = _list_columns(table, found, uses, choices)
+    if choices.columns:
+        with at_step(ReadingStep.COLUMNS):
+            settings = column_settings(choices, settings, found)
+            uses = column_uses(table, label, settings)
+        view.columns = _list_columns(table, found, uses, choices)
     view.table_settings = settings
 
     with at_step(ReadingStep.LABEL):
@@ -212,9 +214,9 @@ def _show_table(view: TableView, table: RawTable) -> None:
     """The names, the first rows, and the columns that may be the label."""
     view.n_rows = len(table.values)
     view.names = _all_names(table)
-    columns = [table.column(name) for name in view.shown_names]
+    beginnings = _beginnings(table, view.shown_names)
     for row in range(min(FIRST_ROWS_SHOWN, view.n_rows)):
-        cells = [_cell(column, row) for column in columns]
+        cells = [_cell(beginnings[name].iloc[row]) for name in view.shown_names]
         view.first_rows.append([str(table.values.index[row]), *cells])
     view.label_names = _possible_labels(table)
 
@@ -226,37 +228,60 @@ def _all_names(table: RawTable) -> list[str]:
     return table.column_names
 
 
-def _cell(column: pd.Series | None, row: int) -> str:
+def _beginnings(table: RawTable, names: Collection[str]) -> dict[str, pd.Series]:
+    """The first rows of some columns, by name.
+
+    One look at all names, as tables have many; a name that occurs both about the samples and among
+    the values means the first, as everywhere.
+    """
+    wanted = set(names)
+    beginnings: dict[str, pd.Series] = {}
+    if table.sample_names is not None:
+        beginnings[table.index_name] = table.sample_names.head(FIRST_ROWS_SHOWN)
+    for frame in (table.values, table.about):
+        first_rows = frame.head(FIRST_ROWS_SHOWN)
+        for position, name in enumerate(frame.columns):
+            if str(name) in wanted:
+                beginnings[str(name)] = first_rows.iloc[:, position]
+    return beginnings
+
+
+def _cell(value: Any) -> str:
     """One cell as text, empty if nothing is in it."""
-    if column is None or pd.isna(column.iloc[row]):
+    if pd.isna(value):
         return ""
-    return plain_text(column.iloc[row])
+    return plain_text(value)
 
 
 def _possible_labels(table: RawTable) -> list[str]:
     """Names of columns with two to `MOST_CLASSES` different values; those with two come first."""
     with_two_values = []
     with_more = []
-    for name, column in _columns_of_few_values(table):
-        n_values = column.nunique()
-        if n_values == 2:
-            with_two_values.append(name)
-        elif 2 < n_values <= MOST_CLASSES:
-            with_more.append(name)
+    for frame in (table.about, table.values):
+        for name, n_values in _few_values(frame).items():
+            if n_values == 2:
+                with_two_values.append(name)
+            elif 2 < n_values <= MOST_CLASSES:
+                with_more.append(name)
     return [*with_two_values, *with_more][:MOST_LABELS_LISTED]
 
 
-def _columns_of_few_values(table: RawTable) -> list[tuple[str, pd.Series]]:
-    """The columns that may have few values: text and whole numbers, with their names."""
-    columns: list[tuple[str, pd.Series]] = []
-    for frame in (table.about, table.values):
-        numbers = frame.select_dtypes("number")
-        text = frame.select_dtypes(exclude="number")
-        whole: Any = []
-        if len(numbers) > 0:
-            whole = possibly_whole_columns(numbers)
-        columns += [(str(name), frame[name]) for name in [*text.columns, *whole]]
-    return columns
+def _few_values(frame: pd.DataFrame) -> dict[str, int]:
+    """The number of different values of the columns that may have few: text and whole numbers."""
+    n_values = {}
+    text = frame.select_dtypes(exclude="number")
+    for name, n_texts in text.nunique().items():
+        n_values[str(name)] = int(n_texts)
+    numbers = frame.select_dtypes("number")
+    if len(numbers) == 0:
+        return n_values
+    whole_names = possibly_whole_columns(numbers)
+    # In sorted columns every step up is a further value; gaps come last, and are none.
+    ordered = np.sort(numbers[whole_names].to_numpy(dtype=np.float64), axis=0)
+    n_numbers = 1 + np.sum(np.diff(ordered, axis=0) > 0, axis=0)
+    for name, n_different in zip(whole_names, n_numbers, strict=True):
+        n_values[str(name)] = int(n_different)
+    return n_values
 
 
 def _classes_of(column: pd.Series) -> list[ClassSize]:
@@ -290,10 +315,11 @@ def _list_columns(
         else:
             special.append(name)
     listed_names = [*special, *plain][:MOST_COLUMNS_LISTED]
+    beginnings = _beginnings(table, listed_names)
     return [
         ColumnView(
             name=name,
-            first_values=_first_values(table.column(name)),
+            first_values=_first_values(beginnings[name]),
             found=found[name],
             use=uses[name],
             choice=choices.of_column(name),
@@ -302,9 +328,7 @@ def _list_columns(
     ]
 
 
-def _first_values(column: pd.Series | None) -> str:
+def _first_values(beginning: pd.Series) -> str:
     """The first different values of a column, to recognise it by."""
-    if column is None:
-        return ""
-    values = column.dropna().head(FIRST_ROWS_SHOWN).map(plain_text).unique()
+    values = beginning.dropna().map(plain_text).unique()
     return ", ".join(values[:FIRST_VALUES_SHOWN])

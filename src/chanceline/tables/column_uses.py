@@ -119,6 +119,8 @@ def _all_taken_for(names: Any, use: ColumnUse) -> dict[str, ColumnUse]:
 
 def _numbers(kinds: ColumnKinds, columns: pd.DataFrame) -> pd.DataFrame:
     """All columns of numbers in the order of the table, of shape (samples, columns)."""
+    if kinds.numbers_as_text.shape[1] == 0:
+        return kinds.numeric  # a wide table is not copied
     read = pd.DataFrame(
         kinds.cells.numbers, columns=kinds.numbers_as_text.columns, index=columns.index
     )
