@@ -23,7 +23,8 @@ demo: $(READY)  ## the paper's figures recomputed, and the chance test on three 
 	for example in breast-cancer noise planted; do $(BIN)/chanceline test --example $$example || exit 1; done
 
 test: $(READY) lint  ## everything that belongs to every change
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+	# Three processes on two cores, as some tests wait: for browsers, signals, limits of time.
+	$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
 lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks scripts

@@ -17,7 +17,13 @@ golden = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(golden)
 
 
-@pytest.mark.parametrize("name", [*golden.COMMANDS, pytest.param("sizes", marks=pytest.mark.slow)])
+SLOW = ["test-breast-cancer", "sizes"]
+QUICK = [name for name in golden.COMMANDS if name not in SLOW]
+
+
+@pytest.mark.parametrize(
+    "name", [*QUICK, *[pytest.param(name, marks=pytest.mark.slow) for name in SLOW]]
+)
 def test_nothing_changed_unseen(name):
     kept = json.loads((golden.FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     assert list(golden.differences(kept, golden.make(name))) == []

@@ -55,6 +55,7 @@ def read_verdict(page: DrivenPage) -> dict:
     return json.loads(page.value(inner))
 
 
+@pytest.mark.slow
 def test_by_the_keyboard_with_a_hostile_name_and_a_foreign_page(tmp_path):
     path = small_table(tmp_path / "hostile.csv", hostile=True)
     with served(tmp_path) as server, driven_page() as page:

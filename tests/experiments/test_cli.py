@@ -60,7 +60,11 @@ def test_run_status_export_merge(sweep, command, tmp_path):
     ("arguments", "sentence"),
     [
         (("run", "nothing"), "there is no sweep 'nothing'"),
-        (("run", "{sweep}", "--scheduler", "tcp://127.0.0.1:1"), "tcp://127.0.0.1:1"),
+        pytest.param(
+            ("run", "{sweep}", "--scheduler", "tcp://127.0.0.1:1"),
+            "tcp://127.0.0.1:1",
+            marks=pytest.mark.slow,  # it waits ten seconds for an answer
+        ),
         (("status", "{sweep}"), "there is no store"),
         (("export", "walks.toml", "--out", "x.csv"), "no chanceline store"),
         (("plot", "walks", "--out", "x.png"), "no figure of 'walks'"),

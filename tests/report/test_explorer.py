@@ -93,6 +93,7 @@ def test_planning_agrees_with_python(page, tmp_path):
         ), q
 
 
+@pytest.mark.slow
 def test_lines_agree_with_the_solver(page, tmp_path):
     rng = np.random.default_rng(3)
     rhos = [*10 ** rng.uniform(-5.9, -0.5, 8), *rng.uniform(0.1, 0.999, 8)]
@@ -109,6 +110,7 @@ def test_lines_agree_with_the_solver(page, tmp_path):
         assert [lines[name][0] for name in names] == pytest.approx(expected, rel=1e-9), point.rho
 
 
+@pytest.mark.slow
 def test_broken_line_lies_on_the_capacity_with_breaking(page, tmp_path):
     rhos = [0.0275, 0.31, 0.5, 0.87]
     *found, below, above = run_script(
@@ -119,6 +121,7 @@ def test_broken_line_lies_on_the_capacity_with_breaking(page, tmp_path):
     assert (below, above) == (None, None)
 
 
+@pytest.mark.slow
 def test_lines_follow_class_sizes_and_errors(page, tmp_path):
     rng = np.random.default_rng(4)
     triples = [
@@ -139,6 +142,7 @@ def test_lines_follow_class_sizes_and_errors(page, tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_a_fixed_number_of_errors_is_a_share_of_the_samples(page, tmp_path):
     rhos = [0.0015, 0.3]
     script = f"{json.dumps(rhos)}.map((r) => [chanceLine(r), typicalLine(r)])"
@@ -153,6 +157,7 @@ def test_a_fixed_number_of_errors_is_a_share_of_the_samples(page, tmp_path):
             assert alpha == pytest.approx(at(point), rel=3e-3), rho
 
 
+@pytest.mark.slow
 def test_balance_matters_only_with_a_threshold_and_fixed_classes(page, tmp_path):
     changes = [
         {},
@@ -318,6 +323,7 @@ def test_nothing_is_cut_off(page, tmp_path, width):
         assert set(seen["curves"]) == {"limit", "chance", "cover_gardner"} | theory, address
 
 
+@pytest.mark.slow
 def test_a_result_is_shown_by_its_link(page, tmp_path):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(50, 300))
@@ -374,6 +380,7 @@ def test_without_numbers_there_is_no_verdict(page, tmp_path):
     assert third["address"] == "#N=300&P=50&M=2"
 
 
+@pytest.mark.slow
 def test_a_file_written_for_a_page_shows_its_numbers_and_says_whose(tmp_path):
     start = "#N=300&P=50&M=2&positives=20&errors=1&level=0.01&null=fixed&intercept=no"
     page = explorer_page(start, "lung <b>.html")

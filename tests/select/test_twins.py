@@ -16,7 +16,7 @@ from chanceline.perceptron.workspace import HINGE_RIDGE, make_hinge, set_support
 from chanceline.select import random_problem
 from chanceline.select.amp import MESSAGE_DAMPING, SLOW_PACE, amp_steps
 from chanceline.select.greedy import SWAP_NOISE, fit_greedily
-from chanceline.select.tabu import Patience, ADDITION_FIT_STEPS, swap_down, swap_until_separated
+from chanceline.select.tabu import ADDITION_FIT_STEPS, Patience, swap_down, swap_until_separated
 
 
 def columns_of(inputs, n, patterns, seed=0):

@@ -19,6 +19,7 @@ def planted(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_result(command, planted):
     from distributed import LocalCluster
 

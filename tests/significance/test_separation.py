@@ -415,6 +415,7 @@ def test_verdict_of_published_tables(real_data, name, samples, features, verdict
     assert result.score(data.X, labels) == pytest.approx(1 - result.separating.errors / len(data.y))
 
 
+@pytest.mark.slow
 def test_a_very_wide_table_stays_in_single_precision():
     """The same p-value, features and weights as in double precision; the array given stays as it was."""
     rng = np.random.default_rng(8)

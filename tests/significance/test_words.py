@@ -186,6 +186,7 @@ def test_former_names_work_with_a_warning():
         assert chance_size(30, 100).needs() == chance_size(30, 100).in_words()
 
 
+@pytest.mark.slow
 def test_the_permutations_needed_are_needed_and_enough():
     """With one fewer than it asks for, no p-value of the shuffles reaches the level; with these one can."""
     rng = np.random.default_rng(0)

@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from chanceline.report.outcome import write_outcome_report as write_outcome_report
     from chanceline.report.page import read_report as read_report
     from chanceline.report.reproduce import write_reproduce_report as write_reproduce_report
-    from chanceline.report.separation import (
-        methods_paragraph as methods_paragraph,
-        write_test_report as write_test_report,
-    )
+    from chanceline.report.separation import write_test_report as write_test_report
     from chanceline.report.sweep import write_sweep_report as write_sweep_report
     from chanceline.report.theory import write_theory_report as write_theory_report
     from chanceline.report.weights import write_weights as write_weights
