@@ -55,7 +55,7 @@ SMALLEST_PROBABILITY = 1e-6
 # Swaps of the search for the best rule on the true features: there is nothing to choose.
 SWAPS_ON_TRUE_FEATURES = 300
 # Swaps of a search for rivals. On 24 tables of 50, 500 and 2000 features so many decided as the
-# default budget did, which takes a hundred times as long; a quarter of them missed one rival.
+# default budget did, which takes 17 to 85 times as long; a quarter of them missed one rival.
 SWAPS_FOR_RIVALS = 4000
 # Studies that grow are followed to this share of their samples, much less than they differ.
 ALONE_RESOLUTION = 0.03
