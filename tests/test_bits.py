@@ -60,6 +60,7 @@ def script(tmp_path_factory):
     return run
 
 
+@pytest.mark.slow
 def test_workers_and_threads_change_no_bit(script):
     one = script(1, 1, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     assert script(1, 2, OPENBLAS_NUM_THREADS="2", OMP_NUM_THREADS="2") == one

@@ -34,6 +34,7 @@ def test_jobs_batches_and_order_do_not_matter(walks, tmp_path):
         assert results(store.records()) == expected
 
 
+@pytest.mark.slow
 def test_one_job_two_jobs_a_killed_worker_and_a_cluster_make_the_same_table(
     dask_processes, tmp_path
 ):

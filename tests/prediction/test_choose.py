@@ -127,7 +127,7 @@ def test_beside_a_rule_on_many_features_there_is_one_on_few():
     assert not rules.few.dense
 
 
-@pytest.mark.parametrize("n_true", [1, 3])
+@pytest.mark.parametrize("n_true", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_size_does_not_depend_on_the_seed(n_true):
     """Within a factor two in at least 8 of 10 seeds; with one deal of the folds it was 1 to 64."""
     rng = np.random.default_rng(n_true)

@@ -123,6 +123,7 @@ def sites(sizes, seed=0, columns=13):
     return X + rng.normal(size=(len(sizes), columns))[site], y, site
 
 
+@pytest.mark.slow
 def test_one_large_site_and_crumbs_are_cross_validated():
     """Whole sites were left out, three of which have 2 to 5 rows: 50 % (1–99), and warnings."""
     X, y, site = sites([889, 2, 4, 5])

@@ -120,6 +120,7 @@ def test_rows_and_columns_of_zeros(method, intercept):
         chanceline.search(X, [1, 1, -1, 1], method=method, intercept=intercept)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
 def test_a_user_s_file_passes_the_strict_type_checker(tmp_path):
     (tmp_path / "user.py").write_text(USER)

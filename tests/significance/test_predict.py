@@ -183,6 +183,7 @@ def test_rules_on_transformed_columns_take_transformed_columns():
     check(result, pd.DataFrame(data.X, columns=data.feature_names), frame["outcome"])
 
 
+@pytest.mark.slow
 def test_a_wide_table_is_predicted_from_the_columns_of_the_rule():
     """Of more than 40,000 columns the rule is made from those that remain after screening."""
     frame = spread_signal(rows=50, columns=40_100)

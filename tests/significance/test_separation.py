@@ -61,6 +61,7 @@ def test_the_features_that_the_p_value_rests_on_are_named():
     assert named.evidence.by == "bound"
 
 
+@pytest.mark.slow
 def test_a_single_snp_is_the_headline():
     """One of 2000, 120 samples: many more separate everything, the first line names the one."""
     rng = np.random.default_rng(0)

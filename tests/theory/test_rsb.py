@@ -189,7 +189,7 @@ def test_reference_values(alpha, entropy, x):
     assert s.x == pytest.approx(x, abs=0.006)
 
 
-@pytest.mark.parametrize("rho", [0.1, 0.5, 0.8])
+@pytest.mark.parametrize("rho", [0.1, 0.5, pytest.param(0.8, marks=pytest.mark.slow)])
 def test_identity_and_order_along_the_branch(rho):
     transition = transition_at(rho)
     critical = transition.critical
