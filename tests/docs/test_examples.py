@@ -38,8 +38,17 @@ def check(page: Path) -> None:
             assert examples.matches(step.expected, output), shown
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+LONG = {"algorithmist.md", "search.md"}  # pages with searches of ten seconds
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in LONG], ids=name)
 def test_examples(page):
+    check(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name in LONG], ids=name)
+def test_long_examples(page):
     check(page)
 
 

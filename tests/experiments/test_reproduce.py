@@ -144,6 +144,7 @@ def test_full_runs_resume(tmp_path, small_sweeps):
         assert {task.id for task in begun} < results.finished()
 
 
+@pytest.mark.slow
 def test_without_either_the_shipped_run_is_drawn_and_said(tmp_path, monkeypatch):
     def some_loads(figure):
         # Each load is solved once more for the theory beside it.
