@@ -182,6 +182,8 @@ def test_where_to_look_for_the_label_names_nothing_that_was_given(read, tmp_path
 def test_notes_name_an_option_only_where_it_changes_something():
     names = [f"s{j}" for j in range(60)]
     assert "'name'." in messages(load_data(table(name=names), "outcome"))
+    alone = messages(load_data(table(site=np.tile(list("ABC"), 20)), "outcome"))
+    assert "1 text column left out: 'site'; one_hot=True makes indicators of 'site'." in alone
     both = messages(load_data(table(name=names, site=np.tile(list("ABC"), 20)), "outcome"))
     assert "'name', 'site'; one_hot=True makes indicators of 'site'." in both
     as_text = table(sampled=days(generator(11).permutation(60)))

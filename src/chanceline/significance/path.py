@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from chanceline._arrays import Bools, Floats, Ints
-from chanceline.significance.arrays import ROUNDING_TOLERANCE
+from chanceline.significance.best_pairs import BestPairs, find_best_pairs
 from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, ColumnPairs
 from chanceline.significance.least_squares import fewest_threshold_errors
 from chanceline.significance.members import MemberArrays
@@ -111,7 +111,12 @@ def follow_paths(
     # Of all columns with the labels themselves: (labellings, columns).
     products = target.coordinates.astype(columns.coordinates.dtype) @ columns.coordinates
     spread = _spread(products, target)
-    best_pairs = _find_best_pairs(columns.pairs, products, target)
+    best_pairs = find_best_pairs(
+        columns.pairs,
+        _pair_gains(columns.pairs, products),
+        squared_length=target.squared_length,
+        scale=target.scale,
+    )
     state = _start(columns, target, products, n_steps)
 
     n_labellings = len(labels)
@@ -143,7 +148,7 @@ def follow_paths(
 
 
 def _with_better_pairs(
-    paths: ForwardPaths, best_pairs: _BestPairs, columns: PathColumns, target: _Target
+    paths: ForwardPaths, best_pairs: BestPairs, columns: PathColumns, target: _Target
 ) -> ForwardPaths:
     """The paths, with the best pair in the place of the first two steps where it explains more.
 
@@ -156,8 +161,7 @@ def _with_better_pairs(
     """
     second_step = 1  # where losses and errors of K = 2 features are
     loss_of_two_steps = paths.losses[:, second_step]
-    # The labellings whose best pair explains more, by more than rounding.
-    improved = np.flatnonzero(best_pairs.loss < loss_of_two_steps * (1 - ROUNDING_TOLERANCE))
+    improved = best_pairs.better_than(loss_of_two_steps)
     pair_columns = best_pairs.members[improved]  # (improved, 2)
 
     pair = paths.pair.copy()
@@ -395,38 +399,6 @@ def _ridge_fits(ridges: RidgeRegressions, target: _Target) -> Floats:
     n_samples = target.labels.shape[1]
     fitted = ridges.fitted_squares(target.coordinates)
     return (n_samples - 1) * fitted / (target.scale[:, None] * ridges.n_parameters)
-
-
-@dataclass(frozen=True, eq=False)
-class _BestPairs:
-    """The pair of the list that explains most of every labelling.
-
-    Attributes
-    ----------
-    members : (labellings, 2) its columns.
-    loss : (labellings,) the share of the labels' squared length that it leaves.
-    """
-
-    members: Ints
-    loss: Floats
-
-
-def _find_best_pairs(pairs: ColumnPairs, products: Floats, target: _Target) -> _BestPairs | None:
-    """The best pair of every labelling; None where the list is empty.
-
-    Parameters
-    ----------
-    pairs : the list of pairs.
-    products : (labellings, columns) of the columns with the labels.
-    target : the labels.
-    """
-    if len(pairs) == 0:
-        return None
-    best, gain = largest_of_rows(_pair_gains(pairs, products), len(products))
-    return _BestPairs(
-        members=np.column_stack([pairs.first[best], pairs.second[best]]),
-        loss=(target.squared_length - gain) / target.scale,
-    )
 
 
 def _pair_gains(pairs: ColumnPairs, products: Floats) -> Iterator[tuple[int, Floats]]:

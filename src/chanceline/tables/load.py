@@ -83,8 +83,8 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
         named, findings = _find_columns(samples, settings)
     report.add(findings)
     others = samples.table.without_columns(named.names)
-    report.put_first(warn_of_confounders(others.about, labels, named.allowed_for))
-    report.put_first(warn_of_confounders(others.values, labels, named.allowed_for))
+    for table in (others.about, others.values):
+        report.put_first(warn_of_confounders(table, labels, named.allowed_for, named.groups))
 
     # Features as numbers.
     columns = others.values

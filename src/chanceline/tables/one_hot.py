@@ -20,7 +20,7 @@ def note_left_out_text(text: pd.DataFrame) -> list[Finding]:
     remedy = ""
     if category_columns:
         columns_in_words = quoted(category_columns)
-        if len(category_columns) == n_columns:
+        if len(category_columns) == n_columns > 1:
             columns_in_words = "them"
         remedy = f"; one_hot=True makes indicators of {columns_in_words}"
     left_out = f"{plural(n_columns, 'text column')} left out: {quoted(text.columns)}"

@@ -214,7 +214,9 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
         sides = one_against_others(rows.columns[0])
     confounders = []
     for columns in (others.about, others.values):
-        confounders += warn_of_outcome_confounders(columns, sides, named.allowed_for)
+        confounders += warn_of_outcome_confounders(
+            columns, sides, named.allowed_for, groups=named.groups
+        )
     read = _read_features(others, halves, named, settings)
     if read.features.shape[1] == 0:
         raise InputError(f"{source} has no numeric feature column left besides the outcome.")

@@ -7,6 +7,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+
+from chanceline._arrays import Bools
+
+
+def first_of_each_group(groups: pd.Series | NDArray[Any] | None, n_rows: int) -> Bools:
+    """Whether a row is the first of its group, of shape (rows,); True everywhere without groups.
+
+    Rows of a group are not independent: tests of rows take one of each.
+    """
+    if groups is None:
+        return np.ones(n_rows, dtype=bool)
+    is_repetition: Bools = pd.Series(groups).duplicated().to_numpy()
+    return ~is_repetition
 
 
 def same_partition(first: Sequence[Any], second: Sequence[Any]) -> bool:

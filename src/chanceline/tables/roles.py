@@ -129,6 +129,11 @@ class NamedColumns:
         return [column.name for column in columns]
 
     @property
+    def groups(self) -> pd.Series | None:
+        """Rows with one value belong to one subject; None if none were declared."""
+        return self.roles.get(Role.GROUPS)
+
+    @property
     def exchange_blocks(self) -> pd.Series | None:
         """Blocks, or else pairs, in which labels are exchanged; None if neither was declared."""
         return self.roles.get(Role.BLOCKS, self.roles.get(Role.PAIRS))

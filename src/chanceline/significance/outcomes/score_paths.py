@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from chanceline._arrays import Bools, Floats, Ints
-from chanceline.significance.arrays import ROUNDING_TOLERANCE
+from chanceline.significance.best_pairs import BestPairs, find_best_pairs
 from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, ColumnPairs
 from chanceline.significance.members import MemberArrays
 from chanceline.significance.path_columns import PathColumns
@@ -117,7 +117,12 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Sc
     state = start_score_path(columns.coordinates, target.coordinates, n_steps)
     # Both need the products of the columns with the scores themselves, which the steps change.
     spread = _score_spread(state.products, target)
-    best_pairs = _best_score_pairs(columns.pairs, state.products, target)
+    best_pairs = find_best_pairs(
+        columns.pairs,
+        _score_pair_gains(columns.pairs, state.products),
+        squared_length=target.squared_length,
+        scale=target.scale,
+    )
 
     n_permutations = len(scores)
     losses = np.empty((n_permutations, n_steps))
@@ -292,40 +297,6 @@ def _score_ridge_fits(columns: PathColumns, target: ScoreTarget) -> Floats:
     return (target.n_samples - 1) * fitted / (target.scale[:, None] * ridges.n_parameters)
 
 
-@dataclass(frozen=True, eq=False)
-class BestScorePairs:
-    """The pair of the list that explains most of every permutation.
-
-    Attributes
-    ----------
-    members : (permutations, 2) its columns.
-    loss : (permutations,) the share of the scores' squared length that it leaves.
-    """
-
-    members: Ints
-    loss: Floats
-
-
-def _best_score_pairs(
-    pairs: ColumnPairs, products: Floats, target: ScoreTarget
-) -> BestScorePairs | None:
-    """The best pair of every permutation; None where the list is empty.
-
-    Parameters
-    ----------
-    pairs : the list of pairs.
-    products : (permutations, q, columns) of the columns with the scores.
-    target : the scores.
-    """
-    if len(pairs) == 0:
-        return None
-    best, gain = largest_of_rows(_score_pair_gains(pairs, products), len(products))
-    return BestScorePairs(
-        members=np.column_stack([pairs.first[best], pairs.second[best]]),
-        loss=(target.squared_length - gain) / target.scale,
-    )
-
-
 def _score_pair_gains(pairs: ColumnPairs, products: Floats) -> Iterator[tuple[int, Floats]]:
     """How much each pair explains: Σ_c (c_i² + c_j² − 2 g c_i c_j)/(1 − g²), g the overlap.
 
@@ -348,11 +319,10 @@ def _score_pair_gains(pairs: ColumnPairs, products: Floats) -> Iterator[tuple[in
 
 
 def _with_better_score_pairs(
-    paths: ScorePaths, best_pairs: BestScorePairs, feature_of_column: Ints
+    paths: ScorePaths, best_pairs: BestPairs, feature_of_column: Ints
 ) -> ScorePaths:
     """The paths, with the best pair in the place of the first two steps where it explains more."""
-    loss_of_two_steps = paths.losses[:, SECOND_STEP]
-    improved = np.flatnonzero(best_pairs.loss < loss_of_two_steps * (1 - ROUNDING_TOLERANCE))
+    improved = best_pairs.better_than(paths.losses[:, SECOND_STEP])
     pair = paths.pair.copy()
     pair[improved] = feature_of_column[best_pairs.members[improved]]
     losses = paths.losses.copy()

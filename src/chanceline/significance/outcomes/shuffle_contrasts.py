@@ -84,12 +84,15 @@ def restricted_exchange(donors: Ints, members: Ints, block_of_member: Ints) -> I
     members : (members,) the numbers of some units.
     block_of_member : (members,) numbers of the blocks.
     """
+    # Where the permutation of all units lists each unit: (all units,).
     place_of_unit = np.empty(len(donors), dtype=np.int64)
     place_of_unit[donors] = np.arange(len(donors))
+
+    # Numbers of members, block by block: as they are, and in the order of these places.
     receivers = np.argsort(block_of_member, kind="stable")
-    by_place = np.lexsort((place_of_unit[members], block_of_member))
+    donors_by_place = np.lexsort((place_of_unit[members], block_of_member))
     donor_of_member = np.empty(len(members), dtype=np.int64)
-    donor_of_member[receivers] = by_place
+    donor_of_member[receivers] = donors_by_place
     return donor_of_member
 
 

@@ -115,7 +115,7 @@ def _size_lines(result: OutcomeTest) -> list[str]:
     """What 1, 2, … features explain, beside the same of permuted outcomes."""
     if not result.front:
         return []
-    lines = ["Features  R²    permuted            adjusted p"]
+    lines = ["Features  R²    permuted            p (adjusted for all sizes)"]
     for point in result.front:
         lines.append(
             f"  {point.k:<7} {point.explained:.2f}  {point.shuffled!s:<18}  {point.pvalue:<10.2g} "
@@ -130,7 +130,7 @@ def _alone_lines(result: OutcomeTest) -> list[str]:
     convincing = frame[frame["adjusted_p"] <= result.settings.level].head(MAX_FEATURES_SHOWN)
     if len(convincing) == 0:
         return []
-    lines = ["Features that convince alone (R², adjusted p):"]
+    lines = ["Features that convince alone (R², p adjusted for all features):"]
     for row in convincing.itertuples(index=False):
         lines.append(f"  {row.feature}: {row.explained:.2f}, p = {row.adjusted_p:.2g}")
     return lines

@@ -103,7 +103,7 @@ def _structure(
         verb = "explains" if size == 1 else "explain"
         reason = (
             f"{plural(size, 'feature')} ({names}) {verb} {explained:.0f} % of the outcome, more "
-            f"than chance allows (adjusted p = {pvalues.path[size - 1]:.2g})."
+            f"than chance allows (p adjusted for all sizes {pvalues.path[size - 1]:.2g})."
         )
         return OutcomeVerdict(Verdict.STRUCTURE, reason, size, is_spread=False)
     reason = "Many features together go with the outcome more than chance allows; none stands out."

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
@@ -21,6 +20,7 @@ from chanceline.tables.checks.near_rows import warn_of_near_rows
 from chanceline.tables.checks.row_order import is_in_order_of_rows, warn_of_drift_along_rows
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.identifiers import warn_of_identifiers
+from chanceline.tables.partitions import first_of_each_group
 
 CONTRADICTIONS_SHOWN = 3
 
@@ -102,8 +102,7 @@ def _look_for_traces_of_labels(data: Dataset, *, has_all_candidates: bool) -> li
     X = data.X
     y = data.y
     if data.groups is not None:
-        # Rows of a group are not independent: one of each is enough.
-        is_first = ~pd.Series(data.groups).duplicated().to_numpy()
+        is_first = first_of_each_group(data.groups, len(y))
         X = X[is_first]
         y = y[is_first]
     findings += warn_of_lone_columns(X, y, data.feature_names)

@@ -11,7 +11,7 @@ from scipy.special import chdtrc
 from chanceline._arrays import Floats
 from chanceline.tables.column_names import is_called_confounder
 from chanceline.tables.dataset import Finding
-from chanceline.tables.partitions import determines
+from chanceline.tables.partitions import determines, first_of_each_group
 
 CONFOUNDED_LEVEL = 0.05  # p-value up to which a column is said to go with the classes
 MOST_CATEGORIES_OF_NUMBERS = 5  # a number with more values is a measurement
@@ -20,7 +20,10 @@ FEWEST_ROWS_A_TERM = 5  # on average; text with more values than that is no cate
 
 
 def warn_of_confounders(
-    table: pd.DataFrame, labels: Floats, allowed_for: Sequence[pd.Series] = ()
+    table: pd.DataFrame,
+    labels: Floats,
+    allowed_for: Sequence[pd.Series] = (),
+    groups: pd.Series | None = None,
 ) -> list[Finding]:
     """A warning for every column called like a confounder that goes with the classes.
 
@@ -30,7 +33,9 @@ def warn_of_confounders(
     labels : ±1 of shape (samples,).
     allowed_for : blocks and covariates, for which the test allows; nothing is said of a column
         that one of these determines.
+    groups : rows with one value belong together, and count once.
     """
+    is_counted = first_of_each_group(groups, len(labels))
     findings = []
     for name in table:
         if not is_called_confounder(name):
@@ -38,7 +43,7 @@ def warn_of_confounders(
         column = table[name]
         if any(determines(adjusted_for, column) for adjusted_for in allowed_for):
             continue
-        findings += _warn_if_confounded(column, labels)
+        findings += _warn_if_confounded(column[is_counted], labels[is_counted])
     return findings
 
 

@@ -11,11 +11,14 @@ from chanceline._arrays import Floats
 from chanceline.tables.checks.confounders import CONFOUNDED_LEVEL, pvalue_of_labels
 from chanceline.tables.column_names import is_called_confounder
 from chanceline.tables.dataset import Finding
-from chanceline.tables.partitions import determines
+from chanceline.tables.partitions import determines, first_of_each_group
 
 
 def warn_of_outcome_confounders(
-    table: pd.DataFrame, sides: Sequence[Floats], allowed_for: Sequence[pd.Series]
+    table: pd.DataFrame,
+    sides: Sequence[Floats],
+    allowed_for: Sequence[pd.Series],
+    groups: pd.Series | None,
 ) -> list[Finding]:
     """A warning for every column called like a confounder that goes with the outcome.
 
@@ -25,14 +28,17 @@ def warn_of_outcome_confounders(
     sides : ways to cut the outcome in two, ±1 of shape (samples,) each; their smallest p-value
         counts, times their number.
     allowed_for : blocks and covariates; nothing is said of a column that one of these determines.
+    groups : rows with one value belong together, and count once.
     """
+    is_counted = first_of_each_group(groups, len(table))
     findings = []
     for name in table:
         column = table[name]
         is_allowed_for = any(determines(adjusted_for, column) for adjusted_for in allowed_for)
         if not is_called_confounder(name) or is_allowed_for:
             continue
-        smallest = min(pvalue_of_labels(column, labels) for labels in sides)
+        counted = column[is_counted]
+        smallest = min(pvalue_of_labels(counted, labels[is_counted]) for labels in sides)
         pvalue = min(1.0, len(sides) * smallest)
         if pvalue <= CONFOUNDED_LEVEL:
             findings.append(
