@@ -224,15 +224,16 @@ def bound_curve(  # noqa: PLR0913
     intercept: bool = True,
     blocks: Sequence[tuple[int, int]] | None = None,
 ) -> NDArray[np.float64]:
-    """log₁₀ of the bound for M = 0 … min(N, P), of shape (min(N, P) + 1,).
+    """log₁₀ of the bound of `chance_bound` for every number M of features, M = 0 … min(N, P).
 
-    At each M the union bound is
+    P = `n_samples`, N = `n_features`; the result is (min(N, P) + 1,). For each M the union bound on
+    the probability that some M of N features realise the labels by chance is
 
         (share of all labellings that one support of M features realises) · C(N, M).
 
-    The bound is the smallest of these over all sizes from M on, as supersets of a set that does as
-    well do as well, and at most 1. So it never falls with M; entry 0 is −∞. The parameters are
-    those of `chance_bound`.
+    The bound for M is the smallest of these from M on, and at most 1: a set of features that does
+    as well is part of larger ones that do as well. So it never falls with M; entry 0 is −∞. The
+    parameters are those of `chance_bound`.
     """
     # All M are asked for; 1 stands for any of them.
     shape = check_shape(
@@ -282,14 +283,19 @@ class _RealisedShares(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _realised_shares(task: _Task, largest: int) -> _RealisedShares:
-    """ln of (labellings one support of M realises)/(labellings in all) for M = 0 … `largest`.
+    """ln of the share of all labellings that one set of M features realises, M = 0 … `largest`.
 
-    To realise a labelling is to classify it with at most `task.errors` errors. The first count is
-    an upper bound.
+    A labelling gives each sample one of two classes. A set of features realises it if some linear
+    rule on them classifies it with at most `task.errors` errors. The share is
+
+        (labellings that M features realise, at most) / (labellings in all),
+
+    where `task.null` says which labellings there are: all of them (fair coins), or those with the
+    class sizes of the table, in each block if there are blocks.
     """
     if task.blocks:
         _check_blocks(task.blocks, task)
-    sizes = np.arange(1, largest + 1)
+    sizes = np.arange(1, largest + 1)  # M
     if task.null == Null.COIN:
         log_labellings = task.n_samples * LOG2
         log_counts = _log_coin_labellings(task, sizes)
@@ -298,10 +304,9 @@ def _realised_shares(task: _Task, largest: int) -> _RealisedShares:
         # Shuffling within blocks leaves fewer labellings. Those realised are still counted whatever
         # their positives in each block, which is more than the null allows: a bound all the same.
         blocks = task.blocks or ((task.n_samples, task.positives),)
-        log_labellings = sum(
-            float(log_binomial(block_size, block_positives))
-            for block_size, block_positives in blocks
-        )
+        log_labellings = 0.0
+        for block_size, block_positives in blocks:
+            log_labellings += float(log_binomial(block_size, block_positives))
         log_counts, forms = log_fixed_class_labellings(
             n_points=task.n_samples,
             positives=task.positives,

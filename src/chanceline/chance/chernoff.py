@@ -42,7 +42,8 @@ def log_tail_bound(
 
     S is the sum of the column over shuffled positives, s that over the positives as they are.
     Markov's inequality gives p ≤ E e^{slope·(S − s)}, for P(S ≥ s) if the slope is positive and for
-    P(S ≤ s) if it is negative. The expectation is known exactly (derived at the head of this file):
+    P(S ≤ s) if it is negative. The expectation is known exactly, as S is the sum over a random
+    subset of given size (the head of the module derives it):
 
         ln p ≤ −log_likelihood − log_subsets + log_probability_of_count,
 

@@ -69,32 +69,33 @@ def log_cone_share(positives: int, negatives: int) -> float:
 def _log_density_of_balance(positives: int, negatives: int) -> float:
     """ln of the density at 0 of a sum of half-normal variables less a sum of others.
 
-    A half-normal variable is |g| with g a standard Gaussian, and M(z) = E e^{z|g|}. The moment
-    generating function of the difference is M(z)^positives M(−z)^negatives, and its inverse Laplace
-    transform gives the density
+    A half-normal variable is |g| with g a standard Gaussian. `positives` of them are added and
+    `negatives` subtracted. With the moment generating function M(z) = E e^{z|g|}, that of the
+    difference is M(z)^positives M(−z)^negatives. Its inverse Laplace transform is the density,
 
-        f(0) = 1/(2πi) ∫ dz M(z)^positives M(−z)^negatives,   z = s + i · width · sinh(t).
+        f(0) = 1/(2πi) ∫ dz M(z)^positives M(−z)^negatives.
 
-    This path crosses the real axis at the saddle point s, where the integrand is largest on it. The
-    peak there has a width of order 1/√n for n variables. For few variables the integrand decays
-    slowly, and sinh reaches far out. The trapezoidal rule in t is exact to rounding, as the
-    integrand is smooth and vanishes at both ends.
+    The path is z = s + i · width · sinh(t), t real. It crosses the real axis at the saddle point s,
+    where the integrand is largest on it; for n variables the peak there has a width of order 1/√n.
+    For few variables the integrand decays slowly, and sinh reaches far out. The trapezoidal rule in
+    t is exact to rounding, as the integrand is smooth and vanishes at both ends.
     """
-    n = positives + negatives
-    if n < _FAST_DECAY:
+    n_variables = positives + negatives
+    if n_variables < _FAST_DECAY:
         t = _T_OF_LONG_CONTOUR
     else:
         t = _T_OF_SHORT_CONTOUR
-    width = 2.0 / np.sqrt(n)
+    width = 2.0 / np.sqrt(n_variables)
     z = _saddle(positives, negatives) + 1j * width * np.sinh(t)
 
     # dz = i · width · cosh(t) dt; this i cancels the one of 1/(2πi).
     log_jacobian = np.log(width * np.cosh(t))
-    exponent = positives * _log_moment(z) + negatives * _log_moment(-z) + log_jacobian
+    log_integrand = positives * _log_moment(z) + negatives * _log_moment(-z) + log_jacobian
 
     # The largest term is taken out of the sum, so that nothing overflows.
-    largest = float(exponent.real.max())
-    integral = np.exp(exponent - largest).sum().real * (t[1] - t[0])
+    largest = float(log_integrand.real.max())
+    t_step = t[1] - t[0]
+    integral = np.exp(log_integrand - largest).sum().real * t_step
     return float(np.log(integral)) + largest - _LOG_2PI
 
 
@@ -104,9 +105,11 @@ def _log_moment(z: NDArray[np.complex128]) -> NDArray[np.complex128]:
 
 
 def _saddle(positives: int, negatives: int) -> float:
-    """The s at which positives · ln E e^{s|g|} + negatives · ln E e^{−s|g|} is smallest.
+    """The saddle point of the generating function of a difference of half-normal variables.
 
-    g is a standard Gaussian; both numbers are at least 1.
+    It is the s at which positives · ln E e^{s|g|} + negatives · ln E e^{−s|g|} is smallest, g a
+    standard Gaussian: the root of its derivative, found by Brent's method. Both numbers of
+    variables are at least 1.
     """
 
     def slope(s: float) -> float:
@@ -123,32 +126,37 @@ def _saddle(positives: int, negatives: int) -> float:
 
 
 def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
-    """ln v_{n−1}, the intrinsic volume of the cone with n = `active` components; n = 1 gives v_0.
+    """ln of an intrinsic volume of the cone {λ ≥ 0, Σ_positives λ = Σ_negatives λ}.
 
-    P = `n_samples`, of which n₊ = `positives` and n₋ the rest. Summed over the splits of the n
-    active components into i positive and j negative ones,
+    The cone has a component λ_i for each of P = `n_samples` samples, n₊ = `positives` of them
+    positive and n₋ negative. Its intrinsic volume v_{n−1} is the probability that the projection of
+    a standard Gaussian onto the cone has exactly n = `active` components above 0. Summed over the
+    splits of these into i positive and j negative ones it is
 
         v_{n−1} = Σ_{i+j=n} C(n₊, i) C(n₋, j) β(i, j) I(n₊ − i, n₋ − j),
-        v_0 = 1/C(P, n₊),
 
-    with β(i, j) of `log_cone_share`, and I of `_log_inactive` for the components left over.
+    where β (`log_cone_share`) is the probability that such active components are all positive, and
+    I (`_log_inactive`) that the others are not. n = 1 stands for the projection 0, v_0 = 1/C(P,n₊).
     """
     if active == 1:
         return -float(log_binomial(n_samples, positives))
     negatives = n_samples - positives
-    active_positives = np.arange(max(1, active - negatives), min(positives, active - 1) + 1)
+    # At least one active component of each class: else their sums could not be equal.
+    fewest_positives = max(1, active - negatives)
+    most_positives = min(positives, active - 1)
+    active_positives = np.arange(fewest_positives, most_positives + 1)  # i, (splits,)
     if len(active_positives) == 0:
         return -np.inf
-    active_negatives = active - active_positives
+    active_negatives = active - active_positives  # j
 
-    log_terms = (
-        log_binomial(positives, active_positives)
-        + log_binomial(negatives, active_negatives)
-        + _log_inactive(
-            active=active,
-            inactive_positives=positives - active_positives,
-            inactive_negatives=negatives - active_negatives,
-        )
+    # ln of C(n₊, i) C(n₋, j) I, (splits,)
+    log_choices = log_binomial(positives, active_positives) + log_binomial(
+        negatives, active_negatives
+    )
+    log_terms = log_choices + _log_inactive(
+        active=active,
+        inactive_positives=positives - active_positives,
+        inactive_negatives=negatives - active_negatives,
     )
 
     # β is the costly factor, so that it is computed only for splits that can matter.
@@ -163,37 +171,45 @@ def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
 def _log_inactive(
     active: int, inactive_positives: NDArray[np.int64], inactive_negatives: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """ln I for each split, (splits,): the probability that the other components are inactive.
+    """ln of the probability that all other components of a projection are 0, (splits,).
 
-    A cone has a component for each sample. Of `active` = n of them the positive values are given; a
-    split says how many of the others belong to positive and how many to negative samples.
+    A standard Gaussian g, one component for each sample, is projected onto the cone
+    {λ ≥ 0, Σ_positives λ = Σ_negatives λ}: λ_i = max(g_i − b, 0) for a positive sample and
+    max(g_i + b, 0) for a negative one, with b such that the sums agree. Given n = `active`
+    components above 0, b is Gaussian with the variance 1/n. The others are 0 with probability Φ(b)
+    each if positive and Φ(−b) if negative, Φ the normal distribution function:
 
         I = ∫ db N(b; 0, 1/n) Φ(b)^{inactive positives} Φ(−b)^{inactive negatives}.
 
-    The powers of Φ may move the peak of the integrand far out of the Gaussian. So the grid reaches
+    There is one I for each split of the inactive components into positive and negative ones. The
+    powers of Φ may move the peak of the integrand far out of the Gaussian. So the grid of b reaches
     `_LARGEST_B_IN_SD` of its standard deviations 1/√n, but no farther than `_LARGEST_B`, beyond
     which Φ(−b) is below 10⁻³².
     """
     largest_b = min(_LARGEST_B, _LARGEST_B_IN_SD / np.sqrt(active))
     b = np.linspace(-1.0, 1.0, _N_NODES) * largest_b
+    b_step = b[1] - b[0]
 
     # Rows are splits, columns are the nodes b.
-    log_integrand = (
-        inactive_positives[:, None] * log_ndtr(b)
-        + inactive_negatives[:, None] * log_ndtr(-b)
-        - 0.5 * active * b**2
-    )
-    log_norm = 0.5 * (np.log(active) - _LOG_2PI)
-    return logsumexp(log_integrand, axis=1) + np.log(b[1] - b[0]) + log_norm
+    log_positives = inactive_positives[:, None] * log_ndtr(b)
+    log_negatives = inactive_negatives[:, None] * log_ndtr(-b)
+    log_gaussian = 0.5 * (np.log(active) - _LOG_2PI) - 0.5 * active * b**2
+    log_integrand = log_positives + log_negatives + log_gaussian
+    return logsumexp(log_integrand, axis=1) + np.log(b_step)
 
 
 def log_separable(n_samples: int, positives: int, n_selected: int) -> float:
     """ln of the probability that M features of Gaussian noise and a threshold separate the labels.
 
-    P_sep(M) = 2(v_{M−1} + v_{M−3} + …), with M = `n_selected`: the probability that a random
-    subspace of codimension M meets the cone of `log_intrinsic_volume` only at 0, by the conic
-    kinematic formula. Every second volume counts, as those of even and of odd dimension both sum to
-    one half (Gauss–Bonnet).
+    P = `n_samples` have labels, n₊ = `positives` of them positive; M = `n_selected`. A rule
+    separates them exactly if a random subspace of codimension M meets the cone
+    {λ ≥ 0, Σ_positives λ = Σ_negatives λ} in 0 alone (Gordan's theorem). By the conic kinematic
+    formula (Amelunxen, Lotz, McCoy and Tropp 2014) this has the probability
+
+        P_sep(M) = 2(v_{M−1} + v_{M−3} + …),
+
+    with the intrinsic volumes v of `log_intrinsic_volume`. Every second one counts, as those of
+    even and of odd dimension both sum to one half (Gauss–Bonnet).
     """
     if n_selected >= n_samples - 1 or positives in (0, n_samples):
         return 0.0
@@ -214,12 +230,14 @@ def log_expected_supports(
 ) -> float:
     """ln of the expected number of pairs (support, set of errors) that separate the other samples.
 
-    With N = `n_features`, M = `n_selected`, e = `errors`, n₊ positives and n₋ negatives, and i the
-    number of errors among the positives, it is
+    A support is a choice of M = `n_selected` of N = `n_features` features of Gaussian noise; a rule
+    on it has a threshold. e = `errors` samples are left out as errors, i of them positive. With
+    n₊ positives and n₋ negatives the expected number is
 
         C(N, M) Σ_i C(n₊, i) C(n₋, e − i) P_sep,
 
-    P_sep the probability of `log_separable` for the samples left over. The rule has a threshold.
+    where P_sep is the probability that one support separates the samples left over
+    (`log_separable`).
     """
     negatives = n_samples - positives
     log_terms = []

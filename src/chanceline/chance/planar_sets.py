@@ -32,8 +32,10 @@ def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
         P (1 + √(1 + 8(k − 1)))/2   k-sets for k < P/2,
         P √(P − 1)                  k-sets for k = P/2,
 
-    and one for k = 0. Ties are allowed: strict separability is an open condition, so moving the
-    points slightly into general position loses no subset.
+    and one for k = 0. Both follow from the crossing identity of Andrzejak, Aronov, Har-Peled,
+    Seidel and Welzl (1998), as the head of the module derives. Ties are allowed: strict
+    separability is an open condition, so moving the points slightly into general position loses no
+    subset.
 
     Parameters
     ----------

@@ -13,10 +13,11 @@ _STANDARD_DEVIATIONS_AROUND = 20
 def poisson_binomial_pmf(probabilities: NDArray[np.float64], n_successes: int) -> float:
     """P(K = k) for K the number of successes among independent trials, k = `n_successes`.
 
-    Counts are kept modulo n, n being about 20 standard deviations of K: counts that differ by n
-    share an entry, and the cost is O(trials · n). What comes back is P(K = k mod n) ≥ P(K = k); for
-    k within some ten standard deviations of the mean the two are equal to many digits. All terms
-    are positive, so that rounding stays small.
+    The law of K is built up trial by trial. To save time counts are kept modulo n, where n is about
+    20 standard deviations of K: counts that differ by n share an entry, and the cost is
+    O(trials · n). So the result is P(K = k modulo n), which is at least P(K = k); for k within some
+    ten standard deviations of the mean the two are equal to many digits. All terms are positive, so
+    that rounding stays small.
 
     Parameters
     ----------

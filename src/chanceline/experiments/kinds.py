@@ -98,11 +98,12 @@ def exact_count(  # noqa: PLR0913
 def separable_share(  # noqa: PLR0913
     seed: int, *, m: int, patterns: int, inputs: str = "binary", draws: int = 20_000, trial: int = 0
 ) -> dict[str, Any]:
-    """How many of `draws` random problems of `patterns` in `m` variables, all used, separate.
+    """How many of `draws` random problems are linearly separable: `patterns` in `m` variables.
 
-    In general position the probability is Cover's D(P, M)/2^P for P patterns in M variables; ±1
-    inputs of few variables are not, and have less. `trial` is not used here, but it makes another
-    task with another seed.
+    All m variables are used. In general position the probability is Cover's D(P, M)/2^P for P
+    patterns in M variables; ±1 inputs of few variables are not in general position, and have less.
+    `inputs` are "binary" (±1) or "sphere". `trial` is not used here, but it makes another task with
+    another seed.
     """
     # A task's settings have the names of the parameters; here they are numbers of things.
     n_variables = m

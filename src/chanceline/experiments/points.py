@@ -181,12 +181,12 @@ def _log_count_on_curve(curve: Any, alpha: float) -> float | None:
 def _first_moment_estimate(
     n: int, *, patterns: int, m: int, inputs: str, hits_and_draws: pd.DataFrame | None
 ) -> Estimate:
-    """ln E[Z] / N and its error, from the measured share of separable problems where there is one.
+    """ln E[Z] / N and its error, Z the number of supports that separate a random problem.
 
-    Z is the number of supports of m of the N variables that separate a problem with so many
-    patterns. E[Z] = C(N, m) · the probability that one support does. That probability is measured
-    by hits of draws, columns of `hits_and_draws` with the index (inputs, patterns, m). With few
-    hits, or without such a row, Cover's count gives the value, without error.
+    A support is a choice of m of the N = `n` variables. E[Z] = C(N, m) · (the probability that one
+    support separates so many `patterns`). That probability is measured, for these kinds of
+    `inputs`, by hits of draws: columns of `hits_and_draws`, whose index is (inputs, patterns, m).
+    With few hits, or without such a row, Cover's count gives the value, without error.
     """
     point = (inputs, patterns, m)
     by_cover = Estimate(value=log_first_moment(n, patterns, m) / n, error=0.0)

@@ -44,10 +44,11 @@ MAX_RUNGS_BETWEEN = 12  # two numbers of patterns; more means that hardly any su
 
 @leaf_kernel()
 def enter_support(hinge: Any, support: NDArray) -> None:
-    """Give the workspace `hinge` the columns `support`, (m,), with weights of zero.
+    """Make `support`, (m,) indices of columns, the support of the workspace, with weights of zero.
 
-    It is `set_support` for kernels. `position[column]` is the place of a column in the support, or
-    NONE.
+    A workspace (`hinge`) holds the columns of a problem and a fit on some of them, its support;
+    `refit` then fits these. `position[column]` is the place of a column in the support, or NONE.
+    This does the same as `set_support`, for use inside kernels.
     """
     used_support = hinge.state.support
     weights = hinge.state.weights
@@ -195,9 +196,12 @@ class _Ladder:
         return make_hinge(np.ascontiguousarray(rows.T), self.m, ridge=SAMPLING_RIDGE)
 
     def _climb(self, n_old: int, n_new: int) -> bool:
-        """Add rungs of growing θ, up to θ = 1 with `n_new` patterns; False if that fails.
+        """Add rungs from `n_old` patterns up to `n_new`; False if hardly any support is left.
 
-        θ says how much is asked of the patterns beyond `n_old`: from nothing, 0, to all, 1.
+        A rung is a set of supports that stand: they separate its patterns. New patterns may be
+        hard, so that few supports of the rung below stand on the next one. Rungs in between ask for
+        the new patterns only in part: θ says how much, from nothing, 0, to all, 1. Each next θ is
+        found by trying supports that the walk on the rung below explores.
         """
         theta = 0.0
         for _ in range(MAX_RUNGS_BETWEEN):
@@ -218,11 +222,12 @@ class _Ladder:
     def _next_rung(
         self, orders: list[NDArray[np.int64]], n_old: int, n_new: int, theta: float
     ) -> _Rung | None:
-        """The rung of largest θ on which enough of the supports explored stand, or None.
+        """The next rung: the largest θ on which enough of the supports explored stand, or None.
 
-        θ says how much is asked of the patterns from `n_old` to `n_new`: from nothing, 0, to all,
-        1. So the larger θ, the fewer supports stand. It is found by bisection between the `theta`
-        of the rung below and 1, which is tried first.
+        A support stands on a rung if it separates its patterns. θ says how much is asked of the
+        patterns from `n_old` to `n_new`, from nothing, 0, to all, 1: the larger θ, the fewer
+        supports stand. It is found by bisection between the `theta` of the rung below and 1, which
+        is tried first.
 
         `orders` are permutations of the columns, (N,); the first m are a support explored.
         """
@@ -307,15 +312,18 @@ def sample_counts(  # noqa: PLR0913
     spacing: int = 1,
     seed: int = 0,
 ) -> CountCurve:
-    """Estimate ln Z_p for supports of size m and p = 2m, 2m + spacing, … up to the number of rows.
+    """Estimate ln Z_p, Z_p the number of supports of m variables that separate p patterns.
 
-    Z_p is the number of supports that separate the first p patterns. The points of the curve are
-    rungs of a ladder; a sweep tries supports on each.
+    p is 2m, 2m + spacing, … up to the number of rows, and the patterns are the first p. The points
+    of the curve are rungs of a ladder. A sweep tries supports on each rung, and the share that also
+    separates the patterns of the next one is measured:
+
+        ln Z_p = ln C(N, m) + Σ over rungs up to p of ln(share).
 
     Parameters
     ----------
-    X, y : arrays
-        Patterns (P × N) and labels ±1; their order is the order of the ladder.
+    X, y : (patterns, variables) and (patterns,)
+        Patterns and labels ±1; their order is the order of the ladder.
     m : int
         Size of the supports, 0 < m < N.
     sweeps : int
@@ -337,16 +345,17 @@ def sample_counts(  # noqa: PLR0913
         ladder.sweep()
     # Each sweep says, for each rung, how many supports it tried there and how many separated.
     separated, tried = zip(*(ladder.sweep() for _ in range(sweeps)), strict=True)
-    separated_in_blocks = _block_sums(separated)
+    separated_in_blocks = _block_sums(separated)  # (blocks, rungs)
     tried_in_blocks = _block_sums(tried)
 
-    # ln Z at a rung = ln C(N, m) + Σ ln(share that separates), over all rungs up to it.
+    # A rung that no support reached has the share 0, and ln 0 = −∞ without a warning.
     with np.errstate(divide="ignore", invalid="ignore"):
         log_shares = np.log(separated_in_blocks.sum(axis=0) / tried_in_blocks.sum(axis=0))
         log_counts = float(log_binomial(n, m)) + np.cumsum(log_shares)
         # The same from each block alone, (blocks, rungs). Their scatter gives the standard error,
         # to which the constant ln C(N, m), left out here, adds nothing.
-        log_counts_in_blocks = np.cumsum(np.log(separated_in_blocks / tried_in_blocks), axis=1)
+        log_shares_in_blocks = np.log(separated_in_blocks / tried_in_blocks)
+        log_counts_in_blocks = np.cumsum(log_shares_in_blocks, axis=1)
         errors = log_counts_in_blocks.std(axis=0, ddof=1) / np.sqrt(ERROR_BLOCKS)
 
     # Rungs between two numbers of patterns, with the newest softened, are no points of the curve.

@@ -41,16 +41,17 @@ def draw_roc(ax: Axes, curve: RocCurve, classes: tuple[str, str]) -> None:
 
 def draw_calibration(ax: Axes, bins: Sequence[CalibrationBin], positive: str) -> None:
     """Observed share of the positive class against its predicted probability, with intervals."""
-    predicted = [one.predicted for one in bins]
+    predicted = [calibration_bin.predicted for calibration_bin in bins]
     _draw_diagonal(ax)
     ax.vlines(
         predicted,
-        [one.low for one in bins],
-        [one.high for one in bins],
+        [calibration_bin.low for calibration_bin in bins],
+        [calibration_bin.high for calibration_bin in bins],
         color=CURVE_COLOUR,
         linewidth=1.2,
     )
-    ax.plot(predicted, [one.observed for one in bins], "o", color=CURVE_COLOUR, markersize=5)
+    observed = [calibration_bin.observed for calibration_bin in bins]
+    ax.plot(predicted, observed, "o", color=CURVE_COLOUR, markersize=5)
     ax.set(
         xlabel=f"predicted probability of {name_on_axis(positive)}",
         ylabel=f"observed share of {name_on_axis(positive)}",

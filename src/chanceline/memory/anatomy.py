@@ -70,26 +70,34 @@ class Connectivity(Result):
 
 
 def connectivity(memory: AssociativeMemory) -> Connectivity:
-    """Read the wiring of a memory that has stored something."""
-    n = memory.n_neurons
+    """Statistics of the couplings w_ij of a memory that has stored something.
+
+    Excitatory couplings (w_ij > 0) and inhibitory ones (w_ij < 0) are counted and measured by
+    themselves. Where every neuron sends one kind only (Dale's law), couplings that were possible
+    are those of neurons of that kind, and pairs coupled both ways are counted among excitatory
+    neurons.
+    """
+    n_neurons = memory.n_neurons
     couplings = memory.couplings.toarray()
     # Without Dale's law (sign 0) every neuron may send both kinds of couplings.
-    signs = np.zeros(n, dtype=np.int8)
+    signs = np.zeros(n_neurons, dtype=np.int8)
     if memory.signs is not None:
         signs = memory.signs
     may_excite = signs >= 0
     may_inhibit = signs <= 0
+    n_targets = n_neurons - 1  # a neuron is not coupled to itself
 
     # Every neuron was given `fan_in` inputs; those whose weight ended at zero are not stored.
     silent_share = 0.0
     if memory.rule.fan_in is not None:
-        silent_share = 1 - memory.couplings.nnz / (n * memory.rule.fan_in)
+        silent_share = 1 - memory.couplings.nnz / (n_neurons * memory.rule.fan_in)
 
-    reciprocity = _reciprocity(np.abs(couplings[np.ix_(may_excite, may_excite)]))
+    strengths_among_exciting = np.abs(couplings[np.ix_(may_excite, may_excite)])
+    reciprocity = _reciprocity(strengths_among_exciting)
     return Connectivity(
         wiring=memory.rule.wiring,
-        excitatory=_synapses(couplings[couplings > 0], n_possible=may_excite.sum() * (n - 1)),
-        inhibitory=_synapses(-couplings[couplings < 0], n_possible=may_inhibit.sum() * (n - 1)),
+        excitatory=_synapses(couplings[couplings > 0], n_possible=may_excite.sum() * n_targets),
+        inhibitory=_synapses(-couplings[couplings < 0], n_possible=may_inhibit.sum() * n_targets),
         silent=silent_share,
         reciprocal=reciprocity.pair_ratio,
         expected=reciprocity.n_expected,
@@ -113,7 +121,7 @@ class _Reciprocity(NamedTuple):
 
 
 def _reciprocity(strengths: NDArray[np.float64]) -> _Reciprocity:
-    """How often, and how strongly, neurons are coupled both ways.
+    """How often neurons are coupled both ways, compared with chance, and how strongly.
 
     `strengths` are the |w_ij| among some neurons, (neurons, neurons), 0 where there is no coupling.
     """
@@ -122,18 +130,21 @@ def _reciprocity(strengths: NDArray[np.float64]) -> _Reciprocity:
     n_couplings = is_coupled.sum()
     n_pairs = is_answered.sum() / 2
 
-    # Of n(n − 1) places each holds a coupling with probability n_couplings/places, and each of the
-    # places/2 pairs of neurons two of them with the square of that.
+    # By chance each of n(n − 1) places holds a coupling with probability n_couplings/places, and
+    # each of the places/2 pairs of neurons two of them with the square of that.
     n_neurons = strengths.shape[0]
     n_places = max(n_neurons * (n_neurons - 1), 1)
     n_expected = float(n_couplings**2 / (2 * n_places))
     pair_ratio = float("nan")
     if n_expected > 0:
         pair_ratio = float(n_pairs / n_expected)
+
+    mean_answered = _mean(strengths[is_answered])
+    mean_unanswered = _mean(strengths[is_coupled & ~is_answered])
     return _Reciprocity(
         n_expected=n_expected,
         pair_ratio=pair_ratio,
-        strength_ratio=_mean(strengths[is_answered]) / _mean(strengths[is_coupled & ~is_answered]),
+        strength_ratio=mean_answered / mean_unanswered,
     )
 
 

@@ -69,7 +69,20 @@ class LearnedNeuron:
 
 
 def learn_neuron(neuron: int, patterns: Patterns, rule: LearningRule) -> LearnedNeuron:
-    """Choose inputs and weights for the neuron of this number; patterns are (patterns, neurons)."""
+    """Choose inputs and weights for one neuron, so that it holds its bit of every pattern.
+
+    Neuron i holds a pattern ξ if its own bit ξ_i has the sign of Σ_j w_ij ξ_j over its inputs j.
+    Depending on the wiring the inputs are selected by a search, or taken in a given order.
+
+    Parameters
+    ----------
+    neuron
+        Its number i.
+    patterns : (patterns, neurons)
+        Bits ±1.
+    rule
+        Wiring, number of inputs, stability asked for, budget and seed.
+    """
     problem = neuron_problem(neuron, patterns, rule)
     seed = neuron_seed(neuron, rule)
     if rule.wiring is Wiring.SELECTED:
@@ -183,10 +196,17 @@ def _fewest_sufficient(problem: NeuronProblem, order: Indices, kappa: float) -> 
 
 
 def _select_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> StableFit:
-    """Search few inputs that separate; raise κ by more inputs, up to the fan-in, and by swaps.
+    """The inputs and weights of a neuron by a search: few inputs first, then a larger stability κ.
 
-    Dropping inputs and swapping them may take the `steps` of the budget each: after every drop, and
-    once more at the end.
+    κ is the smallest field of a pattern, for weights of length 1. After a search for few inputs
+    that separate,
+
+    - with a given number of inputs (`fan_in`) more are added, up to that number, to raise κ;
+    - with as few inputs as possible, and a κ asked for, they are added until κ is reached, and then
+      dropped again as far as κ allows.
+
+    At the end swaps of inputs raise κ. Dropping and swapping may take the `steps` of the budget
+    each: after every drop, and once more at the end.
     """
     generator = np.random.default_rng(seed)
     steps = rule.budget // SWAP_COST

@@ -71,10 +71,21 @@ class StableFit(NamedTuple):
 def fit_stable_weights(
     problem: NeuronProblem, inputs: Indices, start: Floats | None = None
 ) -> StableFit:
-    """The most stable weights on these inputs; if none separates, those of the least squared hinge.
+    """The most stable weights of a neuron on these inputs; if none separates, a least-error fit.
 
-    `start` are multipliers λ, (patterns,), of a similar fit, from where the solver is there sooner.
-    With nonnegative weights the inputs of weight zero are left out of the result.
+    The neuron holds its patterns if a_μ·w > 0 for every row a_μ of the problem; its stability is
+    κ = min_μ a_μ·w/|w|, and the weights of largest κ are found. If even these do not separate
+    (κ ≤ 0), the weights with the least sum of squared hinge errors are returned.
+
+    Parameters
+    ----------
+    problem
+        Rows, (patterns, possible inputs), and whether weights must not be negative.
+    inputs : (inputs,)
+        Columns of the rows that may be used. With nonnegative weights those whose weight is zero
+        are left out of the result.
+    start : (patterns,), optional
+        Multipliers λ of a similar fit, from where the solver is there sooner.
     """
     columns = problem.rows[:, inputs]
     is_nonnegative = None
@@ -168,11 +179,13 @@ def swap_inputs(
     generator: np.random.Generator,
     target: float = np.inf,
 ) -> StableFit:
-    """Tabu search for a larger κ with the same number of inputs.
+    """Tabu search for inputs that make a neuron more stable, keeping their number.
 
-    Starts from a fit that separates. Each of at most `steps` steps adds the input that gains most
-    and drops the one that loses least, both with some noise; an input that was moved stays where it
-    is for a few steps. Ends early once κ is at least `target`. Returns the best fit seen.
+    Starts from a fit that separates, of stability κ. Each of at most `steps` steps adds the input
+    that promises the largest gain of κ and drops the one that promises the smallest loss, both with
+    some noise. An input that was moved is tabu, and stays where it is, for a few steps: so the
+    search does not run in circles. Ends early once κ is at least `target`. Returns the best fit
+    seen.
     """
     n_inputs = problem.rows.shape[1]
     size = fitted.inputs.size

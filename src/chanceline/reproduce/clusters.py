@@ -88,16 +88,22 @@ def cluster_table() -> pd.DataFrame:
 
 
 def clusters(folder: Folder) -> None:
-    """Fig. 1: what is left of every choice at four loads, and the entropy of those separating."""
+    """Draw Fig. 1: separating directions of every choice at four loads, and below the entropy.
+
+    In the upper panels a problem has few variables, of which two are chosen; in the lower one the
+    entropy of separating choices for many variables is drawn against the load.
+    """
     table = cluster_table()
     n_points = 40 if folder.mode == Mode.QUICK else 120
     entropies = branch_table(CLUSTER_DENSITY, n_points)
     figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
     halves = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.1, 1))  # (rows, columns)
     upper, lower = halves[:, 0]
+
     panels = upper.subplots(1, len(PANEL_PATTERNS))
     for ax, (n_patterns, choices) in zip(panels, table.groupby("patterns"), strict=True):
-        draw_clusters(ax, choices, f"$P={n_patterns}$, $\\alpha={n_patterns / N_VARIABLES:g}$")
+        load = n_patterns / N_VARIABLES
+        draw_clusters(ax, choices, f"$P={n_patterns}$, $\\alpha={load:g}$")
     draw_cluster_entropy(
         lower.subplots(),
         entropies,

@@ -112,7 +112,12 @@ def memory_capacity(folder: Folder) -> None:
 
 
 def memory_stability(folder: Folder) -> None:
-    """Recall from noisy probes, and storage after cuts, with a quarter of the inputs."""
+    """Draw recall from noisy probes, and storage after couplings are cut, for the three wirings.
+
+    Every neuron keeps a quarter of the inputs. At each load a network of each wiring stores the
+    same random patterns. Recall is drawn at loads that random inputs hold, too; couplings are cut
+    at one load, in every order. The table beside the figure has all that was measured.
+    """
     settings = MEMORY_SIZES[Mode(folder.mode)]
     recalls: dict[tuple[str, float], Retrieval] = {}
     cuts: dict[str, list[Cutting]] = {}

@@ -154,11 +154,14 @@ def entropy_with_breaking(folder: Folder) -> None:
 
 
 def _broken_branch(critical_load: float) -> pd.DataFrame:
-    """The branch with one step of breaking at ρ = 0.5, a row for each load, in ascending order.
+    """Solutions with one step of symmetry breaking at density ρ = 0.5, a row for each load.
 
-    The load rises as χ falls. The branch is followed from zero entropy in steps of larger χ, down
-    to the load where symmetry breaks; one point beyond zero entropy is added. Columns: alpha,
-    entropy, the break point x of the step, and the order parameters K, p1, p0.
+    Rows are in ascending order of the load. They are points of a line of solutions, along which the
+    response χ of the weights falls as the load rises. It is followed from the point where the
+    entropy is 0 in steps of larger χ, down to near the load where symmetry breaks
+    (`critical_load`); one point beyond zero entropy is added. Columns: alpha, entropy, the break
+    point x of the step, the price K of a variable, and the overlaps p1 and p0 of two choices of
+    variables within and between groups.
     """
     branch = RSBBranch(PANEL_RHO)
     zero_entropy = branch.at_zero_entropy(start_at(PANEL_RHO))

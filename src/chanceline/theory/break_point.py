@@ -68,20 +68,25 @@ class CurvatureMoments(NamedTuple):
 def break_point(
     critical: RSState, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
 ) -> float:
-    """The break point x_c at which the solution with one step of breaking leaves the symmetric one:
+    """The break point x_c with which breaking begins where replica symmetry becomes unstable.
+
+    A break point is the probability that two supports belong to different groups. x_c < 1 means
+    that groups form continuously there; x_c > 1 that they have formed before, by a jump. With the
+    log-weights g of a pattern and f of a variable as functions of their fields, E[·] the averages
+    over the fields, and the load α,
 
         x_c = (αb E[g'''²] + a² E[f'''²]) / 2(αb E[g''³] + a² E[f''³]),
+        a = αE[g''²],    b = E[f''²].
 
-    with a = αE[g''²] and b = E[f''²]. g is the log-weight of a pattern and f that of a variable,
-    as functions of their fields, over which E[·] averages; α is the load. It comes from the
-    condition ab = 1 of the replicon line, differentiated along Parisi's flow.
+    The product ab is the replicon between supports, which is 1 there. The formula follows from
+    ab = 1, differentiated along the flow of Parisi's equation by which g and f change with x.
 
-    `critical` is the state on the replicon line (`replicon_line`) at the density ρ; `step` is that
-    of the quadrature.
+    `critical` is the state where the replicon is 1 (`replicon_line`) at the density ρ; `step` is
+    that of the quadrature.
     """
     alpha = critical.alpha
-    patterns = _pattern_moments(critical.order, rho, ensemble, step)
-    variables = _variable_moments(critical.order, ensemble, step)
+    patterns = _pattern_moments(critical.order, rho, ensemble, step)  # of g
+    variables = _variable_moments(critical.order, ensemble, step)  # of f
     a = alpha * patterns.square
     b = variables.square
     numerator = alpha * b * patterns.slope_square + a**2 * variables.slope_square
@@ -90,11 +95,12 @@ def break_point(
 
 
 def _pattern_moments(order: Order, rho: float, ensemble: Ensemble, step: float) -> CurvatureMoments:
-    """The moments of g'' and g''' over the patterns of all classes, g = ln A.
+    """Means of g''², g''³ and g'''² over all patterns, g = ln A the log-weight of a pattern.
 
-    A(μ) is the weight of a pattern of mean field μ = √q₀ z + θ_c, z a standard Gaussian: q₀ is the
-    overlap of two supports, θ_c the offset of class c. Around μ the field has the variance
-    s² = ρ − q₀, ρ the density, and a violation v costs v²/2χ.
+    g is a function of the mean field μ = √q₀ z + θ_c of the pattern, z a standard Gaussian: q₀ is
+    the overlap of the weights of two supports, θ_c the offset of class c. Around μ the field has
+    the variance s² = ρ − q₀, ρ the density, and a violation v costs v²/2χ (`pattern_side`). `order`
+    has the order parameters; `step` is that of the quadrature.
     """
     pattern_order = PatternOrder(
         rho=rho,
@@ -103,38 +109,34 @@ def _pattern_moments(order: Order, rho: float, ensemble: Ensemble, step: float) 
         chi=order.chi,
         threshold=order.threshold,
     )
-    # The sides have nodes and weights of z. They are evaluated once more at fields that are Duals,
-    # whose second derivative g'' carries the third.
+    # The sides have nodes and weights of z. g'' is evaluated once more at fields μ that are Duals:
+    # its differential is then the third derivative.
     sides = class_sides(ensemble, pattern_order, step)
     offsets = ensemble.offsets(rho, order.threshold)
-    total = np.zeros(3)  # the three moments, summed over classes: weights have their shares
-    for class_side, (_, _, offset) in zip(sides, offsets, strict=True):
-        field = np.sqrt(order.q0) * class_side.nodes + offset  # μ
-        side = pattern_side(_with_unit_slope(field), pattern_order.s2, order.chi)
+    total = np.zeros(3)  # the three means, summed over classes: the weights have their shares
+    for class_side, pattern_class in zip(sides, offsets, strict=True):
+        mean_field = np.sqrt(order.q0) * class_side.nodes + pattern_class.offset  # μ
+        side = pattern_side(_with_unit_slope(mean_field), pattern_order.s2, order.chi)
         total += _moments_of(side.curvature, class_side.weights)
     return CurvatureMoments(*total.tolist())
 
 
 def _variable_moments(order: Order, ensemble: Ensemble, step: float) -> CurvatureMoments:
-    """The moments of f'' and f''' over the variables, f = ln(1 + e^{−K}B).
+    """Means of f''², f''³ and f'''² over all variables, f the log-weight of a variable.
 
-    A variable of mean field u = √F₀ z, z a standard Gaussian, weighs e^{−K}B(u) if it is chosen and
-    1 if not. K is its price; E, F₁ and F₀ are the multipliers of the norm of the weights, of the
-    overlap within a support and of that between two, V = F₁ − F₀ and d = E − V.
+    f = ln(1 + e^{−K}B(u)) is a function of the mean field u = √F₀ z of the variable, z a standard
+    Gaussian: chosen, it has the factor e^{−K}B(u), else 1 (`support_side`). K is its price. E, F₁
+    and F₀ are the multipliers of the norm of the weights, of their overlap within a support and of
+    that between two; V = F₁ − F₀ is the variance of the field around u, and d = E − V. `order` has
+    these order parameters; `step` is that of the quadrature.
     """
-    support_order = SupportOrder(
-        F0=order.F0, V=order.F1 - order.F0, d=order.E - order.F1 + order.F0, K=order.K
-    )
+    V = order.F1 - order.F0
+    d = order.E - order.F1 + order.F0
+    support_order = SupportOrder(F0=order.F0, V=V, d=d, K=order.K)
     _, rule = resolved_support_side(support_order, step, ensemble.signed)
-    # Fields as Duals: the second derivative f'' carries the third.
-    field = np.sqrt(order.F0) * rule.nodes  # u
-    side = support_side(
-        u=_with_unit_slope(field),
-        V=support_order.V,
-        d=support_order.d,
-        K=order.K,
-        signed=ensemble.signed,
-    )
+    # f'' is evaluated at fields u that are Duals: its differential is the third derivative.
+    mean_field = np.sqrt(order.F0) * rule.nodes  # u
+    side = support_side(u=_with_unit_slope(mean_field), V=V, d=d, K=order.K, signed=ensemble.signed)
     return _moments_of(side.curvature, rule.weights)
 
 
@@ -158,11 +160,14 @@ def _moments_of(curvature: Dual, weights: Array) -> CurvatureMoments:
 
 
 def jump_density(margin: float = 0.0) -> float:
-    """ρ*(κ): at smaller densities symmetry between supports breaks by a jump.
+    """ρ*, the density below which symmetry between supports breaks by a jump as the load grows.
 
-    It is the density at which the break point x_c on the replicon line is 1; at smaller densities
-    x_c is above 1. `margin` is κ in units of |w|, at most 1; the classes are equal. ρ* is 0.016949
-    without a margin.
+    Supports are choices of ρN variables. Above ρ* the separating ones fall into groups
+    continuously, below it suddenly. ρ* is the density at which the break point x_c (`break_point`)
+    is 1 where replica symmetry becomes unstable; at smaller densities x_c is above 1.
+
+    `margin` is the margin of the rule in units of |w|, between 0 and 1; the classes are equal.
+    Without a margin ρ* is 0.016949.
     """
     margin = real_number(margin, "margin")
     if not 0 <= margin <= _LARGEST_MARGIN_OF_LINE:

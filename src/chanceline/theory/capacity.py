@@ -200,10 +200,12 @@ def capacity(  # noqa: PLR0913
 
 
 def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
-    """The capacity with one of the three ansätze; density and ensemble are checked already.
+    """The capacity at density ρ with one of three approximations (ansätze) of the replica method.
 
-    "rs" is replica symmetric, "1rsb" has one step of breaking, and "full" is the limit of
-    infinitely many steps: the capacity with one step, corrected by the shipped table.
+    "rs" is replica symmetric: all separating choices of variables (supports) are alike. With
+    "1rsb", one step of symmetry breaking, they fall into groups; with "full" into groups of groups
+    without end, for which the capacity with one step is corrected by the shipped table. Density and
+    ensemble are checked already.
     """
     _check_ansatz(ansatz, ensemble)
     if ansatz == "rs":
@@ -248,11 +250,21 @@ class _SymmetricCapacity(NamedTuple):
 def _symmetric_capacity(
     branch: Branch, start: Array | None = None, *, replicon: bool = False
 ) -> _SymmetricCapacity:
-    """The replica-symmetric capacity of a branch: where the entropy of separating choices vanishes.
+    """The replica-symmetric capacity at the density of a branch, and the solver's point there.
 
-    `start` is a point near to it, (coordinates,), if one is known. With `replicon` the load where
-    symmetry breaks is found too. From the saturation density on no such point is needed, as more
-    variables bring nothing.
+    It is the load (patterns per variable) where the entropy of separating choices of variables
+    vanishes: beyond, no choice separates. The branch is the line of solutions at one density.
+
+    Parameters
+    ----------
+    branch
+        Density and ensemble.
+    start : (coordinates,) or None
+        A point near to the one sought, if it is known.
+    replicon
+        Whether the load where replica symmetry breaks is found, too.
+
+    From the saturation density on more variables bring nothing, and no point is sought.
     """
     rho = branch.rho
     ensemble = branch.ensemble
@@ -298,15 +310,18 @@ def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
 
 
 def _breaking(branch: Branch, end: End) -> dict[str, Any]:
-    """Where and how symmetry between supports breaks, as fields of a `Capacity`.
+    """Where and how the symmetry between supports breaks on a branch, as fields of a `Capacity`.
 
-    Replica symmetry is unstable where the replicon between supports, `state.between`, is above 1.
-    How it breaks is known for some ensembles and densities only; other fields are left out.
+    A support is a choice of variables. As the load grows along the branch, the replicon between
+    supports (`state.between`) grows; above 1 replica symmetry is unstable. `end` is the point of
+    the capacity. How symmetry breaks is known for some ensembles and densities only; fields that
+    are not known are left out.
     """
-    if end.solved.state.between <= 1:
-        return {"replicon_alpha": None}  # stable up to the capacity
+    stable_up_to_capacity = end.solved.state.between <= 1
+    if stable_up_to_capacity:
+        return {"replicon_alpha": None}
 
-    # Back from the capacity `end` to the point `critical` where the replicon is 1.
+    # Back from the capacity to the point `critical` where the replicon is 1.
     points_back = branch.follow(end.solved, _REPLICON_STEP, lambda state: state.between < 1)
     bracket = last_two_points(points_back)
     critical = branch.point_where(bracket, lambda state: state.between - 1).state
@@ -348,11 +363,12 @@ def capacity_curve(  # noqa: PLR0913
 def _symmetric_capacities(
     densities: list[float], ensemble: Ensemble, replicon: bool
 ) -> dict[float, Capacity]:
-    """The replica-symmetric capacity by density; with `replicon` where symmetry breaks, too.
+    """The replica-symmetric capacity at each of several densities, as a dictionary by density.
 
-    The densities ρ are solved in increasing order. Each is started from the line through the two
-    points before it, as a function of logit(ρ/ρ_s), in which points move evenly. ρ_s is the
-    saturation density, from which on the capacity is that of all variables and has no point.
+    The densities ρ are solved in increasing order, each by Newton's method from a guess: the
+    solver's points at the two densities before it are extrapolated linearly in logit(ρ/ρ_s), in
+    which they move evenly. ρ_s is the saturation density, from which on the capacity is that of all
+    variables and needs no solver. With `replicon` the load where symmetry breaks is found, too.
     """
     capacity_of: dict[float, Capacity] = {}
     solved_points: list[_SolvedPoint] = []  # in increasing density

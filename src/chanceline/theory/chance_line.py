@@ -66,9 +66,12 @@ class End:
 def zero_entropy(branch: Branch, start: Array | None) -> End:
     """The capacity of a branch: its load where the entropy Σ of separating choices vanishes.
 
+    Σ is ln(number of choices of ρN variables that separate) per variable; above the capacity no
+    choice does. The branch is the line of replica-symmetric solutions at one density ρ.
+
     1. Find the point Σ = 0 with the usual quadrature, by the first of several ways that succeeds.
-    2. Solve again at the same χ with half the quadrature step. Σ is not quite 0 there: the slope
-       ∂Σ/∂α tells the load where it is.
+    2. Solve again at the same response χ with half the quadrature step. Σ is not quite 0 there: the
+       slope ∂Σ/∂α tells the load where it is.
     3. The two loads differ by the error of the quadrature; the rounding of Σ adds to it.
 
     Parameters
@@ -124,13 +127,16 @@ def _from_entrance(branch: Branch) -> Solved[RSState]:
 
 
 def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
-    """The point where the entropy Σ is 0, by way of such points at smaller densities.
+    """The point where the entropy Σ of separating choices is 0, by way of smaller densities.
 
-    With errors the beginning of a branch is hard to find near ρ = 1. So the branch of half the
-    saturation density ρ_s (1, or ½ with given signs) is followed to Σ = 0, and that point is then
-    followed up to the density wanted. The parameter is logit(ρ/ρ_s): no step of it can leave
-    0 < ρ < ρ_s. A density below ρ_s/2, whose own beginning is easy to find, needs no such way; it
-    is tried in a single step.
+    The usual way follows the branch of the density ρ wanted from its beginning, which is hard to
+    find near ρ = 1 if errors are allowed. Here the branch of a middle density is followed to its
+    point Σ = 0, and that point is then followed from density to density, up to ρ.
+
+    The middle density is half of ρ_s, the saturation density (1, or ½ with given signs). The
+    parameter that is followed is logit(ρ/ρ_s), so that no step of it can leave 0 < ρ < ρ_s. A
+    density below ρ_s/2, whose own beginning is easy to find, needs no such way; it is tried in a
+    single step.
     """
     ensemble = branch.ensemble
     saturation = ensemble.saturation_density
@@ -186,23 +192,25 @@ def density_at(
 ) -> Density:
     """ρ_VS(α), the inverse of the capacity: the smallest density that separates at load α.
 
-    0 < α < α_c, the capacity with all variables kept (2 for equal classes without margin and
-    errors, half of it with given signs); the other parameters are those of `capacity`.
+    The density is the share of variables chosen, the load α is patterns per variable, and the
+    capacity α_VS(ρ) is the largest load that some choice of ρN variables separates. α must lie
+    between 0 and the capacity with all variables (2 for equal classes without margin and errors,
+    half of it with given signs). The other parameters are those of `capacity`.
 
-    The equation α_VS(ρ) = α is solved by Newton in logit(ρ/ρ_s), ρ_s the density from which on more
-    variables bring nothing (1, or ½ with given signs). It starts at the density where the
-    ℓ₀-Gardner load is α: that load has a formula and lies a little above the capacity.
+    The equation α_VS(ρ) = α is solved by Newton's method in logit(ρ/ρ_s), ρ_s the density from
+    which on more variables bring nothing (1, or ½ with given signs). It starts at the density where
+    the ℓ₀-Gardner load is α: that load has a formula and lies a little above the capacity.
     """
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
-    logit_share = _logit_of_l0_load(alpha, ensemble)
-    # The solver's point at the last density tried, from which the next one starts; none at first.
-    last_point_solved: Array | None = None
+    logit_share = _logit_of_l0_load(alpha, ensemble)  # logit(ρ/ρ_s)
+    # Where the solver ended at the last density; it starts from there at the next one.
+    solver_point: Array | None = None
     for _ in range(_DENSITY_NEWTON_STEPS):
         # The capacity at this density and its slope, and Newton's step from them.
         rho = _density_of(logit_share, ensemble)
-        end = zero_entropy(Branch(rho, ensemble), last_point_solved)
-        last_point_solved = end.solved.unknowns
+        end = zero_entropy(Branch(rho, ensemble), solver_point)
+        solver_point = end.solved.unknowns
         slope = _capacity_slope(end, rho, ensemble, wanted=alpha)
         step = _logit_step(
             wanted=alpha,
@@ -248,10 +256,11 @@ def _density_of(logit_share: float, ensemble: Ensemble) -> float:
 
 
 def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
-    """logit(ρ/ρ_s) of the density ρ where the ℓ₀-Gardner load is α; InputError if there is none.
+    """logit(ρ/ρ_s) of the density ρ where the ℓ₀-Gardner load is α, found by Brent's method.
 
-    ρ_s is the saturation density, 1, or ½ with given signs. The ℓ₀-Gardner load, where the
-    replica-symmetric branch of density ρ ends, lies above the capacity and grows with ρ.
+    ρ_s is the saturation density: 1, or ½ with given signs. The ℓ₀-Gardner load, where the
+    replica-symmetric solutions of density ρ end, has a formula; it grows with ρ and lies a little
+    above the capacity. InputError where no density has this load, or none that can be resolved.
     """
     load_of_all = gardner(ensemble).load
     if alpha >= load_of_all:
@@ -275,12 +284,26 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
 def _logit_step(
     *, wanted: float, reached: float, slope: float, logit_share: float, ensemble: Ensemble
 ) -> float:
-    """Newton's step in x = logit(ρ/ρ_s) from the capacity `reached` at x towards the load `wanted`.
+    """Newton's step in x = logit(ρ/ρ_s) towards the density ρ whose capacity is the load `wanted`.
 
-    Loads lie between 0 and α_c, the load of all variables, as densities lie between 0 and ρ_s, the
-    saturation density. So t = ln(load/(α_c − load)) is nearly linear in x, and Newton is applied to
-    t: the step is [t(wanted) − t(reached)]/(dt/dx), cut to the longest one allowed. `logit_share`
-    is x, and `slope` is dα_VS/dρ, that of the capacity.
+    Densities ρ lie between 0 and ρ_s, the saturation density, and capacities between 0 and α_c, the
+    load of all variables. Newton's method is applied to the log-odds
+
+        t(load) = ln[load/(α_c − load)],
+
+    which are nearly linear in x. The step is [t(wanted) − t(reached)]/(dt/dx), cut to the longest
+    one allowed.
+
+    Parameters
+    ----------
+    wanted
+        The load for which the density is sought.
+    reached, slope
+        The capacity at the present density, and its derivative by ρ.
+    logit_share
+        x at the present density.
+    ensemble
+        Gives ρ_s and α_c.
     """
     load_of_all = gardner(ensemble).load  # α_c
 
@@ -288,12 +311,13 @@ def _logit_step(
     (x,) = independent(np.array([logit_share]))
     rho = ensemble.saturation_density * dual.expit(x)
     capacity = Dual(reached, slope * rho.differential)
-    t = dual.log(capacity / (load_of_all - capacity))
-    (t_by_x,) = t.gradient
+    log_odds = dual.log(capacity / (load_of_all - capacity))  # t(reached)
+    (log_odds_by_x,) = log_odds.gradient
 
     # t(wanted) − t(reached), in one logarithm: the difference of two would cancel.
-    t_difference = np.log(wanted * (load_of_all - reached) / (reached * (load_of_all - wanted)))
-    return float(np.clip(t_difference / t_by_x, -_LONGEST_STEP, _LONGEST_STEP))
+    odds_ratio = wanted * (load_of_all - reached) / (reached * (load_of_all - wanted))
+    newton_step = np.log(odds_ratio) / log_odds_by_x
+    return float(np.clip(newton_step, -_LONGEST_STEP, _LONGEST_STEP))
 
 
 def _capacity_slope(end: End, rho: float, ensemble: Ensemble, *, wanted: float) -> float:

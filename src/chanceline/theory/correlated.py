@@ -97,25 +97,30 @@ class _FieldNodes(NamedTuple):
 
 
 def _field_nodes(size: int) -> _FieldNodes:
-    """Equally spaced nodes of g = `size` standard Gaussians, for functions that are even.
+    """A rule for means over g = `size` independent standard Gaussians, for even functions.
 
-    The functions averaged do not change when all g numbers change their signs. So the first number
-    runs over 0 and positive values only, and nodes where it is positive count twice.
+    The nodes are those of a grid with equal spacing on every axis; the weights are the Gaussian
+    densities there. The functions averaged do not change when all g numbers change their signs. So
+    the first axis has 0 and positive values only, and nodes where it is positive count twice.
     """
-    line = np.linspace(-_FIELD_REACH, _FIELD_REACH, _FIELD_NODES[size])
-    half_line = line[line >= 0]
-    axes = [half_line, *[line] * (size - 1)]
-    nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, size)
+    whole_axis = np.linspace(-_FIELD_REACH, _FIELD_REACH, _FIELD_NODES[size])
+    half_axis = whole_axis[whole_axis >= 0]
+    other_axes = [whole_axis] * (size - 1)
+    grid = np.meshgrid(half_axis, *other_axes, indexing="ij")  # g arrays
+    nodes = np.stack(grid, axis=-1).reshape(-1, size)
+
     weights = np.exp(-0.5 * (nodes**2).sum(axis=1))
     weights[nodes[:, 0] > 0] *= 2
     return _FieldNodes(nodes=nodes, weights=weights / weights.sum())
 
 
 def _choice_forms(correlation: float, size: int) -> _ChoiceForms:
-    """The quadratic forms u_S·C_SS⁻¹u_S of all choices S of a group but the empty one.
+    """The quadratic forms u_S·C_SS⁻¹u_S of all choices S of variables of a group but the empty one.
 
-    C is the correlation matrix of the group, (size, size), u_S and C_SS are the parts of the fields
-    u ~ N(0, C) and of C that belong to the variables of S.
+    C is the correlation matrix of the `size` variables of a group, (size, size), with `correlation`
+    off its diagonal. u ~ N(0, C) are Gaussian fields on them; u_S and C_SS are the parts of u and C
+    that belong to the variables of S. The forms are taken at the nodes of a rule for the mean
+    over u.
     """
     matrix = np.full((size, size), correlation) + (1 - correlation) * np.eye(size)  # C
     independent = _field_nodes(size)
@@ -136,32 +141,38 @@ def _choice_forms(correlation: float, size: int) -> _ChoiceForms:
 def _entropy(
     alpha: Any, rho: Any, order: Sequence[Any], *, choices: _ChoiceForms, size: int
 ) -> Any:
-    """The entropy of separating choices, ln(their number)/N, in groups of g = `size` variables:
+    """The entropy of separating choices, ln(their number)/N, where variables come in groups of g:
 
         Σ = α∫Dz ln A + (1/g) E_u ln Σ_S e^{−K|S|}(E/d)^{|S|/2} exp(F₀ u_S·C_SS⁻¹u_S/2d)
             + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
 
+    It is the free entropy of replica symmetry (`rs_equations`) with another term of the variables,
+    the second. g = `size` variables of a group have the correlation matrix C and fields u ~ N(0,C).
+    Σ_S runs over the choices S of variables of a group, also the empty one, which weighs 1;
+    `choices` has the quadratic forms u_S·C_SS⁻¹u_S of the others. The first term is of the
+    patterns (`_pattern_term`).
+
     α is the load, ρ the density, and `order` holds χ, q₀/ρ, K, E, V/E and F₀, which
-    `correlated_groups` explains; d = E − V. Σ_S runs over the choices S of variables of a group,
-    the empty one, which weighs 1, among them; `choices` has the others. Any number may be complex.
+    `correlated_groups` explains; V = F₁ − F₀ and d = E − V. Any number may be complex, as
+    derivatives are taken by complex steps.
     """
     chi, q0_share, K, E, V_share, F0 = order
     q0 = rho * q0_share
-    s2 = rho * (1 - q0_share)  # s² = ρ − q₀
+    s2 = rho * (1 - q0_share)  # ρ − q₀, the variance of the violation of a pattern
     F1 = V_share * E + F0  # V + F₀
     d = E * (1 - V_share)
 
-    # ln Σ_S at the nodes of u, begun with ln 1 of the empty choice.
+    # ln Σ_S at the nodes of u, begun with ln 1 = 0 of the empty choice.
     log_partition = 0.0
     for count, form in zip(choices.sizes, choices.forms, strict=True):
         # ln of e^{−K|S|}(E/d)^{|S|/2} exp(F₀ form/2d)
         log_weight = count * (0.5 * np.log(E / d) - K) + F0 * form / (2 * d)
         log_partition = log_sum(log_partition, log_weight)
 
-    pattern_term = _pattern_term(q0, s2, chi)
+    pattern_term = alpha * _pattern_term(q0, s2, chi)
     variable_term = (choices.weights @ log_partition) / size
     order_terms = K * rho + 0.5 * ((E - F1) * rho - F1 * chi + F0 * q0)
-    return alpha * pattern_term + variable_term + order_terms
+    return pattern_term + variable_term + order_terms
 
 
 def _pattern_term(q0: Any, s2: Any, chi: Any) -> Any:

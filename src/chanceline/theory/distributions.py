@@ -103,34 +103,42 @@ class StabilityLaw:
 
 
 def weight_law(laws: FieldLaws) -> WeightLaw:
-    """The law of the weights w of chosen variables, ∫P(u) p(u) N(w; u/d, V/Ed) du/ρ.
+    """The distribution of the weights w of the chosen variables, a mixture of Gaussians:
 
-    P is the law of the field u of a variable, p(u) the probability that it is chosen, ρ the share
-    of chosen ones, and N the Gaussian of its weight then, with mean u/d and variance V/Ed. On the
-    nodes of a grid of u the integral is a mixture of as many Gaussians. E is the multiplier of the
-    norm of the weights, and V = E − d.
+        ∫P(u) p(u) N(w; u/d, V/Ed) du / ρ.
 
-    Means and standard deviation are returned as they are: |w|² per chosen variable is 1.
+    P(u) is the density of the field u of a variable, p(u) the probability that a variable of this
+    field is chosen, ρ the share of chosen ones, and N the Gaussian density of its weight then, of
+    mean u/d and variance V/Ed. E is the multiplier of the norm of the weights, and V = E − d. On
+    the nodes of a grid of u the integral is a sum, and each node is a component of the mixture.
+
+    Weights are in units of their root mean square: |w|² per chosen variable is 1.
     """
     _check_laws(laws)
     # A variable is chosen with log-odds u²/2d − switch, switch = K − ½ ln(E/d), K its price.
     switch = laws.K - 0.5 * np.log(laws.E / laws.d)
-    side, recursion = support_recursion(
+    variables, recursion = support_recursion(
         G=np.array(laws.conjugates), x=np.array(laws.breaks), d=laws.d, switch=switch
     )
-    shares = recursion.weights[-1] * side.chosen  # P(u) p(u)
+    field_weights = recursion.weights[-1]  # P(u) du, of the top level, (nodes,)
+    shares = field_weights * variables.chosen  # P(u) p(u) du
     variance = (laws.E - laws.d) / (laws.E * laws.d)  # V/Ed
-    return WeightLaw(shares=shares / shares.sum(), means=side.mean, sd=float(np.sqrt(variance)))
+    return WeightLaw(
+        shares=shares / shares.sum(), means=variables.mean, sd=float(np.sqrt(variance))
+    )
 
 
 def stability_law(laws: FieldLaws) -> StabilityLaw:
-    """The law of the stabilities y(w·x + b)/|w| of the patterns, over their classes.
+    """The distribution of the stabilities y(w·x + b)/|w| of patterns x with labels y.
 
-    A pattern of mean field μ has the violation v ~ N(μ, s²). One that is violated, v > 0, weighs
-    e^{−v²/2χ} and is corrected: it ends at the margin. One that is not weighs 1 and stays where it
-    is, with the stability margin − v/|w|; |w|² is the density ρ per variable. A(μ) is the sum of
-    these weights, by which both parts are divided. On the nodes of a grid of μ the second part is a
-    sum of Gaussians cut at v = 0.
+    A pattern of mean field μ has the violation v ~ N(μ, s²) before the weights are adapted to it.
+
+    - Violated, v > 0: it weighs e^{−v²/2χ} and is corrected. Its stability is then the margin.
+    - Satisfied, v < 0: it weighs 1 and stays where it is, at the stability margin − v/|w|.
+
+    Both parts are divided by A(μ), the mean weight. |w| = √ρ, with ρ the density of chosen
+    variables. On the nodes of a grid of μ the second part is a sum of Gaussians, cut at v = 0.
+    Classes of patterns differ by the offset of their fields, and add up.
     """
     _check_laws(laws)
     length = np.sqrt(laws.rho)  # |w|
@@ -138,8 +146,8 @@ def stability_law(laws: FieldLaws) -> StabilityLaw:
     at_margin = 0.0
     log_shares = []
     means = []
-    for share, _, offset in laws.ensemble.offsets(laws.rho, laws.threshold):
-        side, recursion = pattern_recursion(
+    for class_share, _, offset in laws.ensemble.offsets(laws.rho, laws.threshold):
+        patterns, recursion = pattern_recursion(
             p=np.array(laws.overlaps),
             x=np.array(laws.breaks),
             chi=laws.chi,
@@ -147,12 +155,13 @@ def stability_law(laws: FieldLaws) -> StabilityLaw:
             offset=offset,
         )
         mu = recursion.top_nodes
-        weights_of_mu = share * recursion.weights[-1]  # of the patterns of this class, (nodes,)
-        at_margin += float(weights_of_mu @ side.tight)
+        weights_of_mu = class_share * recursion.weights[-1]  # (nodes,)
+        at_margin += float(weights_of_mu @ patterns.tight)
+
         # The weight of μ over A(μ) is that of its whole Gaussian, before it is cut. Weights that
         # underflow to 0 have no logarithm, and do not count.
         counted = weights_of_mu > 0
-        log_shares.append(np.log(weights_of_mu[counted]) - side.log_a[counted])
+        log_shares.append(np.log(weights_of_mu[counted]) - patterns.log_a[counted])
         means.append(laws.ensemble.margin - mu[counted] / length)
     return StabilityLaw(
         margin=laws.ensemble.margin,

@@ -147,11 +147,15 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
 
 
 def _solve_first_moment(line: _Line, ensemble: Ensemble) -> Counted:
-    """Where the exponent of the first moment vanishes at a given density or load (`line`).
+    """Where the expected number of separating choices stops growing, at a given density or load.
 
-    The exponent is ln(expected number)/N of pairs of a choice of variables and a set of errors. It
-    is solved in up to three steps: without errors; with the error rate raised to the one wanted;
-    from a second threshold, which may be better where the threshold is free.
+    Counted are pairs of a choice of variables and a set of errors. Their expected number grows as
+    e^{N·exponent} with the number N of variables, and the point where the exponent is 0 is sought.
+    `line` holds one of density and load. There are up to three steps:
+
+    1. without errors,
+    2. with the error rate raised from there to the one wanted,
+    3. from a second threshold of the rule, which may be better where the threshold is free.
     """
     faultless = replace(ensemble, error_rate=0.0)
     without_errors = _stationary(line, faultless, _start_without_errors(line.rho, faultless))
@@ -214,15 +218,19 @@ def _along_rates(
 
 
 def _zero_of_larger_load(line: _Line, ensemble: Ensemble, first: Solved[Counted]) -> Counted:
-    """Of two zeros of the exponent the one with the larger α/ρ, which is the bound.
+    """Of two points where the exponent of the first moment is 0, the one with the larger load.
 
-    The bound is the largest load α, at the density ρ, that any threshold b allows. `first` is one
-    zero. With many errors a second b can be stationary, one that gives the rarer class up; it is
-    sought from the best threshold with all variables, and may not exist. Points are (ln x, b, y):
-    x = χ/ρ is the response, y the price of an error.
+    The bound that is sought is the largest load, at its density, that any threshold b of the rule
+    allows. `first` is one zero of the exponent. With many errors a second b can be stationary, one
+    that gives the rarer class up; Newton's method looks for it from the best threshold of a rule
+    with all variables, and it may not exist. Loads are compared as α/ρ, as the line holds either
+    the load α or the density ρ.
+
+    A point is (ln x, b, y): x is the response of the weights, y the price of an error.
     """
     log_response, _, _ = first.unknowns  # the response is taken over, b and y are new
-    without_errors = np.array([log_response, gardner(ensemble).threshold])
+    best_threshold_of_all = gardner(ensemble).threshold
+    without_errors = np.array([log_response, best_threshold_of_all])
     price = _price_of_rate(without_errors, ensemble.error_rate, ensemble)
     try:
         second = _stationary(line, ensemble, start=np.append(without_errors, price))
@@ -232,16 +240,16 @@ def _zero_of_larger_load(line: _Line, ensemble: Ensemble, first: Solved[Counted]
 
 
 def _start_without_errors(rho: float, faultless: Ensemble) -> Array:
-    """A start for the zero without errors: (ln x, and the threshold b if that is free).
+    """A point near the zero of the first moment without errors: (ln x, and b if that is free).
 
-    x = χ/ρ is the response of the weights. It is taken from the plain ensemble, whose first moment
-    vanishes at a load α, the union bound; with given signs, where α is less by the density ρ, it
-    has the same x. There αp₊ = ρ, as many tight constraints (of share p₊) as weights. Without
-    overlap between supports p₊ is a function of x,
+    x = χ/ρ is the response of the weights at the density ρ, b the threshold of the rule. x is taken
+    from the plain ensemble, whose first moment vanishes at the load α of the union bound. There
+    αp₊ = ρ: as many tight constraints, of share p₊, as weights. (With given signs α is less by ρ,
+    and x the same.) Without overlap between choices of variables p₊ is a function of x,
 
         p₊ = r/(1 + r) with r = √(x/(1 + x)),    so that r = p₊/(1 − p₊) and x = r²/(1 − r²).
 
-    b is the best threshold with all variables.
+    b is the best threshold of a rule with all variables.
     """
     p_tight = rho / union_bound(rho)  # p₊
     r = p_tight / (1 - p_tight)
@@ -302,11 +310,15 @@ def _class_weights(response: Numbers, threshold: Numbers, ensemble: Ensemble) ->
 
 
 def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
-    """The price y of an error at which the error rate, Σ_c f_c e^{−y}/(A_c + e^{−y}), is `rate`.
+    """The price y of an error at which the share of errors is `rate`, by Brent's method.
 
-    Class c has the share f_c; a pattern of it has the weight A_c if it is right, and e^{−y} if it
-    is an error. `point` is one without errors: ln x of the response x and, if it is free, the
-    threshold b.
+    An error has the weight e^{−y}, and a pattern of class c that is right the weight A_c
+    (`_class_weights`); f_c is the share of the class. So y is the root of
+
+        Σ_c f_c e^{−y}/(A_c + e^{−y}) = rate.
+
+    The A_c are those at `point`, one without errors: (ln x of the response x of the weights, and
+    the threshold b of the rule if it is free).
     """
     response = float(np.exp(point[_LOG_RESPONSE]))
     threshold = 0.0
@@ -328,15 +340,16 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
 def _never_vanishes(ensemble: Ensemble) -> bool:
     """Whether so many errors are allowed that their choice alone outnumbers all labellings.
 
-    Then the expected number of pairs (support, set of errors) grows at every load. For loads
-    α → ∞ a support does no better than a random one: a pattern of class c, with the share f_c and
-    the sign σ_c, is right with probability Φ(−τ_c), Φ the normal distribution function and τ_c =
-    margin + σ_c b, b the threshold. With the error rate ε and the price y of an error the exponent
-    per pattern is
+    Then the expected number of pairs (separating choice of variables, set of errors) grows at every
+    load. For loads α → ∞ the weights cannot do better than random ones. With random weights and the
+    threshold b a pattern of class c, of share f_c and sign σ_c, is right with probability Φ(−τ_c),
+    τ_c = margin + σ_c b, Φ the normal distribution function. An error has the weight e^{−y}, and
+    its price y is such that their share is the error rate ε. The expected number of sets of errors
+    then grows per pattern with the exponent
 
-        max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε}:
+        max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε},
 
-    which is computed on a grid of b and y. It is asked whether this is at least 0.
+    which is computed on a grid of b and y. The question is whether it is at least 0.
     """
     if not ensemble.error_rate:
         return False
@@ -344,40 +357,44 @@ def _never_vanishes(ensemble: Ensemble) -> bool:
     thresholds = _THRESHOLD_GRID[:, None]
     p_right = ndtr(-ensemble.margin - signs * thresholds)  # Φ(−τ_c), (thresholds, classes)
     error_weights = np.exp(-_PRICE_GRID)[:, None, None]  # e^{−y}
-    # Σ_c f_c ln[…] and the whole exponent, both (prices, thresholds).
-    mean_log_weights = np.log(p_right + error_weights) @ shares
+    log_weights = np.log(p_right + error_weights)  # (prices, thresholds, classes)
+    mean_log_weights = log_weights @ shares  # (prices, thresholds)
     exponents = mean_log_weights + _PRICE_GRID[:, None] * ensemble.error_rate
     smallest_over_prices = exponents.min(axis=0)  # (thresholds,)
     return bool(smallest_over_prices.max() >= 0)
 
 
 def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Counted:
-    """How far the exponent of the first moment is from zero and from stationary, at a point.
+    """How far the exponent of an expected number is from zero and from stationary, at a point.
 
-    The point is (ln x, b if the threshold is free, y if errors are allowed): x is the response of
-    the weights, b the threshold of the rule and y the price of an error. The exponent is
+    The expected number of pairs (choice of ρN variables that separates, set of its errors) grows as
+    e^{N·exponent} with the number N of variables. At the density ρ and the load α (patterns per
+    variable)
 
-        H₂(ρ) + ρ·variable + α·pattern,
+        exponent = H₂(ρ) + ρ·variable + α·pattern.
 
-    at the density ρ and the load α: H₂, the binary entropy, counts the choices of variables, and
-    `variable` and `pattern`, functions of the point, are the log-weights of one chosen variable and
-    of one pattern. That the exponent is stationary in x sets α/ρ, and the line, which holds one of
-    them, gives both. What is left for the residual is that the exponent vanishes and is stationary
-    in b and in y.
+    The binary entropy H₂(ρ) counts the choices; `variable` and `pattern` are the log-weights of one
+    chosen variable and of one pattern. The last two depend on the point: (ln x, b if the threshold
+    is free, y if errors are allowed), with the response x of the weights, the threshold b of the
+    rule and the price y of an error. The exponent is stationary in all three.
+
+    That it is stationary in x sets α/ρ, and `line`, which holds one of them, then gives both. The
+    residual has what is left: that it vanishes, and is stationary in b and in y.
     """
     unknowns = _decode(point, ensemble)
     variable = _exponent_per_variable(unknowns.response, ensemble.signed)
     pattern = _exponent_per_pattern(unknowns, ensemble)
 
-    # ρ ∂variable/∂ln x + α ∂pattern/∂ln x = 0
+    # Stationary in x: ρ ∂variable/∂ln x + α ∂pattern/∂ln x = 0.
     alpha_over_rho = -variable.gradient[_LOG_RESPONSE] / pattern.gradient[_LOG_RESPONSE]
     rho, alpha = line.rho_and_alpha(float(alpha_over_rho))
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
 
     # Each equation is made a number of the order of 1.
-    exponent = binary_entropy(rho) + rho * variable.value + alpha * pattern.value
-    residual = [exponent / binary_entropy(rho)]  # relative to that of all choices
+    entropy_of_choices = binary_entropy(rho)  # H₂(ρ)
+    exponent = entropy_of_choices + rho * variable.value + alpha * pattern.value
+    residual = [exponent / entropy_of_choices]
     if ensemble.free_threshold:
         # ∂pattern/∂b is a mean violation, with signs by class, over x: times x it is one.
         residual.append(unknowns.response.value * pattern.gradient[_THRESHOLD])

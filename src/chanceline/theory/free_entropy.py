@@ -182,10 +182,11 @@ class FreeEntropy:
         return SaddleCurve(tuple(capacity_at[rho] for rho in densities))
 
     def saddle(self, alpha: float, rho: float) -> Saddle:
-        """The stationary point of Σ at a load α and a density ρ.
+        """The stationary point of the entropy Σ at a load α and a density ρ.
 
-        It is followed in ln α from the capacity at this density, where the branch of stationary
-        points is known.
+        Σ(α, ρ, order parameters) is stationary in its order parameters along a branch of points.
+        One point of it is known, the capacity at this density, where Σ = 0. From there the branch
+        is followed in ln α to the load wanted.
         """
         alpha = check_alpha(alpha)
         rho = check_rho(rho)
@@ -211,9 +212,12 @@ class FreeEntropy:
         )
 
     def density(self, alpha: float) -> Saddle:
-        """The density whose capacity is α, followed in ln α from the density of the start.
+        """The density ρ whose capacity is the load α.
 
-        Where the capacity has a largest value on the way, loads above it are not reached.
+        At the capacity the entropy Σ(α, ρ, order parameters) is 0 and stationary in the order
+        parameters. That point is solved at the density of the start, and then followed in ln α,
+        with logit ρ as one more unknown. Where the capacity has a largest value on the way, loads
+        above it are not reached.
         """
         alpha = check_alpha(alpha)
         capacity = self._first_capacity()
@@ -265,7 +269,11 @@ class FreeEntropy:
         return self._capacity_near(self.start.rho, guess)
 
     def _at_capacity(self, rho: float, first: Solved[_SaddleState]) -> Solved[_SaddleState]:
-        """The capacity at density ρ, followed in logit ρ from that of another density, `first`."""
+        """The capacity at density ρ, followed in logit ρ from that of another density, `first`.
+
+        The capacity is where the entropy Σ is 0 and stationary in its order parameters; its
+        unknowns are the coordinates of these and ln α.
+        """
         goal = float(logit(rho))
 
         def at_density(logit_rho: float, guess: Array) -> Solved[_SaddleState]:
@@ -303,9 +311,11 @@ class FreeEntropy:
         )
 
     def _state(self, alpha: float, rho: float, coordinates: Array) -> _SaddleState:
-        """Σ at a load and a density, and its derivatives by the coordinates, (parameters,).
+        """The entropy Σ at a load and a density, and its derivatives by the order parameters.
 
-        They are taken by complex steps: ∂Σ/∂x = Im Σ(x + ih)/h, in which nothing cancels.
+        The order parameters are given by their coordinates x, (parameters,), and so are the
+        derivatives. They are taken by complex steps, ∂Σ/∂x = Im Σ(x + ih)/h with a tiny h: as no
+        difference is formed, nothing cancels.
         """
         check_logarithms(coordinates)
         slopes = []

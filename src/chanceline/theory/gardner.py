@@ -56,19 +56,22 @@ class Gardner:
 
 @lru_cache(maxsize=256)
 def gardner(ensemble: Ensemble) -> Gardner:
-    """Gardner's load α_c, that of all variables, with the best threshold b and the ceiling t*.
+    """Gardner's capacity α_c: the most patterns per variable that a rule with all variables holds.
 
-        1/α_c = Σ_c f_c ∫_0^{t*} dx φ(x − τ_c) x²    at the best threshold,
+    It comes with the best threshold b of the rule and the ceiling t*, the largest violation that is
+    no error. x is the violation of a pattern in units of the length |w| of the weights. In class c,
+    of share f_c and sign σ_c, it is Gaussian with the mean τ_c = margin + σ_c b and the variance 1.
+    With the normal density φ (Gardner 1988; with errors Gardner and Derrida 1988)
 
-    where φ is the normal density and x the violation of a pattern in units of |w|, of mean
-    τ_c = margin + σ_c b in class c, of share f_c and sign σ_c. Larger violations than t* are left
-    as errors. With given signs α_c is half of that: ½ is their `Ensemble.saturation_density`.
+        1/α_c = Σ_c f_c ∫_0^{t*} φ(x − τ_c) x² dx    at the b that makes it smallest.
+
+    With given signs of the weights α_c is half of that (Amit, Wong and Campbell 1989): ½ is their
+    `saturation_density`.
     """
     threshold = 0.0  # by symmetry, for equal classes
     if ensemble.free_threshold:
         threshold = _best_threshold(ensemble)
-    # The second moment of the violations is the sum above: 1/α_c of free signs.
-    inverse_load = _threshold_moments(ensemble, threshold).second
+    inverse_load = _threshold_moments(ensemble, threshold).second  # 1/α_c of free signs
     return Gardner(
         load=ensemble.saturation_density / inverse_load,
         threshold=threshold,
@@ -88,10 +91,11 @@ def l0_load(rho: float, ensemble: Ensemble) -> float:
 
 
 def _best_threshold(ensemble: Ensemble) -> float:
-    """The threshold at which the load α_c of all variables is largest.
+    """The threshold of the rule at which the capacity α_c with all variables is largest.
 
-    It is the lowest of the minima of 1/α_c as a function of the threshold. Without errors there is
-    one minimum; with them there can be several, which a grid of thresholds tells apart.
+    1/α_c is a smooth function of the threshold, and the best threshold is its lowest minimum.
+    Without errors there is one minimum; with them there can be several. So the slope is computed on
+    a grid of thresholds, and each change of its sign from − to + is refined by Brent's method.
     """
 
     def slope(threshold: float) -> float:
@@ -140,18 +144,21 @@ class _ThresholdMoments(NamedTuple):
 
 
 def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoments:
-    """First moment Σ_c σ_c f_c M₁(τ_c) and second moment Σ_c f_c M₂(τ_c) of the violation.
+    """Moments of the violations that are no errors, over all classes, at one threshold.
 
-    Class c has the share f_c, the sign σ_c and the mean violation τ_c = margin + σ_c·threshold in
-    units of |w|; M_k(τ) are the moments of `_partial_moments`, up to the largest violation that is
-    no error.
+    The violation of a pattern of class c, in units of the length |w| of the weights, has the mean
+    τ_c = margin + σ_c·threshold, with the sign σ_c of the class. The k-th moment in the class,
+    restricted to violations between 0 and the largest that is no error, is M_k(τ_c) of
+    `_partial_moments`. With the share f_c of the class the sums are
+
+        first_by_sign = Σ_c σ_c f_c M₁(τ_c),    second = Σ_c f_c M₂(τ_c).
     """
     ceiling = _ceiling(ensemble, threshold)
     first_by_sign = 0.0
     second = 0.0
     for share, sign in ensemble.classes:
-        tau = ensemble.margin + sign * threshold  # τ_c
-        of_class = _partial_moments(tau, ceiling)
+        mean_violation = ensemble.margin + sign * threshold  # τ_c
+        of_class = _partial_moments(mean_violation, ceiling)
         first_by_sign += share * sign * of_class.first
         second += share * of_class.second
     return _ThresholdMoments(first_by_sign=first_by_sign, second=second)
@@ -188,23 +195,26 @@ def _partial_moments(tau: float, ceiling: float) -> _PartialMoments:
 
 
 def _ceiling(ensemble: Ensemble, threshold: float) -> float:
-    """t*, the largest violation that is no error, in units of |w|.
+    """t*, the largest violation that is no error, in units of the length |w| of the weights.
 
-    Patterns with larger violations are the errors: their share Σ_c f_c H(t* − τ_c) is the error
-    rate ε, where H is the upper tail of a Gaussian and τ_c = margin + σ_c·threshold the mean
-    violation in class c, of share f_c and sign σ_c. t* is 0 where not even ε of the patterns are
-    violated, and ∞ if no errors are allowed.
+    All larger violations are left as errors, and t* is such that their share is the error rate ε
+    that is allowed. In class c, of share f_c and sign σ_c, the violation is Gaussian with the mean
+    τ_c = margin + σ_c·threshold and the variance 1. So t* is the root of
+
+        Σ_c f_c Φ(τ_c − t*) = ε,    Φ the normal distribution function.
+
+    t* is ∞ if no errors are allowed, and 0 where not even ε of the patterns are violated.
     """
     if not ensemble.error_rate:
         return math.inf
 
     def excess(ceiling: float) -> float:
         """The share of violations above this ceiling less ε; falls with the ceiling."""
-        wrong = sum(
-            share * ndtr(ensemble.margin + sign * threshold - ceiling)
-            for share, sign in ensemble.classes
-        )
-        return float(wrong) - ensemble.error_rate
+        share_above = 0.0
+        for share, sign in ensemble.classes:
+            mean_violation = ensemble.margin + sign * threshold  # τ_c
+            share_above += share * float(ndtr(mean_violation - ceiling))
+        return share_above - ensemble.error_rate
 
     if excess(0.0) <= 0:
         return 0.0  # not even ε of the patterns are violated

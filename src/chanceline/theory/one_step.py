@@ -80,12 +80,13 @@ def check_breaking(ensemble: Ensemble) -> None:
 
 @lru_cache(maxsize=1)
 def _start_spline() -> CubicSpline:
-    """Points with one step of breaking where the entropy Σ vanishes, as a function of logit ρ.
+    """The solver's points at the capacity with one step of breaking, as a spline in logit ρ.
 
-    A row of the shipped table has the order parameters of such a point (`RSBOrder`): the response
-    χ, the multipliers K, E and F₁, the overlaps p₀ and p₁ with their multipliers G₀ and G₁, and
-    the break point x. They become coordinates of the solver, (coordinates,), and these, which are
-    smooth functions of logit ρ, are interpolated.
+    A row of the shipped table has a density ρ and the order parameters (`RSBOrder`) where the
+    entropy of separating supports vanishes: the response χ, the multipliers K, E and F₁, the
+    overlaps p₀ and p₁ of supports between and within groups, with their multipliers G₀ and G₁, and
+    the break point x. Their coordinates for the solver (`pack_order`) are smooth functions of
+    logit ρ, and are interpolated.
     """
     rows = capacity_table()
     points = []
@@ -130,12 +131,14 @@ def branch_off(
 def _at_break(
     branch: RSBBranch, transition: SupportTransition, amplitude: float, x: float
 ) -> Solved[RSBState]:
-    """The point with this amplitude (p₁ − p₀)/(ρ − p₁) and break point x, near the beginning.
+    """A solution near the beginning of the one-step branch, with a given amplitude and break point.
 
-    p₁ and p₀ are the overlaps of two supports within a group and between groups. Amplitude and x
-    are held, and all equations but that of x are solved. Newton starts from the beginning of the
-    branch: beside the replicon line, or, after a jump, at its static point, where both overlaps are
-    known.
+    Supports (choices of variables) fall into groups. p₁ and p₀ are the overlaps of the weights of
+    two supports within a group and between groups, ρ is the density; the amplitude is
+    (p₁ − p₀)/(ρ − p₁). The break point x is the probability that two supports belong to different
+    groups. Both are held, and all equations but that of x are solved. Newton starts from where
+    groups begin: beside replica symmetry, or, if they begin with a jump, at its static point, where
+    both overlaps are known.
     """
     if transition.jump is None:
         start = beside_symmetric(branch, transition.critical, amplitude, x)
@@ -149,11 +152,13 @@ def _at_break(
 
 
 def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
-    """The point of the one-step branch where the entropy Σ vanishes, 0.0005 ≤ ρ ≤ 0.95.
+    """The capacity with one step of breaking: the solution where the entropy of supports is 0.
 
-    There is no choice left to count beyond: it is the capacity. For the plain ensemble the shipped
-    table has a start, and other ensembles are reached from it. At densities below those of the
-    table the branch is followed from where it begins.
+    The entropy is ln(number of separating supports) per variable, a support being a choice of ρN
+    variables; beyond, none is left. For the plain ensemble (equal classes, no margin) the shipped
+    table has a start for Newton's method, and other ensembles are reached from it in steps. At
+    densities below those of the table the branch is followed from where it begins. InputError for ρ
+    below 0.0005 or above the table's 0.95.
     """
     check_broken_density(branch.rho)
     lowest, highest = capacity_table().rho[[0, -1]]
@@ -206,10 +211,12 @@ def _in_table(rho: float) -> bool:
 
 
 def _end_from_plain(branch: RSBBranch, plain_end: Array) -> Solved[RSBState]:
-    """The point where the entropy Σ vanishes, followed from the plain ensemble to that of `branch`.
+    """The capacity with one step of breaking, followed from the plain ensemble to that of `branch`.
 
-    `plain_end` is that point of the plain ensemble, (coordinates,). Margin and balance are turned
-    on along the way, whose parameter is the share of it that is done.
+    The plain ensemble has equal classes and no margin; `plain_end` is its solution where the
+    entropy Σ of separating supports vanishes, (coordinates,). Margin and balance (the share of
+    positive patterns) are turned on in steps, and each solution starts the next. The parameter that
+    is followed is the share of the way that is done.
     """
     # A free threshold is one more coordinate, the last, and 0 for equal classes. The plain ensemble
     # has no such coordinate: so the first point followed is one step away from it.
@@ -257,14 +264,17 @@ class BrokenStart(NamedTuple):
 
 
 def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
-    """A point of the branch near load α, which must lie above that where symmetry breaks.
+    """A start for the one-step solution at load α: a point of the branch near to it.
 
-    None where α is so near to that load that the broken solution cannot be told from the symmetric
-    one: p₁ − p₀ is less than a thousandth of ρ − p₁, p₁ and p₀ being the overlaps within and
-    between groups.
+    The branch is the line of solutions in which supports (choices of variables) fall into groups.
+    It begins at the load where symmetry between supports breaks, and ends where their entropy
+    vanishes. α must lie above its beginning. The branch is followed from the nearer end.
+
+    None where α is so near to the beginning that the broken solution cannot be told from the
+    symmetric one: the overlaps p₁ and p₀ of supports within and between groups differ by less than
+    a thousandth of ρ − p₁.
     """
-    # From the end of the branch, where the entropy vanishes, if that is nearer to α and is quickly
-    # found: for the plain ensemble the shipped table has it.
+    # From the end, if that is quickly found: for the plain ensemble the shipped table has it.
     transition = transition_at(branch.rho, branch.ensemble)
     if branch.ensemble.plain and _in_table(branch.rho):
         end = end_of_branch(branch)
@@ -282,13 +292,14 @@ def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
 def _between_beginning_and_first(
     alpha: float, branch: RSBBranch, transition: SupportTransition, first: Solved[RSBState]
 ) -> BrokenStart | None:
-    """A point near load α between the beginning of the branch and `first`, its first point.
+    """A start at load α on the first piece of the one-step branch, from its beginning to `first`.
 
-    Points are found by their amplitude (p₁ − p₀)/(ρ − p₁), the distance of the overlaps within and
-    between groups, which grows with the load: the amplitude is found at which the load is α. None
-    if it is too small to resolve.
+    On this piece points are found by their amplitude (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the
+    overlaps of supports within and between groups and ρ the density. The load grows with the
+    amplitude: Brent's method finds the amplitude at which the load is α. None if that is too small
+    to resolve.
     """
-    begin = transition.amplitude
+    begin = transition.amplitude  # 0, or more after a jump
     first_amplitude = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
     lowest = max(begin, _UNRESOLVED_AMPLITUDE)
 
@@ -298,11 +309,10 @@ def _between_beginning_and_first(
         return branch.equations(point).alpha - alpha
 
     if excess(lowest) < 0:
-        # The load α lies between the lowest amplitude and that of the first point.
+        # α lies above the load of the lowest amplitude, and below that of the first point.
         amplitude = float(brentq(excess, lowest, first_amplitude, rtol=_TOLERANCE_OF_AMPLITUDE))
     elif begin < _UNRESOLVED_AMPLITUDE:
-        # It lies at an amplitude that is too small.
-        return None
+        return None  # the amplitude at α is too small
     else:
         # The branch begins with a jump, whose load is α within rounding.
         amplitude = lowest
@@ -312,33 +322,41 @@ def _between_beginning_and_first(
 def _near_beginning(
     branch: RSBBranch, transition: SupportTransition, amplitude: float
 ) -> BrokenStart:
-    """The point of this amplitude between the beginning of the branch and its first point.
+    """The point of a given amplitude on the first piece of the one-step branch.
 
-    The amplitude is (p₁ − p₀)/(ρ − p₁), the distance of the overlaps within and between groups.
-    Where it is so small that rounding drowns the equation of the break point x, x is interpolated
-    between its values at the beginning and at the smallest amplitude where the equation holds.
+    The amplitude is (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps of supports within and between
+    groups and ρ the density. The break point x has an equation of its own, but of third order in
+    the amplitude: where that is small, rounding drowns it. There x is interpolated linearly in the
+    amplitude, between its value where the branch begins and its value at the smallest amplitude
+    where the equation holds.
     """
     if amplitude >= _SMALLEST_AMPLITUDE:
-        return BrokenStart(branch_off(branch, transition, amplitude).unknowns, hold_breaks=False)
-    (x_at_smallest,) = branch_off(branch, transition, _SMALLEST_AMPLITUDE).state.order.x
+        point = branch_off(branch, transition, amplitude).unknowns
+        return BrokenStart(point, hold_breaks=False)
+    at_smallest = branch_off(branch, transition, _SMALLEST_AMPLITUDE)
+    (x_at_smallest,) = at_smallest.state.order.x
     begin = transition.amplitude
     share = (amplitude - begin) / (_SMALLEST_AMPLITUDE - begin)
     x = (1 - share) * transition.first_break + share * x_at_smallest
-    return BrokenStart(_at_break(branch, transition, amplitude, x).unknowns, hold_breaks=True)
+    point = _at_break(branch, transition, amplitude, x).unknowns
+    return BrokenStart(point, hold_breaks=True)
 
 
 def _followed_to(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> BrokenStart:
-    """A point near load α, followed along the branch from `first`, to smaller or larger loads.
+    """A start at load α, by following the one-step branch from its solution `first`.
 
-    It lies on the line between two points of the branch whose loads are on either side of α.
+    The branch is followed to larger or smaller loads until the load passes α. The start lies on the
+    line between the last two solutions, whose loads are on either side of α.
     """
-    if alpha == first.state.alpha:
+    first_load = first.state.alpha
+    if alpha == first_load:
         return BrokenStart(first.unknowns, hold_breaks=False)
-    if alpha > first.state.alpha:
+    if alpha > first_load:
         before, after = _up_to_load(alpha, branch, first)
     else:
         points = branch.follow(first, _STEP_TO_SMALLER_LOADS, lambda state: state.alpha <= alpha)
         before, after = last_two_points(points)
+
     share = (alpha - before.state.alpha) / (after.state.alpha - before.state.alpha)
     point = before.unknowns + share * (after.unknowns - before.unknowns)
     return BrokenStart(point, hold_breaks=False)
@@ -347,10 +365,11 @@ def _followed_to(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> Br
 def _up_to_load(
     alpha: float, branch: RSBBranch, start: Solved[RSBState]
 ) -> tuple[Solved[RSBState], Solved[RSBState]]:
-    """The two points of the branch around load α, followed from `start`, at a smaller load.
+    """The two neighbouring solutions of the one-step branch around load α, from `start` upwards.
 
-    InputError where the branch is given up before: where its entropy is well below 0, or its break
-    point x is small. Where x is as small the entropy is negative, too: in the shipped table x is at
+    The branch is followed from `start`, at a smaller load, until the load passes α. It is given up,
+    with an InputError, where the entropy of separating supports is well below 0, as none is left
+    there; or where the break point x is small, which means the same: in the shipped table x is at
     least 0.3 where the entropy vanishes, and it falls from there.
     """
 

@@ -60,12 +60,13 @@ def uniform_grid(reach: float, step: float) -> Grid:
 
 
 def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid:
-    """Steps near `fine` for |u| up to `focus` and `coarse` far away, up to ±reach.
+    """A grid from −reach to reach whose steps are `fine` up to |u| = `focus`, and `coarse` beyond.
 
-    The nodes are u(τ) = coarse·τ − (coarse − fine) w tanh(τ/w) at integer τ. The step between them,
-    du/dτ = fine + (coarse − fine) tanh²(τ/w), rises from `fine` at 0 to `coarse` for |τ| ≫ w; up to
-    the focus it goes at most a tenth of the way. The map is analytic far beyond the unit step in τ,
-    so that the trapezoidal rule keeps its exponential convergence.
+    The nodes are u(τ) = coarse·τ − (coarse − fine) w tanh(τ/w) at whole numbers τ, w the width of
+    the bend. The step between neighbours is du/dτ = fine + (coarse − fine) tanh²(τ/w): it rises
+    from `fine` at 0 to `coarse` for |τ| ≫ w, and up to the focus it goes at most a tenth of the
+    way. This map is smooth (analytic) far beyond the unit step in τ, so that the trapezoidal rule
+    keeps its exponential convergence, which it would lose if the step changed abruptly.
     """
     if coarse <= fine:
         return uniform_grid(reach, coarse)
@@ -218,15 +219,15 @@ def recurse(  # noqa: PLR0913
     breaks: Array,
     centre: float = 0.0,
 ) -> Recursion:
-    """Descend from g_k to g₀, and carry the weights back up from P₀ = N(centre, v₀).
+    """Parisi's recursion: nested Gaussian averages down from a function g_k, and weights up again.
 
-    A level i = 0 … k has a function g_i and a weight P_i of a Gaussian field u. With the Gaussian
-    density N, a step down from level i to level i − 1 is
+    A level i = 0 … k has a function g_i of a field u, and a weight P_i(u). A step down from level i
+    to level i − 1 averages exp(x_i g_i) over a Gaussian density N of variance v_i − v_{i−1}:
 
         g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u')].
 
-    The integrand, normalised, is the probability T_i(u → u') of going from the field u to u': the
-    weights go up by P_i = P_{i−1} T_i.
+    The integrand over the integral is a probability T_i(u → u') of going from u to u'. By these the
+    weights go up: P₀ is a Gaussian of mean `centre` and variance v₀, and P_i = P_{i−1}T_i.
 
     Parameters
     ----------
@@ -237,17 +238,18 @@ def recurse(  # noqa: PLR0913
     variances : (k + 1,)
         v₀ … v_k of the field, ascending.
     breaks : (k,)
-        Break points x₁ … x_k.
+        Break points x₁ … x_k, ascending between 0 and 1.
     centre
         Mean of P₀.
     """
     levels = _descend(grids, top, top_slope, variances, breaks)
     transitions = levels.transitions_from_top[::-1]  # T₁ … T_k
 
-    # Up, from a Gaussian on the nodes of the bottom level.
+    # P₀ on the nodes of the bottom level, then the others by the transitions.
     bottom = grids[0]
-    weight = bottom.spacing * np.exp(-((bottom.nodes - centre) ** 2) / (2 * variances[0]))
-    weights = [weight / weight.sum()]
+    gaussian = np.exp(-((bottom.nodes - centre) ** 2) / (2 * variances[0]))
+    bottom_weight = bottom.spacing * gaussian
+    weights = [bottom_weight / bottom_weight.sum()]
     for transition in transitions:
         weights.append(transition.push(weights[-1]))
     return Recursion(
@@ -271,31 +273,32 @@ class _Levels(NamedTuple):
 def _descend(
     grids: list[Grid], top: Array, top_slope: Array, variances: Array, breaks: Array
 ) -> _Levels:
-    """The steps down from level k to level 0; the parameters are those of `recurse`.
+    """The way down of Parisi's recursion: functions g_k … g₀ of a field u, and their slopes.
 
-    A step from level i to level i − 1 goes over a Gaussian N of variance v_i − v_{i−1}:
+    A step from level i to level i − 1 averages over a Gaussian density N of variance v_i − v_{i−1}:
 
         x_i g_{i−1}(u) = ln ∫du' N(u' − u) exp[x_i g_i(u')],
-        g_{i−1}'(u) = ∫du' T_i(u → u') g_i'(u'),
+        g_{i−1}'(u) = ∫du' T_i(u → u') g_i'(u').
 
-    where T_i is the integrand of the first one, normalised.
+    T_i, the first integrand over its integral, is a probability of u'. The second line is the
+    derivative of the first by u. The parameters are those of `recurse`.
     """
     levels = _Levels(values_from_top=[top], slopes_from_top=[top_slope], transitions_from_top=[])
     for i in range(len(breaks), 0, -1):
-        x = breaks[i - 1]
+        break_point = breaks[i - 1]  # x_i: the array begins with x₁
         variance = float(variances[i] - variances[i - 1])
         # The integral is a sum over the nodes u', each with its spacing du' and the norm 1/√(2πv)
         # of the Gaussian: the logarithm of both.
         log_measure = np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))
-        values_above = levels.values_from_top[-1]
-        slopes_above = levels.slopes_from_top[-1]
+        values_above = levels.values_from_top[-1]  # g_i
+        slopes_above = levels.slopes_from_top[-1]  # g_i'
         log_integral, transition = _transition(
             lower_nodes=grids[i - 1].nodes,
             upper_nodes=grids[i].nodes,
             variance=variance,
-            exponent=x * values_above + log_measure,
+            exponent=break_point * values_above + log_measure,
         )
-        levels.values_from_top.append(log_integral / x)
+        levels.values_from_top.append(log_integral / break_point)
         levels.slopes_from_top.append(transition.average(slopes_above))
         levels.transitions_from_top.append(transition)
     return levels
@@ -304,11 +307,14 @@ def _descend(
 def _transition(
     lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
 ) -> tuple[Array, Transition]:
-    """ln Σ_u' e^{exponent(u') − (u' − u)²/(2·variance)} for each u, (rows,), and the terms of it.
+    """For each lower node u the ln of a Gaussian sum over the upper nodes u', and its terms:
 
-    The terms of each sum are normalised, so that they are the probabilities of going from u to u'.
-    They are made in blocks of rows u, each with the columns u' that count in it: far from u the
-    Gaussian is negligible. The largest term of a row is taken out before exp, which could overflow.
+        ln Σ_u' e^{exponent(u') − (u' − u)²/(2·variance)}.
+
+    The terms, divided by their sum, are the probabilities of going from u to u'. They form a matrix
+    (lower nodes, upper nodes) that is negligible far from its diagonal. It is made in blocks of
+    rows u, each with the columns u' that count in it. The largest term of a row is taken out before
+    exp, which could overflow.
 
     Parameters
     ----------
@@ -320,9 +326,13 @@ def _transition(
         Of the Gaussian between the levels.
     exponent : (columns,)
         What the Gaussian is multiplied by, in logarithms.
+
+    Returns
+    -------
+    The logarithms, (rows,), and the probabilities.
     """
     n_rows = len(lower_nodes)
-    log_total = np.empty(n_rows)
+    log_sums = np.empty(n_rows)
     blocks = []
     for begin in range(0, n_rows, _ROWS_PER_BLOCK):
         rows = slice(begin, min(begin + _ROWS_PER_BLOCK, n_rows))
@@ -331,10 +341,11 @@ def _transition(
         log_terms = exponent[columns] - distances**2 / (2 * variance)
         largest = log_terms.max(axis=1)
         terms = np.exp(log_terms - largest[:, None])
-        total = terms.sum(axis=1)
-        blocks.append(_Block(rows=rows, columns=columns, values=terms / total[:, None]))
-        log_total[rows] = largest + np.log(total)
-    return log_total, Transition(n_rows=n_rows, n_columns=len(upper_nodes), blocks=blocks)
+        sums = terms.sum(axis=1)
+        probabilities = terms / sums[:, None]
+        blocks.append(_Block(rows=rows, columns=columns, values=probabilities))
+        log_sums[rows] = largest + np.log(sums)
+    return log_sums, Transition(n_rows=n_rows, n_columns=len(upper_nodes), blocks=blocks)
 
 
 def _columns_that_count(

@@ -43,25 +43,30 @@ class PatternOrder(NamedTuple):
 
 
 def class_sides(ensemble: Ensemble, order: PatternOrder, step: float) -> list[ClassSide]:
-    """The pattern side of each class, at the fields μ = √q₀ z + θ_c of its own rule for ∫Dz.
+    """The mean weight and the corrections of a pattern of each class, at the nodes of ∫Dz.
 
-    μ is the mean and s² = ρ − q₀ the variance of the violation v of a pattern; the offset
-    θ_c = √ρ(margin + σ_c b) of class c depends on the threshold b. A violation up to the ceiling v*
-    is corrected, with the weight e^{−v²/2χ}; beyond it the pattern is an error. `step` is that of
-    the quadrature. OutsideDomain tells a solver to take a shorter step.
+    A rule violates a pattern of class c by v ~ N(μ, s²). The mean μ = √q₀ z + θ_c differs from
+    pattern to pattern, z a standard Gaussian: q₀ is the overlap of the weights of two choices of
+    variables, and s² = ρ − q₀. The offset θ_c depends on margin and threshold
+    (`Ensemble.offsets`). `pattern_side` has what follows from μ, s², the response χ and the ceiling
+    v*, above which a violation is an error.
+
+    Every class has its own nodes z, fine where its functions change; `step` is their distance in
+    the stretched variable of the quadrature. Where `order` makes no sense OutsideDomain is raised,
+    which tells a solver to take a shorter step.
     """
-    values = PatternOrder._make(map(value_of, order))  # the numbers without their differentials
-    _check_domain(values)
+    plain_order = PatternOrder._make(map(value_of, order))  # numbers without their differentials
+    _check_domain(plain_order)
     root_q0 = sqrt(order.q0)
     sides = []
     for share, sign, offset in ensemble.offsets(order.rho, order.threshold):
-        # The nodes are chosen by the numbers alone, and held in all derivatives: the integral does
+        # The nodes are chosen by the plain numbers, and held in all derivatives: the integral does
         # not depend on them.
-        rule = _field_rule(value_of(offset), values, step)
+        rule = _field_rule(value_of(offset), plain_order, step)
         mu = root_q0 * rule.nodes + offset
         side = pattern_side(mu=mu, s2=order.s2, chi=order.chi, ceiling=order.ceiling)
-        weights = share * rule.weights
-        sides.append(ClassSide(sign=sign, side=side, nodes=rule.nodes, weights=weights))
+        class_weights = share * rule.weights
+        sides.append(ClassSide(sign=sign, side=side, nodes=rule.nodes, weights=class_weights))
     return sides
 
 
@@ -81,11 +86,13 @@ def _check_domain(order: PatternOrder) -> None:
 
 
 def _field_rule(offset: float, order: PatternOrder, step: float) -> GaussianRule:
-    """The rule for ∫Dz that resolves the edge of A at μ = 0 and, with errors, where they begin.
+    """Nodes and weights of ∫Dz that resolve where ln A(μ) changes quickly, μ = √q₀ z + offset.
 
-    A(μ) is the weight of a pattern whose violation v has the mean μ = √q₀ z + `offset` and the
-    variance s² = ρ − q₀. ln A, which is averaged, changes around μ = 0, where v changes its sign,
-    over a distance s; and, if violations above `order.ceiling` are errors, where they begin.
+    A(μ) is the mean weight of a pattern whose violation v has the mean μ and the variance
+    s² = ρ − q₀. ln A changes quickly in two places: around μ = 0, where v changes its sign, over a
+    distance s; and, if violations above `order.ceiling` are errors, where errors begin. The
+    Gaussian variable is z, so that positions and lengths in μ are turned into those in z. `step` is
+    the distance of nodes in the stretched variable of the quadrature.
     """
     if order.q0 == 0:
         return rule_for(1.0, step)  # μ is the same for all z
@@ -112,16 +119,18 @@ class _ErrorsBegin(NamedTuple):
 
 
 def _where_errors_begin(order: PatternOrder) -> _ErrorsBegin:
-    """Where the weight A(μ) of a pattern goes over from that of corrections to that of errors.
+    """The mean violation μ_* from which on errors outweigh corrections, and how sharply they do.
 
-    The violation v has the mean μ and the variance s². A corrected one weighs e^{−v²/2χ}, one above
-    the ceiling v* is an error and weighs e^{−v*²/2χ}. Averaged over v, up to slow factors,
+    The violation v of a pattern has the mean μ and the variance s². Corrected, it weighs
+    e^{−v²/2χ}; above the ceiling v* it is an error and weighs e^{−v*²/2χ}. Averaged over v the mean
+    weight of a pattern is, up to slow factors,
 
         A ≈ e^{−Q(μ)} + e^{−v*²/2χ},    Q(μ) = μ²/2(χ + s²).
 
-    ln A is averaged by a rule of equal steps. Its error falls exponentially with the distance from
-    the real axis to the nearest singularity of ln A, over the step: for complex μ that is a zero of
-    A. This distance is the width to resolve; or s, the width of v itself, if that is less.
+    Both terms are equal at μ_*. ln A is averaged on nodes at equal steps, and the error of that
+    falls exponentially with the distance from the real axis to the nearest singularity of ln A,
+    which is a complex zero of A. This distance is the width to resolve; or s, the width of v
+    itself, if that is less.
     """
     s2 = order.s2
     chi = order.chi
@@ -165,20 +174,24 @@ def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: Numbers) -> P
 
 
 def _class_means(class_side: ClassSide, kappa_over_rho: Numbers) -> PatternMeans:
-    """The means of one class; its share f_c of the patterns is a factor of each.
+    """The means over the patterns of one class, each times the share f_c of the class.
 
-    At a node z of ∫Dz, v is the violation of a pattern, T what is corrected of it, and R₁ = E[T].
-    A is the weight of a pattern, and κ/ρ is `kappa_over_rho`, κ = margin·√ρ.
+    At each node z of the Gaussian average, `class_side.side` has the law of T, what is corrected of
+    the violation v of a pattern: its mean R₁ (`mean`), its variance, and the probability p₊ of a
+    correction (`tight`). `kappa_over_rho` is κ/ρ with κ = margin·√ρ, ρ the density.
     """
     side = class_side.side
     mean_violation = class_side.mean(side.mean)  # of R₁
-    net_tight = class_side.mean(side.net_tight)  # of p₊ − v*e*, or p₊ without errors
+    net_tight = class_side.mean(side.net_tight)  # of p₊, corrected where errors are allowed
     wrong = 0.0
     if np.isfinite(value_of(side.ceiling)):  # errors are allowed
         wrong = class_side.mean(side.wrong)
 
-    # No equation is solved for these, so that their derivatives are not needed.
-    values = side.without_differentials()
+    # Stability is computed from the last four means. No equation is solved for them, so that they
+    # need no derivatives.
+    plain_side = side.without_differentials()
+    tight = plain_side.tight
+    curvature = plain_side.curvature  # of the log-weight ln A, by its mean field μ
     return PatternMeans(
         isostatic=net_tight + kappa_over_rho * mean_violation,
         violation_square=class_side.mean(square(side.mean)),
@@ -186,8 +199,8 @@ def _class_means(class_side: ClassSide, kappa_over_rho: Numbers) -> PatternMeans
         violation_by_sign=class_side.sign * mean_violation,
         wrong=wrong,
         log_a=class_side.mean(side.log_a),
-        tight=class_side.mean(values.tight),
-        curvature_square=class_side.mean(values.curvature**2),
-        tight_square=class_side.mean(values.tight**2),
-        curvature_tight=class_side.mean(values.curvature * values.tight),
+        tight=class_side.mean(tight),
+        curvature_square=class_side.mean(curvature**2),
+        tight_square=class_side.mean(tight**2),
+        curvature_tight=class_side.mean(curvature * tight),
     )

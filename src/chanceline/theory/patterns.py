@@ -93,36 +93,43 @@ class PatternSide(NamedTuple):
 
 
 def pattern_side(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.inf) -> PatternSide:
-    """The weight A(μ) of a pattern, and the law of T, what is corrected of its violation v.
+    """The mean weight A(μ) of one pattern, and the law of T, what is corrected of its violation v.
 
-    v ~ N(μ, s²) is by how much the pattern violates its constraint. The pattern weighs 1 where
-    v < 0, e^{−v²/2χ} where the constraint is tight, 0 < v < v*, and e^{−v*²/2χ} beyond the ceiling
-    v*, where it is an error. A is the mean of this weight. T is v on the tight part and 0 on both
-    others; its law is that of v, tilted by the weight.
+    The constraint of the pattern is violated by v ~ N(μ, s²); v < 0 means that it is satisfied.
+    There are three cases, and v has another weight in each:
+
+        satisfied   v < 0         weight 1              T = 0, nothing is corrected,
+        tight       0 < v < v*    weight e^{−v²/2χ}     T = v, all of it is corrected,
+        wrong       v > v*        weight e^{−v*²/2χ}    T = 0, the pattern is left as an error.
+
+    A(μ) is the mean of the weight over v. The law of T is that of v times its weight, over A.
 
     Parameters
     ----------
     mu : array of any shape
         Means μ of v.
-    s2, chi
-        s² > 0, the variance of v, and χ > 0, the scale of the weight e^{−v²/2χ} of a correction; a
-        χ < −s² gives the support side with given signs (`supports`).
+    s2
+        s² > 0, the variance of v.
+    chi
+        χ > 0, the scale of a correction. A χ < −s² gives the variables with weights of given sign
+        (`supports`), for which the formulas hold, too.
     ceiling
-        v*, infinite without errors.
+        v*, the largest violation that is corrected; infinite where no errors are allowed.
     """
-    # The law of T is found in units of σ', the standard deviation of v on the tight part.
+    # The law of X = T/σ' is found first, σ' the standard deviation of the Gaussian of tight v.
     tilted = _tilted_gaussian(mu, s2, chi)
     if np.isinf(value_of(ceiling)):
         law = _unit_law_without_errors(mu, s2, tilted)
     else:
-        law = _unit_law_with_errors(mu, s2, tilted, ceiling, price=square(ceiling) / (2 * chi))
-    mean, variance = _mean_and_variance(law)
+        price = square(ceiling) / (2 * chi)  # an error weighs e^{−price}
+        law = _unit_law_with_errors(mu, s2, tilted, ceiling, price=price)
+    unit_moments = _mean_and_variance(law)
     return PatternSide(
         log_a=law.log_a,
         tight=law.tight,
         loose=law.loose,
-        mean=tilted.sd * mean,
-        variance=tilted.variance * variance,
+        mean=tilted.sd * unit_moments.mean,
+        variance=tilted.variance * unit_moments.variance,
         chi=chi,
         wrong=law.wrong,
         ceiling=ceiling,
@@ -204,10 +211,12 @@ def log_pattern_weight(mu: Numbers, s2: Numbers, chi: Numbers) -> Numbers:
 
 
 def _unit_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _UnitLaw:
-    """The law of T/σ' where no errors are allowed; μ and s² are as in `pattern_side`.
+    """The law of X = T/σ' where no errors are allowed: T is the violation v if v > 0, else 0.
 
-    A pattern is satisfied, and T = 0, or tight, and T > 0. The weights of both, over their sum A,
-    are probabilities; logarithms are subtracted, as each weight may underflow.
+    v ~ N(μ, s²). The pattern is satisfied (v < 0, X = 0) or tight (v > 0, X = v/σ'). The weights of
+    both cases are those of `_log_weights`, and A is their sum. Divided by A they are probabilities.
+    Logarithms are subtracted instead, as each weight may underflow. `tilted` is the Gaussian of
+    tight v, in units of its standard deviation σ'.
     """
     log_weights = _log_weights(mu, s2, tilted)
     log_a = logaddexp(log_weights.satisfied, log_weights.tight)
@@ -223,34 +232,38 @@ def _unit_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) 
 def _unit_law_with_errors(
     mu: Numbers, s2: Numbers, tilted: _TiltedGaussian, ceiling: Numbers, price: Numbers
 ) -> _UnitLaw:
-    """The law of T/σ' where errors are allowed; μ, s² and v* (`ceiling`) are as in `pattern_side`.
+    """The law of X = T/σ' where violations above the ceiling v* are left as errors.
 
-    With the density N(v; μ, s²) of the violation v, A is the sum of the weights
+    T is the violation v ~ N(μ, s²) where 0 < v < v*, and 0 elsewhere. With the Gaussian density N
+    of v and the normal distribution function Φ, the three cases have the weights
 
         satisfied   v < 0         ∫N dv             = Φ(−μ/s),
         tight       0 < v < v*    ∫N e^{−v²/2χ} dv  = C [Φ(v*/σ' − t) − Φ(−t)],
-        wrong       v > v*        e^{−y} ∫N dv      = e^{−y} Φ((μ − v*)/s),
+        wrong       v > v*        e^{−y} ∫N dv      = e^{−y} Φ((μ − v*)/s).
 
-    because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ' (`tilted`). The
-    price y of an error is v*²/2χ. Weights are taken in logarithms: each of them may underflow.
+    The second holds because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation
+    σ' (`tilted`). y = v*²/2χ is the price of an error (`price`). A is the sum of the three, by
+    which each is divided. All is done in logarithms, as each weight may underflow.
     """
     t = tilted.t
-    log_c = tilted.log_c
     s = sqrt(s2)
     top = ceiling / tilted.sd  # v*/σ'
     log_satisfied = log_ndtr(-mu / s)
-    log_tight = log_c + _log_ndtr_between(-t, top - t)
+    log_tight = tilted.log_c + _log_ndtr_between(-t, top - t)
     log_wrong = log_ndtr((mu - ceiling) / s) - price
     log_a = logaddexp(logaddexp(log_satisfied, log_tight), log_wrong)
-    wrong = exp(log_wrong - log_a)
+
+    p_satisfied = exp(log_satisfied - log_a)
+    p_wrong = exp(log_wrong - log_a)
+    log_density_factor = tilted.log_c - log_a  # the density of X is C/A times a normal density
     return _UnitLaw(
         log_a=log_a,
         t=t,
         tight=exp(log_tight - log_a),
-        loose=exp(log_satisfied - log_a) + wrong,
-        density_at_zero=_unit_density(0.0, t, log_c - log_a),
-        wrong=wrong,
-        density_at_top=_unit_density(top, t, log_c - log_a),
+        loose=p_satisfied + p_wrong,
+        density_at_zero=_unit_density(0.0, t, log_density_factor),
+        wrong=p_wrong,
+        density_at_top=_unit_density(top, t, log_density_factor),
         top=top,
     )
 
@@ -280,29 +293,32 @@ class _Moments(NamedTuple):
 
 
 def _mean_and_variance(law: _UnitLaw) -> _Moments:
-    """Mean and variance of X, which has a mass at 0 and a density n(x) on 0 < x < top.
+    """Mean and variance of X, which is 0 with probability 1 − p₊, else has a density on (0, top).
 
-    Moments are taken about a point a. n ∝ e^{−(x − t)²/2} has the slope n' = −(x − t) n, so that
-    (x − a) n = (t − a) n − n'. Integrated, and integrated again times (x − a), by parts, this is
+    The density is that of a Gaussian of mean t and variance 1, cut at 0 and top:
+    n(x) ∝ e^{−(x − t)²/2}, with ∫n dx = p₊ (`law.tight`; 1 − p₊ is `law.loose`).
+
+    Its moments D_k = ∫(x − a)^k n dx about a point a follow from n' = −(x − t) n, that is
+    (x − a) n = (t − a) n − n'. Integrated as it is, and times (x − a) by parts, this gives
 
         D₁ = (t − a) p₊ + n(0) − n(top),
-        D₂ = (t − a) D₁ + p₊ + (0 − a) n(0) − (top − a) n(top),    D_k = ∫(x − a)^k n dx,
+        D₂ = (t − a) D₁ + p₊ − a n(0) − (top − a) n(top).
 
-    with the weight p₊ = ∫n dx (`law.tight`). The mass 1 − p₊ at 0 (`law.loose`) adds (0 − a)^k.
+    The mass 1 − p₊ at x = 0 adds (0 − a)^k (1 − p₊) to the moment k of X.
     """
-    n_0 = law.density_at_zero
-    n_top = law.density_at_top
-    n_difference = n_0 - n_top
-    mean = law.t * law.tight + n_difference  # D₁ about a = 0
+    density_difference = law.density_at_zero - law.density_at_top  # n(0) − n(top)
+    mean = law.t * law.tight + density_difference  # D₁ about a = 0
 
-    # The variance does not depend on a. Little cancels if a is where X mostly lies: around t, or
+    # The variance is the same for any a. Little cancels if a is where X mostly lies: around t, or
     # at 0. It is a plain number, not differentiated.
     t = value_of(law.t)
     mostly_around_t = (t > 0) & (value_of(law.tight) > 0.5)
     a = np.where(mostly_around_t, t, 0.0)
+
     t_from_a = law.t - a
-    D_1 = t_from_a * law.tight + n_difference
-    D_2 = t_from_a * D_1 + law.tight - a * n_0 - (law.top - a) * n_top
-    first = D_1 - a * law.loose
-    second = D_2 + a**2 * law.loose
-    return _Moments(mean=mean, variance=second - square(first))
+    D_1 = t_from_a * law.tight + density_difference
+    edge_terms = a * law.density_at_zero + (law.top - a) * law.density_at_top
+    D_2 = t_from_a * D_1 + law.tight - edge_terms
+    first_moment = D_1 - a * law.loose  # of X about a
+    second_moment = D_2 + a**2 * law.loose
+    return _Moments(mean=mean, variance=second_moment - square(first_moment))

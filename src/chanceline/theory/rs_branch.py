@@ -49,10 +49,12 @@ class Branch(ChiBranch[RSState]):
     def at_chi(
         self, log_chi: float, start: Array, step: float = QUADRATURE_STEP
     ) -> Solved[RSState]:
-        """The saddle at a given response χ, by Newton in the coordinates after the first, ln χ.
+        """The saddle of the branch at a given response χ of the weights, by Newton's method.
 
-        `start` is a point near to it, (coordinates,), whose own ln χ is not used; the unknowns of
-        the result are a whole point, too. `step` is that of the quadrature.
+        Along the branch χ falls as the load grows, so that it tells one saddle from the next. ln χ
+        is the first coordinate of a point, and is held; Newton moves the others. `start` is a point
+        near the saddle, (coordinates,), whose own ln χ is not used. The unknowns of the result are
+        a whole point again. `step` is that of the quadrature.
         """
         chi = np.exp(log_chi)
         tolerance = max(Newton.tolerance, self._rounding_of_residual(chi))
@@ -85,11 +87,12 @@ class Branch(ChiBranch[RSState]):
         return 0.0
 
     def at_zero_entropy(self, start: Array) -> Solved[RSState]:
-        """The point where no separating choice of variables is left: their entropy Σ is 0.
+        """The saddle where no separating choice of variables is left: their entropy Σ is 0.
 
-        Newton in all coordinates from a point near to it, `start`, (coordinates,). There is one
-        equation fewer than coordinates, as the saddles form a line along which the load grows; that
-        Σ is 0 is the equation that lacks. It is relative to the entropy H₂(ρ) of all choices.
+        Σ is ln(number of choices of ρN variables that separate) per variable. Newton's method in
+        all coordinates from `start`, a point near the saddle, (coordinates,). There is one equation
+        fewer than coordinates, as the saddles form a line along which the load grows; Σ = 0,
+        relative to the entropy H₂(ρ) of all choices, is the equation that lacks.
         """
         scale = binary_entropy(self.rho)  # H₂(ρ)
         # Σ is a small difference of terms that grow as ρ/χ, χ the response of the weights. Their
@@ -147,13 +150,18 @@ class Branch(ChiBranch[RSState]):
 
 
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
-    """A point of the branch where it begins, (coordinates,): at a large response χ of the weights.
+    """A point to start Newton from at the beginning of the branch, (coordinates,).
 
-    To leading order in 1/χ a typical choice of variables is as good as any: every variable is
-    chosen with probability ρ, and two choices have the overlap q₀ = ρc of their weights, c of
-    `entrance_overlap`. The threshold b and the largest violation t* that is no error, in units of
-    |w| = √ρ, are those of all variables. What is left are the multipliers V and F₀ over E, that of
-    the norm of the weights, for which the averages over patterns are computed.
+    The branch of solutions at density ρ begins at the largest load that a typical choice of ρN
+    variables separates. There the response χ of the weights is infinite; the point is for a large
+    finite χ, and right to leading order in 1/χ. To this order
+
+    - every variable is chosen with probability ρ, as any choice is as good as a typical one,
+    - the weights of two choices have the overlap q₀ = cρ, with c of `entrance_overlap`,
+    - the threshold, and the largest violation that is no error, are those of a rule with all
+      variables (`gardner`),
+    - the multipliers V and F₀ of overlaps, over E, that of the norm of the weights, follow from
+      averages over the patterns.
     """
     overlap_over_rho = entrance_overlap(rho, ensemble)  # c
     all_variables = gardner(ensemble)
@@ -163,7 +171,7 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
         s2=rho * (1 - overlap_over_rho),  # ρ − q₀
         chi=chi,
         threshold=all_variables.threshold,
-        ceiling=np.sqrt(rho) * all_variables.ceiling,  # √ρ t*
+        ceiling=np.sqrt(rho) * all_variables.ceiling,  # there in units of |w| = √ρ
     )
     multipliers = _multiplier_ratios(order, ensemble)
     return encode_point(
@@ -203,17 +211,19 @@ def _multiplier_ratios(order: PatternOrder, ensemble: Ensemble) -> _MultiplierRa
 
 
 def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
-    """The overlap of two typical choices of ρN variables, where the branch begins.
+    """The overlap of the weights of two typical choices of ρN variables, at the largest load.
 
-    It is c = lim q₀/ρ at the Cover–Gardner load, the largest at which typical choices separate: q₀
-    is the overlap of their weight vectors, ρ the squared length of each. 0 < c < 1 is a root of
+    Each choice is a random set of ρN of N variables. At the largest load that it separates (the
+    Cover–Gardner load) it has one weight vector left, of squared length ρ per variable. The overlap
+    of two such vectors is cρ, with the root 0 < c < 1 of
 
-        c = ρ r(c)            with free signs,
-        c = 2ρ J(r(c))        with given signs,
+        c = ρ r(c)            with free signs: a share ρ of the variables of one choice is also in
+                              the other, and their weights are proportional to fields of
+                              correlation r(c), which is F₀/F₁ (`_F0_over_F1`),
+        c = 2ρ J(r(c))        with given signs: only fields of the right sign make a weight, and
+                              J = `overlap_kernel` is the mean product of their positive parts.
 
-    where r(c) is the correlation of the fields that drive the weight of a variable in two choices
-    that both contain it (`_F0_over_F1`), and J is `overlap_kernel`: only fields of the right sign
-    make a weight then. For the plain ensemble `typical_overlap` has the root to all digits.
+    For the plain ensemble `typical_overlap` has the root to all digits.
     """
     if ensemble.plain:
         return typical_overlap(rho)
@@ -233,27 +243,28 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
 
 
 def _F0_over_F1(overlap: float, ensemble: Ensemble) -> float:
-    """Ratio of the multipliers F₀ (between choices) and F₁ (within one) where the branch begins:
+    """The correlation of the fields of a variable in two choices that contain it, F₀/F₁.
 
-        F₀/F₁ = α_all Σ_k f_k ∫Dz E[x 1_{0 < x < t*}]².
+    F₁ is the mean square of the field, F₀ the mean product in two choices; they are multipliers of
+    the replica calculation. Fields come from the violations x of the patterns, in units of the
+    length |w| of the weights, that are moved to the margin: 0 < x < t*, larger ones being errors.
+    With the share f_k of class k and a Gaussian part z of x, of variance `overlap`, that two
+    choices have in common,
 
-    Class k of the patterns has the share f_k. x is the violation of a pattern before it is moved to
-    the margin, and t* the largest that is no error, both in units of |w|. Two choices share the
-    part z of x, of the variance `overlap`; E[·] averages over the rest. α_all is the load of all
-    variables with free signs.
+        F₁ ∝ Σ_k f_k E[x² 1_{0 < x < t*}] = 1/α_all        (Gardner's formula, `gardner`),
+        F₀ ∝ Σ_k f_k ∫Dz E[x 1_{0 < x < t*} | z]²,
 
-    Both multipliers are mean squares of corrected violations (`rs_equations`): F₁ ∝ E[x² 1] within
-    a choice, which is 1/α_all by Gardner's formula (`gardner`), and F₀ ∝ ∫Dz E[x 1]² between two.
+    α_all the load of all variables with free signs. The ratio is α_all times the second sum.
     """
     all_variables = gardner(ensemble)
-    total = 0.0  # of the sum over classes
+    mean_product = 0.0  # the second sum
     for share, sign in ensemble.classes:
         mean_violation = ensemble.margin + sign * all_variables.threshold
-        total += share * _shared_square(mean_violation, overlap, all_variables.ceiling)
+        mean_product += share * _shared_square(mean_violation, overlap, all_variables.ceiling)
 
     # Given signs halve the load: dividing by their saturation density, ½, gives that of free ones.
     load_of_free_signs = all_variables.load / ensemble.saturation_density  # α_all
-    return load_of_free_signs * total
+    return load_of_free_signs * mean_product
 
 
 def _shared_square(mean: float, overlap: float, top: float) -> float:

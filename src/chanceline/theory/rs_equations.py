@@ -111,17 +111,22 @@ class RSState:
 def equations(
     point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
 ) -> RSState:
-    """Residuals of the saddle equations, their analytic Jacobian, and all that is known at a point.
+    """The replica-symmetric saddle equations at a point: how far they fail, and all that follows.
+
+    The point holds order parameters of the replica calculation as the coordinates of a solver.
+    Where the relative errors in `RSState.residual` vanish it is a saddle, a solution: then `alpha`
+    is its load (patterns per variable) and `entropy` is ln(number of separating choices) per
+    variable. Jacobian and gradients are by the coordinates, and exact up to rounding.
 
     Parameters
     ----------
     point : (coordinates,)
         (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b if the threshold is free, then ln t* if
-        errors are allowed. χ, q₀, K, E and F₀ are the order parameters and multipliers of `Order`,
-        V = F₁ − F₀, d = E − V, b is the threshold and t* the largest violation that is no error,
-        both in units of |w|.
-    rho, ensemble
-        The density (share of variables kept) and the kind of patterns.
+        errors are allowed; `decode_point` says what they are.
+    rho
+        The density ρ, the share of variables chosen.
+    ensemble
+        The kind of patterns: classes, margin, errors allowed, signs of the weights.
     step
         Step of the quadrature.
     """
@@ -138,7 +143,7 @@ def equations(
     sides = class_sides(ensemble, coords.patterns, step)
     means = pattern_means(sides, ensemble, rho)
 
-    # What the averages give: the load and the multipliers, the errors of the equations, Σ.
+    # What the averages give: load and multipliers, the errors of the equations, the entropy.
     values = evaluate(coords, ensemble, means, support)
     residual = _residual(values, coords, ensemble, means, support)
     entropy = _entropy(values, coords, support)
@@ -244,30 +249,33 @@ def _residual(
     means: PatternMeans,
     support: SupportMeans,
 ) -> list[Dual]:
-    """The relative error of each equation, with its differential: a row of the Jacobian.
+    """The relative errors of the saddle equations, each with its gradient: a row of the Jacobian.
 
-    Each equation compares an average over variables or patterns with the order parameter or the
-    multiplier that it must be equal to at the saddle. They stand in the order of the list.
+    At a saddle an average over variables (`support`) or over patterns (`means`) is equal to an
+    order parameter or a multiplier. `values` has both sides of each equation. The symbols are
 
-    q₀        overlap of the weights of two choices of variables, and F₀ its multiplier
-    χ         response of the weights
-    E, V, d   multiplier of the norm, and the parts that it is split into: E = V + d
-    R₁, R₂    first two moments of the violation of a pattern
-    ⟨·⟩       mean over the fields and classes of patterns, and ∫Dz over the fields z of variables
+        ρ         density, the share of variables chosen
+        q₀        overlap of the weights of two choices of variables, and F₀ its multiplier
+        α, χ      load, and response of the weights
+        E, V, d   multiplier of the norm of the weights, and its two parts: E = V + d
+        R₁, R₂    mean and mean square of what is corrected of the violation of a pattern
+        ⟨·⟩       mean over patterns
     """
-    errors = [
-        # ∫Dz p = ρ: the share of variables chosen, p the probability of choosing one of field z.
-        _chosen_error(support, coords.rho),
-        # norm = ρ and overlap = q₀, in one.
-        _norm_and_overlap_error(values, coords),
-        # (α/χ²)⟨R₁²⟩ = F₀.
-        values.F0_of_patterns / values.F0 - 1,
-        # (α/χ²)⟨R₂ − R₁²⟩ = V, relative to V d/E: within a factor 2 that is the smaller one of V
-        # and d, which must both be accurate.
-        (values.V_of_patterns - values.V) * values.E / (values.V * values.d),
-    ]
+    # The share of variables chosen is ρ.
+    density_error = _chosen_error(support, coords.rho)
+    # The weights have the norm ρ, and the overlap q₀ between two choices; both in one equation.
+    overlap_error = _norm_and_overlap_error(values, coords)
+    # (α/χ²)⟨R₁²⟩ = F₀.
+    F0_error = values.F0_of_patterns / values.F0 - 1
+    # (α/χ²)⟨R₂ − R₁²⟩ = V, relative to V d/E: within a factor 2 that is the smaller one of V and d,
+    # which must both be accurate.
+    V_difference = values.V_of_patterns - values.V
+    V_error = V_difference * values.E / (values.V * values.d)
+
+    errors = [density_error, overlap_error, F0_error, V_error]
     if ensemble.free_threshold:
-        # Σ_c σ_c f_c ∫Dz R₁ = 0, over classes c of share f_c and sign σ_c; the scale of R₁ is √ρ.
+        # The mean violation vanishes if the two classes count with opposite signs: so the threshold
+        # is the best one. Violations are of the order of √ρ.
         errors.append(means.violation_by_sign / float(np.sqrt(coords.rho)))
     if ensemble.error_rate:
         # The share of errors is the one allowed.
@@ -331,9 +339,10 @@ def _entropy(values: PointValues, coords: Coordinates, support: SupportMeans) ->
 def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> float:
     """∂Σ/∂ρ at a saddle: how the entropy of separating choices changes with the density ρ.
 
-    The load α is fixed. `point` is the saddle, as in `equations`. Σ is stationary in all order
-    parameters there, so that its slope is the same whether they move with ρ or not: the coordinates
-    are held.
+    Σ is ln(number of choices of ρN variables that separate) per variable, at a fixed load α
+    (patterns per variable). `point` is the saddle, as in `equations`, (coordinates,). Σ is
+    stationary in all order parameters there, so that its slope is the same whether they move with
+    ρ or not: the coordinates are held.
     """
     # Only ρ is a Dual: gradients are derivatives by ρ, with one component.
     (dual_rho,) = independent(np.array([rho]))

@@ -71,17 +71,21 @@ class Coordinates(NamedTuple):
 
 
 def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensemble) -> Coordinates:
-    """The order parameters of a point at the density ρ; the inverse is `encode_point`.
+    """The order parameters that the coordinates of a solver's point stand for, at the density ρ.
 
-    `coordinates` are, in this order,
+    A solver moves freely in its coordinates: what must be positive is given by its logarithm, what
+    lies between 0 and 1 by its logit. In this order they are
 
-        ln χ          χ the response of the weights,
-        logit(q₀/ρ)   q₀ the overlap of the weights of two choices of variables,
-        K             the price of a variable,
-        ln(V/d)       V and d the parts of E, the multiplier of the norm of the weights,
-        ln(F₀/E)      F₀ the multiplier of q₀,
-        b             the threshold, only if it is free,
+        ln χ          χ > 0, the response of the weights,
+        logit(q₀/ρ)   q₀, the overlap of the weights of two choices of variables, 0 < q₀ < ρ,
+        K             the price of choosing a variable,
+        ln(V/d)       V > 0 and d > 0 add up to E, the multiplier of the norm of the weights,
+        ln(F₀/E)      F₀ > 0, the multiplier of q₀,
+        b             the threshold, only if the ensemble leaves it free,
         ln t*         only if errors are allowed: t* = v*/√ρ, v* the largest violation that is none.
+
+    Coordinates and ρ may be Duals; then the result carries derivatives. `encode_point` is the
+    inverse.
     """
     logit_q0_over_rho = coordinates[LOGIT_Q0]
     # As V + d = E, ln(V/d) is the logit of V/E.
@@ -159,26 +163,28 @@ class PointValues(NamedTuple):
 def evaluate(
     coords: Coordinates, ensemble: Ensemble, means: PatternMeans, support: SupportMeans
 ) -> PointValues:
-    """The multipliers and the load at a point, and the averages that must agree with them.
+    """The load and the multipliers at a point, and the averages that should be equal to them.
 
-    `means` are averages over the patterns, `support` over the variables.
+    The averages over patterns (`means`) and over variables (`support`) enter these saddle equations
+    of replica symmetry (derived in `rs_equations`):
 
-    E, F₁, F₀   multipliers of the norm of the weights, of the overlap of two weight vectors within
-                a choice of variables, and of that between two choices
-    V, d        F₁ − F₀ and E − V
-    χ           response of the weights
+        χE = ρ₊                     sets E; ρ₊ is the share of variables with a weight,
+        α·isostatic = ρ₊            sets the load α (`_load`),
+        (α/χ²)⟨R₁²⟩ = F₀            should hold; R₁ and R₂ are the mean and the mean square of what
+        (α/χ²)⟨R₂ − R₁²⟩ = V        is corrected of a violation, ⟨·⟩ the mean over patterns.
+
+    χ is the response of the weights and E the multiplier of their norm. F₁ and F₀ are the
+    multipliers of the overlaps of weights within a choice of variables and between two choices;
+    V = F₁ − F₀ and d = E − V. The point (`coords`) gives V, d and F₀ as shares of E.
     """
     chi = coords.chi
-    nonzero = _nonzero_share(coords, ensemble, support)  # ρ₊, the share of variables with a weight
-
-    # The saddle equation χE = ρ₊ sets E. The point holds the other multipliers as shares of it.
+    nonzero = _nonzero_share(coords, ensemble, support)  # ρ₊
     E = nonzero / chi
     V = E * coords.V_over_E
     F0 = E * coords.F0_over_E
     alpha = _load(nonzero, means)
-    # By the saddle equations F₀ and V are α/χ² times means of squared violations.
     alpha_over_chi2 = alpha / square(chi)
-    price = _price(coords, ensemble)
+    price = _price(coords, ensemble)  # y: an error weighs e^{−y}
     return PointValues(
         nonzero=nonzero,
         E=E,
@@ -189,11 +195,12 @@ def evaluate(
         alpha=alpha,
         F0_of_patterns=alpha_over_chi2 * means.violation_square,
         V_of_patterns=alpha_over_chi2 * means.violation_variance,
-        # Means of squared weights were taken at E = 1, and scale as 1/E.
+        # The means of squared weights were taken in units where E = 1, and scale as 1/E.
         norm=support.norm / E,
         overlap=support.overlap / E,
         price=price,
-        # ⟨ln A⟩ + yε: Σ is linear in α, with the log-weight of a pattern as its factor.
+        # The entropy is linear in α. Its slope is the mean log-weight of a pattern, ⟨ln A⟩, and yε,
+        # which the price y of an error adds at the error rate ε.
         entropy_by_alpha=means.log_a + price * ensemble.error_rate,
     )
 

@@ -133,26 +133,27 @@ class _Layout:
 
 
 def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
-    """The order parameters of k steps of breaking as a point for Newton; inverse: `_unpack_order`.
+    """The order parameters of k steps of breaking as the point of a solver, (coordinates,).
 
-    The coordinates of the point, in this order, are
+    Newton's method moves freely in the coordinates of a point: what must be positive is given by
+    its logarithm, what must increase by the logarithms of its differences. In this order they are
 
-        ln χ                                          of the response χ of the weights,
-        switch = K − ½ ln(E/d)                        see below,
-        ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …    of k + 1 overlaps, ρ the density,
-        ln x₁ … ln x_k                                of the break points,
-        ln d,
-        ln G₀, ln (G₁ − G₀), …                        of k + 1 multipliers of the overlaps,
+        ln χ                                          χ the response of the weights,
+        switch = K − ½ ln(E/d)                        K the price of a variable; see below,
+        ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …    p₀ < … < p_k < ρ the overlaps of supports,
+        ln x₁ … ln x_k                                x₁ < … < x_k the break points,
+        ln d                                          d = E − F₁ + G_k,
+        ln G₀, ln (G₁ − G₀), …                        G₀ < … < G_k the multipliers of the overlaps,
         threshold                                     only where the ensemble leaves it free.
 
-    K is the price of a variable. E and F₁ are the multipliers of the norm of the weights and of
-    the overlap of weights on one support, and d = E − F₁ + G_k. A variable of field u is chosen
-    with log-odds u²/2d − switch, so that K and E matter there through the switch alone.
+    ρ is the density; E and F₁ are the multipliers of the norm of the weights and of their overlap
+    on one support. A variable of field u is chosen with log-odds u²/2d − switch: K and E matter
+    there through the switch alone. `_unpack_order` is the inverse.
     """
     d = order.E - order.F1 + order.G[-1]
     # p₀, p₁ − p₀, … over ρ − p_k, and G₀, G₁ − G₀, …; both (k + 1,).
-    shares = np.diff(np.array(order.p), prepend=0.0) / (rho - order.p[-1])
-    G_parts = np.diff(np.array(order.G), prepend=0.0)
+    overlap_shares = np.diff(np.array(order.p), prepend=0.0) / (rho - order.p[-1])
+    multiplier_parts = np.diff(np.array(order.G), prepend=0.0)
 
     layout = _Layout(steps=len(order.x))
     n_coordinates = layout.threshold  # all before the threshold
@@ -161,10 +162,10 @@ def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array
     point = np.empty(n_coordinates)
     point[layout.log_chi] = np.log(order.chi)
     point[layout.switch] = order.K - 0.5 * np.log(order.E / d)
-    point[layout.log_shares] = np.log(shares)
+    point[layout.log_shares] = np.log(overlap_shares)
     point[layout.log_breaks] = np.log(order.x)
     point[layout.log_d] = np.log(d)
-    point[layout.log_G_parts] = np.log(G_parts)
+    point[layout.log_G_parts] = np.log(multiplier_parts)
     if ensemble.free_threshold:
         point[layout.threshold] = order.threshold
     return point
@@ -186,15 +187,18 @@ class _UnpackedOrder(NamedTuple):
 
 
 def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
-    """The order parameters at a point of `pack_order`, or OutsideDomain if there are none.
+    """The order parameters that the coordinates of a solver's point stand for.
 
-    `_Layout` says where the point, (coordinates,), holds what with k = `steps` steps of breaking;
-    ρ (`rho`) is the density of chosen variables. Three multipliers are no coordinates, but follow:
+    It is the inverse of `pack_order`, which lists the coordinates; `_Layout` has their positions
+    with k = `steps` steps of breaking. ρ (`rho`) is the density of chosen variables. Three
+    multipliers are no coordinates but follow from them:
 
         E = ρ/χ                    of the norm of the weights, by a saddle equation; χ: response,
-        K = switch + ½ ln(E/d)     of the density (the price of a variable), as the switch is
-                                   K − ½ ln(E/d),
-        F₁ = E − d + G_k           of the overlap within a support, as d is E − F₁ + G_k.
+        K = switch + ½ ln(E/d)     of the density (the price of a variable), from the definition of
+                                   the coordinate switch = K − ½ ln(E/d),
+        F₁ = E − d + G_k           of the overlap within a support, from d = E − F₁ + G_k.
+
+    OutsideDomain, which tells Newton to take a shorter step, where the point makes no sense.
     """
     check_logarithms(point)
     layout = _Layout(steps)
@@ -267,12 +271,12 @@ class _Averages(NamedTuple):
 def _averages(
     unpacked: _UnpackedOrder, rho: float, ensemble: Ensemble, fineness: float
 ) -> _Averages:
-    """The averages over patterns and over variables at the order parameters `unpacked`.
+    """The averages over patterns and over variables that the saddle equations with breaking need.
 
-    Class c of the patterns has a share f_c, a sign σ_c = ±1 and an offset of its fields. Averages
-    over patterns are Σ_c f_c of those of the classes; they depend on the overlaps p, the break
-    points x and the response χ, those over variables on the multipliers G of the overlaps, on x, d
-    and the switch. `rho` is the density; grids are finer by the factor `fineness`.
+    Both are taken at the order parameters `unpacked` and the density ρ (`rho`). An average over
+    patterns is Σ_c f_c of the averages in the classes c, f_c the share of a class and σ_c = ±1 its
+    sign; the classes differ by the offset of their fields. Grids are finer by the factor
+    `fineness`.
     """
     order = unpacked.order
     classes = ensemble.offsets(rho, order.threshold)
@@ -291,12 +295,12 @@ def _averages(
     supports = broken_support_means(
         G=order.G, x=order.x, d=unpacked.d, switch=unpacked.switch, fineness=fineness
     )
-    # Σ_c σ_c f_c E_k[R₁], with the mean violation E_k[R₁] of a constraint in class c.
-    violation_by_sign = sum(
-        pattern_class.share * pattern_class.sign * means.violation
-        for pattern_class, means in zip(classes, means_of_class, strict=True)
-    )
-    shares = [pattern_class.share for pattern_class in classes]
+
+    shares = [pattern_class.share for pattern_class in classes]  # f_c
+    # Σ_c σ_c f_c times the mean violation of a constraint in class c.
+    violation_by_sign = 0.0
+    for pattern_class, means in zip(classes, means_of_class, strict=True):
+        violation_by_sign += pattern_class.sign * pattern_class.share * means.violation
     return _Averages(
         patterns=_sum_over_classes(shares, means_of_class),
         supports=supports,
@@ -412,11 +416,12 @@ class RSBBranch(ChiBranch[RSBState]):
     ensemble: Ensemble = PLAIN
 
     def equations(self, point: Array, fineness: float = 1.0) -> RSBState:
-        """The state at a point: its load, its entropy, and how far the saddle equations fail.
+        """The saddle equations with k steps of breaking at a point: how far they fail, and more.
 
-        The density ρ is that of the branch. The residual has one equation fewer than the point has
-        coordinates: the load is no coordinate but follows from an identity, so the saddles form a
-        line.
+        The point holds the order parameters (`pack_order`). Where `residual`, the relative errors
+        of the equations, vanishes it is a saddle: then `alpha` is its load (patterns per variable)
+        and `entropy` is ln(number of separating supports) per variable. There is one equation fewer
+        than coordinates, so that the saddles form a line; the load is no coordinate, but follows.
 
         Parameters
         ----------
@@ -430,12 +435,12 @@ class RSBBranch(ChiBranch[RSBState]):
         patterns = averages.patterns
         supports = averages.supports
 
-        # The load α from an identity, as many tight constraints as chosen weights. Without a margin
-        # it is α E_k[p₊] = ρ, p₊ the probability that a constraint is tight; a margin adds a term.
+        # The load α comes from an identity: there are as many tight constraints as chosen weights,
+        # α·tight = ρ per variable. A margin adds a term to the share of tight constraints.
         alpha = self.rho / (patterns.tight + self._margin_term(averages))
         entropy = _entropy(unpacked, averages, self.rho, alpha)
-        # The entropy Σ is stationary in all order parameters, so that it changes with the load as
-        # its explicit term α E₀[g₀] does, g₀ the function of the patterns on the bottom level.
+        # The entropy is stationary in all order parameters. So it changes with the load as its only
+        # term with α does: α times the mean of the patterns' function on the bottom level.
         entropy_by_alpha = patterns.values[0]
         replicons = _replicons(alpha, averages)
         return RSBState(
@@ -463,11 +468,15 @@ class RSBBranch(ChiBranch[RSBState]):
     def _residual(
         self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
     ) -> Array:
-        """The relative error of each saddle equation, (equations,), at the load α.
+        """The relative errors of the saddle equations with k steps of breaking, (equations,).
 
-        Each function called has one equation, or one for each level of the breaking. Those of the
-        break points come last: `solve_with` leaves them out where break points are held. `entropy`
-        is that of separating choices at this point.
+        At a saddle each average over patterns or variables is equal to an order parameter. The
+        equations are, in this order: of the density; of the norm of the weights; of d; of the
+        multipliers of the overlaps, one for each level 0 … k; of the differences of overlaps, k of
+        them; of the threshold, if it is free; and of the k break points. The last ones come last
+        because `solve_with` cuts them off where break points are held.
+
+        `alpha` is the load, and `entropy` that of separating supports at this point.
         """
         errors = [
             self._chosen_error(averages.supports),
@@ -477,8 +486,8 @@ class RSBBranch(ChiBranch[RSBState]):
             *_overlap_errors(unpacked, averages.supports),
         ]
         if self.ensemble.free_threshold:
-            # Σ_c σ_c f_c E_k[R₁] = 0, over classes c of share f_c and sign σ_c; the mean violation
-            # R₁ has the scale √ρ.
+            # The mean violation vanishes if the two classes count with opposite signs: so the
+            # threshold is the best one. Violations are of the order of √ρ.
             errors.append(averages.violation_by_sign / np.sqrt(self.rho))
         return np.array([*errors, *self._break_errors(unpacked, averages, alpha, entropy)])
 
@@ -523,26 +532,34 @@ class RSBBranch(ChiBranch[RSBState]):
     ) -> list[float]:
         """The relative errors of the saddle equations of the break points x₁ … x_k, k numbers.
 
-        There are none without breaking. x_i lies between the levels i − 1 and i, of the overlaps
-        p_{i−1} and p_i with the multipliers G_{i−1} and G_i. On level i, E_i[·] is the average, g_i
-        the function of the patterns and f_i that of the variables; α is the load. With
-        S_i = α E_i[g_i] + E_i[f_i] the equation of x_i is
+        The break point x_i lies between the levels i − 1 and i of the nested groups of supports.
+        Level i has the overlap p_i with its multiplier G_i, and the terms S_i of the entropy:
+
+            S_i = α·(mean of the patterns' function) + (mean of the variables' function),
+
+        α the load. The derivative of the entropy by x_i vanishes where
 
             S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}).
 
-        In the equation of x_k large terms nearly cancel. Given the others it holds exactly where
-        two expressions for the entropy agree: S₀ + Kρ, of the bottom level (K is the multiplier of
-        the density ρ), and `entropy`, of the top level. So this is imposed for i = k.
+        For i = k, the top level, large terms nearly cancel in this. Given all other equations it
+        holds exactly where two expressions for the entropy agree, and this is asked instead:
+
+            S₀ + Kρ = entropy,
+
+        the first of the bottom level, with the multiplier K of the density ρ, the second
+        (`entropy`) of the top level. There are no equations without breaking, k = 0.
         """
         if not self.steps:
             return []
-        S = alpha * averages.patterns.values + averages.supports.values  # S₀ … S_k
-        left_sides = np.diff(S)  # of i = 1 … k
-        overlap_terms = unpacked.multipliers * unpacked.overlaps  # G_i p_i, of i = 0 … k
+        level_terms = alpha * averages.patterns.values + averages.supports.values  # S₀ … S_k
+        left_sides = np.diff(level_terms)  # of i = 1 … k
+        overlap_terms = unpacked.multipliers * unpacked.overlaps  # G_i p_i of i = 0 … k
         right_sides = 0.5 * unpacked.breaks * np.diff(overlap_terms)
         errors_below_top = left_sides[:-1] / right_sides[:-1] - 1
-        # S₀ + Kρ = entropy, relative to Kρ.
-        top_error = 1 - (entropy - S[0]) / (unpacked.order.K * self.rho)
+
+        # The equation of i = k, relative to Kρ.
+        price_term = unpacked.order.K * self.rho  # Kρ
+        top_error = 1 - (entropy - level_terms[0]) / price_term
         return [*errors_below_top, top_error]
 
     def solve_with(  # noqa: PLR0913
@@ -555,27 +572,29 @@ class RSBBranch(ChiBranch[RSBState]):
         hold_breaks: bool = False,
         fineness: float = 1.0,
     ) -> Solved[RSBState]:
-        """Newton in all coordinates of the point but those held.
+        """Newton's method in those coordinates of a point that are not held.
 
-        There is one equation fewer than coordinates, as the load is free. So the caller must hold
-        one coordinate or give one equation more. With `hold_breaks` the break points stay as they
-        are, too, and their equations go.
+        The saddles form a line, along which the load grows: there is one equation fewer than
+        coordinates. So the caller must hold one coordinate, or give one equation more.
 
         Parameters
         ----------
         point : (coordinates,)
-            A start, with the values of the held coordinates.
+            Where Newton starts, as `pack_order` makes it; held coordinates keep their values of it.
         held
-            Indices of coordinates that stay as they are.
+            Indices of coordinates that are held.
         name
             What is solved, for the error's sentence.
         extra_equation
-            One equation more: its value, which must vanish, at a state.
+            One equation more: a function of the state that must vanish.
         hold_breaks
-            Whether the coordinates of the `steps` break points are held, besides those of `held`,
-            and their equations left out.
+            Whether the break points are held, too, and their equations left out.
         fineness
             Grids are finer by this factor.
+
+        Returns
+        -------
+        The solved state, whose `unknowns` are the whole point, (coordinates,).
         """
         free_coordinates = self._free_coordinates(len(point), held, hold_breaks)
 

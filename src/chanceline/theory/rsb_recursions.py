@@ -40,19 +40,23 @@ _SMALLEST_SCALE = 1e-3
 def pattern_recursion(  # noqa: PLR0913
     p: Array, x: Array, chi: float, rho: float, *, offset: float = 0.0, fineness: float = 1.0
 ) -> tuple[PatternSide, Recursion]:
-    """The patterns of one class with k steps of breaking: g_k = ln A, and the levels below it.
+    """The log-weight of a pattern on all levels of k steps of breaking, for one class of patterns.
 
-    A(u) is the weight of a pattern of mean field u (`patterns`). Replicas of the support fall into
-    nested groups, one level i = 0 … k for each depth; g_k descends to g₀ by the recursion of
-    `parisi`, in which the field u is a sum of nested Gaussians.
+    Replicas of the support fall into nested groups; level i = 0 … k is the smallest group that two
+    replicas have in common. The field u of a pattern is a sum of nested Gaussians, with the
+    variance p_i up to level i. On the top level a pattern of field u has the log-weight
+    g_k(u) = ln A(u) of `pattern_side`. From there it descends by the recursion of `parisi`,
+
+        g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')],
+
+    N a Gaussian density of that variance; and weights P_i of the field on each level go up again.
 
     Parameters
     ----------
     p : (k + 1,)
-        Overlaps p₀ … p_k between replicas, from different groups to the same smallest group. They
-        are the variances of the field u on the levels.
+        Overlaps p₀ < … < p_k < ρ of the weights of two replicas, by level.
     x : (k,)
-        Break points x₁ … x_k: the sizes of the groups, 0 < x₁ < … < x_k < 1.
+        Break points 0 < x₁ < … < x_k < 1.
     chi
         χ > 0, the response: a violation v of a constraint costs v²/2χ.
     rho
@@ -89,10 +93,22 @@ def _pattern_grids(  # noqa: PLR0913
 ) -> list[Grid]:
     """Grids of the field u of a pattern up to ±`reach`, one for each level 0 … k of breaking.
 
-    `p` are the variances p₀ … p_k of u by level, `x` the break points x₁ … x_k. A(u) is the weight
-    of a pattern, whose violation has the variance s² (`s2`) around u; a violation v costs v²/2χ.
-    On the top grid A has an edge of width s at u = 0, which needs a fine step. Everywhere else the
-    Gaussians set the step. Grids are finer by the factor `fineness`.
+    On each level a function of u is integrated against Gaussians, and the narrowest Gaussian sets
+    the step. Only on the top grid the function itself needs shorter steps: there it is a power of
+    A(u), the mean weight of a pattern, which falls from 1 around u = 0 over the width s.
+
+    Parameters
+    ----------
+    p : (k + 1,)
+        Variances p₀ … p_k of u, by level.
+    x : (k,)
+        Break points x₁ … x_k.
+    s2, chi
+        s², the variance of the violation of a pattern around u; a violation v costs v²/2χ.
+    reach
+        How far the grids go.
+    fineness
+        Grids are finer by this factor.
     """
     gaussian_step_of_level = gaussian_steps(p) / fineness
     lower_grids = [uniform_grid(reach, step) for step in gaussian_step_of_level[:-1]]
@@ -169,25 +185,31 @@ def _chosen_side(u: Array, d: float, switch: float) -> ChosenSide:
 def support_recursion(
     G: Array, x: Array, d: float, switch: float, *, fineness: float = 1.0
 ) -> tuple[ChosenSide, Recursion]:
-    """One variable with k steps of breaking: f_k = ln(1 + e^{u²/2d − switch}), and levels below it.
+    """The log-weight of a variable on all levels of k steps of breaking.
 
-    A variable of field u is chosen with the log-odds u²/2d − switch. Replicas of the support fall
-    into nested groups, one level i = 0 … k for each depth; f_k descends to f₀ by the recursion of
-    `parisi`, in which u is a sum of nested Gaussians.
+    Replicas of the support fall into nested groups; level i = 0 … k is the smallest group that two
+    replicas have in common. The field u of a variable is a sum of nested Gaussians, with the
+    variance G_i up to level i. On the top level a variable of field u is chosen with the log-odds
+    u²/2d − switch, so that its log-weight is f_k(u) = ln(1 + e^{u²/2d − switch}). From there it
+    descends by the recursion of `parisi`,
 
+        f_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; G_i − G_{i−1}) exp[x_i f_i(u')],
+
+    N a Gaussian density of that variance; and weights P_i of the field on each level go up again.
     For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1})
-    (`descending_scales`). Every d_i must be positive, or the integrals diverge.
+    (`descending_scales`): every d_i must be positive, or the integrals diverge.
 
     Parameters
     ----------
     G : (k + 1,)
-        Multipliers G₀ … G_k of the overlaps: the variances of the field u on the levels.
+        Multipliers 0 < G₀ < … < G_k of the overlaps, by level.
     x : (k,)
-        Break points x₁ … x_k: the sizes of the groups, 0 < x₁ < … < x_k < 1.
+        Break points 0 < x₁ < … < x_k < 1.
     d
         The mean weight of a chosen variable is u/d.
     switch
-        K − ½ ln(E/d), with the price K of a variable and the multiplier E of the norm.
+        What u²/2d must exceed for a variable to be likely chosen; it is K − ½ ln(E/d), with the
+        price K of a variable and the multiplier E of the norm.
     fineness
         Grids are finer by this factor.
 
@@ -210,33 +232,46 @@ def support_recursion(
 
 
 def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: float) -> list[Grid]:
-    """Grids of the field u, one for each level 0 … k, fine where a variable becomes a chosen one.
+    """Grids of the field u of a variable, fine where it goes from rejected to chosen.
 
-    `G` are the variances G₀ … G_k of the field, `x` the break points x₁ … x_k, `scales` d₀ … d_k.
-    With the break point y = x_{i+1} above it, 1 at the top, the function of level i is about
+    There is one grid for each level i = 0 … k of breaking, on which a function f_i of u is
+    integrated by the trapezoidal rule. With y = x_{i+1}, the break point above the level (1 at the
+    top), it is about
 
         f_i(u) ≈ (1/y) ln(1 + e^{y(u²/2d_i − switch)}):
 
-    the variable is rejected for small |u|, and chosen where u²/2d_i > `switch`. At a complex u the
-    sum 1 + e^{…} has a zero, and f_i a singularity. The trapezoidal rule of step h errs by about
-    e^{−2πa/h}, a being the distance of this zero from the real axis: so the step is a fraction of a
-    for |u| up to that of the zero. Far away the Gaussians set it. Grids are finer by the factor
-    `fineness`.
+    nearly 0 where |u| is small (rejected), and growing where u²/2d_i > switch (chosen). The sum
+    1 + e^{…} has complex zeros, where f_i is singular. A rule of step h errs by about e^{−2πa/h}, a
+    the distance of the nearest zero from the real axis: so the step is a fraction of a for |u| up
+    to the size of this zero. Further out the Gaussians set the step.
+
+    Parameters
+    ----------
+    G : (k + 1,)
+        Variances G₀ … G_k of the field, by level.
+    x : (k,)
+        Break points x₁ … x_k.
+    scales : (k + 1,)
+        d₀ … d_k.
+    switch
+        Where u²/2d_i exceeds it a variable is likely chosen.
+    fineness
+        Grids are finer by this factor.
     """
     reach = FIELD_REACH * np.sqrt(_tilted_variance(G, scales))
-    # Where the switch is negative every variable is likely to be chosen: the grids are those of 0.
-    switch_at_least_0 = max(switch, 0.0)
+    # Where the switch is negative every variable is likely chosen: the grids are those of 0.
+    nonnegative_switch = max(switch, 0.0)
     next_breaks = np.append(x, 1.0)  # x_{i+1} of level i
     coarse_steps = gaussian_steps(G) / fineness
 
     grids = []
-    for level in range(len(G)):
-        complex_zero = _zero_of_switch(scales[level], switch_at_least_0, next_breaks[level])
+    for scale, next_break, coarse_step in zip(scales, next_breaks, coarse_steps, strict=True):
+        complex_zero = _zero_of_switch(scale, nonnegative_switch, next_break)
         distance_from_real_axis = complex_zero.imag  # a
         grid = focused_grid(
             reach,
             fine=distance_from_real_axis / _POINTS_PER_ZERO_DISTANCE / fineness,
-            coarse=coarse_steps[level],
+            coarse=coarse_step,
             focus=abs(complex_zero),
         )
         grids.append(grid)
@@ -329,14 +364,16 @@ def broken_class_means(  # noqa: PLR0913
     offset: float,
     fineness: float,
 ) -> BrokenPatternMeans:
-    """The averages over the patterns of one class with k steps of breaking.
+    """The averages over the patterns of one class with k steps of breaking, on levels 0 … k.
 
-    Results are remembered: the tuples are keys of the cache.
+    g_i is the log-weight of a pattern on level i, as a function of its field; on the top level it
+    is g_k = ln A (`pattern_side`), and below it comes from the recursion of `parisi`. An average on
+    level i is over the weight P_i of the field there.
 
     Parameters
     ----------
     p : (k + 1,)
-        Overlaps p₀ … p_k between replicas of the support, by level.
+        Overlaps p₀ … p_k of two replicas of the support, by level.
     x : (k,)
         Break points x₁ … x_k.
     chi, rho
@@ -345,25 +382,26 @@ def broken_class_means(  # noqa: PLR0913
         Where the field of the class is centred.
     fineness
         Grids are finer by this factor.
+
+    Results are remembered: p and x are tuples because they are keys of the cache.
     """
     top, recursion = pattern_recursion(
         p=np.array(p), x=np.array(x), chi=chi, rho=rho, offset=offset, fineness=fineness
     )
-    k = len(x)  # the top level, on whose grid `top` stands
-    # On that grid `top` has g_k = ln A (`log_a`), A the weight of a pattern, with g_k' (`slope`)
-    # and g_k'' (`curvature`), the probability (`tight`) and the mean of a violation. The patterns'
-    # part of the entropy Σ of separating supports is α E_k[g_k + ½(s² + χ)g_k'²].
-    s2 = rho - p[-1]  # s², the variance of the field within a smallest group
-    entropy_term = top.log_a + 0.5 * (s2 + chi) * top.slope**2
-    bottom_curvature = recursion.bottom_curvature(top.curvature)
+    top_level = len(x)  # k
+    bottom_curvature = recursion.bottom_curvature(top.curvature)  # g₀''
+    # What a pattern adds to the entropy of supports in one smallest group, as a function of its
+    # field: g_k + ½(s² + χ)g_k'² (formula 7 of `rsb`), s² the variance of the field in the group.
+    s2 = rho - p[-1]
+    entropy_of_pattern = top.log_a + 0.5 * (s2 + chi) * top.slope**2
     return BrokenPatternMeans(
-        tight=recursion.mean(k, top.tight),
-        violation=recursion.mean(k, top.mean),
-        curvature=recursion.mean(k, top.curvature),
-        entropy_term=recursion.mean(k, entropy_term),
+        tight=recursion.mean(top_level, top.tight),
+        violation=recursion.mean(top_level, top.mean),
+        curvature=recursion.mean(top_level, top.curvature),
+        entropy_term=recursion.mean(top_level, entropy_of_pattern),
         squares=recursion.mean_square_slopes,
         values=recursion.mean_values,
-        top_square_curvature=recursion.mean(k, top.curvature**2),
+        top_square_curvature=recursion.mean(top_level, top.curvature**2),
         bottom_square_curvature=recursion.mean(0, bottom_curvature**2),
         edge_weight=recursion.edge_weight,
     )
@@ -373,12 +411,12 @@ def broken_class_means(  # noqa: PLR0913
 def broken_support_means(
     G: tuple[float, ...], x: tuple[float, ...], d: float, switch: float, *, fineness: float
 ) -> BrokenSupportMeans:
-    """The averages over the variables with k steps of breaking.
+    """The averages over the variables with k steps of breaking, on levels 0 … k.
 
-    A variable of field u is chosen with the log-odds u²/2d − switch, where switch = K − ½ ln(E/d)
-    joins two order parameters: K, the price of a variable, and E, the multiplier of the norm. No
-    average here depends on them in another way. Results are remembered: the tuples are keys of the
-    cache.
+    f_i is the log-weight of a variable on level i, as a function of its field u. On the top level
+    the variable is chosen with the log-odds u²/2d − switch, and f_k = ln(1 + e^{log-odds}); below,
+    f_i comes from the recursion of `parisi`. An average on level i is over the weight P_i of the
+    field there.
 
     Parameters
     ----------
@@ -389,23 +427,28 @@ def broken_support_means(
     d
         The mean weight of a chosen variable is u/d.
     switch
-        K − ½ ln(E/d).
+        K − ½ ln(E/d), with the price K of a variable and the multiplier E of the norm, which enter
+        in no other way.
     fineness
         Grids are finer by this factor.
+
+    Results are remembered: G and x are tuples because they are keys of the cache.
     """
     top, recursion = support_recursion(
         G=np.array(G), x=np.array(x), d=d, switch=switch, fineness=fineness
     )
-    k = len(x)  # the top level, on whose grid `top` stands
-    bottom_curvature = recursion.bottom_curvature(top.curvature)
+    top_level = len(x)  # k
+    bottom_curvature = recursion.bottom_curvature(top.curvature)  # f₀''
+    # The binary entropy −p ln p − (1 − p) ln(1 − p) of choosing a variable with probability p.
+    choice_entropy = entr(top.chosen) + entr(top.rejected)
     return BrokenSupportMeans(
-        chosen=recursion.mean(k, top.chosen),
-        rejected=recursion.mean(k, top.rejected),
-        weight_square=recursion.mean(k, top.chosen * top.mean**2),
-        choice_entropy=recursion.mean(k, entr(top.chosen) + entr(top.rejected)),
+        chosen=recursion.mean(top_level, top.chosen),
+        rejected=recursion.mean(top_level, top.rejected),
+        weight_square=recursion.mean(top_level, top.chosen * top.mean**2),
+        choice_entropy=recursion.mean(top_level, choice_entropy),
         squares=recursion.mean_square_slopes,
         values=recursion.mean_values,
-        top_square_curvature=recursion.mean(k, top.curvature**2),
+        top_square_curvature=recursion.mean(top_level, top.curvature**2),
         bottom_square_curvature=recursion.mean(0, bottom_curvature**2),
         edge_weight=recursion.edge_weight,
     )

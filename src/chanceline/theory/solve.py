@@ -208,11 +208,16 @@ def _solve_along(loads: list[float], rho: float, ansatz: str, ensemble: Ensemble
 
 
 def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepSolution:
-    """One step of breaking at load α, without errors; replica symmetry where nothing is broken.
+    """The solution with one step of breaking at load α and density ρ; no errors are allowed.
 
-    α is patterns per variable, ρ the share of variables chosen. Four cases follow each other as the
-    load grows: typical choices separate; symmetry is not broken yet; it has just broken, by less
-    than can be resolved; it is broken, and the equations with one step are solved.
+    α is patterns per variable, ρ the share of variables chosen. With one step of breaking the
+    supports (choices of variables that separate) may fall into groups. Four cases follow each other
+    as the load grows:
+
+    1. typical choices separate: there are no groups, and replica symmetry is the answer,
+    2. only selected choices do, but the entropy is still that of replica symmetry,
+    3. groups have just begun to count, by less than can be resolved: replica symmetry again,
+    4. groups count, and the equations with one step are solved.
     """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
@@ -280,13 +285,13 @@ def _with_gap(
     alpha: float,
     quadrature_error: float,
 ) -> OneStepSolution:
-    """A point of the one-step branch, solved at load α, as the result that users see.
+    """A solution with groups of supports at load α, in the form that users see.
 
-    Fields of `OneStepSolution` have the same letters as those of `state.order`, an `RSBOrder`. Two
-    supports (choices of variables) of one group have the overlap p₁ of their weights, with its
-    multiplier G₁, those of different groups p₀ and G₀; x is the probability that two belong to
-    different groups. χ is the response; K, E and F₁ are the multipliers of the density, of the norm
-    of the weights and of the overlap within a support.
+    The letters are the paper's, and those of `RSBOrder`. Two supports (choices of variables) of one
+    group have the overlap p₁ of their weights, with its multiplier G₁, those of different groups p₀
+    and G₀; x is the probability that two belong to different groups. χ is the response; K, E and F₁
+    are the multipliers of the density, of the norm of the weights and of the overlap within a
+    support. `transition` says where groups begin.
     """
     rho = branch.rho
     state = solved.state
@@ -314,7 +319,7 @@ def _with_gap(
         K=order.K,
         E=order.E,
         F1=order.F1,
-        F0=x * G0 + (1 - x) * G1,
+        F0=x * G0 + (1 - x) * G1,  # the mean over pairs of supports
         p1=p1,
         p0=p0,
         G1=G1,

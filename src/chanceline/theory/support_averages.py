@@ -49,12 +49,13 @@ class SupportOrder(NamedTuple):
 def resolved_support_side(
     order: SupportOrder, step: float, signed: bool
 ) -> tuple[SupportSide, GaussianRule]:
-    """The support side on nodes that resolve where p(u) switches on, and its rule for ∫Dz.
+    """Choice and weight of a variable at the nodes of ∫Dz, and that rule: nodes, weights.
 
-    u = √F₀ z is the mean field on a variable, p(u) the probability that it is chosen; `order` has
-    F₀, the variance V of the field around u, d and the price K. `signed`: whether the sign of the
-    weight is given; then the nodes resolve where the weight switches on, too. `step` is that of the
-    quadrature.
+    u = √F₀ z is the mean field on a variable, z a standard Gaussian. p(u) is the probability that
+    the variable is chosen, which goes from nearly 0 to nearly 1 over a short range of |u|: the
+    nodes are fine there. `order` has F₀, the variance V of the field around u, d, and the price K
+    of a variable. With `signed` the sign of each weight is given; the nodes then resolve u = 0,
+    too, where a weight begins. `step` is the distance of nodes in the stretched variable.
     """
     # The nodes are chosen by the numbers alone, without their differentials, and held in all
     # derivatives: the integral does not depend on them.
@@ -66,11 +67,13 @@ def resolved_support_side(
 
 
 def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianRule:
-    """The rule for ∫Dz that resolves the support side, a function of the mean field u = √F₀ z.
+    """Nodes and weights of ∫Dz that resolve how a variable goes from rejected to chosen.
 
-    A variable is chosen with the odds e^{−K}B(u), B = √(E/d) e^{u²/2d}: V is the variance of its
-    field around u, d = E − V, and K the price of choosing it. Two features need resolving: what
-    changes around u = 0, and, if a high price puts it far out, the switch from rejected to chosen.
+    The mean field on a variable is u = √F₀ z, and the odds that it is chosen are e^{−K}B(u) with
+    B = √(E/d) e^{u²/2d}: V is the variance of its field around u, d = E − V, and K the price of
+    choosing it. Two features need short steps: what changes around u = 0; and the switch from
+    rejected to chosen, at ±u where e^{−K}B = 1, if a high price puts it far from 0. With `signed`
+    the sign of each weight is given. `step` is the distance of nodes in the stretched variable.
     """
     if order.F0 == 0:
         return rule_for(1.0, step / 2)  # u = 0 for all z: there is nothing to resolve
@@ -110,32 +113,34 @@ def _width_at_zero(order: SupportOrder, signed: bool) -> float:
 
 
 def support_means(order: SupportOrder, step: float, signed: bool = False) -> SupportMeans:
-    """The averages over the variables, at order parameters with E = V + d = 1.
+    """The averages over all variables that the saddle equations need, in units where E = V + d = 1.
 
-    At each field p is the probability that a variable is chosen, w its weight then and f its
-    log-weight, whose second derivative by the field is f''. `step` is that of the quadrature;
-    `signed`: whether the sign of each weight is given.
+    At each field, p is the probability that a variable is chosen (`chosen`), ⟨w⟩ and ⟨w²⟩ are mean
+    and mean square of its weight then, and f = ln(1 + odds of choosing) is its log-weight, with the
+    second derivative f'' by the field (`curvature`). All are averaged over the Gaussian field.
+    `step` is that of the quadrature; `signed`: whether the sign of each weight is given.
     """
     side, rule = resolved_support_side(order, step, signed)
     weights = rule.weights
     mean_square_weight = square(side.mean) + side.variance  # ⟨w²⟩
-    chosen = weighted_sum(weights, side.chosen)
-    nonzero = chosen  # with free signs every chosen variable has a weight
+    mean_chosen = weighted_sum(weights, side.chosen)
+    mean_nonzero = mean_chosen  # with free signs every chosen variable has a weight
     if signed:
-        nonzero = weighted_sum(weights, side.chosen * side.nonzero)
+        mean_nonzero = weighted_sum(weights, side.chosen * side.nonzero)
 
-    # No equation is solved for means of these, so that their derivatives are not needed.
-    values = side.without_differentials()
-    curvature = values.curvature  # f''
-    nonzero_values = values.chosen * values.nonzero  # p P(w ≠ 0)
+    # Stability is computed from the last three means. No equation is solved for them, so that they
+    # need no derivatives.
+    plain_side = side.without_differentials()
+    curvature = plain_side.curvature  # f''
+    p_nonzero = plain_side.chosen * plain_side.nonzero  # chosen, and of a weight that is not 0
     return SupportMeans(
-        chosen=chosen,
+        chosen=mean_chosen,
         rejected=weighted_sum(weights, side.rejected),
-        nonzero=nonzero,
+        nonzero=mean_nonzero,
         norm=weighted_sum(weights, side.chosen * mean_square_weight),
         overlap=weighted_sum(weights, square(side.slope)),
         log_one_plus=weighted_sum(weights, side.log_partition),
         curvature_square=weighted_sum(weights, curvature**2),
-        nonzero_square=weighted_sum(weights, nonzero_values**2),
-        curvature_nonzero=weighted_sum(weights, curvature * nonzero_values),
+        nonzero_square=weighted_sum(weights, p_nonzero**2),
+        curvature_nonzero=weighted_sum(weights, curvature * p_nonzero),
     )

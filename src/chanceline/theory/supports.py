@@ -68,12 +68,16 @@ class SupportSide(NamedTuple):
 def support_side(
     u: Numbers, V: Numbers, d: Numbers, K: Numbers, signed: bool = False
 ) -> SupportSide:
-    """Whether a variable of mean field u is chosen, and the law of its weight.
+    """How likely a variable is chosen, and mean and variance of its weight, given its mean field u.
 
-    The field on a variable is h ~ N(u, V), and its weight is w = h/E if it is chosen, E = V + d.
-    Then it contributes B = ∫ N(h; u, V) e^{h²/2E} dh = √(E/d) e^{u²/2d}, at the price e^{−K}; if it
-    is not it contributes 1. The odds that it is chosen are therefore e^{−K}B(u). Tilted by
-    e^{h²/2E}, w has the mean u/d and the variance V/(E d).
+    The field on the variable is h ~ N(u, V). If the variable is chosen its weight is w = h/E, with
+    E = V + d, and the choice has the factor
+
+        e^{−K}B,    B = ∫N(h; u, V) e^{h²/2E} dh = √(E/d) e^{u²/2d};
+
+    if it is not, the factor is 1. So e^{−K}B are the odds that it is chosen. The law of h is tilted
+    by e^{h²/2E}: completing the square, h is Gaussian with mean uE/d and variance VE/d, and w has
+    the mean u/d and the variance V/(E d).
 
     Parameters
     ----------
@@ -84,14 +88,15 @@ def support_side(
     d
         E − V > 0; otherwise B is infinite.
     K
-        Price of a chosen variable, in logarithms.
+        Price of choosing a variable, in logarithms.
     signed
-        Whether the sign of the weight is given: then w = h₊/E, and it may be 0.
+        Whether the sign of the weight is given. Then w = max(h, 0)/E, which may be 0.
     """
     if signed:
         return _support_side_given_signs(u, V, d, K)
     E = V + d
-    log_odds = square(u) / (2 * d) + (0.5 * log(E / d) - K)  # ln(e^{−K}B)
+    log_b_at_zero = 0.5 * log(E / d)  # ln B at u = 0
+    log_odds = square(u) / (2 * d) + (log_b_at_zero - K)  # ln(e^{−K}B)
     return SupportSide(
         log_partition=softplus(log_odds),  # ln(1 + e^{−K}B)
         chosen=expit(log_odds),
@@ -103,13 +108,17 @@ def support_side(
 
 
 def _support_side_given_signs(u: Numbers, V: Numbers, d: Numbers, K: Numbers) -> SupportSide:
-    """`support_side` for weights w = h₊/E ≥ 0, E = V + d, with the same arguments.
+    """How likely a variable is chosen, and the law of its weight, if that must not be negative.
 
-    The field on a variable is h ~ N(u, V), and the variable is chosen with the odds e^{−K}B, where
-    B = ∫ N(h; u, V) e^{h₊²/2E} dh. The patterns have the same integral: in `pattern_side` a
-    violation v ~ N(μ, s²) is tilted by e^{−v₊²/2χ}, and A is the sum of the tilted weights. With
-    μ = u, s² = V and χ = −E the law of v₊ is that of h₊ = E w, and A is B. The closed form holds
-    for this negative χ, too, as V < E: the Gaussian decays faster than the tilt grows.
+    The field on the variable is h ~ N(u, V). With h₊ = max(h, 0) its weight is w = h₊/E, E = V + d,
+    if it is chosen; K is the price of that. The odds of choosing it are e^{−K}B with
+
+        B = ∫N(h; u, V) e^{h₊²/2E} dh.
+
+    `pattern_side` has this integral: there a violation v ~ N(μ, s²) is weighted by e^{−v₊²/2χ}, and
+    A is its mean weight. With μ = u, s² = V and χ = −E, A is B, and v₊ has the law of h₊ = E w. The
+    closed form holds for this negative χ, too: as V < E the Gaussian decays faster than the weight
+    grows.
     """
     E = V + d
     law = pattern_side(mu=u, s2=V, chi=-E)  # of h₊; `law.log_a` is ln B

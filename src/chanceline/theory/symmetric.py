@@ -45,11 +45,12 @@ _TABLE_END = 0.98
 
 
 def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution:
-    """The replica-symmetric solution at any load where it exists, 0 < α < α_ℓ₀(ρ).
+    """The replica-symmetric solution at a load α and a density ρ, 0 < α < α_ℓ₀(ρ).
 
-    α is patterns per variable, ρ the share of variables chosen. Loads α_CG (`cover_gardner`), below
-    which typical choices of variables separate, and α_ℓ₀ (`l0_gardner`), where the branch of
-    solutions ends, are in `bounds`. Below, at and above α_CG different equations are solved.
+    α is patterns per variable, ρ the share of variables chosen. Different equations hold in three
+    ranges of the load: below α_CG, up to which a typical choice of variables separates the
+    patterns; at α_CG; and above, where only selected choices do, up to α_ℓ₀, where the solutions
+    end. Both loads are in `Bounds`, as `cover_gardner` and `l0_gardner`.
     """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
@@ -79,10 +80,12 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
 def solve_rs_along(
     loads: Sequence[float], rho: float, ensemble: Ensemble = PLAIN
 ) -> list[RSSolution]:
-    """The replica-symmetric solutions at several loads, in their order.
+    """The replica-symmetric solutions at one density ρ and several loads, in their order.
 
-    Those above α_CG, the Cover–Gardner load, lie on one branch, which is followed once for all of
-    them. With errors the branch may fold, and each is solved by itself.
+    A load is patterns per variable. Loads above α_CG, up to which typical choices of variables
+    separate, belong to one branch of solutions: it is followed once, and each of them is found
+    between two neighbouring points of it. The other loads are solved one by one; so are all with
+    errors, where the branch may fold back in the load.
     """
     cover_gardner_load = bounds_at(rho, ensemble).cover_gardner
     entrance = cover_gardner_load * (1 + _AT_ENTRANCE)
@@ -147,23 +150,25 @@ def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 
 
 def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
-    """The limit at α = 2ρ of the plain ensemble, in closed form: q₁ = ρ and q₀ = cρ.
+    """The replica-symmetric solution at the load α = 2ρ of the plain ensemble, in closed form.
 
-    q₁ is the overlap of two weight vectors of the same variables, q₀ that of two typical choices
-    of variables; c is `typical_overlap`. The response χ and the multipliers E, F₁ and F₀ are
-    rescaled for the loads above, and have the limits ∞ and 0 here.
+    It is the largest load that a typical choice of ρN variables separates, and the common limit of
+    the solutions below and above. One weight vector is left for each choice: the overlap q₁ of two
+    weight vectors of the same choice is ρ, their norm. The overlap of two choices is q₀ = cρ, c of
+    `typical_overlap`. The response χ and the multipliers E, F₁ and F₀ are rescaled for larger
+    loads, and have the limits ∞ and 0 here.
     """
     overlap_over_rho = typical_overlap(rho)  # c
     # The replicon between supports is α ∫Dz [∫Dy (ln H)'']², H the normal tail (`typical`). As
     # q₁ → ρ the field of a pattern becomes wide, and (ln H)'' a step from 0 to −1: the integral is
     # the probability that two Gaussians of correlation c are both positive, ¼ + arcsin(c)/2π.
     both_positive = 0.25 + math.asin(overlap_over_rho) / (2 * math.pi)
-    between = 2 * rho * both_positive
+    replicon_between = 2 * rho * both_positive
     return RSSolution(
         alpha=alpha,
         rho=rho,
         regime=Regime.TYPICAL.value,
-        entropy=binary_entropy(rho),
+        entropy=binary_entropy(rho),  # every choice separates, up to exponentially few
         q0=overlap_over_rho * rho,
         q1=rho,
         chi=math.inf,
@@ -171,7 +176,7 @@ def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
         E=0.0,
         F1=0.0,
         F0=0.0,
-        stability=Stability(within=1.0, between=between),
+        stability=Stability(within=1.0, between=replicon_between),
         residual=0.0,
         quadrature_error=0.0,
         identity_error=0.0,
@@ -192,11 +197,14 @@ def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 
 
 def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
-    """The point at load α where errors are allowed; InputError where typical choices do with them.
+    """The replica-symmetric solution at load α and density ρ where errors are allowed.
 
-    Only that part of the branch counts where the entropy Σ of solutions lies below H₂(ρ), that of
-    all choices of variables: elsewhere a choice has several solutions, and Σ counts more than
-    choices. The branch is followed up to its first point on that part with load α or more.
+    The branch of solutions has an entropy Σ. It counts pairs of a choice of variables and a cluster
+    of weights, and means something only where it is below H₂(ρ), the entropy of all choices:
+    elsewhere a typical choice has several clusters. The branch is followed from its beginning up to
+    its first point on that part with load α or more.
+
+    InputError where α lies before that part: then typical choices do with so many errors.
     """
     branch = Branch(rho, ensemble)
     entropy_of_all = binary_entropy(rho)  # H₂(ρ)
@@ -206,20 +214,22 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
         return state.entropy < entropy_of_all and state.alpha >= alpha
 
     points = list(branch.from_entrance(until=has_arrived))
-    # With many errors the branch begins above H₂(ρ), and folds before it falls below.
+    # With many errors the branch begins above H₂(ρ), and folds before it falls below. The part
+    # that counts begins where it does.
     has_fold = any(point.state.entropy >= entropy_of_all for point in points)
     if has_fold:
         points = _past_fold(branch, points, entropy_of_all)
 
-    # All points now lie on the part that counts. The last one has load α or more, and is the first
-    # that has, unless the first point of all is beyond α already.
+    # The last point has load α or more, and is the first that has, unless the first point of all is
+    # beyond α already.
     first_load = points[0].state.alpha
     if first_load < alpha:
         before, after = points[-2:]
         assert before.state.alpha < alpha <= after.state.alpha
         return _at_load(branch, alpha, (before, after))
 
-    # α lies before the first point. Without a fold the branch goes back to χ = ∞ at α_CG.
+    # α lies before the first point. Without a fold the branch goes back to the Cover–Gardner load,
+    # where it begins.
     if not has_fold and alpha > bounds_at(rho, ensemble).cover_gardner:
         return _above_cover_gardner(alpha, rho, ensemble)
     raise InputError(
@@ -252,20 +262,21 @@ def _past_fold(
 def _at_load(
     branch: Branch, alpha: float, bracket: tuple[Solved[RSState], Solved[RSState]]
 ) -> RSSolution:
-    """The solution at load α, which lies between the loads of two points of the branch.
+    """The solution of a branch at load α, which lies between the loads of two of its points.
 
-    The branch is a line of solutions with the parameter ln χ, χ the response of the weights. The
-    point is found on the usual quadrature, and solved again on half the step at the same χ: the
-    difference of the entropy Σ is the quadrature error.
+    The branch is a line of solutions with the parameter ln χ, χ the response of the weights, along
+    which the load changes. The point of load α is found on the usual quadrature (`coarse`), and
+    solved again at the same χ on half the step (`fine`). The second is the result, and the
+    difference of both entropies is the quadrature error.
     """
     coarse = branch.point_where(bracket, lambda state: branch.excess_load(state, alpha))
     log_chi = float(coarse.unknowns[LOG_CHI])
     fine = branch.at_chi(log_chi, coarse.unknowns, QUADRATURE_STEP / 2)
 
-    # On the finer quadrature the load is not quite α at this χ. By how much it is above α is taken
-    # back along the slope ∂Σ/∂α of the entropy.
-    excess = branch.excess_load(fine.state, alpha)
-    entropy = fine.state.entropy - fine.state.entropy_by_alpha * excess
+    # On the finer quadrature the load is not quite α at this χ. The entropy Σ is moved to α along
+    # its slope ∂Σ/∂α.
+    load_above_alpha = branch.excess_load(fine.state, alpha)
+    entropy = fine.state.entropy - fine.state.entropy_by_alpha * load_above_alpha
     return _solution_of(
         branch,
         alpha,
@@ -283,15 +294,22 @@ def _solution_of(
     entropy: float,
     quadrature_error: float,
 ) -> RSSolution:
-    """A point of the branch, solved at load α, as the result that users see.
+    """A solved point of the branch at load α, in the form that users see.
 
-    `entropy` and `quadrature_error` are those of `_at_load`. The letters q₀, χ, K, E, F₁ and F₀ are
-    those of `Order` in the state and of `ReplicaSolution`; `state.isostatic` is the share of tight
-    patterns, corrected for margin and errors.
+    `entropy` is that of separating choices, with its `quadrature_error` (`_at_load`). The letters
+    are the paper's: q₀ is the overlap of the weights of two choices of variables, q₁ that of two
+    weight vectors on one choice, χ the response, and K, E, F₁ and F₀ are the multipliers of the
+    density, of the norm, of q₁ and of q₀.
     """
     ensemble = branch.ensemble
     state = solved.state
     order = state.order
+    price = None  # of an error
+    if ensemble.error_rate:
+        price = order.price
+    nonzero = None  # the share of variables with a weight, which is ρ with free signs
+    if ensemble.signed:
+        nonzero = state.nonzero
     return RSSolution(
         alpha=alpha,
         rho=branch.rho,
@@ -308,11 +326,12 @@ def _solution_of(
         residual=max(solved.residual, _unsolved_error(state, branch.rho)),
         quadrature_error=quadrature_error,
         # An identity of the exact solution: as many tight patterns as weights that are not zero.
+        # `isostatic` is the share of tight patterns, corrected for margin and errors.
         identity_error=alpha * state.isostatic - state.nonzero,
         ensemble=ensemble,
         threshold=order.threshold,
-        price=order.price if ensemble.error_rate else None,
-        nonzero=state.nonzero if ensemble.signed else None,
+        price=price,
+        nonzero=nonzero,
     )
 
 
@@ -353,23 +372,24 @@ def _replicon_within(state: RSState, alpha: float, ensemble: Ensemble) -> float:
 
 
 def branch_table(rho: float, points: int) -> pd.DataFrame:
-    """Order parameters, entropy and stability by load at one density of the plain ensemble.
+    """Order parameters, entropy and stability by load at density ρ, one row a load.
 
-    A row a load. There are `points` loads, from near 0 to near the ℓ₀-Gardner load, where
-    replica-symmetric solutions end; 2ρ is among them, up to which typical choices of variables
-    separate, and from which on the branch of selected ones begins. On both sides of it loads are
-    denser at the ends, where the curves bend.
+    The patterns are those of the plain ensemble. There are `points` loads from near 0 to near
+    the ℓ₀-Gardner load, where replica-symmetric solutions end. One of them is 2ρ: up to it typical
+    choices of variables separate, from it on selected ones. In both parts loads are denser at the
+    ends, where the curves bend.
     """
     import pandas as pd
 
     entrance = 2 * rho
     # Short of the end itself, where the solution diverges.
     end = entrance + _TABLE_END * (l0_gardner(rho) - entrance)
-    n_below = max(2, round(points * entrance / end))
-    below = _denser_at_ends(0.0, entrance, n_below + 1)[1:]  # the load 0 has no branch
-    above = _denser_at_ends(entrance, end, points - n_below + 1)[1:]
-    loads = [*below, *above]
-    return pd.DataFrame([_table_row(solve_rs(alpha, rho)) for alpha in loads])
+    n_typical = max(2, round(points * entrance / end))
+    n_selected = points - n_typical
+    typical_loads = _denser_at_ends(0.0, entrance, n_typical + 1)[1:]  # the load 0 has no solution
+    selected_loads = _denser_at_ends(entrance, end, n_selected + 1)[1:]  # 2ρ is there already
+    rows = [_table_row(solve_rs(alpha, rho)) for alpha in [*typical_loads, *selected_loads]]
+    return pd.DataFrame(rows)
 
 
 def _denser_at_ends(start: float, end: float, n_numbers: int) -> list[float]:

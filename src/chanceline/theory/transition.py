@@ -169,10 +169,12 @@ def _find_jump(branch: RSBBranch, critical: RSState, x_c: float) -> _Jump:
 def _without_complexity(
     branch: RSBBranch, before: Solved[RSBState], after: Solved[RSBState]
 ) -> Solved[RSBState]:
-    """The solution at x = 1 whose complexity is 0, the static point of a jump.
+    """The static point of a jump: the solution with break point x = 1 whose complexity is 0.
 
-    The complexity is positive at the solution `before` and negative at `after`. Between them it is
-    a function of ln (p₁ − p₀)/(ρ − p₁), the amplitude, whose root Brent's method finds.
+    The complexity is the entropy of groups of supports. It is positive at the solution `before` and
+    negative at `after`. Between them it is a function of the logarithm of the amplitude
+    (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps within and between groups; Brent's method finds
+    its root.
     """
 
     def solved_at(log_amplitude: float) -> Solved[RSBState]:
@@ -189,12 +191,15 @@ def _without_complexity(
 
 
 def _line_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> list[Solved[RSBState]]:
-    """Solutions at x = 1 from near the replicon line up to the first of negative complexity.
+    """Solutions with the break point x = 1, up to the first whose complexity is negative.
 
-    They are followed in ln (p₁ − p₀)/(ρ − p₁), the amplitude, which grows along the line while the
-    load falls first and then rises. `critical` is the state on the replicon line and x_c > 1 the
-    break point there. The nearer x_c is to 1, the smaller is the jump: the first amplitude is
-    proportional to x_c − 1.
+    The break point is the probability that two supports (choices of variables) belong to different
+    groups. The complexity is the entropy of the groups; at x = 1 there are exponentially many, and
+    where it is 0 few are left. The line of solutions begins where replica symmetry becomes unstable
+    (`critical`, with the break point x_c > 1). It is followed in the logarithm of the amplitude
+    (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps within and between groups: the amplitude grows
+    along the line, while the load falls first and then rises. The nearer x_c is to 1 the smaller is
+    the jump: so the first amplitude is proportional to x_c − 1.
     """
     log_amplitude = float(np.log(_FIRST_AMPLITUDE * (x_c - 1)))
     start = beside_symmetric(branch, critical, np.exp(log_amplitude), x=1.0)
@@ -227,10 +232,12 @@ def _at_unit_break(branch: RSBBranch, log_amplitude: float, start: Array) -> Sol
 
 
 def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
-    """α_d, the smallest load of the line of solutions at x = 1.
+    """α_d, the smallest load at which groups of supports exist: where the line at x = 1 turns.
 
-    `line` are points of it. The smallest load lies between the neighbours of the point with the
-    smallest load among them, and is minimised there in the logarithm of the amplitude.
+    `line` has solutions with the break point x = 1 in the order of their amplitude
+    (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps of supports within and between groups. Along it
+    the load falls first and then rises. Its minimum lies between the neighbours of the point of
+    smallest load, and is found there as a function of the logarithm of the amplitude.
     """
     loads = [point.state.alpha for point in line]
     lowest = int(np.argmin(loads))

@@ -129,10 +129,13 @@ class Field:
     ) -> float:
         """∫Dz [∫Dy function(argument)]², argument = γ(own·y + common·z) + offset, for one class.
 
-        y and z are standard Gaussians: z is what two choices of variables share, y what is one
-        choice's own. common² is the share `common_part` of the variance, own² the rest. The
-        function must change where its argument is 0, over a distance of about 1: both integrals
-        have their finest nodes where it does.
+        y and z are standard Gaussians. z is what two choices of variables have in common of the
+        field of a pattern, y what is one choice's own: common² = `common_part` is the share of z in
+        the variance, own² = 1 − common². γ is the scale of the field (`gamma`), and the class has
+        its offset.
+
+        The function must be one that changes where its argument is 0, over a distance of about 1,
+        and is smooth elsewhere. Both integrals have their finest nodes where it changes.
         """
         gamma = self.gamma
         own = np.sqrt(1 - common_part)
@@ -157,13 +160,17 @@ class Field:
 
 
 def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
-    """The field at a given ln γ, with the best threshold b if the threshold is free.
+    """The field of a pattern at a given ln γ, with the best threshold b if the threshold is free.
 
-    γ² = q₁/(ρ − q₁), with the overlap q₁ of two solutions w and |w|² = ρ. Lengths are in units of
-    √(ρ − q₁): so |w| is √(1 + γ²), and class c, of sign σ_c, has the offset √(1 + γ²)(margin +
-    σ_c b). At the best b the volume of solutions is largest: it is the root of
+    Typical solutions w of the chosen variables have the squared length ρ and the overlap q₁ of two
+    of them; γ² = q₁/(ρ − q₁) tells how alike they are. In units of √(ρ − q₁), their spread, |w| is
+    √(1 + γ²). The field of a pattern of class c is γt + offset_c, t a standard Gaussian and
+    offset_c = √(1 + γ²)(margin + σ_c b), σ_c the sign of the class. At the best b the volume of
+    solutions is largest. Its derivative by b vanishes where
 
         Σ_c σ_c f_c ∫Dt h(γt + offset_c) = 0,    f_c the share of class c, h = `mills`.
+
+    `step` is that of the quadrature.
     """
     gamma = float(np.exp(log_gamma))
     norm = np.sqrt(1 + gamma**2)  # |w| in units of √(ρ − q₁)
@@ -188,13 +195,16 @@ def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
 
 
 def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP) -> Field:
-    """The field of typical solutions, whose γ solves Gardner's equation load·⟨h²⟩/γ² = 1.
+    """The field of a pattern for typical solutions of a choice of variables (Gardner's equation).
 
-    `load` is patterns per chosen variable, P/M = α/ρ; it must be below Gardner's capacity α_c.
-    γ² = q₁/(ρ − q₁) tells how alike two solutions are, with their overlap q₁ and squared length ρ.
-    ⟨h²⟩ is the mean of h² (`mills`) over the field γt + offset, t ~ N(0, 1), and over the classes.
-    The left-hand side falls with γ, from ∞ at γ = 0 to load/α_c < 1 at γ = ∞; the root is bracketed
-    in ln γ.
+    The field is γt + offset, t ~ N(0, 1), with an offset for each class. γ² = q₁/(ρ − q₁) tells how
+    alike two solutions are, q₁ their overlap and ρ their squared length. It solves (Gardner 1988)
+
+        load·⟨h²⟩ = γ²,
+
+    where `load` is patterns per chosen variable and ⟨h²⟩ the mean of h² (`mills`) over the field
+    and the classes. load·⟨h²⟩/γ² falls with γ, from ∞ at γ = 0 to load/α_c at γ = ∞, α_c Gardner's
+    capacity. So there is a root if load < α_c; it is bracketed in ln γ.
     """
 
     def excess(log_gamma: float) -> float:
@@ -216,26 +226,23 @@ def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRAT
 def solve_typical(
     alpha: float, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
 ) -> RSSolution:
-    """All order parameters at α < α_CG (2ρ for the plain ensemble), where typical choices separate.
+    """The replica-symmetric solution at a load α so small that typical choices separate.
 
-    α is the load, ρ the density of chosen variables. q₁ is the overlap of two weight vectors of the
-    same variables, q₀ that of two independent choices of variables. Gardner's equation gives
-    γ² = q₁/(ρ − q₁) and the threshold.
+    α is patterns per variable and ρ the share of variables chosen; α must lie below the
+    Cover–Gardner load α_CG (2ρ for the plain ensemble). q₁ is the overlap of two weight vectors of
+    the same variables, q₀ that of two independent choices of variables. First γ² = q₁/(ρ − q₁)
+    and the threshold are found from Gardner's equation (`gardner_field`), then q₀/q₁
+    (`_common_part`), and the rest follows. `step` is that of the quadrature.
     """
     field = gardner_field(alpha / rho, ensemble, step)
-    gamma = field.gamma
+    gamma_square = field.gamma**2
     common_part = _common_part(alpha, rho, field)  # q₀/q₁
-    q1 = rho * (gamma**2 / (1 + gamma**2))  # from γ² = q₁/(ρ − q₁)
+    q1 = rho * (gamma_square / (1 + gamma_square))  # from γ² = q₁/(ρ − q₁)
     q0 = q1 * common_part
     conjugates = _conjugates(alpha, rho, field, common_part)
 
-    # How well the multipliers q̂₁, q̂₀ and Q̂ of q₁, q₀ and ρ solve the saddle equations
-    # q₁ = ρq̂₁/(Q̂ + q̂₁)² and q₀ = ρ²q̂₀/(Q̂ + q̂₁)².
-    hat_sum = _hat_sum(gamma)  # Q̂ + q̂₁
-    q1_error = abs(rho * conjugates.q1 / hat_sum**2 / q1 - 1)
-    q0_error = abs(rho**2 * conjugates.q0 / hat_sum**2 / q0 - 1)
-
-    # The replicon products are (α/ρ)⟨h'²⟩ and α ∫Dz [∫Dy h']², h' = `mills_slope`.
+    # The replicon products are (α/ρ)⟨h'²⟩ within a choice and α ∫Dz [∫Dy h']² between two choices,
+    # with h' = `mills_slope` at the field of a pattern.
     stability = Stability(
         within=alpha / rho * field.mean(lambda x: mills_slope(x) ** 2),
         between=alpha * field.mean_square(mills_slope, common_part),
@@ -244,7 +251,7 @@ def solve_typical(
         alpha=alpha,
         rho=rho,
         regime=Regime.TYPICAL.value,
-        entropy=binary_entropy(rho),
+        entropy=binary_entropy(rho),  # that of all choices
         q0=q0,
         q1=q1,
         # χ, E, F₁ and F₀ are rescaled for loads above α_CG, and have their limits here.
@@ -254,13 +261,27 @@ def solve_typical(
         F1=0.0,
         F0=0.0,
         stability=stability,
-        residual=max(q1_error, q0_error),
+        residual=_saddle_error(rho, q1, q0, field, conjugates),
         quadrature_error=0.0,
         identity_error=0.0,
         conjugates=conjugates,
         ensemble=ensemble,
         threshold=field.threshold,
     )
+
+
+def _saddle_error(rho: float, q1: float, q0: float, field: Field, conjugates: Conjugates) -> float:
+    """The larger relative error with which overlaps and multipliers solve two saddle equations:
+
+        q₁ = ρq̂₁/(Q̂ + q̂₁)²,    q₀ = ρ²q̂₀/(Q̂ + q̂₁)².
+
+    q₁ is the overlap of two weight vectors of the same variables, q₀ that of two choices, ρ the
+    density; q̂₁, q̂₀ and Q̂ (`conjugates`) are the multipliers of q₁, q₀ and of the norm.
+    """
+    hat_sum = _hat_sum(field.gamma)  # Q̂ + q̂₁
+    returned_q1 = rho * conjugates.q1 / hat_sum**2
+    returned_q0 = rho**2 * conjugates.q0 / hat_sum**2
+    return max(abs(returned_q1 / q1 - 1), abs(returned_q0 / q0 - 1))
 
 
 def _common_part(alpha: float, rho: float, field: Field) -> float:

@@ -49,12 +49,15 @@ _STEP_OF_SHARE = 0.25
 
 @lru_cache(maxsize=64)
 def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
-    """The capacity α_c with all variables and a rate of errors, with one step of breaking.
+    """The capacity α_c with all variables where errors are allowed, with one step of breaking.
 
-    The capacity with chosen variables ends there as their density ρ → 1. The solution is followed
-    from an ensemble whose solution is nearly known (share 0 of the way) to this one (share 1).
+    With errors the weights that classify well enough form several clusters, and replica symmetry
+    (`gardner`) gives a load that is too high; one step of breaking counts the clusters. The
+    equations (`cluster_equations`) need a start near the solution. One is known for equal classes
+    without margin and an error rate of 0.1. From there the solution is followed to the ensemble
+    wanted, in small steps of the share of the way: 0 at the start, 1 at the end.
 
-    Unknowns are those of `cluster_equations`: ln χ, logit q₀, the threshold b if it is free, ln v*.
+    The unknowns of the result are ln χ, logit q₀, the threshold b if it is free, and ln v*.
     """
 
     def solve_at(share: float, start: Array) -> Solved[Counted]:
@@ -99,14 +102,20 @@ def _solve_clusters(ensemble: Ensemble, start: Array) -> Solved[Counted]:
 
 
 def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
-    """The equations of the last cluster of weights at (ln χ, logit q₀, b if it is free, ln v*).
+    """The load where the last cluster of weights vanishes, and how far the equations of it fail.
 
-    χ is the response: a violation v of a constraint costs v²/2χ. q₀ is the overlap of weights in
-    different clusters, b the threshold of the rule. From the violation v* on a pattern is an error.
-    The exponent Σ = ln(number of clusters)/N is 0 at the capacity, and stationary in χ, q₀, b and
-    the price of an error. That it is so in χ takes the form of an identity, which sets the load;
-    the other equations are the residual. They are written out as relative errors: with the bare
-    slopes of Σ Newton loses its way at large margins.
+    With errors allowed, the weights (of all variables) that classify well enough form clusters. The
+    exponent Σ = ln(number of clusters)/N is 0 at the capacity, and stationary in its four order
+    parameters. They are the coordinates of the point, (ln χ, logit q₀, b if it is free, ln v*):
+
+        χ     the response: a violation v of a constraint costs v²/2χ,
+        q₀    the overlap of weights in different clusters, 0 < q₀ < 1 as weights have the length 1,
+        b     the threshold of the rule,
+        v*    the violation from which on a pattern is an error.
+
+    That Σ is stationary in χ takes the form of an identity, which sets the load; the other
+    equations are the residual. They are relative errors: with the bare slopes of Σ Newton loses its
+    way at large margins.
     """
     order = _decode(point, ensemble)
     sides = class_sides(ensemble, order, QUADRATURE_STEP)
@@ -118,14 +127,15 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
         raise OutsideDomain("p₊ − v*e* must be positive")
     alpha = 1 / means.isostatic
 
-    # ∂Σ/∂q₀ = 0 where (α/χ²)⟨R₁²⟩ = q₀/(χ + s²)², s² = 1 − q₀; R₁ is the mean violation.
-    overlap_of_patterns = (
-        alpha * means.violation_square / order.chi**2 * (order.chi + order.s2) ** 2
-    )
+    # ∂Σ/∂q₀ = 0 where q₀ = α⟨R₁²⟩(χ + s²)²/χ², s² = 1 − q₀; R₁ is the mean correction of a
+    # violation, ⟨·⟩ the mean over patterns.
+    scale = (order.chi + order.s2) / order.chi
+    overlap_of_patterns = alpha * means.violation_square * scale**2
     overlap_error = overlap_of_patterns / order.q0 - 1
-    # ∂Σ/∂(price) = 0 where the share of errors is the one allowed.
+    # ∂Σ/∂(price of an error) = 0 where the share of errors is the one allowed.
     wrong_error = means.wrong / ensemble.error_rate - 1
-    residual = [overlap_error, wrong_error, _cluster_exponent(alpha, order, means, ensemble)]
+    exponent = _cluster_exponent(alpha, order, means, ensemble)  # Σ = 0
+    residual = [overlap_error, wrong_error, exponent]
     if ensemble.free_threshold:
         residual.append(means.violation_by_sign)  # ∂Σ/∂b = 0 where this vanishes
     return Counted(alpha=float(alpha), rho=1.0, residual=np.array(residual))

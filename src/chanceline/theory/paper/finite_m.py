@@ -79,16 +79,18 @@ class FiniteMState:
 
 
 def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
-    """The patterns at finite m: g_L = ln H(v/√(ρ − q_L)), and the levels below it.
+    """The log-probability that a pattern is satisfied, on all levels of nested replicas.
 
-    H(t) = Φ(−t) is the probability that a normal number exceeds t: here, that a random weight
-    vector satisfies a pattern of field v. g_L descends to g₀ by the recursion of `parisi`, in which
-    v = Σ_i √(q_i − q_{i−1}) z_i is a sum of nested Gaussians. Without groups L = 1, else L = 2.
+    There are m replicas of the weights on each support, perhaps in groups; level i = 0 … L tells
+    how close two replicas are. The field v of a pattern is a sum of nested Gaussians, with the
+    variance q_i up to level i. On the top level random weights satisfy a pattern of field v with
+    the probability H(v/√(ρ − q_L)), H(t) the probability that a normal number exceeds t. So the
+    top function is g_L = ln H(v/√(ρ − q_L)), and the recursion of `parisi` leads down to g₀.
 
     Parameters
     ----------
     q : (L + 1,)
-        Overlaps q₀ … q_L: the variances of the field v on the levels.
+        Overlaps q₀ < … < q_L of the weights of two replicas, by level.
     breaks : (L,)
         Break points x₁ … x_L: m, the number of replicas within a support, and, with groups, their
         size.
@@ -99,10 +101,9 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
         raise OutsideDomain("0 < q₀ < q₁ < … < ρ is needed")
     grids = _field_grids(q, breaks, gap)
 
-    # The top function is ln H(v/width) = ln Φ(−v/width). Its slope is mills(v/width)/width with
-    # mills(t) = H'(t)/H(t) = −φ(t)/H(t), φ the normal density.
+    # ln H(t) is `log_ndtr(−t)`, and its slope is `mills(t)`; t = v/width.
     width = np.sqrt(gap)
-    scaled_field = grids[-1].nodes / width  # v/width
+    scaled_field = grids[-1].nodes / width
     return recurse(
         grids,
         top=log_ndtr(-scaled_field),
@@ -161,22 +162,24 @@ class SupportLaw(NamedTuple):
 
 
 def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
-    """Whether a variable is chosen, on the nodes z of a rule for ∫Dz, and its mean weight.
+    """How likely a variable is chosen, and its mean weight, at the nodes of its Gaussian field.
 
-    The odds are e^{−K}B, where B is the integral over the m = x₁ replicas of the weight w, in the
-    field h₀ = √q̂₀ z of the bottom level (`_log_b`). Its mean weight is h₀/D₀: D_i is the precision
-    of w in the field of level i.
+    A chosen variable has m replicas of its weight w; level i = 0 … L tells how close two replicas
+    are. In the field of level i, w is Gaussian with the precision D_i (one over its variance). On
+    the bottom level the field is h₀ = √q̂₀ z, z a standard Gaussian. The odds that the variable is
+    chosen are e^{−K}B(h₀), B the integral over the weights of its replicas (`_log_b`), and its mean
+    weight is h₀/D₀.
 
     Parameters
     ----------
     D
-        D_L = Q̂ + q̂_L, with the conjugate Q̂ of the norm: the precision of w on the top level.
+        D_L, the precision of w on the top level.
     q_hat : (L + 1,)
-        q̂₀ … q̂_L, the conjugates of the overlaps by level.
+        q̂₀ … q̂_L, the conjugates (multipliers) of the overlaps by level.
     K
         Conjugate of the density ρ: the price of a variable.
     breaks : (L,)
-        Break points x₁ … x_L.
+        Break points x₁ = m, …, x_L.
     """
     D_levels = descending_scales(D, breaks, q_hat)  # D₀ … D_L
     D0 = D_levels[0]
@@ -189,11 +192,11 @@ def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
     # because p = e^{−K}B/(1 + e^{−K}B), which is averaged, varies faster than B where it switches.
     z_scale = float(np.sqrt(D0 / (m * field_variance)))
     rule = rule_for(z_scale, QUADRATURE_STEP / 2)
-    h0 = np.sqrt(field_variance) * rule.nodes
+    bottom_field = np.sqrt(field_variance) * rule.nodes  # h₀
     return SupportLaw(
         D_levels=D_levels,
-        log_odds=_log_b(h0, D_levels, breaks) - K,
-        weight_square=(h0 / D0) ** 2,
+        log_odds=_log_b(bottom_field, D_levels, breaks) - K,
+        weight_square=(bottom_field / D0) ** 2,
         weights=rule.weights,
     )
 
@@ -256,42 +259,51 @@ def _decode(unknowns: Array, rho: float, split: float) -> _Overlaps:
 def _equations(
     unknowns: Array, alpha: float, rho: float, breaks: Array, split: float
 ) -> FiniteMState:
-    """How far the saddle equations are from solved at a point, with φ and the order parameters.
+    """The saddle equations with m replicas of the weights: how far they fail, and what follows.
 
-    The patterns give the conjugates q̂ of the overlaps q, and with them the variables return the
-    density and the overlaps, which should be those put in.
+    They are those of φ(m), the growth rate of Σ_c V(c)^m over supports c, V(c) the volume of
+    weights that separate. The patterns turn the overlaps q of replicas into multipliers q̂. With
+    these the variables return a density and overlaps, which at a saddle are those put in:
+    `residual` has the relative differences.
 
     Parameters
     ----------
     unknowns : (3,)
-        ln(ρ − q_L), logit(q₀/q₁) and K, the conjugate of ρ.
+        ln(ρ − q_L), logit(q₀/q₁) and K: q₀ is the overlap between supports, q₁ that of replicas on
+        one support, q_L the largest overlap, and K the multiplier of the density ρ.
     alpha, rho
-        Load α and density ρ.
+        Load α (patterns per variable) and density ρ (share of variables chosen).
     breaks : (L,)
         The number m of replicas and, with groups, their size k.
     split
         (q₂ − q₁)/(ρ − q₂), 0 without groups.
     """
     order = _decode(unknowns, rho, split)
-    patterns = volume_recursion(order.q, breaks, order.gap)
-    q_hat = alpha * patterns.mean_square_slopes  # q̂_i = α E_i[g_i'²], g_i the patterns' function
     m = breaks[0]
-    pattern_term = alpha * m * patterns.mean_values[0]  # αm E₀[g₀], of φ
-    D = rho / order.gap  # D_L = ρ/(ρ − q_L), a saddle equation
-    variables = support_law(D=D, q_hat=q_hat, K=order.K, breaks=breaks)
+
+    # The patterns: multipliers q̂_i = α E_i[g_i'²], and the term αm E₀[g₀] of φ. g_i is the
+    # log-probability that a pattern is satisfied, on level i, and E_i[·] the average there.
+    patterns = volume_recursion(order.q, breaks, order.gap)
+    q_hat = alpha * patterns.mean_square_slopes
+    pattern_term = alpha * m * patterns.mean_values[0]
+
+    # The variables; D_L = ρ/(ρ − q_L), the precision of a weight, is a saddle equation.
+    precision = rho / order.gap
+    variables = support_law(D=precision, q_hat=q_hat, K=order.K, breaks=breaks)
+    phi = _phi(
+        order=order,
+        rho=rho,
+        breaks=breaks,
+        pattern_term=pattern_term,
+        q_hat=q_hat,
+        variables=variables,
+    )
     return FiniteMState(
         q=order.q,
         q_hat=q_hat,
-        Q_hat=D - q_hat[-1],
+        Q_hat=precision - q_hat[-1],
         K=order.K,
-        phi=_phi(
-            order=order,
-            rho=rho,
-            breaks=breaks,
-            pattern_term=pattern_term,
-            q_hat=q_hat,
-            variables=variables,
-        ),
+        phi=phi,
         growth=_growth(order, rho, q_hat, variables.D_levels),
         residual=_residual(order, rho, q_hat, variables),
     )
@@ -300,22 +312,29 @@ def _equations(
 def _residual(order: _Overlaps, rho: float, q_hat: Array, variables: SupportLaw) -> Array:
     """Relative errors of the density and of the overlaps that the variables return, (3,).
 
-    p is the probability that a variable of field h₀ = √q̂₀ z is chosen, and h₀/D₀ its mean weight.
-    The saddle equations of K, q̂₁ and q̂₀ are
+    A variable of field h₀ = √q̂₀ z, z a standard Gaussian, is chosen with probability p; its mean
+    weight is then h₀/D₀. The saddle equations say that
 
-        ∫Dz p = ρ,    ∫Dz p [(h₀/D₀)² + (q̂₁ − q̂₀)/(D₁D₀)] = q₁,    ∫Dz p² (h₀/D₀)² = q₀.
+        ∫Dz p = ρ                                           the density,
+        ∫Dz p [(h₀/D₀)² + (q̂₁ − q̂₀)/(D₁D₀)] = q₁            the overlap of replicas on one support,
+        ∫Dz p² (h₀/D₀)² = q₀                                the overlap of two supports.
 
-    q̂_i is the multiplier of q_i and D_i the precision of the weight, by level.
+    q̂_i (`q_hat`) is the multiplier of q_i, and D_i the precision of a weight in the field of
+    level i.
     """
     D_levels, log_odds, weight_square, weights = variables
     p = expit(log_odds)
-    chosen = weights @ p  # ∫Dz p
+    returned_density = weights @ p
     # The second term of q₁, whose factor (q̂₁ − q̂₀)/(D₁D₀) does not depend on z.
-    spread = chosen * (q_hat[1] - q_hat[0]) / (D_levels[1] * D_levels[0])
+    spread = returned_density * (q_hat[1] - q_hat[0]) / (D_levels[1] * D_levels[0])
     returned_q1 = weights @ (p * weight_square) + spread
     returned_q0 = weights @ (p**2 * weight_square)
-    # As m → 0 q₁ → ρ, and only their difference carries χ: the error of q₁ is relative to ρ.
-    return np.array([chosen / rho - 1, (returned_q1 - order.q1) / rho, returned_q0 / order.q0 - 1])
+
+    density_error = returned_density / rho - 1
+    # As m → 0, q₁ → ρ, and only their difference matters: the error of q₁ is relative to ρ.
+    q1_error = (returned_q1 - order.q1) / rho
+    q0_error = returned_q0 / order.q0 - 1
+    return np.array([density_error, q1_error, q0_error])
 
 
 def _phi(  # noqa: PLR0913
@@ -326,24 +345,27 @@ def _phi(  # noqa: PLR0913
     q_hat: Array,
     variables: SupportLaw,
 ) -> float:
-    """φ, the growth rate of Σ_c V(c)^m over the supports c, V(c) their volume of solutions:
+    """φ, the growth rate of Σ_c V(c)^m over supports c, V(c) the volume of weights that separate:
 
-        φ = αm E₀[g₀] + ∫Dz ln(1 + e^{−K}B) + Kρ + (m/2)[Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i],
+        φ = αm E₀[g₀] + ∫Dz ln(1 + e^{−K}B) + Kρ + (m/2)[Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i].
 
-    with x₀ = 0, the break points x₁ = m … x_L (`breaks`), and x_{L+1} = 1. `pattern_term` is the
-    first term; e^{−K}B are the odds that a variable is chosen, K is the multiplier of the density
-    ρ, q̂_i that of the overlap q_i and Q̂ that of the norm.
+    The first term, of the patterns, is `pattern_term`. e^{−K}B are the odds that a variable is
+    chosen (`variables`). K, Q̂ and q̂_i are the multipliers of the density ρ, of the norm and of the
+    overlap q_i on level i = 0 … L. The break points are x₀ = 0, x₁ = m … x_L (`breaks`), and
+    x_{L+1} = 1.
     """
     q = order.q
     gap = order.gap  # ρ − q_L
+    m = breaks[0]
+    variable_term = variables.weights @ np.logaddexp(0.0, variables.log_odds)
+
     # The bracket. For m → 0 Q̂ is lost in q̂_L, and is replaced by D_L − q̂_L, where D_L = ρ/gap.
     # The terms Q̂ρ + (1 − x_L) q̂_L q_L become D_L ρ − q̂_L[(ρ − q_L) + x_L q_L].
     top_terms = rho / gap * rho - q_hat[-1] * (gap + breaks[-1] * q[-1])
     break_gaps = np.diff(breaks, prepend=0.0)  # x_{i+1} − x_i of the levels below L
-    conjugate_terms = top_terms + break_gaps @ (q_hat * q)[:-1]
-    variable_term = variables.weights @ np.logaddexp(0.0, variables.log_odds)
-    phi = pattern_term + variable_term + order.K * rho + 0.5 * breaks[0] * conjugate_terms
-    return float(phi)
+    lower_terms = break_gaps @ (q_hat * q)[:-1]
+    conjugate_term = 0.5 * m * (top_terms + lower_terms)
+    return float(pattern_term + variable_term + order.K * rho + conjugate_term)
 
 
 def _growth(order: _Overlaps, rho: float, q_hat: Array, D_levels: Array) -> float:
@@ -388,7 +410,11 @@ def solve_finite_m(
 
 
 def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
-    """Replica symmetry at finite m > 0, by continuation in ln m from the limit m → 0.
+    """The replica-symmetric saddle with m > 0 replicas of the weights, m a real number.
+
+    It is the saddle of φ(m), the growth rate of Σ_c V(c)^m over supports c, V(c) the volume of
+    weights that separate; as m → 0 this counts the supports. The solution at m → 0 is known
+    (`solve_rs`): the saddle is followed from a small m, in ln m, to the one wanted.
 
     Below and above the load 2ρ different coordinates have a limit as m → 0. They are the ones that
     are followed (`_FollowedCoordinates`); each point is solved in the unknowns of `solve_finite_m`.
