@@ -2,7 +2,7 @@
 
     python benchmarks/outcomes.py                 every set that is not there yet, then docs/tables/outcomes.md
     python benchmarks/outcomes.py --table         the table from what is there
-    python benchmarks/outcomes.py --part level    one part alone: level, power, contrasts or expected
+    python benchmarks/outcomes.py --part level    one part alone: level, power, lasso, contrasts or expected
 
 Every set is a table drawn from a design. Sets are stored one by one in benchmarks/results/outcomes.jsonl, so that a run can
 be stopped and taken up again.
@@ -15,10 +15,11 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from permuted_lasso import lasso_pvalue
 from scipy.special import chdtrc
 
 from chanceline._io import write_text
@@ -45,7 +46,6 @@ SEED = 40_001
 LEVEL = 0.05
 N_SHUFFLES = 99
 N_STEPS = 6
-SETS = {"level": 1_000, "power": 200, "contrasts": 200, "expected": 50}
 NEW = 4_000
 
 Floats = NDArray[np.float64]
@@ -256,6 +256,12 @@ def run_power(design: str, set_number: int, rng: Rng) -> dict[str, Any]:
     return {**run_test(drawn, set_number), "split": split_pvalue(drawn, set_number)}
 
 
+def run_lasso(design: str, set_number: int, rng: Rng) -> dict[str, Any]:
+    """The p-value of a lasso that is cross-validated and permuted."""
+    drawn = POWER_DESIGNS[design](rng)
+    return {"lasso": lasso_pvalue(drawn.X, drawn.outcome, N_SHUFFLES, set_number)}
+
+
 def four_classes(shift: float) -> Callable[[Rng], Drawn]:
     """The last of four classes differs in two features by `shift` standard deviations; the others do not."""
 
@@ -368,11 +374,29 @@ def run_expected(design: str, set_number: int, rng: Rng) -> dict[str, Any]:
     }
 
 
-PARTS: dict[str, tuple[list[str], Callable[[str, int, Rng], dict[str, Any]]]] = {
-    "level": (list(NULL_DESIGNS), run_level),
-    "power": (list(POWER_DESIGNS), run_power),
-    "contrasts": (list(CONTRAST_DESIGNS), run_contrasts),
-    "expected": (list(EXPECTED_DESIGNS), run_expected),
+class Part(NamedTuple):
+    """One part of the table.
+
+    Attributes
+    ----------
+    stream : of random numbers; parts with the same stream and designs draw the same tables.
+    designs : their names.
+    n_sets : of each design.
+    run : what is stored of one set, from the design, the number of the set and random numbers.
+    """
+
+    stream: int
+    designs: list[str]
+    n_sets: int
+    run: Callable[[str, int, Rng], dict[str, Any]]
+
+
+PARTS: dict[str, Part] = {
+    "level": Part(0, list(NULL_DESIGNS), 1_000, run_level),
+    "power": Part(1, list(POWER_DESIGNS), 200, run_power),
+    "lasso": Part(1, list(POWER_DESIGNS), 200, run_lasso),
+    "contrasts": Part(2, list(CONTRAST_DESIGNS), 200, run_contrasts),
+    "expected": Part(3, list(EXPECTED_DESIGNS), 50, run_expected),
 }
 
 
@@ -405,7 +429,7 @@ def level_lines(rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def power_lines(rows: list[dict[str, Any]]) -> list[str]:
+def power_lines(rows: list[dict[str, Any]], lasso_rows: list[dict[str, Any]]) -> list[str]:
     methods = {
         "combined": "this test",
         "best": "largest r², F or Cox score",
@@ -416,18 +440,22 @@ def power_lines(rows: list[dict[str, Any]]) -> list[str]:
     lines = [
         "## Power",
         "",
-        "Share of sets called structure at 0.05 (99 permutations, the same for all). The largest squared correlation, F or Cox score and",
-        "the sum of squares over all features (the global test) are calibrated by permutation, the best feature by Bonferroni; the median",
-        "splits numbers and times (whether cut off or not) into two classes for the test of two classes.",
+        "Share of sets called structure at 0.05 (99 permutations, the same for all but the lasso). The largest squared correlation, F or Cox",
+        "score and the sum of squares over all features (the global test) are calibrated by permutation, the best feature by Bonferroni; the",
+        "median splits numbers and times (whether cut off or not) into two classes for the test of two classes. The lasso (least squares,",
+        "multinomial, Cox) is cross-validated in five folds over five penalties; how far its best loss lies below guessing is calibrated by",
+        "permutation.",
         "",
-        f"| design | {' | '.join(methods.values())} | sets |",
-        f"|---|{'---|' * (len(methods) + 1)}",
+        f"| design | {' | '.join(methods.values())} | lasso | sets | sets of the lasso |",
+        f"|---|{'---|' * (len(methods) + 3)}",
     ]
     for design in POWER_DESIGNS:
         found = [row for row in rows if row["design"] == design]
+        with_lasso = [row["lasso"] for row in lasso_rows if row["design"] == design]
         if found:
             cells = [share([row[method] for row in found]) for method in methods]
-            lines.append(f"| {design} | {' | '.join(cells)} | {len(found)} |")
+            cells += [share(with_lasso), str(len(found)), str(len(with_lasso))]
+            lines.append(f"| {design} | {' | '.join(cells)} |")
     return lines
 
 
@@ -480,7 +508,12 @@ def expected_lines(rows: list[dict[str, Any]]) -> list[str]:
 def table(rows: list[dict[str, Any]]) -> str:
     by_part = {part: [row for row in rows if row["part"] == part] for part in PARTS}
     lines = ["By `python benchmarks/outcomes.py`.", ""]
-    lines += [*level_lines(by_part["level"]), "", *power_lines(by_part["power"]), ""]
+    lines += [
+        *level_lines(by_part["level"]),
+        "",
+        *power_lines(by_part["power"], by_part["lasso"]),
+        "",
+    ]
     lines += [*contrast_lines(by_part["contrasts"]), "", *expected_lines(by_part["expected"])]
     return "\n".join(lines) + "\n"
 
@@ -494,12 +527,12 @@ def main() -> None:
     rows = [json.loads(line) for line in STORE.read_text().splitlines()] if STORE.exists() else []
     done = {(row["part"], row["design"], row["set"]) for row in rows}
     for part in [] if options.table else options.part or list(PARTS):
-        designs, run = PARTS[part]
-        for set_number in range(SETS[part]):
+        stream, designs, n_sets, run = PARTS[part]
+        for set_number in range(n_sets):
             for place, design in enumerate(designs):
                 if (part, design, set_number) in done:
                     continue
-                rng = np.random.default_rng([SEED, list(PARTS).index(part), place, set_number])
+                rng = np.random.default_rng([SEED, stream, place, set_number])
                 row = {"part": part, "design": design, "set": set_number}
                 row.update(run(design, set_number, rng))
                 rows.append(row)

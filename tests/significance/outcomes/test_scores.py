@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sksurv.compare import compare_survival
 from sksurv.metrics import concordance_index_censored
 from sksurv.nonparametric import nelson_aalen_estimator
 
 from chanceline.errors import InputError
 from chanceline.significance.outcomes.measures import comparable_pairs
-from chanceline.significance.outcomes.number import make_number
+from chanceline.significance.outcomes.number import make_number, normal_scores
 from chanceline.significance.outcomes.several_classes import make_classes
 from chanceline.significance.outcomes.survival import (
     cumulative_hazard,
@@ -110,3 +111,37 @@ def test_bad_outcomes_are_refused_in_one_sentence(make, words):
         make()
     assert str(error.value).count("\n") == 0
     assert str(error.value).endswith(".")
+
+
+def test_normal_scores_are_quantiles_at_the_ranks():
+    numbers = np.array([7.0, 1.0, 3.0, 1000.0, 3.0])
+    # The two 3s share the ranks 2 and 3.
+    expected = norm.ppf(np.array([3.5, 0.5, 2.0, 4.5, 2.0]) / 5)
+    np.testing.assert_allclose(normal_scores(numbers), expected, rtol=1e-12)
+
+
+def test_heavy_tails_are_tested_by_normal_scores():
+    dose = np.random.default_rng(4).normal(size=60)
+    plain = make_number(dose, "dose")
+    skewed = make_number(np.exp(3 * dose), "dose")
+
+    np.testing.assert_allclose(plain.scores[:, 0], dose - dose.mean())
+    np.testing.assert_allclose(skewed.scores[:, 0], normal_scores(dose), atol=1e-12)
+    assert "normal scores" not in plain.taken_for()
+    assert skewed.taken_for().endswith("with heavy tails, so that its normal scores are tested")
+
+
+@pytest.mark.parametrize("draw", ["normal", "uniform"])
+def test_light_tails_are_tested_as_they_are(draw):
+    rng = np.random.default_rng(5)
+    n_heavy = 0
+    for _ in range(100):
+        numbers = getattr(rng, draw)(size=50)
+        n_heavy += make_number(numbers, "dose").has_heavy_tails
+    assert n_heavy <= 5
+
+
+def test_two_values_are_tested_as_they_are():
+    # However rare one of them is: normal scores of two values are two values.
+    rare = (np.arange(40) < 3).astype(float)
+    assert not make_number(rare, "dose").has_heavy_tails
