@@ -49,11 +49,9 @@ class FormReader(HTMLParser):
         if not self.inside:
             return
         if tag == "input" and "name" in values:
-            is_box = values.get("type") == "checkbox"
-            if not is_box:
-                self.fields[values["name"]] = values.get("value", "")
-            elif "checked" in values:
-                self.fields[values["name"]] = "on"
+            is_box = values.get("type") in ("checkbox", "radio")
+            if not is_box or "checked" in values:
+                self.fields[values["name"]] = values.get("value", "on" if is_box else "")
         elif tag == "select":
             self.select = values["name"]
         elif tag == "option" and ("selected" in values or self.select not in self.fields):
@@ -83,11 +81,12 @@ class Pages:
     def post(self, *parts: str, **options):
         return self.client.post(self.address(*parts), **options)
 
-    def bring(self, path: Path, labels: Path | None = None):
-        """The page of a table after its file was dropped."""
-        files = {"table": (path.name, path.read_bytes())}
-        if labels is not None:
-            files["labels"] = (labels.name, labels.read_bytes())
+    def bring(self, path: Path, **further: Path):
+        """The page of a table after its file was dropped, perhaps with labels and sets."""
+        files = {
+            name: (file.name, file.read_bytes())
+            for name, file in {"table": path, **further}.items()
+        }
         return self.post("tables", files=files)
 
     def key(self) -> str:
@@ -110,12 +109,17 @@ class Pages:
 
     def column(self, name: str) -> str:
         """The field of a column's choice."""
-        columns = self.desk.tables[self.key()].view.columns
-        return f"column-{[column.name for column in columns].index(name)}"
+        return f"column-{self.view().names.index(name)}"
 
-    def choose(self, action: str = "look", **changes: str):
+    def view(self):
+        """What is known about the table brought last."""
+        return self.desk.tables[self.key()].view
+
+    def choose(self, action: str = "look", **changes: str | None):
         """Send the form with some fields changed."""
+        # A box that is not ticked is not sent.
         fields = {**self.form(), **changes, "action": action}
+        fields = {name: value for name, value in fields.items() if value is not None}
         return self.post("tables", self.key(), data=fields)
 
     def choose_label(self, name: str):

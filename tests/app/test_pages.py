@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import shlex
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 from pages_client import HOSTILE, Pages, small_table
@@ -13,9 +15,14 @@ from starlette.testclient import TestClient
 from chanceline.app.access import Access
 from chanceline.app.desk import safe_file_name
 from chanceline.app.runs import RunState
+from chanceline.app.table_view import SETS_STEP
+from chanceline.app.worker import RunRequest, run_request
 from chanceline.cli.main import main
 from chanceline.errors import InputError
-from chanceline.tables import load_data
+from chanceline.tables import TableSettings, load_data
+from chanceline.tables.outcome_kind import OutcomeKind, UnclearOutcomeError
+from chanceline.tables.outcome_table import OutcomeNames, load_any_outcome
+from chanceline.tables.reading_steps import ReadingStep
 
 
 def test_from_a_file_to_the_numbers_of_the_command(pages, table, tmp_path, monkeypatch, capsys):
@@ -56,7 +63,7 @@ def test_every_column_can_be_something_else(pages, table):
         pages.column("gene2"): "drop",
     }
     pages.choose(**changes)
-    view = pages.desk.tables[pages.key()].view
+    view = pages.view()
     assert view.table_settings.one_hot
     assert view.table_settings.adjust == ("gene1",)
     assert view.table_settings.drop == ("gene2",)
@@ -76,7 +83,7 @@ def test_an_identifier_as_a_feature_leaves_the_others_out(pages, tmp_path):
     pages.bring(path)
     pages.choose_label("outcome")
     pages.choose(**{pages.column("run"): "feature"})
-    settings = pages.desk.tables[pages.key()].view.table_settings
+    settings = pages.view().table_settings
     assert settings.keep_identifiers
     assert settings.drop == ("patient_id",)
     loaded = load_data(path, "outcome", settings).feature_names
@@ -87,13 +94,13 @@ def test_an_identifier_as_a_feature_leaves_the_others_out(pages, tmp_path):
 def test_a_column_that_is_not_there(pages, table):
     pages.bring(table)
     pages.choose_label("outcome")
-    answer = pages.choose(**{"typed-name": "gene99", "typed-choice": "drop"})
+    answer = pages.choose(**{"column-99": "drop"})
     assert answer.status_code == 422
-    assert "there is no column &#39;gene99&#39;" in answer.text
+    assert "the page offers no such choice for column" in answer.text
     # What was said of columns that another way of reading has not is passed over.
     pages.choose(**{pages.column("gene1"): "groups"})
     pages.choose(**{"table-transpose": "on"})
-    assert "gene1" not in pages.desk.tables[pages.key()].view.refusal.sentence
+    assert "gene1" not in pages.view().refusal.sentence
 
 
 def test_two_columns_cannot_both_be_the_subject(pages, table):
@@ -113,19 +120,19 @@ def test_repeated_patients_are_asked_for(pages, tmp_path):
     shown = pages.choose_label("outcome").text
     sentence = load_data(path, "outcome").undeclared
     assert "patient" in sentence
-    assert pages.desk.tables[pages.key()].view.refusal.sentence == sentence
+    assert pages.view().refusal.sentence == sentence
     assert "Yes: patient is the subject" in shown
     # It does not run before that is settled.
     assert pages.choose("run").status_code == 422
     assert pages.desk.runs == {}
     pages.choose("declare")
-    view = pages.desk.tables[pages.key()].view
+    view = pages.view()
     assert view.table_settings.groups == "patient"
     assert view.refusal is None
     # The other answer.
     pages.choose(**{pages.column("patient"): ""})
     pages.choose("independent")
-    assert pages.desk.tables[pages.key()].view.table_settings.independent == ("patient",)
+    assert pages.view().table_settings.independent == ("patient",)
 
 
 @pytest.mark.parametrize(
@@ -141,12 +148,12 @@ def test_the_page_refuses_in_the_sentence_of_the_command(pages, table, change, f
     frame = change(pd.read_csv(table))
     frame.to_csv(table, index=False)
     pages.bring(table)
-    pages.choose(**{"typed-name": "outcome", "typed-choice": "label"})
+    pages.choose(**{pages.column("outcome"): "label"})
     pages.choose(**fields)
     settings = {name.removeprefix("table-"): value for name, value in fields.items()}
     with pytest.raises(InputError) as stop:
         load_data(table, "outcome", **settings)
-    refusal = pages.desk.tables[pages.key()].view.refusal
+    refusal = pages.view().refusal
     assert refusal.sentence == str(stop.value)
     assert refusal.step == stop.value.step
 
@@ -158,21 +165,186 @@ def test_a_number_that_is_none_is_said(pages, table):
     assert "permutations must be a whole number, not &#39;many&#39;" in shown
 
 
-def test_three_classes(pages, table):
+def test_three_classes_at_once_two_of_them_and_one_against_the_rest(pages, table):
     frame = pd.read_csv(table)
     frame["kind"] = ["a", "b", "c", "b"] * 10
     frame.to_csv(table, index=False)
     pages.bring(table)
     shown = pages.choose_label("kind").text
-    assert "has 3 classes" in shown
+    assert "none: all classes at once" in shown
+    assert pages.view().kind is OutcomeKind.CLASSES
     pages.choose(positive=pages.place("positive", "a"))
-    assert pages.desk.tables[pages.key()].view.table_settings.positive == "a"
-    shown = pages.choose(against=pages.place("against", "c")).text
-    assert pages.desk.tables[pages.key()].view.table_settings.classes == ("a", "c")
+    assert pages.view().table_settings.positive == "a"
+    # The classes are listed by their sizes: b, a, c.
+    shown = pages.choose(**{"class-0": None}).text
+    assert pages.view().table_settings.classes == ("a", "c")
     assert "20 samples (10 c, 10 a)" in shown
     # Another label has other classes.
     pages.choose_label("outcome")
-    assert pages.desk.tables[pages.key()].choices.positive == ""
+    assert pages.desk.tables[pages.key()].choices.outcome.positive == ""
+    assert pages.view().table_settings.classes == ()
+
+
+def test_classes_or_a_number_is_asked_where_the_command_asks(pages, table):
+    frame = pd.read_csv(table)
+    frame["grade"] = [1, 2, 3, 4] * 10
+    frame.to_csv(table, index=False)
+    pages.bring(table)
+    shown = pages.choose_label("grade").text
+    with pytest.raises(UnclearOutcomeError) as stop:
+        load_any_outcome(table, OutcomeNames(label="grade"), TableSettings())
+    assert pages.view().refusal.sentence == str(stop.value)
+    assert "They are classes" in shown
+    pages.choose("number")
+    assert (pages.view().kind, pages.view().refusal) == (OutcomeKind.NUMBER, None)
+    assert "is taken for a number" in pages.view().summary
+    pages.choose(kind="classes")
+    assert pages.view().kind is OutcomeKind.CLASSES
+    # What was said holds for this column alone, and can be said together with another.
+    pages.choose_label("outcome")
+    assert pages.desk.tables[pages.key()].choices.outcome.asked_kind == ""
+    pages.choose(label=pages.place("label", "grade"), kind="number")
+    assert pages.view().kind is OutcomeKind.NUMBER
+
+
+def test_survival_needs_two_columns(pages, table):
+    frame = pd.read_csv(table)
+    frame["months"] = np.arange(40) % 17 + 0.5
+    frame["relapse"] = np.arange(40) % 3 == 0
+    frame["relapse"] = frame["relapse"].astype(int)
+    frame.to_csv(table, index=False)
+    pages.bring(table)
+    pages.choose(question="survival")
+    assert "choose the column of the times" in pages.view().refusal.sentence
+    pages.choose(time=pages.place("time", "months"))
+    assert "survival needs a time and an event" in pages.view().refusal.sentence
+    assert pages.view().refusal.step == ReadingStep.LABEL
+    pages.choose(event=pages.place("event", "relapse"))
+    assert pages.view().refusal is None
+    assert "the time to 'relapse' (14 events" in pages.view().summary
+    # In the list of columns as well.
+    pages.choose(**{pages.column("relapse"): "drop"})
+    assert pages.view().refusal.step == ReadingStep.LABEL
+    pages.choose(**{pages.column("relapse"): "event"})
+    assert pages.desk.tables[pages.key()].choices.columns == {}
+    assert pages.view().refusal is None
+
+
+def outcome_table(path, kind):
+    """The small table with another outcome, which its first gene goes with; the fields to choose."""
+    frame = pd.read_csv(small_table(path)).drop(columns="outcome")
+    gene = frame["gene0"]
+    if kind == "number":
+        frame["weight"] = (70 + 5 * gene).round(3)
+        fields = {"label": "weight"}
+    elif kind == "classes":
+        frame["stage"] = pd.qcut(gene, 3, labels=["early", "middle", "late"])
+        fields = {"label": "stage"}
+    else:
+        frame["months"] = np.exp(3 - gene).round(3)
+        frame["relapse"] = (np.arange(40) % 4 > 0).astype(int)
+        fields = {"question": "survival", "time": "months", "event": "relapse"}
+    frame.to_csv(path, index=False)
+    return fields
+
+
+@pytest.mark.parametrize("kind", ["number", "classes", "survival"])
+def test_every_outcome_has_the_files_of_the_command(kind, pages, tmp_path, monkeypatch, command):
+    path = tmp_path / "table.csv"
+    fields = outcome_table(path, kind)
+    pages.bring(path)
+    columns = {
+        name: pages.place(name, value) for name, value in fields.items() if name != "question"
+    }
+    pages.choose(**{**fields, **columns})
+    assert pages.view().refusal is None
+    run = in_this_process(pages, {"test-permutations": "19"})
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = command(
+        *shlex.split(run.command)[1:], "--table", "features.csv", "--quiet", "-j", "1"
+    )
+    assert code == 0
+    assert pages.view().summary.partition("; ")[2].split(" is taken")[0] in out
+    for name in ("report.html", "features.csv"):
+        assert pages.get("runs", run.key, "files", name).content == (tmp_path / name).read_bytes()
+    # The paragraph of methods is that of the page.
+    methods = pages.get("runs", run.key, "files", "methods.txt").text
+    page = html.unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
+    in_page = page.partition("<blockquote>")[2].partition("</blockquote>")[0].split()
+    assert " ".join(in_page).replace("\u00a0", " ") == methods.strip()
+    shown = pages.get("runs", run.key).text
+    assert "Weights" not in shown
+
+
+def test_sets_have_the_files_of_the_command(pages, table, tmp_path, monkeypatch, command):
+    sets = tmp_path / "sets.gmt"
+    sets.write_text("first\t\tgene0\tgene1\nlast\t\tgene18\tgene19\tgene77\n")
+    pages.bring(table, sets=sets)
+    assert "Every set of sets.gmt is tested" in pages.choose_label("outcome").text
+    # What the command refuses, in its words.
+    pages.choose(**{"test-errors": "2"})
+    assert "leave out errors=2" in pages.view().refusal.sentence
+    pages.choose(features="gene1", **{"test-errors": ""})
+    assert "features does not go with sets" in pages.view().refusal.sentence
+    pages.choose(features="")
+    run = in_this_process(pages, {"test-permutations": "19"})
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = command(
+        *shlex.split(run.command)[1:], "--table", "sets.csv", "--quiet", "-j", "1"
+    )
+    assert code == 0
+    assert "of 2 sets" in out
+    for name in ("report.html", "sets.csv"):
+        assert pages.get("runs", run.key, "files", name).content == (tmp_path / name).read_bytes()
+    assert "each of 2 sets" in pages.get("runs", run.key, "files", "methods.txt").text
+
+
+def test_a_file_of_sets_that_is_none(pages, table, tmp_path):
+    sets = tmp_path / "sets.gmt"
+    sets.write_text("alone\n")
+    pages.bring(table, sets=sets)
+    pages.choose_label("outcome")
+    assert pages.view().refusal.step == SETS_STEP
+    assert (
+        "line 1 of sets.gmt names the set 'alone' but no features" in pages.view().refusal.sentence
+    )
+
+
+def in_this_process(pages, fields):
+    """The run that the page would start, without the seconds that a process of its own takes."""
+    pages.choose(**fields)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages.desk._queue, "add", lambda run: None)
+        pages.choose("run")
+    run = list(pages.desk.runs.values())[-1]
+    run_request(RunRequest.from_json(run.request.to_json()), run.folder, lambda done, total: None)
+    run.state = RunState.FINISHED
+    return run
+
+
+def test_the_list_of_columns_is_searched(pages, table):
+    pages.bring(table)
+    answer = pages.get("tables", pages.key(), "columns", params={"containing": "GENE1"})
+    assert answer.headers["x-columns"] == "11"
+    assert answer.text.count("<tr") == 11
+    assert "gene19" in answer.text
+    # Without a script the button looks.
+    pages.choose(search="gene19")
+    listed = [column.name for column in pages.view().columns]
+    assert "gene19" in listed
+    assert "gene2" not in listed
+
+
+def test_what_was_chosen_survives_a_file_that_cannot_be_read(pages, table):
+    pages.bring(table)
+    pages.choose_label("outcome")
+    pages.choose(**{pages.column("gene1"): "drop", "table-sheet": "none such"})
+    pages.choose(**{"table-decimal": "nonsense"})
+    assert pages.view().names == []
+    pages.choose(**{"table-decimal": ""})
+    choices = pages.desk.tables[pages.key()].choices
+    assert choices.outcome.label == "outcome"
+    assert list(choices.columns) == ["gene1"]
 
 
 def test_a_second_file_has_the_labels(pages, table, tmp_path):
@@ -180,7 +352,7 @@ def test_a_second_file_has_the_labels(pages, table, tmp_path):
     labels = tmp_path / "clinic.csv"
     frame[["sample_id", "outcome"]].to_csv(labels, index=False)
     frame.drop(columns="outcome").to_csv(table, index=False)
-    pages.bring(table, labels)
+    pages.bring(table, labels=labels)
     shown = pages.choose_label("outcome").text
     assert "40 samples (20 healthy, 20 ill), 20 features" in shown
 
@@ -190,14 +362,14 @@ def test_a_broken_file_is_one_sentence(pages, tmp_path):
     path.write_bytes(b"PK\x03\x04 no workbook at all")
     shown = pages.bring(path).text
     assert "could not be read as a table" in shown or "broken.xlsx" in shown
-    assert pages.desk.tables[pages.key()].view.refusal is not None
+    assert pages.view().refusal is not None
 
 
 def test_a_run_that_fails_shows_its_sentence(pages, table):
     pages.bring(table)
     pages.choose_label("outcome")
     # The file goes away before the run reads it.
-    pages.desk.tables[pages.key()].path.unlink()
+    pages.desk.tables[pages.key()].files.table.unlink()
     desk_table = pages.desk.tables[pages.key()]
     run = pages.desk.start_run(desk_table)
     assert pages.wait(run.key)["state"] == RunState.FAILED
@@ -232,7 +404,7 @@ def test_two_tabs_do_not_overwrite_each_other(pages, table):
     answer = pages.post("tables", pages.key(), data={**old, "action": "look"})
     assert answer.status_code == 409
     assert "changed on another page" in answer.text
-    assert pages.desk.tables[pages.key()].choices.label == "outcome"
+    assert pages.desk.tables[pages.key()].choices.outcome.label == "outcome"
 
 
 def test_a_hostile_name_is_text(pages, tmp_path):
@@ -245,7 +417,7 @@ def test_a_hostile_name_is_text(pages, tmp_path):
     assert "script-src 'self'" in answer.headers["content-security-policy"]
     # It can be chosen like any other.
     pages.choose(**{pages.column(HOSTILE): "drop"})
-    assert pages.desk.tables[pages.key()].view.table_settings.drop == (HOSTILE,)
+    assert pages.view().table_settings.drop == (HOSTILE,)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from chanceline.app.column_choice import CHOICES_LEFT_OUT, ColumnChoice
+from chanceline.app.outcome_choices import OutcomeChoices
 from chanceline.app.setting_fields import TABLE_FIELDS, TEST_FIELDS, values_of_texts
 from chanceline.errors import InputError
 from chanceline.significance.config import TestSettings
@@ -21,22 +22,6 @@ from chanceline.tables.reading_steps import ReadingStep, at_step
 from chanceline.tables.roles import STEM_PREFIX, Role
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.wording import quoted
-
-
-class ColumnChoice(StrEnum):
-    """What the user says a column is."""
-
-    AS_FOUND = ""
-    FEATURE = "feature"
-    GROUPS = "groups"
-    STEMS_ARE_GROUPS = "groups of stems"
-    STEMS_OF_STEMS_ARE_GROUPS = "groups of stems of stems"
-    PAIRS = "pairs"
-    STEMS_ARE_PAIRS = "pairs of stems"
-    BLOCKS = "blocks"
-    COVARIATE = "adjust"
-    INDEPENDENT = "independent"
-    LEFT_OUT = "drop"
 
 
 class RoleChoice(NamedTuple):
@@ -68,24 +53,25 @@ class Choices:
 
     Attributes
     ----------
-    label : the name of the label's column; empty if none was chosen yet.
-    positive : the positive class; empty to let it be chosen by name and size.
-    against : the class that it is compared with; empty for all others.
-    columns : by name, what the user says columns are.
+    outcome : its columns and classes.
+    columns : by name, what the user says the other columns are.
     table_texts, test_texts : settings as they were typed, by name.
     features : names a,b,c of the features in question; empty to search them.
+    search : part of the names of columns to list; empty for the first ones.
     """
 
-    label: str = ""
-    positive: str = ""
-    against: str = ""
+    outcome: OutcomeChoices = field(default_factory=OutcomeChoices)
     columns: Mapping[str, ColumnChoice] = field(default_factory=dict)
     table_texts: Mapping[str, str] = field(default_factory=dict)
     test_texts: Mapping[str, str] = field(default_factory=dict)
     features: str = ""
+    search: str = ""
 
     def of_column(self, name: str) -> ColumnChoice:
         """What the user says about one column."""
+        part = self.outcome.part_of(name)
+        if part is not None:
+            return part
         return self.columns.get(name, ColumnChoice.AS_FOUND)
 
     def with_column(self, name: str, choice: ColumnChoice) -> Choices:
@@ -94,9 +80,12 @@ class Choices:
 
     def for_columns(self, names: Collection[str]) -> Choices:
         """The same choices, but for columns that are not there any more: the file may have been
-        read in another way since.
+        read in another way since. A column of the outcome is nothing else besides.
         """
-        columns = {name: choice for name, choice in self.columns.items() if name in names}
+        columns = {}
+        for name, choice in self.columns.items():
+            if name in names and self.outcome.part_of(name) is None:
+                columns[name] = choice
         return replace(self, columns=columns)
 
     def names(self, choice: ColumnChoice) -> tuple[str, ...]:
@@ -109,11 +98,7 @@ def reading_settings(choices: Choices, second_file: Path | None) -> TableSetting
     with at_step(ReadingStep.FILE):
         values = values_of_texts(choices.table_texts, TABLE_FIELDS)
         settings = TableSettings(labels=second_file, **values)
-    if choices.positive and choices.against:
-        return replace(settings, classes=(choices.positive, choices.against))
-    if choices.positive:
-        return replace(settings, positive=choices.positive)
-    return settings
+    return choices.outcome.class_settings(settings)
 
 
 def column_settings(
@@ -134,7 +119,7 @@ def column_settings(
     texts = _columns_taken_for((ColumnUse.TEXT,), found)
     keep_identifiers = bool(identifiers.intersection(wanted))
     one_hot = bool(texts.intersection(wanted))
-    left_out = set(choices.names(ColumnChoice.LEFT_OUT))
+    left_out = {name for choice in CHOICES_LEFT_OUT for name in choices.names(choice)}
     if keep_identifiers:
         left_out |= _without_choice(identifiers, choices)
     if one_hot:

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from chanceline.app.choices import Choices
 from chanceline.app.runs import Run, RunQueue
-from chanceline.app.table_view import TableView, feature_names, look_at
+from chanceline.app.table_view import TableFiles, TableView, feature_names, look_at
 from chanceline.app.worker import RunRequest
 
 LONGEST_FILE_NAME = 60  # letters, of up to four bytes each; systems allow 255 bytes
@@ -30,19 +30,23 @@ class UploadedTable:
 
     Attributes
     ----------
-    path, second_file : the files in the temporary folder.
+    files : in the temporary folder.
     choices : of the user, by default none.
     view : what they lead to.
     version : how often it was looked at, so that an old page can be told from the present one.
     key : of the table, in its address.
     """
 
-    path: Path
-    second_file: Path | None
+    files: TableFiles
     choices: Choices
     view: TableView
     version: int = 0
     key: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    @property
+    def name(self) -> str:
+        """What the user calls the table: the name of its file."""
+        return self.files.table.name
 
 
 class Desk:
@@ -70,18 +74,18 @@ class Desk:
             shutil.copyfileobj(content, file)
         return path
 
-    def add_table(self, path: Path, second_file: Path | None) -> UploadedTable:
+    def add_table(self, files: TableFiles) -> UploadedTable:
         """Look at a table for the first time, and keep it."""
         choices = Choices()
-        view = look_at(path, second_file, choices, self.n_jobs)
-        table = UploadedTable(path, second_file, choices, view)
+        view = look_at(files, choices, self.n_jobs)
+        table = UploadedTable(files, choices, view)
         self.tables[table.key] = table
         return table
 
     def choose(self, table: UploadedTable, choices: Choices) -> None:
         """Keep new choices for a table, and look at it again."""
         table.choices = choices
-        table.view = look_at(table.path, table.second_file, choices, self.n_jobs)
+        table.view = look_at(table.files, choices, self.n_jobs)
         table.version += 1
 
     def start_run(self, table: UploadedTable) -> Run | None:
@@ -90,11 +94,12 @@ class Desk:
         if view.refusal is not None or view.table_settings is None or view.test_settings is None:
             return None
         request = RunRequest(
-            table=table.path,
-            label=table.choices.label or None,
+            table=table.files.table,
+            outcome=table.choices.outcome.names(),
             features=feature_names(table.choices),
             table_settings=view.table_settings,
             test_settings=view.test_settings,
+            sets=table.files.sets,
         )
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         run = Run(request, folder, command=self._write_command(request), table_key=table.key)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from typing import NamedTuple
 
-from chanceline.app.choices import Choices, ColumnChoice
-from chanceline.app.setting_fields import TABLE_FIELDS, TEST_FIELDS, SettingField
+from chanceline.app.choices import Choices
+from chanceline.app.column_choice import OUTCOME_CHOICES, ColumnChoice
+from chanceline.app.outcome_choices import OutcomeChoices, OutcomeQuestion
+from chanceline.app.setting_fields import FILE_FIELDS, TABLE_FIELDS, TEST_FIELDS, SettingField
 from chanceline.app.table_view import Refusal, TableView
 from chanceline.errors import InputError
-from chanceline.tables.wording import quoted
+from chanceline.tables.outcome_kind import KINDS_TO_ASK_FOR, OutcomeKind
 
-# Names of fields begin so, and go on with the number of a column or the name of a setting.
+# Names of fields begin so, and go on with the number of a column or of a class, or with the name of
+# a setting.
 COLUMN_FIELD = "column-"
+CLASS_FIELD = "class-"
 TABLE_FIELD = "table-"
 TEST_FIELD = "test-"
-LABEL_CHOICE = "label"  # of the column that is named by typing
 
 
 class Action(StrEnum):
@@ -26,6 +30,11 @@ class Action(StrEnum):
     RUN = "run"
     DECLARE = "declare"  # a column is what the sentence proposes
     INDEPENDENT = "independent"  # though a column looks like subjects, rows are independent
+    CLASSES = "classes"  # few whole numbers are classes
+    NUMBER = "number"  # they are sizes
+
+
+KIND_OF_ACTION = {Action.CLASSES: OutcomeKind.CLASSES, Action.NUMBER: OutcomeKind.NUMBER}
 
 
 def action_of_form(form: Mapping[str, str]) -> Action:
@@ -37,7 +46,10 @@ def action_of_form(form: Mapping[str, str]) -> Action:
 
 
 def with_answer(choices: Choices, action: Action, refusal: Refusal | None) -> Choices:
-    """The choices with the answer to what was asked about a column, if a button gave one."""
+    """The choices with the answer to what was asked, if a button gave one."""
+    if action in KIND_OF_ACTION:
+        outcome = replace(choices.outcome, asked_kind=KIND_OF_ACTION[action].value)
+        return replace(choices, outcome=outcome)
     if refusal is None or refusal.choice is None:
         return choices
     if action is Action.DECLARE:
@@ -55,27 +67,81 @@ def choices_of_form(form: Mapping[str, str], choices: Choices, view: TableView) 
     form : the fields by name.
     choices, view : as they were when the page was shown.
     """
-    class_names = [size.name for size in view.classes]
-    columns = dict(choices.columns)
-    for position, column in enumerate(view.columns):
-        sent = form.get(f"{COLUMN_FIELD}{position}")
-        if sent is not None:
-            columns[column.name] = column_choice(sent)
-    chosen = Choices(
-        label=name_at(form, "label", view.names),
-        positive=name_at(form, "positive", class_names),
-        against=name_at(form, "against", class_names),
-        # What is as it was found needs no entry.
-        columns={name: choice for name, choice in columns.items() if choice},
+    if not view.names:
+        # The file could not be read: the page asked for nothing but how to read it.
+        file_texts = texts_of_form(form, TABLE_FIELD, FILE_FIELDS)
+        return replace(choices, table_texts={**choices.table_texts, **file_texts})
+    chosen = replace(
+        choices,
+        outcome=outcome_of_form(form, choices.outcome, view),
         table_texts=texts_of_form(form, TABLE_FIELD, TABLE_FIELDS),
         test_texts=texts_of_form(form, TEST_FIELD, TEST_FIELDS),
         features=form.get("features", ""),
+        search=form.get("search", ""),
     )
-    chosen = with_typed_column(chosen, form, view.names)
-    if chosen.label != view.label:
-        # The classes are those of another column.
-        chosen = replace(chosen, positive="", against="")
-    return chosen
+    for row in column_rows(form, view.names):
+        # A column whose row says what it said before may have been chosen elsewhere on the page.
+        if row.choice is not choices.of_column(row.name):
+            chosen = with_column_row(chosen, row)
+    if chosen.outcome.label != view.label:
+        outcome = of_another_column(chosen.outcome, choices.outcome)
+        chosen = replace(chosen, outcome=outcome)
+    return chosen.for_columns(view.names)
+
+
+def of_another_column(outcome: OutcomeChoices, before: OutcomeChoices) -> OutcomeChoices:
+    """The choices without what was said about the values of the label before."""
+    said_now = ""
+    if outcome.asked_kind != before.asked_kind:
+        said_now = outcome.asked_kind
+    return replace(outcome, asked_kind=said_now, positive="", compared=())
+
+
+def outcome_of_form(
+    form: Mapping[str, str], outcome: OutcomeChoices, view: TableView
+) -> OutcomeChoices:
+    """What a form says about the outcome.
+
+    Parameters
+    ----------
+    form : the fields by name.
+    outcome, view : as they were when the page was shown.
+    """
+    class_names = [size.name for size in view.classes]
+    return replace(
+        outcome,
+        question=question_of_form(form, outcome.question),
+        label=name_at(form, "label", view.names),
+        time=name_at(form, "time", view.names),
+        event=name_at(form, "event", view.names),
+        asked_kind=kind_of_form(form, outcome.asked_kind),
+        positive=name_at(form, "positive", class_names),
+        compared=compared_classes(form, class_names),
+    )
+
+
+def question_of_form(form: Mapping[str, str], before: OutcomeQuestion) -> OutcomeQuestion:
+    """Whether the outcome is one column or survival; as before if that was not sent."""
+    try:
+        return OutcomeQuestion(form.get("question", before))
+    except ValueError:
+        raise InputError("the page offers no such choice for question.") from None
+
+
+def kind_of_form(form: Mapping[str, str], before: str) -> str:
+    """What the outcome is said to be, empty for nothing; as before if that was not sent."""
+    kind = form.get("kind", before)
+    if kind and kind not in KINDS_TO_ASK_FOR:
+        raise InputError("the page offers no such choice for kind.")
+    return kind
+
+
+def compared_classes(form: Mapping[str, str], class_names: Sequence[str]) -> tuple[str, ...]:
+    """The classes that are ticked; none where all of them are, or where there are no boxes."""
+    ticked = [name for place, name in enumerate(class_names) if f"{CLASS_FIELD}{place}" in form]
+    if len(ticked) == len(class_names):
+        return ()
+    return tuple(ticked)
 
 
 def name_at(form: Mapping[str, str], field: str, names: Sequence[str]) -> str:
@@ -92,24 +158,35 @@ def name_at(form: Mapping[str, str], field: str, names: Sequence[str]) -> str:
     return names[int(place)]
 
 
-def with_typed_column(choices: Choices, form: Mapping[str, str], names: Sequence[str]) -> Choices:
-    """The choices with the column that was named by typing, if one was.
+class ColumnRow(NamedTuple):
+    """A row of the list of columns: the column's name, and what was chosen for it."""
 
-    Parameters
-    ----------
-    choices : those made otherwise.
-    form : the fields by name.
-    names : of all columns.
-    """
-    name = form.get("typed-name", "").strip()
-    choice = form.get("typed-choice", "")
-    if not name:
-        return choices
-    if choice == LABEL_CHOICE:
-        return replace(choices, label=name)
-    if name not in names:
-        raise InputError(f"there is no column {name!r}; there are {quoted(names)}.")
-    return choices.with_column(name, column_choice(choice))
+    name: str
+    choice: ColumnChoice
+
+
+def column_rows(form: Mapping[str, str], names: Sequence[str]) -> Iterator[ColumnRow]:
+    """The rows that a form holds; `names` are those of all columns."""
+    for field, text in form.items():
+        if field.startswith(COLUMN_FIELD):
+            place = {"column": field.removeprefix(COLUMN_FIELD)}
+            yield ColumnRow(name_at(place, "column", names), column_choice(text))
+
+
+def with_column_row(choices: Choices, row: ColumnRow) -> Choices:
+    """The choices with what a row of the list says newly about its column."""
+    outcome = choices.outcome
+    if row.choice in OUTCOME_CHOICES:
+        outcome = outcome.with_column(row.choice, row.name)
+        return replace(choices, outcome=outcome)
+    part = outcome.part_of(row.name)
+    if part is not None:
+        # It is no part of the outcome any more.
+        outcome = outcome.with_column(part, "")
+    columns = {name: choice for name, choice in choices.columns.items() if name != row.name}
+    if row.choice is not ColumnChoice.AS_FOUND:
+        columns[row.name] = row.choice
+    return replace(choices, outcome=outcome, columns=columns)
 
 
 def column_choice(text: str) -> ColumnChoice:

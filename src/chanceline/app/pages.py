@@ -25,10 +25,10 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 
 from chanceline.app.access import Access, BodyTooLarge, too_large
-from chanceline.app.choices import ColumnChoice
+from chanceline.app.column_choice import ColumnChoice
 from chanceline.app.desk import Desk, UploadedTable
+from chanceline.app.outcome_choices import OutcomeQuestion
 from chanceline.app.page_forms import (
-    LABEL_CHOICE,
     Action,
     action_of_form,
     choices_of_form,
@@ -43,23 +43,26 @@ from chanceline.app.setting_fields import (
     TEST_FIELDS,
     UNIT_FIELDS,
 )
-from chanceline.app.table_view import TEST_STEP, Refusal
+from chanceline.app.table_view import SETS_STEP, TEST_STEP, Refusal, TableFiles
 from chanceline.app.worker import (
     FEATURES_FILE,
     METHODS_FILE,
     PAGE_FILE,
     RESULT_FILE,
+    SETS_FILE,
     WEIGHTS_FILE,
     WORKBOOK_FILE,
 )
 from chanceline.errors import InputError
 from chanceline.report.explorer import explorer_page
 from chanceline.report.page import ENVIRONMENT, TEMPLATES as REPORT_TEMPLATES, asset
+from chanceline.tables.outcome_kind import OutcomeKind
 from chanceline.tables.reading_steps import ReadingStep
 from chanceline.tables.settings import TableSettings
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_FIELDS = 2000  # of a form
+MOST_FILES = 3  # of a form: a table, its labels, sets of features
 # Whatever a name from a file might smuggle in, the browser runs our own script alone and loads
 # nothing; a form goes nowhere else.
 POLICY = (
@@ -70,6 +73,9 @@ POLICY = (
 # Settings that say something of columns; the page shows their help where columns are chosen.
 COLUMN_HELP = ("groups", "pairs", "blocks", "adjust", "independent", "drop")
 CHOICE_WORDS = {
+    ColumnChoice.LABEL: "the label: a class or a number",
+    ColumnChoice.TIME: "the time of survival",
+    ColumnChoice.EVENT: "the event of survival",
     ColumnChoice.FEATURE: "a feature",
     ColumnChoice.GROUPS: "the subject: several rows each",
     ColumnChoice.STEMS_ARE_GROUPS: "the subject, in the first part of the names (P07 of P07_1)",
@@ -79,6 +85,7 @@ CHOICE_WORDS = {
     ColumnChoice.BLOCKS: "the site, batch or run",
     ColumnChoice.COVARIATE: "a covariate to adjust for",
     ColumnChoice.INDEPENDENT: "no subject: rows are independent",
+    ColumnChoice.IDENTIFIER: "an identifier, left out",
     ColumnChoice.LEFT_OUT: "left out",
 }
 
@@ -93,6 +100,7 @@ class Download(NamedTuple):
 DOWNLOADS = (
     Download(PAGE_FILE, "The page"),
     Download(FEATURES_FILE, "Table of features (CSV)"),
+    Download(SETS_FILE, "Table of sets (CSV)"),
     Download(WEIGHTS_FILE, "Weights (CSV)"),
     Download(WORKBOOK_FILE, "Weights that compute (Excel)"),
     Download(METHODS_FILE, "Methods paragraph (text)"),
@@ -127,6 +135,7 @@ class PageServer:
             Route("/tables", self.take_table, methods=["POST"]),
             Route("/tables/{table}", self.show_table),
             Route("/tables/{table}", self.choose, methods=["POST"]),
+            Route("/tables/{table}/columns", self.search_columns),
             Route("/runs/{run}", self.show_run),
             Route("/runs/{run}/progress", self.tell_progress),
             Route("/runs/{run}/cancel", self.cancel_run, methods=["POST"]),
@@ -176,20 +185,23 @@ class PageServer:
 
     async def take_table(self, request: Request) -> Response:
         """Keep the file that was brought, and go to its page."""
-        async with request.form(max_files=2, max_fields=MOST_FIELDS) as form:
-            table_file = uploaded(form, "table")
-            if table_file is None:
+        async with request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS) as form:
+            table_path = await self.saved(form, "table")
+            if table_path is None:
                 return self.start_page("choose a file first.", HTTPStatus.UNPROCESSABLE_ENTITY)
-            path = await self.save(table_file)
-            second_file = None
-            labels_file = uploaded(form, "labels")
-            if labels_file is not None:
-                second_file = await self.save(labels_file)
-        table = await run_in_threadpool(self.desk.add_table, path, second_file)
+            files = TableFiles(
+                table=table_path,
+                labels=await self.saved(form, "labels"),
+                sets=await self.saved(form, "sets"),
+            )
+        table = await run_in_threadpool(self.desk.add_table, files)
         return self.go_to("tables", table.key)
 
-    async def save(self, file: UploadFile) -> Path:
-        """Write a file that was brought to the temporary folder."""
+    async def saved(self, form: FormData, field: str) -> Path | None:
+        """Write a file that was brought to the temporary folder; None if none was."""
+        file = uploaded(form, field)
+        if file is None:
+            return None
         return await run_in_threadpool(self.desk.save_file, file.filename or "", file.file)
 
     # The page of a table
@@ -210,7 +222,8 @@ class PageServer:
             choices=table.choices,
             notice=notice,
             choice_words=CHOICE_WORDS,
-            label_choice=LABEL_CHOICE,
+            questions=OutcomeQuestion,
+            kinds=OutcomeKind,
             column_help=column_help(),
             refused_at=refused_at(table.view.refusal),
             file_fields=FILE_FIELDS,
@@ -220,8 +233,21 @@ class PageServer:
             cell_steps=(ReadingStep.CELLS, ReadingStep.GAPS, ReadingStep.UNITS),
             file_steps=(ReadingStep.FILE, ReadingStep.SECOND_FILE),
             test_step=TEST_STEP,
+            sets_step=SETS_STEP,
             steps=ReadingStep,
         )
+
+    async def search_columns(self, request: Request) -> Response:
+        """The rows of columns whose names have a text in them, for the script of the page."""
+        column_list = self.table_of(request).view.column_list
+        if column_list is None:
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        text = request.query_params.get("containing", "")
+        response = self.render(
+            "column_rows.html", columns=column_list.containing(text), choice_words=CHOICE_WORDS
+        )
+        response.headers["X-Columns"] = str(column_list.n_containing(text))
+        return response
 
     async def choose(self, request: Request) -> Response:
         """Keep what was chosen; then show the table again, or start a run."""

@@ -65,6 +65,13 @@ class Run:
     traceback: str = ""
     process: subprocess.Popen[str] | None = None
 
+    @property
+    def unit(self) -> str:
+        """What its progress counts."""
+        if self.request.sets is not None:
+            return "sets of features"
+        return "shuffled labellings"
+
     def progress(self) -> dict[str, Any]:
         """What the page asks for again and again."""
         return {"state": self.state, "over": self.state.is_over, **self.counts()}

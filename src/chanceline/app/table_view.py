@@ -1,69 +1,88 @@
 """What the page shows of a table under the present choices: first rows, columns, classes, errors.
 
-The steps are those of `load_data` and of the test's plan. The first one that fails gives its
+The steps are those of `load_any_outcome` and of the test's plan. The first one that fails gives its
 sentence, and what was found before it is shown nevertheless.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from chanceline.app.choices import (
     Choices,
-    ColumnChoice,
     column_settings,
     declared_choice,
     reading_settings,
     settings_of_test,
 )
+from chanceline.app.column_choice import ColumnChoice
+from chanceline.app.column_list import (
+    ColumnList,
+    ColumnView,
+    beginning_of,
+    columns_by_name,
+    names_of_columns,
+)
+from chanceline.app.outcome_choices import OutcomeQuestion
+from chanceline.app.outcome_columns import (
+    KINDS_OF_EVENTS,
+    KINDS_OF_LABELS,
+    KINDS_OF_TIMES,
+    MOST_CLASSES,
+    OfferedColumns,
+    ValueKind,
+    columns_by_kind,
+    offered,
+)
 from chanceline.errors import ChancelineError, InputError
 from chanceline.significance.config import TestSettings
+from chanceline.significance.outcomes.make_outcome import outcome_of_table
+from chanceline.significance.outcomes.run import make_outcome_plan
 from chanceline.significance.plan import make_plan
+from chanceline.significance.set_run import check_set_settings, question_of_table, sets_of_table
 from chanceline.tables.column_uses import ColumnUse, column_uses
 from chanceline.tables.dataset import Dataset, Finding
-from chanceline.tables.identifiers import possibly_whole_columns
-from chanceline.tables.labelled import label_samples, read_table
+from chanceline.tables.feature_sets import read_feature_sets
+from chanceline.tables.labelled import read_table
 from chanceline.tables.labels import find_label_column
-from chanceline.tables.load import dataset_of_samples
+from chanceline.tables.outcome_kind import OutcomeKind, UnclearOutcomeError
+from chanceline.tables.outcome_table import OutcomeTable, outcome_of_raw_table
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import source_name
 from chanceline.tables.reading_steps import ReadingStep, at_step
 from chanceline.tables.settings import TableSettings, split_names
 from chanceline.tables.spelling import plain_text
+from chanceline.tables.wording import plural
 
 FIRST_ROWS_SHOWN = 6
 COLUMNS_IN_FIRST_ROWS = 12
-MOST_COLUMNS_LISTED = 150  # with a choice each; any other column can be named
-FIRST_VALUES_SHOWN = 3
-MOST_LABELS_LISTED = 200  # any other column can be named
-MOST_CLASSES = 20  # a column with more values is no label, unless it is split
 TEST_STEP = "test"  # beside the steps of reading: what the test itself refuses
+SETS_STEP = "sets"  # and the file of sets
+USE_OF_OUTCOME = {
+    ColumnChoice.LABEL: ColumnUse.LABEL,
+    ColumnChoice.TIME: ColumnUse.TIME,
+    ColumnChoice.EVENT: ColumnUse.EVENT,
+}
 
 
-@dataclass(frozen=True)
-class ColumnView:
-    """One column as the page lists it.
+class TableFiles(NamedTuple):
+    """The files that were brought together.
 
     Attributes
     ----------
-    name : of the column.
-    first_values : some of its cells.
-    found : what it is taken for where nothing is said.
-    use : what it is taken for now.
-    choice : what the user says it is.
+    table : the table itself.
+    labels : the second file with the label of every sample; None if there is none.
+    sets : the file of sets of features; None to test features instead.
     """
 
-    name: str
-    first_values: str
-    found: ColumnUse
-    use: ColumnUse
-    choice: ColumnChoice
+    table: Path
+    labels: Path | None = None
+    sets: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -80,15 +99,17 @@ class Refusal:
 
     Attributes
     ----------
-    step : a `ReadingStep`, or `TEST_STEP`: beside which fields the sentence stands.
+    step : a `ReadingStep`, `SETS_STEP` or `TEST_STEP`: beside which fields the sentence stands.
     sentence : of the command line.
     column, choice : what the sentence proposes to say about a column; None if it proposes nothing.
+    asks_kind : whether it asks if the outcome are classes or a number.
     """
 
     step: str
     sentence: str
     column: str = ""
     choice: ColumnChoice | None = None
+    asks_kind: bool = False
 
 
 @dataclass
@@ -100,10 +121,11 @@ class TableView:
     n_rows : of the table.
     names : of all columns.
     first_rows : with their names, of the first columns.
-    columns : those listed with a choice.
-    label_names : columns that may be the label.
-    label : the name of the label's column, once it is known.
+    column_list : all columns with what they are taken for; None until they are known.
+    outcome_columns : columns that may be the outcome, by what their values look like.
+    label : the name of the label's column, once it is known; empty for survival.
     classes : of the label.
+    kind : what the outcome is taken for, once it is known.
     positive : the class that is taken for positive, once it is known.
     summary : samples, classes and features in one line, once they are known.
     findings : what is worth knowing about the table.
@@ -114,10 +136,11 @@ class TableView:
     n_rows: int = 0
     names: list[str] = field(default_factory=list)
     first_rows: list[list[str]] = field(default_factory=list)
-    columns: list[ColumnView] = field(default_factory=list)
-    label_names: list[str] = field(default_factory=list)
+    column_list: ColumnList | None = None
+    outcome_columns: Mapping[ValueKind, Sequence[str]] = field(default_factory=dict)
     label: str = ""
     classes: list[ClassSize] = field(default_factory=list)
+    kind: OutcomeKind | None = None
     positive: str = ""
     summary: str = ""
     findings: Sequence[Finding] = ()
@@ -130,26 +153,48 @@ class TableView:
         """The names of the columns whose first rows are shown."""
         return self.names[:COLUMNS_IN_FIRST_ROWS]
 
-    def label_positions(self) -> dict[int, str]:
-        """The columns that may be the label, with the one that is, by their place in the table."""
-        candidates = {*self.label_names, self.label}
-        return {place: name for place, name in enumerate(self.names) if name in candidates}
+    @property
+    def columns(self) -> list[ColumnView]:
+        """The columns that are listed at first."""
+        if self.column_list is None:
+            return []
+        return self.column_list.first()
+
+    def places(self) -> dict[str, int]:
+        """The place of every column in the table, by which forms know it."""
+        return {name: place for place, name in enumerate(self.names)}
+
+    def offered_labels(self) -> list[OfferedColumns]:
+        """The columns that may be classes or a number."""
+        return offered(self.outcome_columns, KINDS_OF_LABELS, self.label)
+
+    def offered_times(self, chosen: str) -> list[OfferedColumns]:
+        """The columns that may be times; `chosen` is the present one."""
+        return offered(self.outcome_columns, KINDS_OF_TIMES, chosen)
+
+    def offered_events(self, chosen: str) -> list[OfferedColumns]:
+        """The columns that may be events; `chosen` is the present one."""
+        return offered(self.outcome_columns, KINDS_OF_EVENTS, chosen)
 
 
-def look_at(path: Path, second_file: Path | None, choices: Choices, n_jobs: int) -> TableView:
+def look_at(files: TableFiles, choices: Choices, n_jobs: int) -> TableView:
     """Read a table under the choices, as far as they go.
 
     Parameters
     ----------
-    path, second_file : the files; the second one may be missing.
+    files : the table, and what was brought with it.
     choices : of the user.
     n_jobs : processes that a run may use.
     """
     view = TableView()
     try:
-        _fill(view, path, second_file, choices, n_jobs)
+        _fill(view, files, choices, n_jobs)
     except InputError as error:
-        view.refusal = Refusal(step=error.step or TEST_STEP, sentence=str(error))
+        view.refusal = Refusal(
+            step=error.step or TEST_STEP,
+            sentence=str(error),
+            asks_kind=isinstance(error, UnclearOutcomeError),
+        )
     except ChancelineError as error:
         view.refusal = Refusal(TEST_STEP, str(error))
     except MemoryError:
@@ -157,39 +202,25 @@ def look_at(path: Path, second_file: Path | None, choices: Choices, n_jobs: int)
     return view
 
 
-def _fill(
-    view: TableView, path: Path, second_file: Path | None, choices: Choices, n_jobs: int
-) -> None:
+def _fill(view: TableView, files: TableFiles, choices: Choices, n_jobs: int) -> None:
     """Fill the view step by step; `InputError` where a step fails."""
-    label = choices.label or None
-    settings = reading_settings(choices, second_file)
-    table = read_table(path, label, settings)
-    found = column_uses(table, label, settings)
-    choices = choices.for_columns(found)
-    _show_table(view, table)
-    view.columns = _list_columns(table, found, found, choices)
-    if choices.columns:
-        with at_step(ReadingStep.COLUMNS):
-            settings = column_settings(choices, settings, found)
-            uses = column_uses(table, label, settings)
-        view.columns = _list_columns(table, found, uses, choices)
+    settings = reading_settings(choices, files.labels)
+    raw_table = read_table(files.table, choices.outcome.first_column, settings)
+    _show_table(view, raw_table)
+    settings = _show_columns(view, raw_table, choices, settings)
     view.table_settings = settings
 
     with at_step(ReadingStep.LABEL):
-        label_column = find_label_column(table, label)
-    view.label = str(label_column.name)
-    view.classes = _classes_of(label_column)
-    samples = label_samples(table, label, settings)
-    view.positive = samples.classes[1]
-    dataset = dataset_of_samples(samples, settings, source_name(path))
-    view.summary = dataset.summary()
-    view.findings = dataset.findings
+        names = choices.outcome.names()
+        if choices.outcome.question is OutcomeQuestion.ONE_COLUMN:
+            _show_label(view, raw_table, names.label)
+    table = outcome_of_raw_table(raw_table, names, settings, source_name(files.table))
+    _show_outcome(view, table)
     view.test_settings = settings_of_test(choices, n_jobs)
-    if dataset.undeclared:
-        view.refusal = _undeclared(dataset)
+    if table.undeclared:
+        view.refusal = _undeclared(table)
         return
-    plan = make_plan(dataset, feature_names(choices), view.test_settings)
-    view.findings = plan.findings
+    view.findings = _findings_of_plan(table, files.sets, choices, view.test_settings)
 
 
 def feature_names(choices: Choices) -> tuple[str, ...] | None:
@@ -197,53 +228,15 @@ def feature_names(choices: Choices) -> tuple[str, ...] | None:
     return split_names(choices.features) or None
 
 
-def _undeclared(dataset: Dataset) -> Refusal:
-    """That a column looks like subjects or pairs, with what could be said about it."""
-    declaration = dataset.proposed
-    if declaration is None:
-        return Refusal(ReadingStep.COLUMNS, dataset.undeclared)
-    return Refusal(
-        step=ReadingStep.COLUMNS,
-        sentence=dataset.undeclared,
-        column=declaration.column,
-        choice=declared_choice(declaration),
-    )
-
-
 def _show_table(view: TableView, table: RawTable) -> None:
-    """The names, the first rows, and the columns that may be the label."""
+    """The names, the first rows, and the columns that may be the outcome."""
     view.n_rows = len(table.values)
-    view.names = _all_names(table)
-    beginnings = _beginnings(table, view.shown_names)
+    view.names = names_of_columns(table)
+    beginnings = columns_by_name(beginning_of(table), view.shown_names)
     for row in range(min(FIRST_ROWS_SHOWN, view.n_rows)):
         cells = [_cell(beginnings[name].iloc[row]) for name in view.shown_names]
         view.first_rows.append([str(table.values.index[row]), *cells])
-    view.label_names = _possible_labels(table)
-
-
-def _all_names(table: RawTable) -> list[str]:
-    """The names of all columns, and what the samples' names are called that are no column."""
-    if table.index_name:
-        return [table.index_name, *table.column_names]
-    return table.column_names
-
-
-def _beginnings(table: RawTable, names: Collection[str]) -> dict[str, pd.Series]:
-    """The first rows of some columns, by name.
-
-    One look at all names, as tables have many; a name that occurs both about the samples and among
-    the values means the first, as everywhere.
-    """
-    wanted = set(names)
-    beginnings: dict[str, pd.Series] = {}
-    if table.sample_names is not None:
-        beginnings[table.index_name] = table.sample_names.head(FIRST_ROWS_SHOWN)
-    for frame in (table.values, table.about):
-        first_rows = frame.head(FIRST_ROWS_SHOWN)
-        for position, name in enumerate(frame.columns):
-            if str(name) in wanted:
-                beginnings[str(name)] = first_rows.iloc[:, position]
-    return beginnings
+    view.outcome_columns = columns_by_kind(table)
 
 
 def _cell(value: Any) -> str:
@@ -253,35 +246,49 @@ def _cell(value: Any) -> str:
     return plain_text(value)
 
 
-def _possible_labels(table: RawTable) -> list[str]:
-    """Names of columns with two to `MOST_CLASSES` different values; those with two come first."""
-    with_two_values = []
-    with_more = []
-    for frame in (table.about, table.values):
-        for name, n_values in _few_values(frame).items():
-            if n_values == 2:
-                with_two_values.append(name)
-            elif 2 < n_values <= MOST_CLASSES:
-                with_more.append(name)
-    return [*with_two_values, *with_more][:MOST_LABELS_LISTED]
+def _show_columns(
+    view: TableView, table: RawTable, choices: Choices, settings: TableSettings
+) -> TableSettings:
+    """What every column is taken for; the settings with what the choices say about columns.
+
+    Parameters
+    ----------
+    view : gets the list of columns, also where the choices contradict each other.
+    table : as it was read.
+    choices : of the user.
+    settings : `reading_settings`.
+    """
+    found = column_uses(table, None, settings)
+    choices = choices.for_columns(found)
+
+    def show(uses: Mapping[str, ColumnUse]) -> None:
+        of_outcome = {
+            name: USE_OF_OUTCOME[part]
+            for part, name in choices.outcome.columns.items()
+            if name in found
+        }
+        view.column_list = ColumnList(
+            places=view.places(),
+            beginning=beginning_of(table),
+            found=found,
+            uses={**uses, **of_outcome},
+            choices=choices,
+        )
+
+    show(found)
+    if not choices.columns:
+        return settings
+    with at_step(ReadingStep.COLUMNS):
+        settings = column_settings(choices, settings, found)
+        show(column_uses(table, choices.outcome.first_column, settings))
+    return settings
 
 
-def _few_values(frame: pd.DataFrame) -> dict[str, int]:
-    """The number of different values of the columns that may have few: text and whole numbers."""
-    n_values = {}
-    text = frame.select_dtypes(exclude="number")
-    for name, n_texts in text.nunique().items():
-        n_values[str(name)] = int(n_texts)
-    numbers = frame.select_dtypes("number")
-    if len(numbers) == 0:
-        return n_values
-    whole_names = possibly_whole_columns(numbers)
-    # In sorted columns every step up is a further value; gaps come last, and are none.
-    ordered = np.sort(numbers[whole_names].to_numpy(dtype=np.float64), axis=0)
-    n_numbers = 1 + np.sum(np.diff(ordered, axis=0) > 0, axis=0)
-    for name, n_different in zip(whole_names, n_numbers, strict=True):
-        n_values[str(name)] = int(n_different)
-    return n_values
+def _show_label(view: TableView, table: RawTable, name: str | None) -> None:
+    """The column of the label, and the classes that it has."""
+    column = find_label_column(table, name)
+    view.label = str(column.name)
+    view.classes = _classes_of(column)
 
 
 def _classes_of(column: pd.Series) -> list[ClassSize]:
@@ -292,43 +299,70 @@ def _classes_of(column: pd.Series) -> list[ClassSize]:
     return [ClassSize(str(name), int(size)) for name, size in sizes.items()]
 
 
-def _list_columns(
-    table: RawTable,
-    found: dict[str, ColumnUse],
-    uses: dict[str, ColumnUse],
+def _show_outcome(view: TableView, table: Dataset | OutcomeTable) -> None:
+    """What the outcome is taken for, in one line with the size of the table."""
+    view.findings = table.findings
+    if isinstance(table, Dataset):
+        view.kind = OutcomeKind.TWO_CLASSES
+        view.positive = table.classes[1]
+        view.summary = table.summary()
+        return
+    view.kind = table.kind
+    with at_step(ReadingStep.LABEL):
+        taken_for = outcome_of_table(table).taken_for()
+    n_samples, n_features = table.X.shape
+    size = f"{plural(n_samples, 'sample')}, {plural(n_features, 'feature')}"
+    view.summary = f"{table.source}: {size}; {taken_for}"
+
+
+def _undeclared(table: Dataset | OutcomeTable) -> Refusal:
+    """That a column looks like subjects or pairs, with what could be said about it."""
+    declaration = table.proposed
+    if declaration is None:
+        return Refusal(ReadingStep.COLUMNS, table.undeclared)
+    return Refusal(
+        step=ReadingStep.COLUMNS,
+        sentence=table.undeclared,
+        column=declaration.column,
+        choice=declared_choice(declaration),
+    )
+
+
+def _findings_of_plan(
+    table: Dataset | OutcomeTable,
+    sets_file: Path | None,
     choices: Choices,
-) -> list[ColumnView]:
-    """The columns with a choice each: those that are no plain features, then the first features.
+    test_settings: TestSettings,
+) -> Sequence[Finding]:
+    """What the plan of the test finds; `InputError` if the test cannot be run.
 
     Parameters
     ----------
-    table : as it was read.
-    found, uses : what columns are taken for where nothing is said, and now.
+    table : with its outcome.
+    sets_file : of features to test; None to test features.
     choices : of the user.
+    test_settings : how to test.
     """
-    special = []
-    plain = []
-    for name, use in uses.items():
-        is_plain = use is ColumnUse.FEATURE and name not in choices.columns
-        if is_plain:
-            plain.append(name)
-        else:
-            special.append(name)
-    listed_names = [*special, *plain][:MOST_COLUMNS_LISTED]
-    beginnings = _beginnings(table, listed_names)
-    return [
-        ColumnView(
-            name=name,
-            first_values=_first_values(beginnings[name]),
-            found=found[name],
-            use=uses[name],
-            choice=choices.of_column(name),
-        )
-        for name in listed_names
-    ]
+    names = feature_names(choices)
+    if sets_file is not None:
+        if names is not None:
+            raise InputError("features does not go with sets; leave out one of them.")
+        return _findings_of_sets(table, sets_file, test_settings)
+    if isinstance(table, OutcomeTable):
+        return make_outcome_plan(table, names, test_settings).table.findings
+    return make_plan(table, names, test_settings).findings
 
 
-def _first_values(beginning: pd.Series) -> str:
-    """The first different values of a column, to recognise it by."""
-    values = beginning.dropna().map(plain_text).unique()
-    return ", ".join(values[:FIRST_VALUES_SHOWN])
+def _findings_of_sets(
+    table: Dataset | OutcomeTable, sets_file: Path, test_settings: TestSettings
+) -> Sequence[Finding]:
+    """What is found about the sets and the table; `InputError` if they cannot be tested."""
+    check_set_settings(test_settings)
+    try:
+        sets = read_feature_sets(sets_file)
+        question = question_of_table(table, test_settings)
+        matched = sets_of_table(question, sets)
+    except InputError as error:
+        error.step = SETS_STEP
+        raise
+    return (*question.findings, *matched.findings())

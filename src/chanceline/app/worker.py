@@ -18,15 +18,23 @@ from typing import Any
 from chanceline._io import write_text
 from chanceline._results import plain
 from chanceline.errors import ChancelineError
+from chanceline.report.feature_sets import sets_csv, sets_methods_paragraph, write_sets_report
+from chanceline.report.outcome import outcome_methods_paragraph, write_outcome_report
 from chanceline.report.separation import features_csv, methods_paragraph, write_test_report
 from chanceline.report.weights import workbook_can_be_written, write_weights
 from chanceline.significance.config import TestSettings
+from chanceline.significance.outcomes.result import OutcomeTest
+from chanceline.significance.result import SeparationTest
 from chanceline.significance.run import judge
-from chanceline.tables.load import load_data
+from chanceline.significance.set_result import SetTests
+from chanceline.significance.set_run import set_tests
+from chanceline.tables.dataset import Dataset
+from chanceline.tables.outcome_table import OutcomeNames, OutcomeTable, load_any_outcome
 from chanceline.tables.settings import TableSettings
 
 PAGE_FILE = "report.html"
 FEATURES_FILE = "features.csv"
+SETS_FILE = "sets.csv"
 WEIGHTS_FILE = "weights.csv"
 WORKBOOK_FILE = "weights.xlsx"
 METHODS_FILE = "methods.txt"
@@ -44,16 +52,18 @@ class RunRequest:
     Attributes
     ----------
     table : the file.
-    label : the name of the label's column; None if the table needs none.
+    outcome : the names of its columns, and what it is said to be.
     features : names of the features in question; None to search them.
     table_settings, test_settings : how to read and how to test.
+    sets : the file of sets of features to test instead; None if there is none.
     """
 
     table: Path
-    label: str | None
+    outcome: OutcomeNames
     features: tuple[str, ...] | None
     table_settings: TableSettings
     test_settings: TestSettings
+    sets: Path | None = None
 
     def to_json(self) -> str:
         """The request as one line of text."""
@@ -63,10 +73,11 @@ class RunRequest:
             table_settings["labels"] = str(second_file)
         record = {
             "table": str(self.table),
-            "label": self.label,
+            "outcome": asdict(self.outcome),
             "features": self.features,
             "table_settings": table_settings,
             "test_settings": asdict(self.test_settings),
+            "sets": None if self.sets is None else str(self.sets),
         }
         return json.dumps(plain(record))
 
@@ -77,22 +88,39 @@ class RunRequest:
         features = record["features"]
         if features is not None:
             features = tuple(features)
+        sets = record["sets"]
+        if sets is not None:
+            sets = Path(sets)
         return cls(
             table=Path(record["table"]),
-            label=record["label"],
+            outcome=OutcomeNames(**record["outcome"]),
             features=features,
             table_settings=TableSettings(**record["table_settings"]),
             test_settings=TestSettings(**record["test_settings"]),
+            sets=sets,
         )
 
 
 def run_request(request: RunRequest, folder: Path, progress: Callable[[int, int], None]) -> None:
     """Test the table, and write all that the page offers into the folder."""
-    dataset = load_data(request.table, request.label, request.table_settings)
+    table = load_any_outcome(request.table, request.outcome, request.table_settings)
     # Nobody else has the array: what is computed from it needs no copy.
-    dataset.X.flags.writeable = False
-    result = judge(dataset, request.features, settings=request.test_settings, progress=progress)
+    table.X.flags.writeable = False
+    if request.sets is not None:
+        sets_result = set_tests(
+            table, request.sets, settings=request.test_settings, progress=progress
+        )
+        write_files_of_sets(sets_result, folder, table)
+        return
+    result = judge(table, request.features, settings=request.test_settings, progress=progress)
+    if isinstance(result, OutcomeTest):
+        write_files_of_outcome(result, folder)
+    elif isinstance(table, Dataset):
+        write_files_of_classes(result, folder, table)
 
+
+def write_files_of_classes(result: SeparationTest, folder: Path, dataset: Dataset) -> None:
+    """Write what the page offers of a test of two classes."""
     write_test_report(result, folder / PAGE_FILE, dataset)
     write_text(folder / FEATURES_FILE, features_csv(result.to_frame()))
     write_weights(result, folder / WEIGHTS_FILE)
@@ -100,6 +128,20 @@ def run_request(request: RunRequest, folder: Path, progress: Callable[[int, int]
         write_weights(result, folder / WORKBOOK_FILE)
     result.save(folder / RESULT_FILE)
     write_text(folder / METHODS_FILE, f"{methods_paragraph(result)}\n")
+
+
+def write_files_of_outcome(result: OutcomeTest, folder: Path) -> None:
+    """Write what the page offers of a test of another outcome."""
+    write_outcome_report(result, folder / PAGE_FILE)
+    write_text(folder / FEATURES_FILE, features_csv(result.to_frame()))
+    write_text(folder / METHODS_FILE, f"{outcome_methods_paragraph(result)}\n")
+
+
+def write_files_of_sets(result: SetTests, folder: Path, table: Dataset | OutcomeTable) -> None:
+    """Write what the page offers of tests of sets."""
+    write_sets_report(result, folder / PAGE_FILE, table)
+    write_text(folder / SETS_FILE, sets_csv(result))
+    write_text(folder / METHODS_FILE, f"{sets_methods_paragraph(result)}\n")
 
 
 def main(folder: Path) -> int:

@@ -11,6 +11,7 @@ from chanceline.tables.settings import join_names
 
 if TYPE_CHECKING:
     from chanceline.app.worker import RunRequest
+    from chanceline.tables.outcome_table import OutcomeNames
 
 
 def command_of_request(request: RunRequest) -> str:
@@ -20,8 +21,9 @@ def command_of_request(request: RunRequest) -> str:
         # The page has it in a temporary folder; the user knows it by its name.
         table_settings = replace(table_settings, labels=Path(table_settings.labels).name)
     words = ["chanceline", "test", file_word(request.table.name)]
-    if request.label is not None:
-        words += option("label", request.label)
+    words += options_of_outcome(request.outcome)
+    if request.sets is not None:
+        words += option("sets", file_word(request.sets.name))
     if request.features is not None:
         words += option("features", join_names(request.features))
     words += options_of_settings(table_settings)
@@ -29,6 +31,21 @@ def command_of_request(request: RunRequest) -> str:
     words += options_of_settings(replace(request.test_settings, n_jobs=1))
     words += option("report", "report.html")
     return shlex.join(words)
+
+
+def options_of_outcome(names: OutcomeNames) -> list[str]:
+    """The words for the columns of the outcome, and for what it is said to be."""
+    values = {
+        "label": names.label,
+        "time": names.time,
+        "event": names.event,
+        "outcome": names.asked_kind,
+    }
+    words = []
+    for name, value in values.items():
+        if value is not None:
+            words += option(name, value)
+    return words
 
 
 def file_word(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from chanceline._results import harmless
 from chanceline.figures.feature_sets import draw_sets, size_of_sets
 from chanceline.report.cells import cells_to_read
-from chanceline.report.page import PAPER, Page, draw_for_page, hash_arrays
+from chanceline.report.page import PAPER, Page, draw_for_page, hash_arrays, plain_paragraph
 from chanceline.significance.set_result import SetTests
 from chanceline.significance.set_text import (
     carriers_in_words,
@@ -61,6 +61,11 @@ def sets_page(result: SetTests, data: Dataset | OutcomeTable | None = None) -> P
         provenance=provenance,
         references=(PAPER, WESTFALL_YOUNG),
     )
+
+
+def sets_methods_paragraph(result: SetTests) -> str:
+    """The paragraph of methods of the page as plain text, to paste into a paper."""
+    return plain_paragraph("sets_methods.html", {"result": result})
 
 
 def sets_values(result: SetTests) -> dict[str, object]:

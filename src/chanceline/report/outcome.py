@@ -9,7 +9,13 @@ from pathlib import Path
 
 from chanceline.figures.outcomes import draw_explained, draw_outcome
 from chanceline.report.cells import cells_to_read
-from chanceline.report.page import ENVIRONMENT, Drawings, Page, draw_for_page
+from chanceline.report.page import (
+    ENVIRONMENT,
+    Drawings,
+    Page,
+    draw_for_page,
+    plain_paragraph,
+)
 from chanceline.report.separation import COLOUR_NAMES
 from chanceline.significance.outcomes.result import OutcomeTest
 from chanceline.significance.outcomes.text import outcome_story, pvalue_sentences
@@ -45,6 +51,11 @@ def outcome_page(result: OutcomeTest) -> Page:
         provenance={"seed": result.settings.seed, "data": result.source},
         references=tuple(references),
     )
+
+
+def outcome_methods_paragraph(result: OutcomeTest) -> str:
+    """The paragraph of methods of the page as plain text, to paste into a paper."""
+    return plain_paragraph("outcome_methods.html", {"result": result})
 
 
 def outcome_values(result: OutcomeTest) -> dict[str, object]:

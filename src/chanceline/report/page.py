@@ -119,6 +119,20 @@ ENVIRONMENT.globals.update(
     variables=Markup(f"color-scheme: light; {_VARIABLES}"),
 )
 
+
+def plain_paragraph(template: str, values: Mapping[str, object]) -> str:
+    """A template of words without tags as one paragraph of plain text.
+
+    Parameters
+    ----------
+    template : the name of the template.
+    values : what it shows, by the names that it uses.
+    """
+    rendered = ENVIRONMENT.get_template(template).render(values)
+    words = Markup(rendered).unescape().split()
+    return " ".join(words)
+
+
 # What a figure is drawn for, "wide" or "phone" → the drawing.
 Drawings = dict[str, Markup]
 

@@ -11,14 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
 
 from chanceline._results import harmless, listed
 from chanceline.chance.bound import format_p
 from chanceline.figures.significance import draw_features, draw_test
 from chanceline.report.cells import cells_to_read
 from chanceline.report.design_words import design_in_words
-from chanceline.report.page import ENVIRONMENT, PAPER, Drawings, Page, draw_for_page, hash_arrays
+from chanceline.report.page import (
+    ENVIRONMENT,
+    PAPER,
+    Drawings,
+    Page,
+    draw_for_page,
+    hash_arrays,
+    plain_paragraph,
+)
 from chanceline.report.rule_section import rule_section
 from chanceline.report.weights import weights_csv
 from chanceline.significance.features_table import surrogates_of
@@ -114,9 +121,7 @@ def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page
 
 def methods_paragraph(result: SeparationTest) -> str:
     """The paragraph of methods of the page as plain text, to paste into a paper."""
-    rendered = ENVIRONMENT.get_template("test_methods.html").render(methods_values(result))
-    words = Markup(rendered).unescape().split()
-    return " ".join(words)
+    return plain_paragraph("test_methods.html", methods_values(result))
 
 
 def methods_values(result: SeparationTest) -> dict[str, object]:
@@ -200,9 +205,9 @@ def front_rows(result: SeparationTest) -> list[list[Any]]:
 
 def features_csv(features: pd.DataFrame) -> str:
     """The table of features as CSV; no spreadsheet takes a name in it for a formula."""
-    names = features["feature"].map(harmless)
-    surrogates = features["surrogates"].map(harmless)
-    return features.assign(feature=names, surrogates=surrogates).to_csv(index=False)
+    columns_of_names = [name for name in ("feature", "surrogates") if name in features]
+    harmless_columns = {name: features[name].map(harmless) for name in columns_of_names}
+    return features.assign(**harmless_columns).to_csv(index=False)
 
 
 def feature_rows(result: SeparationTest, features: pd.DataFrame) -> list[list[Any]]:

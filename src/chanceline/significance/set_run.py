@@ -98,7 +98,7 @@ def set_tests(  # noqa: PLR0913
     names = OutcomeNames(label=label, time=time, event=event, asked_kind=outcome)
     read_table = _as_read_table(table, names, table_changes)
     settings = replace(settings or TestSettings(), **test_changes)
-    _check_settings(settings)
+    check_set_settings(settings)
     if isinstance(sets, str | Path):
         sets = read_feature_sets(sets)
     return run_set_tests(question_of_table(read_table, settings), sets, progress)
@@ -117,11 +117,7 @@ def run_set_tests(
     sets : the features of every set, by name or by number.
     progress : called with (sets done, sets in all).
     """
-    intercept = question.settings.intercept
-    varies = columns_that_vary(question.X, question.design, intercept)
-    matched = match_sets(
-        sets, question.X, question.feature_names, varies=varies, intercept=intercept
-    )
+    matched = sets_of_table(question, sets)
     seconds = _seconds_per_shuffle_of_sets(question, matched.testable)
     n_shuffles = question.settings.permutations or affordable_shuffles(seconds)
     settings = replace(question.settings, permutations=n_shuffles)
@@ -149,6 +145,24 @@ def run_set_tests(
         findings=(*question.findings, *matched.findings()),
         stopped_by=stopped_by,
         settings=settings,
+    )
+
+
+def sets_of_table(question: SetQuestion, sets: Mapping[str, Sequence[int | str]]) -> MatchedSets:
+    """The sets as far as the table has their features.
+
+    Parameters
+    ----------
+    question : the table and its outcome.
+    sets : the features of every set, by name or by number.
+    """
+    intercept = question.settings.intercept
+    return match_sets(
+        sets,
+        question.X,
+        question.feature_names,
+        varies=columns_that_vary(question.X, question.design, intercept),
+        intercept=intercept,
     )
 
 
@@ -181,7 +195,7 @@ def question_of_table(table: Dataset | OutcomeTable, settings: TestSettings) -> 
     return question_of_classes(table, settings)
 
 
-def _check_settings(settings: TestSettings) -> None:
+def check_set_settings(settings: TestSettings) -> None:
     """Refuse settings that would change nothing here."""
     if settings.permutations == 0:
         raise InputError("sets are tested by shuffles alone; leave out permutations=0.")

@@ -25,6 +25,8 @@ class ColumnUse(StrEnum):
     FEATURE = "feature"
     INDICATORS = "indicators"  # text that becomes features, one for each value
     LABEL = "label"
+    TIME = "time"  # of survival
+    EVENT = "event"
     GROUPS = "subject"
     PAIRS = "pair"
     BLOCKS = "block"

@@ -140,7 +140,7 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
         classes=samples.classes,
         **named.arrays(complete.kept_rows),
         undeclared=undeclared,
-        proposed=_proposed_declaration(suspect),
+        proposed=proposed_declaration(suspect),
         source=source,
         findings=report.findings(),
         rows=complete.features.index.tolist(),
@@ -157,7 +157,7 @@ def _require_features(features: pd.DataFrame, source: str, label: str) -> None:
         )
 
 
-def _proposed_declaration(suspect: Suspect | None) -> Declaration | None:
+def proposed_declaration(suspect: Suspect | None) -> Declaration | None:
     """What a column that looks like subjects or pairs could be declared as."""
     if suspect is None:
         return None

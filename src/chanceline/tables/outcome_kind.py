@@ -28,6 +28,10 @@ class OutcomeKind(StrEnum):
     OWN = "own"  # an object that the user made
 
 
+class UnclearOutcomeError(InputError):
+    """A column of few whole numbers may be classes or a number: the user has to say."""
+
+
 KINDS_TO_ASK_FOR = (OutcomeKind.NUMBER, OutcomeKind.CLASSES)
 
 
@@ -68,7 +72,7 @@ def kind_of_label(column: pd.Series, asked: str | None, settings: TableSettings)
     has_fractions = bool(np.any(numbers % 1 != 0))
     if not has_fractions and n_values <= MAX_VALUES_THAT_MAY_BE_CLASSES:
         shown = quoted(sorted(numbers.map(plain_text).unique(), key=float))
-        raise InputError(
+        raise UnclearOutcomeError(
             f"label column {str(column.name)!r} has {n_values} whole numbers ({shown}), which may "
             "be classes or sizes; say outcome='classes' or outcome='number'."
         )

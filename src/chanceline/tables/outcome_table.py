@@ -23,18 +23,19 @@ from chanceline.tables.checks.outcome_confounders import (
     one_against_others,
     warn_of_outcome_confounders,
 )
-from chanceline.tables.checks.subjects import SampleColumns
+from chanceline.tables.checks.subjects import SampleColumns, Suspect
 from chanceline.tables.checks.undeclared import find_undeclared
-from chanceline.tables.dataset import Dataset, Finding, Severity
+from chanceline.tables.dataset import Dataset, Declaration, Finding, Severity
 from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import without_gaps
 from chanceline.tables.labelled import label_samples, read_table
 from chanceline.tables.labels import find_label_column, rows_to_compare
 from chanceline.tables.left_out import without_dates, without_identifiers
-from chanceline.tables.load import dataset_of_samples
+from chanceline.tables.load import dataset_of_samples, proposed_declaration
 from chanceline.tables.outcome_kind import OutcomeKind, check_asked_kind, kind_of_label
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import source_name
+from chanceline.tables.reading_steps import ReadingStep, at_step
 from chanceline.tables.roles import (
     NamedColumns,
     Role,
@@ -62,6 +63,7 @@ class OutcomeTable:
     blocks, groups, pairs : what was declared, one value for each sample.
     covariates : the columns to adjust for, by name.
     undeclared : the sentence with which a test stops; else empty.
+    proposed : what that sentence proposes to declare; None if it proposes nothing.
     source : the name of the file, or the type of the table in memory.
     findings : what is worth knowing about the table.
     """
@@ -75,6 +77,7 @@ class OutcomeTable:
     pairs: NDArray[Any] | None = None
     covariates: dict[str, NDArray[Any]] | None = None
     undeclared: str = ""
+    proposed: Declaration | None = None
     source: str = "arrays"
     findings: tuple[Finding, ...] = field(default=())
     role_columns: dict[str, str] = field(default_factory=dict)
@@ -100,6 +103,13 @@ class OutcomeNames:
         check_asked_kind(self.asked_kind)
         check_survival_names(self.label, self.time, self.event)
 
+    @property
+    def first(self) -> str | None:
+        """The first column of the outcome; None if none is named."""
+        if self.time is not None:
+            return self.time
+        return self.label
+
 
 def check_survival_names(label: Any, time: Any, event: Any) -> None:
     """Stop unless time and event come together, and without a label."""
@@ -123,38 +133,53 @@ def load_any_outcome(
     names : the columns of the outcome.
     settings : how to read the table.
     """
+    table = read_table(source, names.first, settings)
+    return outcome_of_raw_table(table, names, settings, source_name(source))
+
+
+def outcome_of_raw_table(
+    table: RawTable, names: OutcomeNames, settings: TableSettings, source: str
+) -> Dataset | OutcomeTable:
+    """Make features and an outcome of a table; a `Dataset` if its outcome are two classes.
+
+    Parameters
+    ----------
+    table : as `read_table` gives it.
+    names : the columns of the outcome.
+    settings : what to make of its columns.
+    source : what the table is called.
+    """
     if names.time is not None and names.event is not None:
-        table = read_table(source, names.time, settings)
-        return _survival_table(table, source, names.time, names.event, settings)
-    table = read_table(source, names.label, settings)
+        with at_step(ReadingStep.LABEL):
+            rows = _survival_rows(table, names.time, names.event, settings)
+        return _make_outcome_table(rows, source, settings)
     label_name = None if names.label is None else str(names.label)
-    column = find_label_column(table, label_name)
-    is_compared, about_rows = rows_to_compare(column, settings)
-    compared = column.loc[is_compared]
-    kind = OutcomeKind.TWO_CLASSES  # of no row at all: what reads two classes says what is wrong
-    if len(compared) > 0:
-        kind = kind_of_label(compared, names.asked_kind, settings)
+    with at_step(ReadingStep.LABEL):
+        column = find_label_column(table, label_name)
+        is_compared, about_rows = rows_to_compare(column, settings)
+        compared = column.loc[is_compared]
+        # Of no row at all: what reads two classes says what is wrong.
+        kind = OutcomeKind.TWO_CLASSES
+        if len(compared) > 0:
+            kind = kind_of_label(compared, names.asked_kind, settings)
     if kind is OutcomeKind.TWO_CLASSES:
         samples = label_samples(table, label_name, settings)
-        return dataset_of_samples(samples, settings, source_name(source))
+        return dataset_of_samples(samples, settings, source)
     rows = _OutcomeRows(
         table=table.with_rows(is_compared),
         columns=(compared,),
         kind=kind,
         findings=[*table.findings, *about_rows],
     )
-    return _make_outcome_table(rows, source_name(source), settings)
+    return _make_outcome_table(rows, source, settings)
 
 
-def _survival_table(
-    table: RawTable, source: Any, time: str, event: str, settings: TableSettings
-) -> OutcomeTable:
-    """The table of a time and an event; rows without them are an error, or left out.
+def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettings) -> _OutcomeRows:
+    """The rows with a time and an event; rows without them are an error, or left out.
 
     Parameters
     ----------
     table : as it was read.
-    source : what it was read from, for its name.
     time, event : the names of the columns.
     settings : `unlabelled` says what to do about rows without a time or an event.
     """
@@ -170,13 +195,12 @@ def _survival_table(
         findings.append(
             Finding.note(f"{plural(n_dropped, 'row')} without a time or an event left out.")
         )
-    rows = _OutcomeRows(
+    return _OutcomeRows(
         table=table.with_rows(is_filled),
         columns=(times.loc[is_filled], events.loc[is_filled]),
         kind=OutcomeKind.SURVIVAL,
         findings=findings,
     )
-    return _make_outcome_table(rows, source_name(source), settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +231,8 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
     settings : what to make of its columns.
     """
     halves = two_halves(rows.columns[0])
-    named = _named_columns(rows, halves, settings)
+    with at_step(ReadingStep.COLUMNS):
+        named = _named_columns(rows, halves, settings)
     others = rows.table.without_columns([*named.names, *[column.name for column in rows.columns]])
     sides = [halves]
     if rows.kind is OutcomeKind.CLASSES:
@@ -219,12 +244,16 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
         )
     read = _read_features(others, halves, named, settings)
     if read.features.shape[1] == 0:
-        raise InputError(f"{source} has no numeric feature column left besides the outcome.")
-    complete = without_gaps(read.features, halves, settings.missing)
+        error = InputError(f"{source} has no numeric feature column left besides the outcome.")
+        error.step = ReadingStep.COLUMNS
+        raise error
+    with at_step(ReadingStep.GAPS):
+        complete = without_gaps(read.features, halves, settings.missing)
     findings = [*rows.findings, *read.findings, *complete.findings]
     X = np.ascontiguousarray(complete.features.to_numpy(dtype=np.float64))
     if settings.transform is not None:
-        X, about_transform = transform_table(X, settings.transform, complete.features.columns)
+        with at_step(ReadingStep.UNITS):
+            X, about_transform = transform_table(X, settings.transform, complete.features.columns)
         findings += about_transform
     return OutcomeTable(
         X=X,
@@ -233,6 +262,7 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
         outcome=tuple(column.loc[complete.kept_rows] for column in rows.columns),
         **named.arrays(complete.kept_rows),
         undeclared=read.undeclared,
+        proposed=read.proposed,
         source=source,
         findings=(*confounders, *_without_words_on_classes(findings)),
     )
@@ -245,11 +275,13 @@ class _ReadFeatures(NamedTuple):
     ----------
     features : (samples, features)
     undeclared : the sentence about a column that looks like subjects; empty if there is none.
+    proposed : what it could be declared as.
     findings : what was left out, and why.
     """
 
     features: pd.DataFrame
     undeclared: str
+    proposed: Declaration | None
     findings: list[Finding]
 
 
@@ -270,13 +302,23 @@ def _read_features(
     if not settings.keep_identifiers:
         columns, about_dates = without_dates(columns, halves, named.exchange_blocks)
         findings += about_dates
-    features, about_features = numeric_features(columns, halves, settings)
+    with at_step(ReadingStep.CELLS):
+        features, about_features = numeric_features(columns, halves, settings)
     findings += about_features
-    undeclared = others.undeclared or _undeclared_subjects(others, columns, features, halves, named)
+    undeclared = others.undeclared
+    suspect = None
+    if not undeclared:
+        suspect = _undeclared_subjects(others, columns, features, halves, named)
+        undeclared = "" if suspect is None else suspect.sentence
     if not settings.keep_identifiers:
         features, about_identifiers = without_identifiers(features, halves, named.exchange_blocks)
         findings += about_identifiers
-    return _ReadFeatures(features, undeclared, findings)
+    return _ReadFeatures(
+        features=features,
+        undeclared=undeclared,
+        proposed=proposed_declaration(suspect),
+        findings=findings,
+    )
 
 
 def _named_columns(rows: _OutcomeRows, halves: Floats, settings: TableSettings) -> NamedColumns:
@@ -297,8 +339,8 @@ def _undeclared_subjects(
     features: pd.DataFrame,
     halves: Floats,
     named: NamedColumns,
-) -> str:
-    """The sentence about a column that looks like subjects; empty if there is none.
+) -> Suspect | None:
+    """A column that looks like subjects, though nothing was said; None if there is none.
 
     Parameters
     ----------
@@ -317,10 +359,7 @@ def _undeclared_subjects(
     groups_name = None
     if Role.GROUPS in named.roles:
         groups_name = str(named.roles[Role.GROUPS].name)
-    suspect = find_undeclared(sample_columns, halves, named, groups_name)
-    if suspect is None:
-        return ""
-    return suspect.sentence
+    return find_undeclared(sample_columns, halves, named, groups_name)
 
 
 def two_halves(outcome: pd.Series) -> Floats:

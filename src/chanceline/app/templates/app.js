@@ -43,6 +43,51 @@ window.addEventListener("pageshow", () => {
   if (working) working.textContent = "";
 });
 
+const search = document.getElementById("search");
+if (search) {
+  const list = document.getElementById("columns");
+  const found = document.getElementById("found");
+  const wordsAtFirst = found.textContent;
+  const listedAtFirst = new Set([...list.rows].map((row) => row.dataset.place));
+  const isUnchanged = (row) => [...row.querySelector("select").options].every((option) => option.selected === option.defaultSelected || option.index === 0);
+  let asked = 0;
+  // Rows that a search brought go again, unless something was chosen in them.
+  const forget = () => {
+    for (const row of [...list.rows]) {
+      if (!listedAtFirst.has(row.dataset.place) && isUnchanged(row)) row.remove();
+    }
+  };
+  const find = async () => {
+    const number = ++asked;
+    const text = search.value.trim();
+    let rows = [];
+    let words = wordsAtFirst;
+    if (text) {
+      const answer = await fetch(`${search.dataset.address}?containing=${encodeURIComponent(text)}`);
+      const body = document.createElement("template");
+      body.innerHTML = `<table><tbody>${await answer.text()}</tbody></table>`;
+      rows = [...body.content.querySelectorAll("tr")];
+      const count = Number(answer.headers.get("X-Columns"));
+      words = count > rows.length ? `${count} columns have it in their names; the first ${rows.length} are listed.` : `${count} columns have it in their names.`;
+    }
+    if (number !== asked) return; // the user typed on
+    forget();
+    const places = new Set(rows.map((row) => row.dataset.place));
+    for (const row of list.rows) row.hidden = text !== "" && !places.has(row.dataset.place);
+    const present = new Set([...list.rows].map((row) => row.dataset.place));
+    for (const row of rows) if (!present.has(row.dataset.place)) list.append(row);
+    found.textContent = words;
+  };
+  let timer;
+  search.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(find, 150);
+  });
+  search.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") event.preventDefault();
+  });
+}
+
 const progress = document.getElementById("progress");
 if (progress) {
   const bar = document.getElementById("bar");
@@ -58,7 +103,7 @@ if (progress) {
       if (run.total > 0) {
         bar.max = run.total;
         bar.value = run.done;
-        document.getElementById("counts").textContent = `${run.done} of at most ${run.total} shuffled labellings`;
+        document.getElementById("counts").textContent = `${run.done} of at most ${run.total} ${progress.dataset.unit}`;
       }
       setTimeout(look, 700);
     } catch {

@@ -1,0 +1,137 @@
+"""The columns of a table as the page lists them, each with a choice; tables may have very many."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from chanceline.app.choices import Choices
+from chanceline.app.column_choice import ColumnChoice
+from chanceline.tables.column_uses import ColumnUse
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.spelling import plain_text
+
+FIRST_ROWS_KEPT = 6
+FIRST_VALUES_SHOWN = 3
+MOST_COLUMNS_LISTED = 150  # at once; any other column can be searched
+
+
+@dataclass(frozen=True)
+class ColumnView:
+    """One column as the page lists it.
+
+    Attributes
+    ----------
+    place : of the column in the table, by which forms know it.
+    name : of the column.
+    first_values : some of its cells.
+    found : what it is taken for where nothing is said.
+    use : what it is taken for now.
+    choice : what the user says it is.
+    """
+
+    place: int
+    name: str
+    first_values: str
+    found: ColumnUse
+    use: ColumnUse
+    choice: ColumnChoice
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnList:
+    """All columns of a table, to be listed in part.
+
+    Attributes
+    ----------
+    places : of all columns, by their names.
+    beginning : the first rows of the table.
+    found, uses : what columns are taken for where nothing is said, and now.
+    choices : of the user.
+    """
+
+    places: Mapping[str, int]
+    beginning: RawTable
+    found: Mapping[str, ColumnUse]
+    uses: Mapping[str, ColumnUse]
+    choices: Choices
+
+    def first(self) -> list[ColumnView]:
+        """Columns that are no plain features, then those with names like the search."""
+        special = []
+        plain = []
+        for name, use in self.uses.items():
+            is_plain = use is ColumnUse.FEATURE and name not in self.choices.columns
+            if is_plain:
+                plain.append(name)
+            else:
+                special.append(name)
+        listed = [*special, *names_with(self.choices.search, plain)]
+        return self._views(listed[:MOST_COLUMNS_LISTED])
+
+    def containing(self, text: str) -> list[ColumnView]:
+        """The columns in whose names a text occurs, in the order of the table."""
+        return self._views(names_with(text, list(self.uses))[:MOST_COLUMNS_LISTED])
+
+    def n_containing(self, text: str) -> int:
+        """In how many names a text occurs."""
+        return len(names_with(text, list(self.uses)))
+
+    def _views(self, names: Sequence[str]) -> list[ColumnView]:
+        """Some columns as the page lists them."""
+        beginnings = columns_by_name(self.beginning, names)
+        return [
+            ColumnView(
+                place=self.places[name],
+                name=name,
+                first_values=first_values(beginnings[name]),
+                found=self.found[name],
+                use=self.uses[name],
+                choice=self.choices.of_column(name),
+            )
+            for name in names
+        ]
+
+
+def names_with(text: str, names: Sequence[str]) -> list[str]:
+    """The names in which a text occurs, in any case."""
+    wanted = text.strip().casefold()
+    return [name for name in names if wanted in name.casefold()]
+
+
+def names_of_columns(table: RawTable) -> list[str]:
+    """The names of all columns, and what the samples' names are called that are no column."""
+    if table.index_name:
+        return [table.index_name, *table.column_names]
+    return table.column_names
+
+
+def beginning_of(table: RawTable) -> RawTable:
+    """The first rows of a table."""
+    return table.with_rows(np.arange(len(table.values)) < FIRST_ROWS_KEPT)
+
+
+def columns_by_name(table: RawTable, names: Collection[str]) -> dict[str, pd.Series]:
+    """Some columns of a table, by name.
+
+    One look at all names, as tables have many; a name that occurs both about the samples and among
+    the values means the first, as everywhere.
+    """
+    wanted = set(names)
+    columns: dict[str, pd.Series] = {}
+    if table.sample_names is not None:
+        columns[table.index_name] = table.sample_names
+    for frame in (table.values, table.about):
+        for position, name in enumerate(frame.columns):
+            if str(name) in wanted:
+                columns[str(name)] = frame.iloc[:, position]
+    return columns
+
+
+def first_values(beginning: pd.Series) -> str:
+    """The first different values of a column, to recognise it by."""
+    values = beginning.dropna().map(plain_text).unique()
+    return ", ".join(values[:FIRST_VALUES_SHOWN])

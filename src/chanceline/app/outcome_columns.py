@@ -1,0 +1,126 @@
+"""Which columns may hold the outcome, by what their values look like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from chanceline.tables.identifiers import possibly_whole_columns
+from chanceline.tables.raw_table import RawTable
+
+MOST_CLASSES = 20  # words with more values are names; more whole numbers are sizes
+MOST_LISTED_OF_A_KIND = 100  # any other column can be searched among all
+
+
+class ValueKind(StrEnum):
+    """What the values of a column look like; the values are words to show."""
+
+    WORDS = "words"
+    TWO_NUMBERS = "two different numbers"
+    FEW_WHOLE_NUMBERS = "few whole numbers"
+    NUMBERS = "numbers"
+
+
+# What may be a class or a number, a time, and an event; the likelier kinds come first.
+KINDS_OF_LABELS = tuple(ValueKind)
+KINDS_OF_TIMES = (ValueKind.NUMBERS, ValueKind.FEW_WHOLE_NUMBERS)
+KINDS_OF_EVENTS = (ValueKind.TWO_NUMBERS, ValueKind.WORDS)
+
+
+class OfferedColumns(NamedTuple):
+    """Columns that are offered together for a part of the outcome.
+
+    Attributes
+    ----------
+    words : what they have in common.
+    names : of the columns.
+    """
+
+    words: str
+    names: tuple[str, ...]
+
+
+def columns_by_kind(table: RawTable) -> dict[ValueKind, list[str]]:
+    """The names of the columns with two or more values, by what these look like."""
+    by_kind: dict[ValueKind, list[str]] = {kind: [] for kind in ValueKind}
+    for frame in (table.about, table.values):
+        if len(frame) == 0:
+            continue
+        for name, kind in kinds_of_values(frame).items():
+            by_kind[kind].append(name)
+    return by_kind
+
+
+def kinds_of_values(frame: pd.DataFrame) -> dict[str, ValueKind]:
+    """What the values of columns look like; those that can be no outcome are missing.
+
+    Parameters
+    ----------
+    frame : (samples, columns)
+    """
+    kinds: dict[str, ValueKind] = {}
+    text = frame.select_dtypes(exclude="number")
+    for name, n_values in text.nunique().items():
+        if 2 <= n_values <= MOST_CLASSES:
+            kinds[str(name)] = ValueKind.WORDS
+    numbers = frame.select_dtypes("number")
+    if numbers.shape[1] == 0:
+        return kinds
+    n_values_of_column = numbers_of_values(numbers)
+    may_be_whole = set(possibly_whole_columns(numbers))
+    for name, n_values in zip(numbers.columns, n_values_of_column, strict=True):
+        if n_values == 2:
+            kinds[str(name)] = ValueKind.TWO_NUMBERS
+        elif 2 < n_values <= MOST_CLASSES and name in may_be_whole:
+            kinds[str(name)] = ValueKind.FEW_WHOLE_NUMBERS
+        elif n_values > 2:
+            kinds[str(name)] = ValueKind.NUMBERS
+    return kinds
+
+
+def numbers_of_values(numbers: pd.DataFrame) -> np.ndarray:
+    """How many different values every column has, (columns,); gaps are none.
+
+    Parameters
+    ----------
+    numbers : (samples, columns)
+    """
+    # In sorted columns every step up is a further value; gaps come last.
+    ordered = np.sort(numbers.to_numpy(dtype=np.float64), axis=0)
+    has_values = np.isfinite(ordered[0])
+    return has_values + np.sum(np.diff(ordered, axis=0) > 0, axis=0)
+
+
+def offered(
+    by_kind: Mapping[ValueKind, Sequence[str]], kinds: Sequence[ValueKind], chosen: str
+) -> list[OfferedColumns]:
+    """The columns that a field offers, the chosen one among them.
+
+    Parameters
+    ----------
+    by_kind : of all columns that may be an outcome.
+    kinds : those that the field offers, in this order.
+    chosen : the name of the column that was chosen; empty if none was.
+    """
+    groups = []
+    is_listed = chosen == ""
+    for kind in kinds:
+        names = both_ends(by_kind[kind])
+        if names:
+            groups.append(OfferedColumns(kind.value, names))
+        is_listed = is_listed or chosen in names
+    if not is_listed:
+        groups.insert(0, OfferedColumns("chosen below", (chosen,)))
+    return groups
+
+
+def both_ends(names: Sequence[str]) -> tuple[str, ...]:
+    """All names, or of many the first and the last: people put an outcome at an end of a table."""
+    if len(names) <= MOST_LISTED_OF_A_KIND:
+        return tuple(names)
+    half = MOST_LISTED_OF_A_KIND // 2
+    return (*names[:half], *names[-half:])
