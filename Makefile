@@ -27,8 +27,8 @@ test: $(READY) lint  ## everything that belongs to every change
 	$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
 lint: $(READY)
-	$(BIN)/ruff check src tests benchmarks scripts
-	$(BIN)/ruff format --check --quiet src tests benchmarks scripts
+	$(BIN)/ruff check src tests benchmarks scripts docs/gallery/*.py
+	$(BIN)/ruff format --check --quiet src tests benchmarks scripts docs/gallery/*.py
 	$(BIN)/mypy
 
 slow: $(READY)  ## longer statistical and full-size checks
