@@ -66,6 +66,11 @@ class PlinkColumns:
         return len(self.variants["variant"])
 
     @property
+    def dtype(self) -> np.dtype[np.int8]:
+        """That of whole genotypes; columns with missing ones are read as floats."""
+        return np.dtype(np.int8)
+
+    @property
     def names(self) -> list[str]:
         """`rs123_G` for every column, as PLINK writes it: the variant, and the allele counted.
 
