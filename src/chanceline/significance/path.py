@@ -47,7 +47,6 @@ from chanceline.significance.path_steps import (
 )
 from chanceline.significance.ridges import RidgeRegressions
 
-
 # Squared products that are ranked at a time: 24 MB in single precision. Those of a batch of
 # labellings for 40,000 columns are fewer.
 ENTRIES_TO_RANK = 6_000_000
