@@ -54,7 +54,8 @@ class ColumnTable:
     """A table of which a tile of columns is in memory at a time.
 
     Like an array it has `shape`, `ndim`, `dtype` and a length, and `table[:, indices]` are some of
-    its columns, in memory. It is never turned into an array as a whole.
+    its columns in memory, as numbers to compute with; `take(indices)` has them as they are stored.
+    It is never turned into an array as a whole.
 
     Parameters
     ----------
@@ -83,8 +84,8 @@ class ColumnTable:
         """The number of samples."""
         return self.source.n_samples
 
-    def __getitem__(self, key: Any) -> NDArray[Any]:
-        """`table[:, indices]`: some columns as an array in memory, as they are stored.
+    def __getitem__(self, key: Any) -> Floats:
+        """`table[:, indices]`: some columns as an array in memory, in double precision.
 
         Indices are an array or a list of numbers, a truth value for every column, a slice, or one
         number, whose column has the shape (samples,).
@@ -98,8 +99,8 @@ class ColumnTable:
         _, n_columns = self.shape
         indices = np.arange(n_columns)[key[1]]
         if indices.ndim == 0:
-            return self.columns(indices[None])[:, 0]
-        return self.columns(indices)
+            return self.take(indices[None])[:, 0].astype(float)
+        return self.take(indices).astype(float)
 
     def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         """Refused: a table may be larger than the memory."""
@@ -134,7 +135,7 @@ class ColumnTable:
             products[:, tile.start : tile.stop] = vectors @ tile.numbers
         return products
 
-    def columns(self, indices: Ints) -> NDArray[Any]:
+    def take(self, indices: Ints) -> NDArray[Any]:
         """These columns in their order, in the type in which they are stored: (samples, indices).
 
         Every tile that has some of them is read once.
