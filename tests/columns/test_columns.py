@@ -157,7 +157,7 @@ def test_the_example_of_the_format(tmp_path):
     ]
     assert columns.genotypes(0, 3).tolist() == expected
     assert columns.genotypes(1, 2)[:, 0].tolist() == [0, missing, 1, 0, 0, 0]
-    assert columns.names == ["snp1_G", "snp2_1", "snp3_A"]
+    assert list(columns.names) == ["snp1_G", "snp2_1", "snp3_A"]
     filled = columns.read(0, 3)
     np.testing.assert_allclose(filled[2, 0], 2 / 5)
     np.testing.assert_allclose(filled[3:5, 2], 1)
@@ -166,7 +166,7 @@ def test_the_example_of_the_format(tmp_path):
 def test_variants_without_a_name_of_their_own_are_called_by_their_place(tmp_path):
     bim = "1 . 0 10 G A\nX rs7 0 20 C T\nX rs7 0 30 C G\n"
     names = PlinkColumns(write_example(tmp_path, bim=bim)).names
-    assert names == ["1:10:G:A_G", "X:20:C:T_C", "X:30:C:G_C"]
+    assert list(names) == ["1:10:G:A_G", "X:20:C:T_C", "X:30:C:G_C"]
 
 
 @pytest.mark.parametrize(("changes", "sentence"), [
