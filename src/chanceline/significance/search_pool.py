@@ -41,14 +41,14 @@ class SearchedTable(NamedTuple):
 
 def table_to_search(plan: Plan, path: ObservedPath) -> SearchedTable:
     """All columns; of a very wide table those of the path, and those most correlated with labels."""
-    if not isinstance(plan.X, ColumnTable):
-        return SearchedTable(plan.X)
+    if not isinstance(plan.data.X, ColumnTable):
+        return SearchedTable(plan.data.X)
     columns = path.columns
     labels = columns.residuals(plan.data.y[None])[0]
     correlations = np.abs(columns.products(labels))
     most_correlated = np.argsort(-correlations, kind="stable")[: search_pool_width(len(labels))]
     pool = np.union1d(columns.feature_of_column[most_correlated], path.features)
-    return SearchedTable(plan.X[:, pool], pool)
+    return SearchedTable(plan.data.X[:, pool], pool)
 
 
 def search_pool_width(n_samples: int) -> int:
