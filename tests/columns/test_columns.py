@@ -89,10 +89,11 @@ def test_every_source_gives_the_same_digits(tmp_path, genotypes, make):
     vectors = np.random.default_rng(2).normal(size=(5, N_SAMPLES))
     indices = np.array([N_COLUMNS - 1, 3, TILE_WIDTH, 17, 3])
     assert table.shape == genotypes.shape
+    assert (table.dtype, len(table), table.ndim) == (np.int8, N_SAMPLES, 2)
     assert table.source.read(5, 9).dtype == np.int8
     assert np.array_equal(table.products(vectors), in_memory.products(vectors))
     assert np.array_equal(table.gram(), in_memory.gram())
-    assert np.array_equal(table.columns(indices), genotypes[:, indices])
+    assert np.array_equal(table.take(indices), genotypes[:, indices])
     for ours, expected in zip(table.moments(), in_memory.moments(), strict=True):
         assert np.array_equal(ours, expected)
 
@@ -107,7 +108,32 @@ def test_products_and_moments_are_those_of_the_whole_array(genotypes):
     means, lengths = table.moments()
     np.testing.assert_allclose(means, X.mean(axis=0), rtol=1e-14)
     np.testing.assert_allclose(lengths, X.std(axis=0) * np.sqrt(N_SAMPLES), rtol=1e-12)
-    assert table.columns(np.zeros(0, dtype=np.int64)).shape == (N_SAMPLES, 0)
+    assert table.take(np.zeros(0, dtype=np.int64)).shape == (N_SAMPLES, 0)
+
+
+def test_a_table_is_indexed_by_its_columns_as_an_array_is(genotypes):
+    table = ColumnTable(SlicedColumns(genotypes), tile_width=100)
+    chosen = np.zeros(N_COLUMNS, dtype=bool)
+    chosen[[0, 99, 100, 1399]] = True
+    for indices in ([5, 1399, 5], chosen, slice(90, 310, 7), -1, np.array([-2, 0])):
+        columns = table[:, indices]
+        assert columns.dtype == np.float64
+        assert np.array_equal(columns, genotypes[:, indices])
+    assert table.take(np.array([5, 1399])).dtype == np.int8
+    rows = np.array([4, 0, 29, 4])
+    some_samples = table.rows(rows)
+    assert some_samples.shape == (4, N_COLUMNS)
+    assert np.array_equal(some_samples[:, 95:105], genotypes[rows, 95:105])
+    assert np.array_equal(some_samples.gram(), (genotypes[rows] @ genotypes[rows].T.astype(int)))
+
+
+@pytest.mark.parametrize("key", [0, [1, 2], (0, 1), (slice(0, 5), [1]), (slice(None),)])
+def test_other_indices_are_refused_and_so_is_the_whole_table(genotypes, key):
+    table = ColumnTable(SlicedColumns(genotypes))
+    with pytest.raises(TypeError, match="indexed by its columns alone"):
+        table[key]
+    with pytest.raises(TypeError, match="not turned into one array"):
+        np.asarray(table)
 
 
 def write_example(folder, bed=EXAMPLE_BED, bim=EXAMPLE_BIM, fam=EXAMPLE_FAM):
@@ -131,7 +157,7 @@ def test_the_example_of_the_format(tmp_path):
     ]
     assert columns.genotypes(0, 3).tolist() == expected
     assert columns.genotypes(1, 2)[:, 0].tolist() == [0, missing, 1, 0, 0, 0]
-    assert columns.names == ["snp1_G", "snp2_1", "snp3_A"]
+    assert list(columns.names) == ["snp1_G", "snp2_1", "snp3_A"]
     filled = columns.read(0, 3)
     np.testing.assert_allclose(filled[2, 0], 2 / 5)
     np.testing.assert_allclose(filled[3:5, 2], 1)
@@ -140,7 +166,7 @@ def test_the_example_of_the_format(tmp_path):
 def test_variants_without_a_name_of_their_own_are_called_by_their_place(tmp_path):
     bim = "1 . 0 10 G A\nX rs7 0 20 C T\nX rs7 0 30 C G\n"
     names = PlinkColumns(write_example(tmp_path, bim=bim)).names
-    assert names == ["1:10:G:A_G", "X:20:C:T_C", "X:30:C:G_C"]
+    assert list(names) == ["1:10:G:A_G", "X:20:C:T_C", "X:30:C:G_C"]
 
 
 @pytest.mark.parametrize(("changes", "sentence"), [

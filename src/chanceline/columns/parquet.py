@@ -40,6 +40,13 @@ class ParquetColumns:
     def n_columns(self) -> int:
         return len(self.names)
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The smallest type that holds the values of all columns."""
+        schema = self._file.schema_arrow
+        stored_types = {schema.field(name).type for name in self.names}
+        return np.result_type(*(stored.to_pandas_dtype() for stored in stored_types))
+
     def read(self, start: int, stop: int) -> NDArray[Any]:
         names = self.names[start:stop]
         table = self._file.read(columns=names, use_threads=False)

@@ -7,12 +7,16 @@ lowest bits.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline.columns.names import PackedNames
 from chanceline.errors import InputError
 
 MAGIC = bytes([0x6C, 0x1B])
@@ -24,7 +28,18 @@ MISSING_GENOTYPE = -1
 COPIES_OF_BITS = np.array([2, MISSING_GENOTYPE, 1, 0], dtype=np.int8)
 BIM_FIELDS = ("chromosome", "variant", "centimorgans", "position", "A1", "A2")
 FAM_FIELDS = ("family", "sample", "father", "mother", "sex", "phenotype")
+# Fields of which nearly every line has its own; of the others a few texts serve all lines.
+MOSTLY_DIFFERENT = frozenset({"variant", "centimorgans", "position"})
 UNNAMED_VARIANT = "."
+BITS_OF_MISSING = 1
+VARIANTS_COUNTED_AT_ONCE = 16_384
+
+
+class MissingGenotypes(NamedTuple):
+    """How many genotypes are missing, and in how many columns."""
+
+    n_genotypes: int
+    n_columns: int
 
 
 def _genotypes_of_bytes() -> NDArray[np.int8]:
@@ -34,15 +49,68 @@ def _genotypes_of_bytes() -> NDArray[np.int8]:
     return COPIES_OF_BITS[(byte >> shift) & 3]
 
 
+def _missing_in_bytes() -> NDArray[np.uint8]:
+    """How many of the four genotypes of every byte are missing: (256,)."""
+    byte = np.arange(256)[:, None]
+    shift = 2 * np.arange(SAMPLES_IN_BYTE)
+    return np.count_nonzero((byte >> shift) & 3 == BITS_OF_MISSING, axis=1).astype(np.uint8)
+
+
 GENOTYPES_OF_BYTE = _genotypes_of_bytes()
+MISSING_IN_BYTE = _missing_in_bytes()
+
+
+class PlinkNames(Sequence[str]):
+    """`rs123_G` for every column, as PLINK writes it: the variant, and the allele counted.
+
+    A variant without a name, or with one that another has too, is called by its place.
+
+    Parameters
+    ----------
+    variants : the lines of `.bim`, by the names in `BIM_FIELDS`.
+    """
+
+    def __init__(self, variants: dict[str, Sequence[str]]) -> None:
+        self._variants = variants
+        frequency = Counter(variants["variant"])
+        self._ambiguous = {name for name, lines in frequency.items() if lines > 1}
+        self._ambiguous.add(UNNAMED_VARIANT)
+
+    def __len__(self) -> int:
+        return len(self._variants["variant"])
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        numbers = range(len(self))[index]
+        if isinstance(numbers, range):
+            return [self._name(number) for number in numbers]
+        return self._name(numbers)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._name, range(len(self)))
+
+    def _name(self, number: int) -> str:
+        fields = self._variants
+        name = fields["variant"][number]
+        first_allele = fields["A1"][number]
+        if name in self._ambiguous:
+            place = f"{fields['chromosome'][number]}:{fields['position'][number]}"
+            name = f"{place}:{first_allele}:{fields['A2'][number]}"
+        return f"{name}_{first_allele}"
 
 
 class PlinkColumns:
-    """The genotypes of a `.bed` file as columns; missing ones are the mean of their column.
+    """The genotypes of a `.bed` file as columns.
 
     Parameters
     ----------
     path : of the `.bed` file; those beside it end in `.bim` and `.fam`.
+    fills_missing : whether missing genotypes are the mean of their column; else they are NaN.
 
     Attributes
     ----------
@@ -50,8 +118,9 @@ class PlinkColumns:
     samples : a row of `.fam` for every sample, by the names in `FAM_FIELDS`.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, fills_missing: bool = True) -> None:
         self._path = path
+        self._fills_missing = fills_missing
         self.variants = _read_fields(path.with_suffix(".bim"), BIM_FIELDS)
         self.samples = _read_fields(path.with_suffix(".fam"), FAM_FIELDS)
         self._bytes_per_variant = -(-self.n_samples // SAMPLES_IN_BYTE)
@@ -66,47 +135,56 @@ class PlinkColumns:
         return len(self.variants["variant"])
 
     @property
-    def names(self) -> list[str]:
-        """`rs123_G` for every column, as PLINK writes it: the variant, and the allele counted.
+    def dtype(self) -> np.dtype[np.int8]:
+        """That of whole genotypes; columns with missing ones are read as floats."""
+        return np.dtype(np.int8)
 
-        A variant without a name, or with one that another has too, is called by its place.
-        """
-        fields = self.variants
-        frequency = Counter(fields["variant"])
-        names = []
-        for variant, chromosome, position, first, second in zip(
-            fields["variant"],
-            fields["chromosome"],
-            fields["position"],
-            fields["A1"],
-            fields["A2"],
-            strict=True,
-        ):
-            name = variant
-            if variant == UNNAMED_VARIANT or frequency[variant] > 1:
-                name = f"{chromosome}:{position}:{first}:{second}"
-            names.append(f"{name}_{first}")
-        return names
+    @property
+    def names(self) -> PlinkNames:
+        """One for every column."""
+        return PlinkNames(self.variants)
 
     def genotypes(self, start: int, stop: int) -> NDArray[np.int8]:
         """Copies of A1, or `MISSING_GENOTYPE`, of these variants: (samples, stop − start)."""
-        n_variants = stop - start
-        offset = N_HEADER_BYTES + start * self._bytes_per_variant
-        with self._path.open("rb") as file:
-            file.seek(offset)
-            packed = file.read(n_variants * self._bytes_per_variant)
-        rows = np.frombuffer(packed, dtype=np.uint8).reshape(n_variants, self._bytes_per_variant)
+        rows = self._packed(start, stop)
         # (variants, bytes, 4), of which the last byte may have more than there are samples.
-        genotypes = GENOTYPES_OF_BYTE[rows].reshape(n_variants, -1)[:, : self.n_samples]
+        genotypes = GENOTYPES_OF_BYTE[rows].reshape(len(rows), -1)[:, : self.n_samples]
         return np.ascontiguousarray(genotypes.T)
 
     def read(self, start: int, stop: int) -> NDArray[np.int8] | NDArray[np.float32]:
-        """As whole numbers; as floats where some are missing and have the mean of their column."""
+        """As whole numbers; as floats where some are missing."""
         genotypes = self.genotypes(start, stop)
         is_missing = genotypes == MISSING_GENOTYPE
         if not is_missing.any():
             return genotypes
-        return fill_with_means(genotypes, is_missing)
+        if self._fills_missing:
+            return fill_with_means(genotypes, is_missing)
+        with_gaps = genotypes.astype(np.float32)
+        with_gaps[is_missing] = np.nan
+        return with_gaps
+
+    def count_missing(self) -> MissingGenotypes:
+        """How many genotypes of the whole file are missing."""
+        n_genotypes = 0
+        n_columns = 0
+        for start in range(0, self.n_columns, VARIANTS_COUNTED_AT_ONCE):
+            stop = min(start + VARIANTS_COUNTED_AT_ONCE, self.n_columns)
+            n_missing = MISSING_IN_BYTE[self._packed(start, stop)].sum(axis=1, dtype=np.int64)
+            n_genotypes += int(n_missing.sum())
+            n_columns += int(np.count_nonzero(n_missing))
+        return MissingGenotypes(n_genotypes, n_columns)
+
+    def _packed(self, start: int, stop: int) -> NDArray[np.uint8]:
+        """The bytes of these variants, (variants, bytes), zero behind the last sample."""
+        n_variants = stop - start
+        with self._path.open("rb") as file:
+            file.seek(N_HEADER_BYTES + start * self._bytes_per_variant)
+            content = bytearray(file.read(n_variants * self._bytes_per_variant))
+        packed = np.frombuffer(content, dtype=np.uint8).reshape(n_variants, -1)
+        n_in_last_byte = self.n_samples % SAMPLES_IN_BYTE
+        if n_in_last_byte > 0:
+            packed[:, -1] &= (1 << 2 * n_in_last_byte) - 1
+        return packed
 
     def _check_file(self) -> None:
         """Refuse a file that is no `.bed`, or does not fit to the other two."""
@@ -143,7 +221,7 @@ def fill_with_means(
     return filled
 
 
-def _read_fields(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
+def _read_fields(path: Path, names: tuple[str, ...]) -> dict[str, Sequence[str]]:
     """The columns of a text file with these fields in every line, separated by white space."""
     columns: dict[str, list[str]] = {name: [] for name in names}
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -154,5 +232,13 @@ def _read_fields(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
                     f"line {number} of {path.name} has {len(fields)} fields and not {len(names)}."
                 )
             for name, field in zip(names, fields, strict=True):
-                columns[name].append(field)
-    return columns
+                # Equal texts are kept once.
+                columns[name].append(sys.intern(field))
+    return {name: _packed_if_different(name, column) for name, column in columns.items()}
+
+
+def _packed_if_different(name: str, column: list[str]) -> Sequence[str]:
+    """The texts of a field, without a Python string for each line where these are different."""
+    if name in MOSTLY_DIFFERENT:
+        return PackedNames(column)
+    return column

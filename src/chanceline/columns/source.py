@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._arrays import Ints
 from chanceline.errors import InputError
 
 NUMERIC_KINDS = "biuf"  # NumPy's letters for truth values, integers and floats
@@ -26,6 +27,10 @@ class ColumnSource(Protocol):
 
     @property
     def n_columns(self) -> int: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type in which columns are stored."""
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """The columns from `start` up to `stop`, of shape (samples, stop − start)."""
@@ -57,6 +62,10 @@ class SlicedColumns:
     def n_columns(self) -> int:
         return int(self._array.shape[1])
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self._array.dtype)
+
     def read(self, start: int, stop: int) -> NDArray[Any]:
         # A dask array is computed by this, and any other is copied into memory.
         values = np.asarray(self._array[:, start:stop])
@@ -67,6 +76,35 @@ class SlicedColumns:
                 f"{expected_shape}: it is cut off."
             )
         return values
+
+
+class RowsOfSource:
+    """The columns of another source with some of its samples only.
+
+    Parameters
+    ----------
+    source : with all samples.
+    rows : (samples here,) their numbers there.
+    """
+
+    def __init__(self, source: ColumnSource, rows: Ints) -> None:
+        self._source = source
+        self._rows = rows
+
+    @property
+    def n_samples(self) -> int:
+        return len(self._rows)
+
+    @property
+    def n_columns(self) -> int:
+        return self._source.n_columns
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._source.dtype
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        return self._source.read(start, stop)[self._rows]
 
 
 def open_npy(path: Path) -> SlicedColumns:

@@ -8,13 +8,14 @@ order from a file, a cluster or an array in memory, and the result is the same t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats, Ints
-from chanceline.columns.source import ColumnSource
+from chanceline.columns.source import ColumnSource, RowsOfSource
+from chanceline.columns.views import ChosenColumns
 
 # Columns of a tile: 80 MB in double precision with 2,500 samples.
 TILE_WIDTH = 4_096
@@ -26,16 +27,21 @@ class Tile(NamedTuple):
     Attributes
     ----------
     start : the number of the first one.
-    values : (samples, columns), in double precision.
+    values : (samples, columns), in the type in which they are stored.
     """
 
     start: int
-    values: Floats
+    values: NDArray[Any]
 
     @property
     def stop(self) -> int:
         """The number behind that of the last column."""
         return self.start + self.values.shape[1]
+
+    @property
+    def numbers(self) -> Floats:
+        """The values in double precision: (samples, columns)."""
+        return np.ascontiguousarray(self.values, dtype=np.float64)
 
 
 class ColumnMoments(NamedTuple):
@@ -46,54 +52,112 @@ class ColumnMoments(NamedTuple):
 
 
 class ColumnTable:
-    """A table of which a tile of columns is in memory at a time."""
+    """A table of which a tile of columns is in memory at a time.
 
-    def __init__(self, source: ColumnSource) -> None:
+    Like an array it has `shape`, `ndim`, `dtype` and a length, and `table[:, indices]` are some of
+    its columns in memory, as numbers to compute with; `take(indices)` has them as they are stored.
+    It is never turned into an array as a whole.
+
+    Parameters
+    ----------
+    source : where the columns are kept.
+    tile_width : columns of a tile. Sums of the last digit may depend on it, so that two tables are
+        compared with the same width.
+    """
+
+    ndim = 2
+
+    def __init__(self, source: ColumnSource, tile_width: int | None = None) -> None:
         self.source = source
+        self.tile_width = TILE_WIDTH if tile_width is None else tile_width
 
     @property
     def shape(self) -> tuple[int, int]:
         """(samples, columns)."""
         return self.source.n_samples, self.source.n_columns
 
-    def tiles(self) -> Iterator[Tile]:
-        """All columns, one tile after the other."""
-        _, n_columns = self.shape
-        for start in range(0, n_columns, TILE_WIDTH):
-            yield self._tile(start)
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type in which the columns are stored."""
+        return self.source.dtype
 
-    def _tile(self, start: int) -> Tile:
+    def __len__(self) -> int:
+        """The number of samples."""
+        return self.source.n_samples
+
+    def __getitem__(self, key: Any) -> Floats:
+        """`table[:, indices]`: some columns as an array in memory, in double precision.
+
+        Indices are an array or a list of numbers, a truth value for every column, a slice, or one
+        number, whose column has the shape (samples,).
+        """
+        is_pair = isinstance(key, tuple) and len(key) == 2
+        if not is_pair or key[0] != slice(None):
+            raise TypeError(
+                "a table of columns is indexed by its columns alone: table[:, indices]; some of "
+                "its samples are table.rows(indices)."
+            )
+        _, n_columns = self.shape
+        indices = np.arange(n_columns)[key[1]]
+        if indices.ndim == 0:
+            return self.take(indices[None])[:, 0].astype(float)
+        return self.take(indices).astype(float)
+
+    def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Refused: a table may be larger than the memory."""
+        raise TypeError("a table of columns is not turned into one array; take table[:, indices].")
+
+    def rows(self, indices: Ints) -> ColumnTable:
+        """The table of these samples; nothing is read or copied."""
+        return ColumnTable(RowsOfSource(self.source, indices), self.tile_width)
+
+    def select(self, indices: Ints) -> ColumnTable:
+        """The table of these columns, in rising order; nothing is read or copied."""
+        return ColumnTable(ChosenColumns(self.source, indices), self.tile_width)
+
+    @property
+    def tile_starts(self) -> range:
+        """The first column of every tile."""
+        _, n_columns = self.shape
+        return range(0, n_columns, self.tile_width)
+
+    def tile(self, start: int) -> Tile:
         """The tile that begins with this column."""
         _, n_columns = self.shape
-        stop = min(start + TILE_WIDTH, n_columns)
-        values = np.ascontiguousarray(self.source.read(start, stop), dtype=np.float64)
-        return Tile(start, values)
+        stop = min(start + self.tile_width, n_columns)
+        return Tile(start, self.source.read(start, stop))
+
+    def tiles(self) -> Iterator[Tile]:
+        """All columns, one tile after the other."""
+        for start in self.tile_starts:
+            yield self.tile(start)
 
     def products(self, vectors: Floats) -> Floats:
         """Products of vectors (vectors, samples) with all columns: (vectors, columns)."""
         _, n_columns = self.shape
         products = np.empty((len(vectors), n_columns))
         for tile in self.tiles():
-            products[:, tile.start : tile.stop] = vectors @ tile.values
+            products[:, tile.start : tile.stop] = vectors @ tile.numbers
         return products
 
-    def columns(self, indices: Ints) -> NDArray[Any]:
+    def take(self, indices: Ints) -> NDArray[Any]:
         """These columns in their order, in the type in which they are stored: (samples, indices).
 
-        Every tile that has some of them is read once.
+        Of every tile that has some of them, a stretch is read once.
         """
-        n_samples, n_columns = self.shape
-        tile_of_index = indices // TILE_WIDTH
+        tile_of_index = indices // self.tile_width
         parts: list[NDArray[Any]] = []
         places: list[Ints] = []
-        for tile in np.unique(tile_of_index):
-            start = int(tile) * TILE_WIDTH
-            values = self.source.read(start, min(start + TILE_WIDTH, n_columns))
-            place = np.flatnonzero(tile_of_index == tile)
-            parts.append(values[:, indices[place] - start])
+        for number in np.unique(tile_of_index):
+            place = np.flatnonzero(tile_of_index == number)
+            wanted = indices[place]
+            # The stretch from the first to the last of them.
+            start = int(wanted.min())
+            values = self.source.read(start, int(wanted.max()) + 1)
+            parts.append(values[:, wanted - start])
             places.append(place)
         if not parts:
-            return np.zeros((n_samples, 0))
+            return np.zeros((len(self), 0), dtype=self.dtype)
         columns = np.concatenate(parts, axis=1)
         # The parts stand in the order of the tiles; back to that of the indices.
         order = np.argsort(np.concatenate(places))
@@ -101,10 +165,11 @@ class ColumnTable:
 
     def gram(self) -> Floats:
         """The products of all rows with each other, X·Xᵀ: (samples, samples)."""
-        n_samples, _ = self.shape
+        n_samples = len(self)
         gram = np.zeros((n_samples, n_samples))
         for tile in self.tiles():
-            gram += tile.values @ tile.values.T
+            values = tile.numbers
+            gram += values @ values.T
         return gram
 
     def moments(self) -> ColumnMoments:
@@ -113,8 +178,13 @@ class ColumnTable:
         means = np.empty(n_columns)
         lengths = np.empty(n_columns)
         for tile in self.tiles():
-            tile_means = tile.values.mean(axis=0)
-            centred = tile.values - tile_means
+            values = tile.numbers
+            tile_means = values.mean(axis=0)
+            centred = values - tile_means
             means[tile.start : tile.stop] = tile_means
             lengths[tile.start : tile.stop] = np.sqrt(np.einsum("ij,ij->j", centred, centred))
         return ColumnMoments(means, lengths)
+
+
+# What is asked for columns only may be either.
+AnyTable = Floats | ColumnTable
