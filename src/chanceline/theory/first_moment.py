@@ -86,11 +86,12 @@ class Counted:
 
 
 def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
-    """The load where the expected number of (support, set of errors) pairs stops growing.
+    """An upper bound on the capacity: the load where an expected number of solutions stops growing.
 
-    A support is a choice of variables. By Markov's inequality the load is an upper bound on the
-    capacity. It is infinite where so many errors are allowed that their choice alone outnumbers all
-    labellings.
+    Counted are pairs of a support (a choice of ρN of N variables) and a set of errors with which it
+    separates the patterns. Where their expected number vanishes there are none, with probability
+    one as N → ∞ (Markov's inequality). The load, patterns per variable, is infinite where so many
+    errors are allowed that their choice alone outnumbers all labellings.
 
     With given signs the load of the plain ensemble is lower by exactly ρ. Weights of M variables
     must separate P patterns and be ≥ 0: the patterns and the M unit vectors are P + M points in
@@ -128,10 +129,12 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
 
 
 def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
-    """A density to start from: where the ℓ₀-Gardner load, scaled to this ensemble, is α.
+    """A start for the search of the density where the first moment vanishes at the load α.
 
-    The ℓ₀-Gardner load of the plain ensemble rises with the density, up to 2 when all variables are
-    used. Its values are scaled so that they rise to the load of all variables of this ensemble.
+    It is the density where the ℓ₀-Gardner load, scaled to this ensemble, is α. For the plain
+    ensemble (equal classes, no margin, no errors) that load has a formula; it rises with the
+    density, up to 2 when all variables are used. Scaled, it rises to the load of all variables of
+    this ensemble.
     """
     load_of_all_without_errors = gardner(replace(ensemble, error_rate=0.0)).load
     scale = load_of_all_without_errors / PLAIN_LOAD_OF_ALL

@@ -251,8 +251,9 @@ class FreeEntropy:
         )
 
     def _first_capacity(self) -> Solved[_SaddleState]:
-        """The capacity at the density of the start, from the guess of the start.
+        """The capacity at the density of the start, by Newton's method from the guess of the start.
 
+        Order parameters become coordinates that any real number is allowed for (`Domain`).
         InputError where the guess has another number of order parameters than are named.
         """
         if len(self.start.order) != len(self.parameters):

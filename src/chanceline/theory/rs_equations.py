@@ -170,10 +170,11 @@ def equations(
 
 
 def _order(values: PointValues, coords: Coordinates, ensemble: Ensemble) -> Order:
-    """The order parameters and multipliers of a point as plain numbers; `Order` says what each is.
+    """The order parameters and Lagrange multipliers of a point as plain numbers.
 
     `coords` has what the coordinates of the point say directly, `values` what the averages there
-    add. Most are Duals, numbers with their gradients, which are dropped: `.value` is the number.
+    add; `Order` says what each number is. Most of them are Duals, numbers with their gradients,
+    which are dropped: `.value` is the number.
     """
     price = np.inf  # where no error is allowed; `values.price` is 0 then
     if ensemble.error_rate:
@@ -252,7 +253,7 @@ def _residual(
     """The relative errors of the saddle equations, each with its gradient: a row of the Jacobian.
 
     At a saddle an average over variables (`support`) or over patterns (`means`) is equal to an
-    order parameter or a multiplier. `values` has both sides of each equation. The symbols are
+    order parameter or its Lagrange multiplier. `values` has both sides of each equation:
 
         ρ         density, the share of variables chosen
         q₀        overlap of the weights of two choices of variables, and F₀ its multiplier

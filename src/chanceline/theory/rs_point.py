@@ -121,14 +121,29 @@ def encode_point(  # noqa: PLR0913
     threshold: float,
     largest_violation: float,
 ) -> Array:
-    """The point with these order parameters, (coordinates,): the inverse of `decode_point`.
+    """The solver's point with these order parameters, (coordinates,): inverse of `decode_point`.
 
-    It is (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b (`threshold`) if the threshold is free,
-    then ln t* (of `largest_violation`) if errors are allowed; b and t* are in units of |w|. χ is
-    the response, q₀ the overlap of the weights of two choices of variables and F₀ its multiplier, K
-    the price of a variable, E the multiplier of the norm, split into V and d. As V + d = E, ln(V/d)
-    is the logit of V/E.
+    Positive numbers enter by their logarithm, shares between 0 and 1 by their logit.
+
+    Parameters
+    ----------
+    ensemble
+        Says whether threshold and errors are part of the point.
+    chi
+        χ > 0, the response of the weights.
+    q0_over_rho
+        q₀/ρ, the overlap of the weights of two choices of variables over the density ρ.
+    K
+        The price of choosing a variable.
+    V_over_E, F0_over_E
+        V/E and F₀/E, where V = F₁ − F₀. F₁ and F₀ are the Lagrange multipliers of the overlaps of
+        weights within a choice and between two choices, E that of their norm.
+    threshold
+        Of the rule, in units of |w|; used only if it is free.
+    largest_violation
+        The largest violation that is no error, in units of |w|; used only if errors are allowed.
     """
+    # With d = E − V, logit(V/E) is ln(V/d), the name of this coordinate in `decode_point`.
     point = [np.log(chi), logit(q0_over_rho), K, logit(V_over_E), np.log(F0_over_E)]
     if ensemble.free_threshold:
         point.append(threshold)
@@ -173,7 +188,7 @@ def evaluate(
         (α/χ²)⟨R₁²⟩ = F₀            should hold; R₁ and R₂ are the mean and the mean square of what
         (α/χ²)⟨R₂ − R₁²⟩ = V        is corrected of a violation, ⟨·⟩ the mean over patterns.
 
-    χ is the response of the weights and E the multiplier of their norm. F₁ and F₀ are the
+    χ is the response of the weights and E the Lagrange multiplier of their norm. F₁ and F₀ are the
     multipliers of the overlaps of weights within a choice of variables and between two choices;
     V = F₁ − F₀ and d = E − V. The point (`coords`) gives V, d and F₀ as shares of E.
     """

@@ -146,9 +146,10 @@ def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array
         ln G₀, ln (G₁ − G₀), …                        G₀ < … < G_k the multipliers of the overlaps,
         threshold                                     only where the ensemble leaves it free.
 
-    ρ is the density; E and F₁ are the multipliers of the norm of the weights and of their overlap
-    on one support. A variable of field u is chosen with log-odds u²/2d − switch: K and E matter
-    there through the switch alone. `_unpack_order` is the inverse.
+    ρ is the density, the share of variables chosen. Multipliers are Lagrange multipliers: E is that
+    of the norm of the weights, F₁ that of their overlap on one support. A variable of field u is
+    chosen with log-odds u²/2d − switch: K and E matter there through the switch alone.
+    `_unpack_order` is the inverse.
     """
     d = order.E - order.F1 + order.G[-1]
     # p₀, p₁ − p₀, … over ρ − p_k, and G₀, G₁ − G₀, …; both (k + 1,).
@@ -442,6 +443,7 @@ class RSBBranch(ChiBranch[RSBState]):
         # The entropy is stationary in all order parameters. So it changes with the load as its only
         # term with α does: α times the mean of the patterns' function on the bottom level.
         entropy_by_alpha = patterns.values[0]
+        # Above 1 a replicon says that one more step of breaking is needed.
         replicons = _replicons(alpha, averages)
         return RSBState(
             alpha=float(alpha),

@@ -49,7 +49,8 @@ def pattern_recursion(  # noqa: PLR0913
 
         g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')],
 
-    N a Gaussian density of that variance; and weights P_i of the field on each level go up again.
+    N a Gaussian density of that variance. On each level the field has a weight P_i(u), the density
+    over which averages are taken.
 
     Parameters
     ----------
@@ -195,9 +196,9 @@ def support_recursion(
 
         f_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; G_i − G_{i−1}) exp[x_i f_i(u')],
 
-    N a Gaussian density of that variance; and weights P_i of the field on each level go up again.
-    For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1})
-    (`descending_scales`): every d_i must be positive, or the integrals diverge.
+    N a Gaussian density of that variance. On each level the field has a weight P_i(u), the density
+    over which averages are taken. For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i −
+    x_i(G_i − G_{i−1}) (`descending_scales`): every d_i must be positive, or the integrals diverge.
 
     Parameters
     ----------

@@ -79,10 +79,11 @@ class OneStepSolution(ReplicaSolution):
     kind = "asymptotic (one step of replica symmetry breaking)"
 
     def _field_laws(self) -> FieldLaws:
-        """What the distributions depend on; two levels where symmetry is broken.
+        """The order parameters that the distributions of weights and stabilities depend on.
 
-        These are supports of different groups (p₀, G₀) and of the same group (p₁, G₁), with the
-        break point x between them.
+        With groups of supports there are two levels of overlaps and their multipliers: p₀ and G₀ of
+        supports of different groups, p₁ and G₁ of the same group, and the break point x between
+        them. Without groups they are those of replica symmetry.
         """
         symmetric = super()._field_laws()
         if self.x is None or self.p1 == self.p0:
@@ -340,19 +341,24 @@ def _with_gap(
 def _without_gap(
     symmetric: RSSolution, phase: Phase, transition: SupportTransition | None
 ) -> OneStepSolution:
-    """The replica-symmetric solution in the form of a one-step one, without groups of supports.
+    """A replica-symmetric solution in the form of one with one step of breaking.
 
-    In one-step solutions p₁ and p₀ are overlaps of the weights of two supports, within a group and
-    between groups, and G₁ and G₀ their multipliers. Without groups any two supports have the
-    overlap q₀, with the multiplier F₀, and the same replicon. x, the probability that two supports
-    belong to different groups, is None, as it has no meaning. Only where symmetry has just broken
-    (`phase` is BROKEN), with p₁ − p₀ too small to resolve, it is the break point of the transition.
+    One-step solutions have groups of supports (choices of variables): p₁ and p₀ are the overlaps of
+    two supports within a group and between groups, G₁ and G₀ their multipliers. In a symmetric one
+    there are no groups: any two supports have the overlap q₀, with the multiplier F₀, which stand
+    for both. The replicons are equal, too.
+
+    x, the probability that two supports belong to different groups, has no meaning then, and is
+    None. Only where groups have just begun (`phase` is BROKEN), with a p₁ − p₀ too small to
+    resolve, it is the value with which they begin. `transition` says where that is; None if it was
+    not asked.
     """
     # What both kinds of solution have: the point (α, ρ), entropy, order parameters, stability and
     # numerical errors.
     common: dict[str, Any] = {
         field.name: getattr(symmetric, field.name) for field in fields(ReplicaSolution)
     }
+    replicon = symmetric.stability.between
     broken = phase is Phase.BROKEN
     x = None
     breaking = _NO_TRANSITION
@@ -369,7 +375,7 @@ def _without_gap(
         G1=symmetric.F0,
         G0=symmetric.F0,
         x=x,
-        replicon_inner=symmetric.stability.between,
-        replicon_outer=symmetric.stability.between,
+        replicon_inner=replicon,
+        replicon_outer=replicon,
         **breaking,
     )

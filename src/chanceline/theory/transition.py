@@ -259,13 +259,14 @@ def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
 
 
 def beside_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
-    """A start for Newton with one step of breaking, (coordinates,), beside a symmetric state.
+    """A start for Newton with one step of breaking, (coordinates,), beside a symmetric solution.
 
-    The replica-symmetric state `critical` has a single overlap q₀ of any two supports. With one
-    step supports fall into groups, and there are two overlaps: p₀ between groups and p₁ within one.
-    The start puts them a little below and a little above q₀. Their multipliers G₀ and G₁ go in
-    proportion around the multiplier F₀ of q₀. Everything else stays as it is: the response χ and
-    the multipliers K, E and F₁, whose letters are those of `RSBOrder`.
+    In the replica-symmetric state `critical` any two supports (choices of variables) have the same
+    overlap q₀ of their weights. With one step supports fall into groups, and there are two
+    overlaps: p₀ between groups and p₁ within one. The start puts them a little below and a little
+    above q₀. Their multipliers G₀ and G₁ go in proportion around the multiplier F₀ of q₀.
+    Everything else stays as it is: the response χ and the multipliers K, E and F₁ of the density,
+    of the norm and of the overlap within a support.
 
     Parameters
     ----------
@@ -274,7 +275,7 @@ def beside_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: 
     critical
         The symmetric state.
     amplitude
-        The distance of the overlaps, (p₁ − p₀)/(ρ − p₁).
+        How far the overlaps are apart, (p₁ − p₀)/(ρ − p₁).
     x
         The break point: the probability that two supports belong to different groups.
     """

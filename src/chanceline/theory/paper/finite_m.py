@@ -114,12 +114,20 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
 
 
 def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
-    """Grids of the field v of a pattern, one for each level 0 … L of the recursion.
+    """Grids of the field v of a pattern, one for each level 0 … L of nested replicas.
 
-    `q` are the overlaps q₀ … q_L, the variances of v on the levels, `breaks` the break points
-    x₁ … x_L, `gap` is ρ − q_L with the density ρ. The bottom level is smooth. Above it H^x is
-    averaged, x = x_i and H = H(v/√gap) the probability that a pattern is satisfied: its edge at
-    v = 0 has the width √gap and needs a fine step.
+    On the bottom level only Gaussians need resolving. On the others H(v/√gap)^x is averaged, H the
+    probability that random weights satisfy a pattern of field v and x the break point of the level:
+    it falls from 1 to 0 around v = 0 over the width √gap, where the grid has short steps.
+
+    Parameters
+    ----------
+    q : (L + 1,)
+        Overlaps q₀ … q_L, which are the variances of v by level.
+    breaks : (L,)
+        Break points x₁ … x_L.
+    gap
+        ρ − q_L, with the density ρ.
     """
     reach = FIELD_REACH * np.sqrt(q[-1])
     gaussian_step_of_level = gaussian_steps(q)  # resolves the Gaussians alone
@@ -238,11 +246,12 @@ class _Overlaps(NamedTuple):
 
 
 def _decode(unknowns: Array, rho: float, split: float) -> _Overlaps:
-    """The overlaps q₀ … q_L at the unknowns (ln(ρ − q_L), logit(q₀/q₁), K).
+    """The overlaps of weights that the unknowns (ln(ρ − q_L), logit(q₀/q₁), K) stand for.
 
-    q₀ is the overlap of weights between supports, q₁ that within one, ρ the density and K its
-    multiplier. With groups of replicas L = 2, and the overlap q₂ within a group is such that
-    q₂ − q₁ = `split`·(ρ − q₂). Without, L = 1 and the split is 0.
+    There are m replicas of the weights on each support. q₀ is the overlap of replicas on two
+    supports, q₁ that on one; ρ is the density and K its multiplier. Without groups of replicas the
+    top level is L = 1, and `split` is 0. With groups L = 2, and replicas of one group have the
+    overlap q₂ with q₂ − q₁ = split·(ρ − q₂).
     """
     log_gap, logit_q0_over_q1, K = unknowns.tolist()
     check_logarithms(np.array([log_gap, logit_q0_over_q1]))
@@ -492,10 +501,12 @@ class _FollowedCoordinates(NamedTuple):
 
 
 def impose_split(alpha: float, rho: float, m: float, group: float, split: float) -> FiniteMState:
-    """Solve all saddle equations of groups within a support but that of q₂ − q₁, which is held.
+    """Solve the saddle equations with groups of replicas whose overlaps differ by a given amount.
 
-    The m replicas of the weights fall into groups, as in the paper's appendix B. Their overlaps are
-    q₀ between supports, q₁ between groups and q₂ within one. The start is the solution without
+    The m replicas of the weights on a support fall into groups, as in the paper's appendix B. Their
+    overlaps are q₀ between supports, q₁ between groups and q₂ within one. The difference q₂ − q₁ is
+    held by `split`, and its own equation is left out; `FiniteMState.growth` then says whether that
+    equation would make the difference larger or smaller. Newton starts from the solution without
     groups, in the unknowns (ln(ρ − q_L), logit(q₀/q₁), K) of `solve_finite_m`.
 
     Parameters
