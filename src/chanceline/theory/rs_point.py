@@ -176,12 +176,15 @@ class PointValues(NamedTuple):
 
 
 def evaluate(
-    coords: Coordinates, ensemble: Ensemble, means: PatternMeans, support: SupportMeans
+    coords: Coordinates,
+    ensemble: Ensemble,
+    pattern_averages: PatternMeans,
+    variable_averages: SupportMeans,
 ) -> PointValues:
     """The load and the multipliers at a point, and the averages that should be equal to them.
 
-    The averages over patterns (`means`) and over variables (`support`) enter these saddle equations
-    of replica symmetry (derived in `rs_equations`):
+    The averages over patterns and over variables enter these saddle equations of replica symmetry
+    (derived in `rs_equations`):
 
         χE = ρ₊                     sets E; ρ₊ is the share of variables with a weight,
         α·isostatic = ρ₊            sets the load α (`_load`),
@@ -193,11 +196,11 @@ def evaluate(
     V = F₁ − F₀ and d = E − V. The point (`coords`) gives V, d and F₀ as shares of E.
     """
     chi = coords.chi
-    nonzero = _nonzero_share(coords, ensemble, support)  # ρ₊
+    nonzero = _nonzero_share(coords, ensemble, variable_averages)  # ρ₊
     E = nonzero / chi
     V = E * coords.V_over_E
     F0 = E * coords.F0_over_E
-    alpha = _load(nonzero, means)
+    alpha = _load(nonzero, pattern_averages)
     alpha_over_chi2 = alpha / square(chi)
     price = _price(coords, ensemble)  # y: an error weighs e^{−y}
     return PointValues(
@@ -208,30 +211,32 @@ def evaluate(
         F0=F0,
         F1=F0 + V,
         alpha=alpha,
-        F0_of_patterns=alpha_over_chi2 * means.violation_square,
-        V_of_patterns=alpha_over_chi2 * means.violation_variance,
+        F0_of_patterns=alpha_over_chi2 * pattern_averages.violation_square,
+        V_of_patterns=alpha_over_chi2 * pattern_averages.violation_variance,
         # The means of squared weights were taken in units where E = 1, and scale as 1/E.
-        norm=support.norm / E,
-        overlap=support.overlap / E,
+        norm=variable_averages.norm / E,
+        overlap=variable_averages.overlap / E,
         price=price,
         # The entropy is linear in α. Its slope is the mean log-weight of a pattern, ⟨ln A⟩, and yε,
         # which the price y of an error adds at the error rate ε.
-        entropy_by_alpha=means.log_a + price * ensemble.error_rate,
+        entropy_by_alpha=pattern_averages.log_a + price * ensemble.error_rate,
     )
 
 
-def _nonzero_share(coords: Coordinates, ensemble: Ensemble, support: SupportMeans) -> Numbers:
+def _nonzero_share(
+    coords: Coordinates, ensemble: Ensemble, variable_averages: SupportMeans
+) -> Numbers:
     """ρ₊, the share of variables with a weight other than zero.
 
     They are all that are chosen, ρ, unless the sign of each weight is given: then the weight of a
     chosen variable is 0 where its field has the wrong sign.
     """
     if ensemble.signed:
-        return support.nonzero
+        return variable_averages.nonzero
     return coords.rho
 
 
-def _load(nonzero: Numbers, means: PatternMeans) -> Numbers:
+def _load(nonzero: Numbers, pattern_averages: PatternMeans) -> Numbers:
     """The load α, by an identity: as many tight constraints as weights, α·isostatic = ρ₊.
 
     `nonzero` is ρ₊, the share of variables with a weight. Without margin and errors `isostatic` is
@@ -240,10 +245,10 @@ def _load(nonzero: Numbers, means: PatternMeans) -> Numbers:
     κ = margin·√ρ. The identity follows from the scale of the weights, which no constraint sees
     (docstring of `rs_equations`).
     """
-    if not value_of(means.isostatic) > 0:
+    if not value_of(pattern_averages.isostatic) > 0:
         # No load is possible here: Newton takes a shorter step.
         raise OutsideDomain("p₊ − v*e* must be positive")
-    return nonzero / means.isostatic
+    return nonzero / pattern_averages.isostatic
 
 
 def _price(coords: Coordinates, ensemble: Ensemble) -> Numbers:
