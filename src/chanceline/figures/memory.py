@@ -84,9 +84,10 @@ def _draw_theory_line(
 
 
 def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> None:
-    """Overlap after recall against noise in the probe; `curves` has (wiring, load) → result.
+    """Draw how well patterns are recalled against the noise in the probe.
 
-    Darker lines are lower loads.
+    `curves` has (wiring, load) → result; each is a line of the overlap with the stored pattern
+    after recall. Darker lines are lower loads. A dotted line is the overlap of the probe itself.
     """
     loads = sorted({load for _, load in curves})
     for (wiring, load), result in curves.items():
@@ -113,9 +114,10 @@ def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> No
 
 
 def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
-    """Share of bits that keep their sign against the share of couplings cut.
+    """Draw the share of bits that a memory still holds against the share of its couplings cut.
 
-    `curves` has the wiring → one result for each way of cutting.
+    `curves` has, for each wiring, one result for each order in which couplings are cut; the weakest
+    first are solid lines, random ones dotted.
     """
     for wiring, results in curves.items():
         for result in results:

@@ -224,7 +224,11 @@ def _select_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> Sta
 
 
 def _separate_with_few(problem: NeuronProblem, rule: LearningRule, seed: int) -> StableFit:
-    """Few inputs that separate, or the `fan_in` of largest weight where so few are not found."""
+    """Few inputs with which a neuron separates its patterns, or a best guess if none are found.
+
+    A search looks for as few inputs as possible, or for `fan_in` of them if that is given. If it
+    ends with more than these, the `fan_in` of largest weight are kept.
+    """
     # The rows carry the neuron's bits and the inputs' signs already: every label is +1.
     labels = np.ones(problem.rows.shape[0])
     signs = None  # any

@@ -293,10 +293,11 @@ class FreeEntropy:
         )
 
     def _capacity_near(self, rho: float, guess: Array) -> Solved[_SaddleState]:
-        """The capacity at density ρ, where Σ is stationary and 0, by Newton from a guess.
+        """The capacity at density ρ, by Newton's method from a guess.
 
-        The unknowns, (parameters + 1,), are the coordinates of the order parameters and, last,
-        ln α.
+        The capacity is the load α where the entropy Σ is 0 and stationary in its order parameters.
+        The unknowns, (parameters + 1,), are the coordinates of the order parameters and, last, ln
+        α.
         """
 
         def state_at(point: Array) -> _SaddleState:

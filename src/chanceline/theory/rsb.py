@@ -649,13 +649,14 @@ class RSBBranch(ChiBranch[RSBState]):
     def at_load(
         self, alpha: float, start: Array, fineness: float = 1.0, *, hold_breaks: bool = False
     ) -> Solved[RSBState]:
-        """The saddle at a given load α, from a point near to it.
+        """The saddle with k steps of breaking at a given load α, by Newton from a point near to it.
 
-        No coordinate is held (`held=()`); that the state has this load is the one equation more.
-        Its error is relative to the distance from the nearer end of ρα_c < α < α_c, where α_c is
-        the load that all variables hold together and ρα_c the one that a typical choice of them
-        holds. α must lie between them: `solve_1rsb` sees to it. With `hold_breaks` the break
-        points stay as they are. Grids are finer by the factor `fineness`.
+        `start` is the point, (coordinates,). No coordinate is held (`held=()`): that the state has
+        this load is the one equation more that `solve_with` needs. Its error is relative to the
+        distance from the nearer end of the range ρα_c < α < α_c, in which α must lie: α_c is the
+        load that all variables hold together, ρα_c the one that a typical choice of them holds.
+        With `hold_breaks` the break points stay as they are. Grids are finer by the factor
+        `fineness`.
         """
         load_of_all = gardner(self.ensemble).load  # α_c
         scale = min(alpha - self.rho * load_of_all, load_of_all - alpha)

@@ -348,7 +348,11 @@ def _unsolved_error(state: RSState, rho: float) -> float:
 
 
 def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
-    """The stability products of a point at load α; two of them are not known with errors."""
+    """The replicon products of a solution at load α, each stable below 1.
+
+    `within` and `between` are those within a choice of variables (support) and between two;
+    `weights` and `mixed`, of two further kinds of changes, are not known with errors.
+    """
     within = _replicon_within(state, alpha, ensemble)
     if ensemble.error_rate:
         return Stability(within=within, between=state.between)
