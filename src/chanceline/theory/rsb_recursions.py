@@ -318,7 +318,7 @@ def _zero_of_switch(scale: float, switch: float, next_break: float) -> complex:
 
 
 class BrokenPatternMeans(NamedTuple):
-    """Averages over the patterns; g_i is their function on level i = 0 … k, with g_k = ln A.
+    """Averages over the patterns; g_i is the log-weight of one on level i = 0 … k, with g_k = ln A.
 
     E_i is the average over the weight P_i of the field on level i.
     """
@@ -335,9 +335,9 @@ class BrokenPatternMeans(NamedTuple):
 
 
 class BrokenSupportMeans(NamedTuple):
-    """Averages over the variables; f_i is their function on level i = 0 … k, f_k = ln(1 + e^{−K}B).
+    """Averages over the variables; f_i is the log-weight of one, and f_k = ln(1 + e^{−K}B).
 
-    E_i is the average over the weight P_i of the field u on level i.
+    E_i is the average over the weight P_i of the field u on level i = 0 … k.
     """
 
     chosen: float  # E_k[p], p the probability that a variable is chosen
