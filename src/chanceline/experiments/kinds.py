@@ -127,7 +127,11 @@ def separable_share(  # noqa: PLR0913
 
 
 def _count_separable(problems: NDArray[np.float64]) -> int:
-    """How many of the problems, (problems, variables, patterns), separate with all variables."""
+    """How many random problems are linearly separable with all their variables.
+
+    `problems` is (problems, variables, patterns), each pattern times its label: a problem separates
+    if some weights give all its patterns a positive sum.
+    """
     n_problems, n_variables, n_patterns = problems.shape
     # One workspace holds them all, the columns of one problem after those of another.
     columns = problems.reshape(n_problems * n_variables, n_patterns)

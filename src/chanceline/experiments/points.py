@@ -114,7 +114,10 @@ def entropy_points(
 
 
 def _exact_log_counts(counts: pd.DataFrame) -> Iterator[LogCount]:
-    """ln Z of every exact count."""
+    """ln Z of every exact count, −∞ where Z = 0; Z is the number of supports that separate.
+
+    `counts` has a row for each problem, with its Z in the column count.
+    """
     for row in counts.itertuples(index=False):
         n_supports = row.count  # the column of this name, not the method of a tuple
         log_count = -math.inf
@@ -131,7 +134,11 @@ def _exact_log_counts(counts: pd.DataFrame) -> Iterator[LogCount]:
 
 
 def _log_counts_on_curves(curves: pd.DataFrame, loads: list[float]) -> Iterator[LogCount]:
-    """ln Z at each load where a Monte Carlo curve has a rung."""
+    """ln Z at each load where a Monte Carlo curve has a point; Z counts separating supports.
+
+    `curves` has a row for each problem, with the curve of ln Z over loads that was measured on it.
+    Loads that the curve says nothing of are left out.
+    """
     for curve in curves.itertuples(index=False):
         for alpha in loads:
             log_count = _log_count_on_curve(curve, alpha)
