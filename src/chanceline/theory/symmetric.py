@@ -168,7 +168,7 @@ def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
         alpha=alpha,
         rho=rho,
         regime=Regime.TYPICAL.value,
-        entropy=binary_entropy(rho),  # every choice separates, up to exponentially few
+        entropy=binary_entropy(rho),  # that of all choices, as typical ones separate
         q0=overlap_over_rho * rho,
         q1=rho,
         chi=math.inf,
