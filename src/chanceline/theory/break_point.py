@@ -98,9 +98,10 @@ def _pattern_moments(order: Order, rho: float, ensemble: Ensemble, step: float) 
     """Means of g''², g''³ and g'''² over all patterns, g = ln A the log-weight of a pattern.
 
     g is a function of the mean field μ = √q₀ z + θ_c of the pattern, z a standard Gaussian: q₀ is
-    the overlap of the weights of two supports, θ_c the offset of class c. Around μ the field has
-    the variance s² = ρ − q₀, ρ the density, and a violation v costs v²/2χ (`pattern_side`). `order`
-    has the order parameters; `step` is that of the quadrature.
+    the overlap of the weights of two supports (choices of variables), θ_c the offset of class c.
+    Around μ the field has the variance s² = ρ − q₀, ρ the density (share of variables chosen), and
+    a violation v costs v²/2χ (`pattern_side`). `order` has the order parameters; `step` is that of
+    the quadrature.
     """
     pattern_order = PatternOrder(
         rho=rho,

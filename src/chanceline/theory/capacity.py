@@ -253,7 +253,8 @@ def _symmetric_capacity(
     """The replica-symmetric capacity at the density of a branch, and the solver's point there.
 
     It is the load (patterns per variable) where the entropy of separating choices of variables
-    vanishes: beyond, no choice separates. The branch is the line of solutions at one density.
+    vanishes: beyond, no choice separates. The branch is the line of solutions at one density (share
+    of variables chosen).
 
     Parameters
     ----------
@@ -312,10 +313,10 @@ def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
 def _breaking(branch: Branch, end: End) -> dict[str, Any]:
     """Where and how the symmetry between supports breaks on a branch, as fields of a `Capacity`.
 
-    A support is a choice of variables. As the load grows along the branch, the replicon between
-    supports (`state.between`) grows; above 1 replica symmetry is unstable. `end` is the point of
-    the capacity. How symmetry breaks is known for some ensembles and densities only; fields that
-    are not known are left out.
+    A support is a choice of variables. As the load (patterns per variable) grows along the branch,
+    the replicon between supports (`state.between`) grows; above 1 replica symmetry is unstable.
+    `end` is the point of the capacity. How symmetry breaks is known for some ensembles and
+    densities only; fields that are not known are left out.
     """
     stable_up_to_capacity = end.solved.state.between <= 1
     if stable_up_to_capacity:
@@ -367,8 +368,9 @@ def _symmetric_capacities(
 
     The densities ρ are solved in increasing order, each by Newton's method from a guess: the
     solver's points at the two densities before it are extrapolated linearly in logit(ρ/ρ_s), in
-    which they move evenly. ρ_s is the saturation density, from which on the capacity is that of all
-    variables and needs no solver. With `replicon` the load where symmetry breaks is found, too.
+    which they move evenly. ρ_s is the saturation density (share of variables chosen), from which on
+    the capacity is that of all variables and needs no solver. With `replicon` the load (patterns
+    per variable) where symmetry breaks is found, too.
     """
     capacity_of: dict[float, Capacity] = {}
     solved_points: list[_SolvedPoint] = []  # in increasing density

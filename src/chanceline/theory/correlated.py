@@ -152,9 +152,9 @@ def _entropy(
     `choices` has the quadratic forms u_S·C_SS⁻¹u_S of the others. The first term is of the
     patterns (`_pattern_term`).
 
-    α is the load, ρ the density, and `order` holds χ, q₀/ρ, K, E, V/E and F₀, which
-    `correlated_groups` explains; V = F₁ − F₀ and d = E − V. Any number may be complex, as
-    derivatives are taken by complex steps.
+    α is the load (patterns per variable), ρ the density (share of variables chosen), and `order`
+    holds χ, q₀/ρ, K, E, V/E and F₀, which `correlated_groups` explains; V = F₁ − F₀ and d = E − V.
+    Any number may be complex, as derivatives are taken by complex steps.
     """
     chi, q0_share, K, E, V_share, F0 = order
     q0 = rho * q0_share

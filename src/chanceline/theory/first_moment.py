@@ -227,7 +227,7 @@ def _zero_of_larger_load(line: _Line, ensemble: Ensemble, first: Solved[Counted]
     allows. `first` is one zero of the exponent. With many errors a second b can be stationary, one
     that gives the rarer class up; Newton's method looks for it from the best threshold of a rule
     with all variables, and it may not exist. Loads are compared as α/ρ, as the line holds either
-    the load α or the density ρ.
+    the load α (patterns per variable) or the density ρ (share of variables chosen).
 
     A point is (ln x, b, y): x is the response of the weights, y the price of an error.
     """

@@ -185,8 +185,8 @@ class FreeEntropy:
         """The stationary point of the entropy Σ at a load α and a density ρ.
 
         Σ(α, ρ, order parameters) is stationary in its order parameters along a branch of points.
-        One point of it is known, the capacity at this density, where Σ = 0. From there the branch
-        is followed in ln α to the load wanted.
+        One point of it is known, the capacity at this density (share of variables chosen), where
+        Σ = 0. From there the branch is followed in ln α to the load (patterns per variable) wanted.
         """
         alpha = check_alpha(alpha)
         rho = check_rho(rho)
@@ -295,9 +295,9 @@ class FreeEntropy:
     def _capacity_near(self, rho: float, guess: Array) -> Solved[_SaddleState]:
         """The capacity at density ρ, by Newton's method from a guess.
 
-        The capacity is the load α where the entropy Σ is 0 and stationary in its order parameters.
-        The unknowns, (parameters + 1,), are the coordinates of the order parameters and, last, ln
-        α.
+        The capacity is the load α (patterns per variable) where the entropy Σ is 0 and stationary
+        in its order parameters. The unknowns, (parameters + 1,), are the coordinates of the order
+        parameters and, last, ln α.
         """
 
         def state_at(point: Array) -> _SaddleState:

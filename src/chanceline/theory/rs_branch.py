@@ -51,10 +51,10 @@ class Branch(ChiBranch[RSState]):
     ) -> Solved[RSState]:
         """The saddle of the branch at a given response χ of the weights, by Newton's method.
 
-        Along the branch χ falls as the load grows, so that it tells one saddle from the next. ln χ
-        is the first coordinate of a point, and is held; Newton moves the others. `start` is a point
-        near the saddle, (coordinates,), whose own ln χ is not used. The unknowns of the result are
-        a whole point again. `step` is that of the quadrature.
+        Along the branch χ falls as the load (patterns per variable) grows, so that it tells one
+        saddle from the next. ln χ is the first coordinate of a point, and is held; Newton moves the
+        others. `start` is a point near the saddle, (coordinates,), whose own ln χ is not used. The
+        unknowns of the result are a whole point again. `step` is that of the quadrature.
         """
         chi = np.exp(log_chi)
         tolerance = max(Newton.tolerance, self._rounding_of_residual(chi))
@@ -152,9 +152,9 @@ class Branch(ChiBranch[RSState]):
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """A point to start Newton from at the beginning of the branch, (coordinates,).
 
-    The branch of solutions at density ρ begins at the largest load that a typical choice of ρN
-    variables separates. There the response χ of the weights is infinite; the point is for a large
-    finite χ, and right to leading order in 1/χ. To this order
+    The branch of solutions at density ρ begins at the largest load (patterns per variable) that a
+    typical choice of ρN variables separates. There the response χ of the weights is infinite; the
+    point is for a large finite χ, and right to leading order in 1/χ. To this order
 
     - every variable is chosen with probability ρ, as any choice is as good as a typical one,
     - the weights of two choices have the overlap q₀ = cρ, with c of `entrance_overlap`,
@@ -213,9 +213,9 @@ def _multiplier_ratios(order: PatternOrder, ensemble: Ensemble) -> _MultiplierRa
 def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
     """The overlap of the weights of two typical choices of ρN variables, at the largest load.
 
-    Each choice is a random set of ρN of N variables. At the largest load that it separates (the
-    Cover–Gardner load) it has one weight vector left, of squared length ρ per variable. The overlap
-    of two such vectors is cρ, with the root 0 < c < 1 of
+    Each choice is a random set of ρN of N variables. At the largest load (patterns per variable)
+    that it separates (the Cover–Gardner load) it has one weight vector left, of squared length ρ
+    per variable. The overlap of two such vectors is cρ, with the root 0 < c < 1 of
 
         c = ρ r(c)            with free signs: a share ρ of the variables of one choice is also in
                               the other, and their weights are proportional to fields of

@@ -147,9 +147,9 @@ def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array
         threshold                                     only where the ensemble leaves it free.
 
     ρ is the density, the share of variables chosen. Multipliers are Lagrange multipliers: E is that
-    of the norm of the weights, F₁ that of their overlap on one support. A variable of field u is
-    chosen with log-odds u²/2d − switch: K and E matter there through the switch alone.
-    `_unpack_order` is the inverse.
+    of the norm of the weights, F₁ that of their overlap on one support (choice of variables). A
+    variable of field u is chosen with log-odds u²/2d − switch: K and E matter there through the
+    switch alone. `_unpack_order` is the inverse.
     """
     d = order.E - order.F1 + order.G[-1]
     # p₀, p₁ − p₀, … over ρ − p_k, and G₀, G₁ − G₀, …; both (k + 1,).
@@ -577,8 +577,9 @@ class RSBBranch(ChiBranch[RSBState]):
     ) -> Solved[RSBState]:
         """Newton's method in those coordinates of a point that are not held.
 
-        The saddles form a line, along which the load grows: there is one equation fewer than
-        coordinates. So the caller must hold one coordinate, or give one equation more.
+        The saddles form a line, along which the load (patterns per variable) grows: there is one
+        equation fewer than coordinates. So the caller must hold one coordinate, or give one
+        equation more.
 
         Parameters
         ----------

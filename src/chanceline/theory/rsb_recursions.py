@@ -42,10 +42,11 @@ def pattern_recursion(  # noqa: PLR0913
 ) -> tuple[PatternSide, Recursion]:
     """The log-weight of a pattern on all levels of k steps of breaking, for one class of patterns.
 
-    Replicas of the support fall into nested groups; level i = 0 … k is the smallest group that two
-    replicas have in common. The field u of a pattern is a sum of nested Gaussians, with the
-    variance p_i up to level i. On the top level a pattern of field u has the log-weight
-    g_k(u) = ln A(u) of `pattern_side`. From there it descends by the recursion of `parisi`,
+    Replicas of the support (choice of variables) fall into nested groups; level i = 0 … k is the
+    smallest group that two replicas have in common. The field u of a pattern is a sum of nested
+    Gaussians, with the variance p_i up to level i. On the top level a pattern of field u has the
+    log-weight g_k(u) = ln A(u) of `pattern_side`. From there it descends by the recursion of
+    `parisi`,
 
         g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')],
 
@@ -188,11 +189,11 @@ def support_recursion(
 ) -> tuple[ChosenSide, Recursion]:
     """The log-weight of a variable on all levels of k steps of breaking.
 
-    Replicas of the support fall into nested groups; level i = 0 … k is the smallest group that two
-    replicas have in common. The field u of a variable is a sum of nested Gaussians, with the
-    variance G_i up to level i. On the top level a variable of field u is chosen with the log-odds
-    u²/2d − switch, so that its log-weight is f_k(u) = ln(1 + e^{u²/2d − switch}). From there it
-    descends by the recursion of `parisi`,
+    Replicas of the support (choice of variables) fall into nested groups; level i = 0 … k is the
+    smallest group that two replicas have in common. The field u of a variable is a sum of nested
+    Gaussians, with the variance G_i up to level i. On the top level a variable of field u is chosen
+    with the log-odds u²/2d − switch, so that its log-weight is f_k(u) = ln(1 + e^{u²/2d − switch}).
+    From there it descends by the recursion of `parisi`,
 
         f_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; G_i − G_{i−1}) exp[x_i f_i(u')],
 

@@ -81,9 +81,9 @@ class OneStepSolution(ReplicaSolution):
     def _field_laws(self) -> FieldLaws:
         """The order parameters that the distributions of weights and stabilities depend on.
 
-        With groups of supports there are two levels of overlaps and their multipliers: p₀ and G₀ of
-        supports of different groups, p₁ and G₁ of the same group, and the break point x between
-        them. Without groups they are those of replica symmetry.
+        With groups of supports (choices of variables) there are two levels of overlaps and their
+        multipliers: p₀ and G₀ of supports of different groups, p₁ and G₁ of the same group, and the
+        break point x between them. Without groups they are those of replica symmetry.
         """
         symmetric = super()._field_laws()
         if self.x is None or self.p1 == self.p0:

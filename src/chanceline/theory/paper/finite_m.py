@@ -81,11 +81,12 @@ class FiniteMState:
 def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
     """The log-probability that a pattern is satisfied, on all levels of nested replicas.
 
-    There are m replicas of the weights on each support, perhaps in groups; level i = 0 … L tells
-    how close two replicas are. The field v of a pattern is a sum of nested Gaussians, with the
-    variance q_i up to level i. On the top level random weights satisfy a pattern of field v with
-    the probability H(v/√(ρ − q_L)), H(t) the probability that a normal number exceeds t. So the
-    top function is g_L = ln H(v/√(ρ − q_L)), and the recursion of `parisi` leads down to g₀.
+    There are m replicas of the weights on each support (choice of variables), perhaps in groups;
+    level i = 0 … L tells how close two replicas are. The field v of a pattern is a sum of nested
+    Gaussians, with the variance q_i up to level i. On the top level random weights satisfy a
+    pattern of field v with the probability H(v/√(ρ − q_L)), H(t) the probability that a normal
+    number exceeds t. So the top function is g_L = ln H(v/√(ρ − q_L)), and the recursion of `parisi`
+    leads down to g₀.
 
     Parameters
     ----------
@@ -270,10 +271,10 @@ def _equations(
 ) -> FiniteMState:
     """The saddle equations with m replicas of the weights: how far they fail, and what follows.
 
-    They are those of φ(m), the growth rate of Σ_c V(c)^m over supports c, V(c) the volume of
-    weights that separate. The patterns turn the overlaps q of replicas into multipliers q̂. With
-    these the variables return a density and overlaps, which at a saddle are those put in:
-    `residual` has the relative differences.
+    They are those of φ(m), the growth rate of Σ_c V(c)^m over supports (choices of variables) c,
+    V(c) the volume of weights that separate. The patterns turn the overlaps q of replicas into
+    multipliers q̂. With these the variables return a density and overlaps, which at a saddle are
+    those put in: `residual` has the relative differences.
 
     Parameters
     ----------
@@ -421,9 +422,9 @@ def solve_finite_m(
 def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     """The replica-symmetric saddle with m > 0 replicas of the weights, m a real number.
 
-    It is the saddle of φ(m), the growth rate of Σ_c V(c)^m over supports c, V(c) the volume of
-    weights that separate; as m → 0 this counts the supports. The solution at m → 0 is known
-    (`solve_rs`): the saddle is followed from a small m, in ln m, to the one wanted.
+    It is the saddle of φ(m), the growth rate of Σ_c V(c)^m over supports (choices of variables) c,
+    V(c) the volume of weights that separate; as m → 0 this counts the supports. The solution at
+    m → 0 is known (`solve_rs`): the saddle is followed from a small m, in ln m, to the one wanted.
 
     Below and above the load 2ρ different coordinates have a limit as m → 0. They are the ones that
     are followed (`_FollowedCoordinates`); each point is solved in the unknowns of `solve_finite_m`.
