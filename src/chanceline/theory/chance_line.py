@@ -70,8 +70,8 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
     choice does. The branch is the line of replica-symmetric solutions at one density ρ.
 
     1. Find the point Σ = 0 with the usual quadrature, by the first of several ways that succeeds.
-    2. Solve again at the same response χ with half the quadrature step. Σ is not quite 0 there: the
-       slope ∂Σ/∂α tells the load where it is.
+    2. Solve again at the same χ, the parameter of the branch, with half the quadrature step. Σ is
+       not quite 0 there: the slope ∂Σ/∂α tells the load where it is.
     3. The two loads differ by the error of the quadrature; the rounding of Σ adds to it.
 
     Parameters

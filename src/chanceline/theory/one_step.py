@@ -133,12 +133,12 @@ def _at_break(
 ) -> Solved[RSBState]:
     """A solution near the beginning of the one-step branch, with a given amplitude and break point.
 
-    Supports (choices of variables) fall into groups. p₁ and p₀ are the overlaps of the weights of
-    two supports within a group and between groups, ρ is the density (share of variables chosen);
-    the amplitude is (p₁ − p₀)/(ρ − p₁). The break point x is the probability that two supports
-    belong to different groups. Both are held, and all equations but that of x are solved. Newton
-    starts from where groups begin: beside replica symmetry, or, if they begin with a jump, at its
-    static point, where both overlaps are known.
+    Supports (choices of variables) fall into groups. p₁ and p₀ are the overlaps (scalar products)
+    of the weights of two supports within a group and between groups, ρ is the density (share of
+    variables chosen); the amplitude is (p₁ − p₀)/(ρ − p₁). The break point x is the probability
+    that two supports belong to different groups. Both are held, and all equations but that of x are
+    solved. Newton starts from where groups begin: beside replica symmetry, or, if they begin with a
+    jump, at its static point, where both overlaps are known.
     """
     if transition.jump is None:
         start = beside_symmetric(branch, transition.critical, amplitude, x)

@@ -51,10 +51,11 @@ class Branch(ChiBranch[RSState]):
     ) -> Solved[RSState]:
         """The saddle of the branch at a given response χ of the weights, by Newton's method.
 
-        Along the branch χ falls as the load (patterns per variable) grows, so that it tells one
-        saddle from the next. ln χ is the first coordinate of a point, and is held; Newton moves the
-        others. `start` is a point near the saddle, (coordinates,), whose own ln χ is not used. The
-        unknowns of the result are a whole point again. `step` is that of the quadrature.
+        To correct a violation v costs v²/2χ. Along the branch χ falls as the load (patterns per
+        variable) grows, so that it tells one saddle from the next. ln χ is the first coordinate of
+        a point, and is held; Newton moves the others. `start` is a point near the saddle,
+        (coordinates,), whose own ln χ is not used. The unknowns of the result are a whole point
+        again. `step` is that of the quadrature.
         """
         chi = np.exp(log_chi)
         tolerance = max(Newton.tolerance, self._rounding_of_residual(chi))

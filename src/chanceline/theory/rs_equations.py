@@ -266,8 +266,9 @@ def _residual(
     Lagrange multiplier. `values` has both sides of each equation:
 
         ρ         density, the share of variables chosen
-        q₀        overlap of the weights of two choices of variables, and F₀ its multiplier
-        α, χ      load, and response of the weights
+        q₀        overlap (scalar product per variable) of the weights of two choices of variables,
+                  and F₀ its multiplier
+        α, χ      load, and response of the weights (a violation v costs v²/2χ)
         E, V, d   multiplier of the norm of the weights, and its two parts: E = V + d
         R₁, R₂    mean and mean square of what is corrected of the violation of a pattern
         ⟨·⟩       mean over patterns

@@ -76,8 +76,9 @@ def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensembl
     A solver moves freely in its coordinates: what must be positive is given by its logarithm, what
     lies between 0 and 1 by its logit. In this order they are
 
-        ln χ          χ > 0, the response of the weights,
-        logit(q₀/ρ)   q₀, the overlap of the weights of two choices of variables, 0 < q₀ < ρ,
+        ln χ          χ > 0, the response of the weights: to correct a violation v costs v²/2χ,
+        logit(q₀/ρ)   q₀, the overlap (scalar product per variable) of the weights of two choices
+                      of variables, 0 < q₀ < ρ,
         K             the price of choosing a variable,
         ln(V/d)       V > 0 and d > 0 add up to E, the multiplier of the norm of the weights,
         ln(F₀/E)      F₀ > 0, the multiplier of q₀,
@@ -191,9 +192,10 @@ def evaluate(
         (α/χ²)⟨R₁²⟩ = F₀            should hold; R₁ and R₂ are the mean and the mean square of what
         (α/χ²)⟨R₂ − R₁²⟩ = V        is corrected of a violation, ⟨·⟩ the mean over patterns.
 
-    χ is the response of the weights and E the Lagrange multiplier of their norm. F₁ and F₀ are the
-    multipliers of the overlaps of weights within a choice of variables and between two choices;
-    V = F₁ − F₀ and d = E − V. The point (`coords`) gives V, d and F₀ as shares of E.
+    χ is the response of the weights (to correct a violation v costs v²/2χ) and E the Lagrange
+    multiplier of their norm. F₁ and F₀ are the multipliers of the overlaps of weights within a
+    choice of variables and between two choices; V = F₁ − F₀ and d = E − V. The point (`coords`)
+    gives V, d and F₀ as shares of E.
     """
     chi = coords.chi
     nonzero = _nonzero_share(coords, ensemble, variable_averages)  # ρ₊

@@ -138,7 +138,7 @@ def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array
     Newton's method moves freely in the coordinates of a point: what must be positive is given by
     its logarithm, what must increase by the logarithms of its differences. In this order they are
 
-        ln χ                                          χ the response of the weights,
+        ln χ                                          χ the response: a violation v costs v²/2χ,
         switch = K − ½ ln(E/d)                        K the price of a variable; see below,
         ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …    p₀ < … < p_k < ρ the overlaps of supports,
         ln x₁ … ln x_k                                x₁ < … < x_k the break points,
@@ -194,7 +194,8 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
     with k = `steps` steps of breaking. ρ (`rho`) is the density of chosen variables. Three
     multipliers are no coordinates but follow from them:
 
-        E = ρ/χ                    of the norm of the weights, by a saddle equation; χ: response,
+        E = ρ/χ                    of the norm of the weights, by a saddle equation; χ is the
+                                   response of the weights (a violation v costs v²/2χ),
         K = switch + ½ ln(E/d)     of the density (the price of a variable), from the definition of
                                    the coordinate switch = K − ½ ln(E/d),
         F₁ = E − d + G_k           of the overlap within a support, from d = E − F₁ + G_k.

@@ -289,10 +289,10 @@ def _with_gap(
     """A solution with groups of supports at load α, in the form that users see.
 
     The letters are the paper's, and those of `RSBOrder`. Two supports (choices of variables) of one
-    group have the overlap p₁ of their weights, with its multiplier G₁, those of different groups p₀
-    and G₀; x is the probability that two belong to different groups. χ is the response; K, E and F₁
-    are the multipliers of the density, of the norm of the weights and of the overlap within a
-    support. `transition` says where groups begin.
+    group have the overlap p₁ (scalar product) of their weights, with its multiplier G₁; those of
+    different groups have p₀ and G₀; x is the probability that two belong to different groups. χ is
+    the response; K, E and F₁ are the multipliers of the density, of the norm of the weights and of
+    the overlap within a support. `transition` says where groups begin.
     """
     rho = branch.rho
     state = solved.state

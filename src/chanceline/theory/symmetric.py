@@ -264,10 +264,11 @@ def _at_load(
 ) -> RSSolution:
     """The solution of a branch at load α, which lies between the loads of two of its points.
 
-    The branch is a line of solutions with the parameter ln χ, χ the response of the weights, along
-    which the load changes. The point of load α (patterns per variable) is found on the usual
-    quadrature (`coarse`), and solved again at the same χ on half the step (`fine`). The second is
-    the result, and the difference of both entropies is the quadrature error.
+    The branch is a line of solutions with the parameter ln χ, χ the response of the weights (to
+    correct a violation v costs v²/2χ), along which the load changes. The point of load α (patterns
+    per variable) is found on the usual quadrature (`coarse`), and solved again at the same χ on
+    half the step (`fine`). The second is the result, and the difference of both entropies is the
+    quadrature error.
     """
     coarse = branch.point_where(bracket, lambda state: branch.excess_load(state, alpha))
     log_chi = float(coarse.unknowns[LOG_CHI])
