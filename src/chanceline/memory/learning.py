@@ -93,10 +93,12 @@ def learn_neuron(neuron: int, patterns: Patterns, rule: LearningRule) -> Learned
     solved = _meets(fitted, rule.kappa)
     impossible = not solved and _is_impossible(problem, rule)
 
+    # Columns of the problem become numbers of neurons, in ascending order.
     order = np.argsort(fitted.inputs)
     inputs = _neurons_of_columns(fitted.inputs[order], neuron)
     weights = fitted.weights[order]
     if rule.signs is not None:
+        # By Dale's law weights were fitted as sizes: each has the sign of the neuron it comes from.
         weights = weights * rule.signs[inputs]
     return LearnedNeuron(
         inputs=inputs,

@@ -65,6 +65,7 @@ class LargestLoads(Result):
         return float(np.median(self.held) / (self.n_neurons - 1))
 
     def to_dict(self) -> dict[str, Any]:
+        """The settings and the two loads, as plain data for JSON."""
         return {
             "neurons": self.n_neurons,
             "fan_in": self.fan_in,
@@ -107,7 +108,7 @@ def load_curve(  # noqa: PLR0913
     n_jobs
         As in joblib, with the same result.
     progress
-        Called with (neurons done, neurons in all).
+        Called with (neurons done, neurons in all), over all fan-ins and wirings.
     """
     n_measured = n_neurons
     if neurons is not None:
