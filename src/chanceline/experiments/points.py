@@ -236,11 +236,12 @@ def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
 
 
 def _measure_smallest(group: pd.DataFrame) -> dict[str, Any] | None:
-    """The columns of a capacity point from the results of its problems, one row each.
+    """The mean smallest density of a group of problems, with its error, as columns of a table.
 
-    Every problem of the group has the same N variables, patterns and method. The density is the
-    mean of K/N, K = `n_selected` the size of the smallest support of a problem. None if too many
-    problems are unsolved, or too few are solved to know the error of their mean.
+    `group` has one row for each problem; all have the same N variables, patterns and method. The
+    density of a problem is K/N, K = `n_selected` the size of the smallest set of variables that was
+    found to separate it. None if too many problems are unsolved, or too few are solved to know the
+    error of their mean.
     """
     first = group.iloc[0]
     n_variables = int(first["n"])

@@ -29,10 +29,11 @@ FADING = 0.7  # of the opacity, at most, from the lowest load to the highest
 
 
 def draw_largest_loads(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capacity]) -> None:
-    """Largest load against fan-in for each wiring, beside theory for N → ∞.
+    """Draw the largest load that neurons hold against their share ρ of inputs, for each wiring.
 
     Points are the loads that half of the neurons hold; bars reach down to what all neurons hold.
-    Lines are α_VS(ρ), what Hebb's choice of inputs holds, and 2ρ.
+    Lines are theory for infinitely many neurons: α_VS(ρ), the best choice of inputs, given by
+    `theory`; what Hebb's choice of inputs holds; and 2ρ, what random inputs hold.
     """
     # Every line begins at the origin.
     rhos = [0.0, *(point.rho for point in theory)]
