@@ -118,7 +118,7 @@ def _pattern_moments(order: Order, rho: float, ensemble: Ensemble, step: float) 
     for class_side, pattern_class in zip(sides, offsets, strict=True):
         mean_field = np.sqrt(order.q0) * class_side.nodes + pattern_class.offset  # μ
         side = pattern_side(_with_unit_slope(mean_field), pattern_order.s2, order.chi)
-        total += _moments_of(side.curvature, class_side.weights)
+        total += _curvature_moments(side.curvature, class_side.weights)
     return CurvatureMoments(*total.tolist())
 
 
@@ -138,7 +138,7 @@ def _variable_moments(order: Order, ensemble: Ensemble, step: float) -> Curvatur
     # f'' is evaluated at fields u that are Duals: its differential is the third derivative.
     mean_field = np.sqrt(order.F0) * rule.nodes  # u
     side = support_side(u=_with_unit_slope(mean_field), V=V, d=d, K=order.K, signed=ensemble.signed)
-    return _moments_of(side.curvature, rule.weights)
+    return _curvature_moments(side.curvature, rule.weights)
 
 
 def _with_unit_slope(field: Array) -> Dual:
@@ -146,7 +146,7 @@ def _with_unit_slope(field: Array) -> Dual:
     return Dual(field, np.ones((1, len(field))))
 
 
-def _moments_of(curvature: Dual, weights: Array) -> CurvatureMoments:
+def _curvature_moments(curvature: Dual, weights: Array) -> CurvatureMoments:
     """The moments of a second derivative g'' and of the third, g''', over the field.
 
     `curvature` is g'' at the nodes, (nodes,), a Dual whose differential by the field is g''';

@@ -276,7 +276,7 @@ def _symmetric_capacity(
     # Fields of `Capacity` that tell where and how symmetry breaks.
     breaking: dict[str, Any] = {"replicon_alpha": None}
     if replicon:
-        breaking = _breaking(branch, end)
+        breaking = _breaking_fields(branch, end)
     capacity_of_branch = Capacity(
         rho=rho,
         ansatz="rs",
@@ -310,7 +310,7 @@ def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
     )
 
 
-def _breaking(branch: Branch, end: End) -> dict[str, Any]:
+def _breaking_fields(branch: Branch, end: End) -> dict[str, Any]:
     """Where and how the symmetry between supports breaks on a branch, as fields of a `Capacity`.
 
     A support is a choice of variables. As the load (patterns per variable) grows along the branch,
@@ -377,7 +377,7 @@ def _symmetric_capacities(
     for rho in sorted(set(densities)):
         share = min(rho / ensemble.saturation_density, 1.0)
         logit_share = logit(share)  # infinite from ρ_s on, where no start is used
-        start = _extrapolated(solved_points[-2:], logit_share)
+        start = _extrapolated_start(solved_points[-2:], logit_share)
         solved = _symmetric_capacity(Branch(rho, ensemble), start, replicon=replicon)
         capacity_of[rho] = solved.capacity
         if solved.point is not None:
@@ -392,7 +392,7 @@ class _SolvedPoint(NamedTuple):
     coordinates: Array  # (coordinates,)
 
 
-def _extrapolated(previous: list[_SolvedPoint], logit_share: float) -> Array | None:
+def _extrapolated_start(previous: list[_SolvedPoint], logit_share: float) -> Array | None:
     """A start at a logit(ρ/ρ_s), (coordinates,), from the up to two points solved before it.
 
     It lies on the line through two of them. One is taken as it is; without any it is None.

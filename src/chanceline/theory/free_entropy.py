@@ -202,7 +202,7 @@ class FreeEntropy:
         log_capacity = float(np.log(capacity.state.alpha))
         order_coordinates = capacity.unknowns[:-1]  # the last unknown of a capacity is ln α
         return self._result(
-            _followed(
+            _followed_to(
                 at_load,
                 first=at_load(log_capacity, order_coordinates),
                 begin=log_capacity,
@@ -241,7 +241,7 @@ class FreeEntropy:
         log_capacity = float(np.log(capacity.state.alpha))
         first_guess = np.append(capacity.unknowns[:-1], logit(capacity.state.rho))
         return self._result(
-            _followed(
+            _followed_to(
                 at_load,
                 first=at_load(log_capacity, first_guess),
                 begin=log_capacity,
@@ -284,7 +284,7 @@ class FreeEntropy:
                 density = rho  # the one asked for to the last digit, which the logit may round
             return self._capacity_near(density, guess)
 
-        return _followed(
+        return _followed_to(
             at_density,
             first=first,
             begin=float(logit(first.state.rho)),
@@ -364,7 +364,7 @@ def _with_entropy(state: _SaddleState) -> Array:
     return np.append(state.residual, state.entropy)
 
 
-def _followed(
+def _followed_to(
     solve_at: Callable[[float, Array], Solved[_SaddleState]],
     first: Solved[_SaddleState],
     begin: float,

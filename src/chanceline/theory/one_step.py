@@ -122,13 +122,13 @@ def branch_off(
     the other equations hold. So x is held first, at its value at the beginning, and then freed. The
     amplitude is held both times.
     """
-    at_first_break = _at_break(branch, transition, amplitude, x=transition.first_break)
+    at_first_break = _solved_at_break(branch, transition, amplitude, x=transition.first_break)
     return branch.solve_with(
         at_first_break.unknowns, held=(LOG_AMPLITUDE,), name="the beginning of 1RSB"
     )
 
 
-def _at_break(
+def _solved_at_break(
     branch: RSBBranch, transition: SupportTransition, amplitude: float, x: float
 ) -> Solved[RSBState]:
     """A solution near the beginning of the one-step branch, with a given amplitude and break point.
@@ -281,16 +281,16 @@ def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
         end = end_of_branch(branch)
         middle_load = 0.5 * (transition.breaking_alpha + end.state.alpha)
         if alpha > middle_load:
-            return _followed_to(alpha, branch, end)
+            return _start_by_following(alpha, branch, end)
 
     # Else from the first point that the branch is followed from, or before it.
     first = _first_point(branch, transition)
     if alpha >= first.state.alpha:
-        return _followed_to(alpha, branch, first)
-    return _between_beginning_and_first(alpha, branch, transition, first)
+        return _start_by_following(alpha, branch, first)
+    return _start_before_first_point(alpha, branch, transition, first)
 
 
-def _between_beginning_and_first(
+def _start_before_first_point(
     alpha: float, branch: RSBBranch, transition: SupportTransition, first: Solved[RSBState]
 ) -> BrokenStart | None:
     """A start at load α on the first piece of the one-step branch, from its beginning to `first`.
@@ -306,7 +306,7 @@ def _between_beginning_and_first(
 
     def excess(amplitude: float) -> float:
         """The load of the point with this amplitude, less α."""
-        point = _near_beginning(branch, transition, amplitude).point
+        point = _start_near_beginning(branch, transition, amplitude).point
         return branch.equations(point).alpha - alpha
 
     if excess(lowest) < 0:
@@ -317,10 +317,10 @@ def _between_beginning_and_first(
     else:
         # The branch begins with a jump, whose load is α within rounding.
         amplitude = lowest
-    return _near_beginning(branch, transition, amplitude)
+    return _start_near_beginning(branch, transition, amplitude)
 
 
-def _near_beginning(
+def _start_near_beginning(
     branch: RSBBranch, transition: SupportTransition, amplitude: float
 ) -> BrokenStart:
     """The point of a given amplitude on the first piece of the one-step branch.
@@ -339,11 +339,11 @@ def _near_beginning(
     begin = transition.amplitude
     share = (amplitude - begin) / (_SMALLEST_AMPLITUDE - begin)
     x = (1 - share) * transition.first_break + share * x_at_smallest
-    point = _at_break(branch, transition, amplitude, x).unknowns
+    point = _solved_at_break(branch, transition, amplitude, x).unknowns
     return BrokenStart(point, hold_breaks=True)
 
 
-def _followed_to(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> BrokenStart:
+def _start_by_following(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> BrokenStart:
     """A start at load α, by following the one-step branch from its solution `first`.
 
     The branch is followed to larger or smaller loads until the load passes α. The start lies on the
@@ -353,7 +353,7 @@ def _followed_to(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> Br
     if alpha == first_load:
         return BrokenStart(first.unknowns, hold_breaks=False)
     if alpha > first_load:
-        before, after = _up_to_load(alpha, branch, first)
+        before, after = _solutions_around_load(alpha, branch, first)
     else:
         points = branch.follow(first, _STEP_TO_SMALLER_LOADS, lambda state: state.alpha <= alpha)
         before, after = last_two_points(points)
@@ -363,7 +363,7 @@ def _followed_to(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> Br
     return BrokenStart(point, hold_breaks=False)
 
 
-def _up_to_load(
+def _solutions_around_load(
     alpha: float, branch: RSBBranch, start: Solved[RSBState]
 ) -> tuple[Solved[RSBState], Solved[RSBState]]:
     """The two neighbouring solutions of the one-step branch around load α, from `start` upwards.

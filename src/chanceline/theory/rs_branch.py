@@ -220,7 +220,7 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
 
         c = ρ r(c)            with free signs: a share ρ of the variables of one choice is also in
                               the other, and their weights are proportional to fields of
-                              correlation r(c), which is F₀/F₁ (`_F0_over_F1`),
+                              correlation r(c), which is F₀/F₁ (`_field_correlation`),
         c = 2ρ J(r(c))        with given signs: only fields of the right sign make a weight, and
                               J = `overlap_kernel` is the mean product of their positive parts.
 
@@ -231,7 +231,7 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
 
     def excess(c: float) -> float:
         """The right-hand side of the equation for c, less c; positive at c = 0."""
-        field_correlation = _F0_over_F1(c, ensemble)  # r(c)
+        field_correlation = _field_correlation(c, ensemble)  # r(c)
         if ensemble.signed:
             return rho * (2 * overlap_kernel(field_correlation)) - c
         return rho * field_correlation - c
@@ -243,7 +243,7 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
     return float(brentq(excess, 0.0, _LARGEST_OVERLAP, xtol=1e-14))
 
 
-def _F0_over_F1(overlap: float, ensemble: Ensemble) -> float:
+def _field_correlation(overlap: float, ensemble: Ensemble) -> float:
     """The correlation of the fields of a variable in two choices that contain it, F₀/F₁.
 
     F₁ is the mean square of the field, F₀ the mean product in two choices; they are multipliers of

@@ -270,7 +270,7 @@ class _Averages(NamedTuple):
     violation_by_sign: float  # Σ_c σ_c f_c E_k[R₁] over classes c, zero at the best threshold
 
 
-def _averages(
+def _averages_at(
     unpacked: _UnpackedOrder, rho: float, ensemble: Ensemble, fineness: float
 ) -> _Averages:
     """The averages over patterns and over variables that the saddle equations with breaking need.
@@ -433,7 +433,7 @@ class RSBBranch(ChiBranch[RSBState]):
             Grids are finer by this factor.
         """
         unpacked = _unpack_order(point, self.rho, self.steps, self.ensemble)
-        averages = _averages(unpacked, self.rho, self.ensemble, fineness)
+        averages = _averages_at(unpacked, self.rho, self.ensemble, fineness)
         patterns = averages.patterns
         variables = averages.variables
 

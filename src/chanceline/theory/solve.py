@@ -227,21 +227,23 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
     # Up to the Cover–Gardner load typical choices separate. Where symmetry breaks is not asked.
     cover_gardner_load = rho * gardner(ensemble).load
     if alpha <= cover_gardner_load:
-        return _without_gap(solve_rs(alpha, rho, ensemble), Phase.SYMMETRIC, transition=None)
+        return _solution_without_groups(
+            solve_rs(alpha, rho, ensemble), Phase.SYMMETRIC, transition=None
+        )
 
     # Up to the transition the entropy is that of replica symmetry.
     check_broken_density(rho)
     transition = transition_at(rho, ensemble)
     if alpha <= transition.breaking_alpha:
         phase = _unbroken_phase(alpha, transition)
-        return _without_gap(solve_rs(alpha, rho, ensemble), phase, transition)
+        return _solution_without_groups(solve_rs(alpha, rho, ensemble), phase, transition)
 
     # So near above it that the overlaps within and between groups are nearly equal there is no
     # start with groups: replica symmetry is as good as the broken solution.
     branch = RSBBranch(rho, steps=1, ensemble=ensemble)
     start = start_at_load(alpha, branch)
     if start is None:
-        return _without_gap(solve_rs(alpha, rho, ensemble), Phase.BROKEN, transition)
+        return _solution_without_groups(solve_rs(alpha, rho, ensemble), Phase.BROKEN, transition)
     return _broken_solution(alpha, branch, start, transition)
 
 
@@ -256,7 +258,9 @@ def _broken_solution(
     coarse = branch.at_load(alpha, start.point, hold_breaks=start.hold_breaks)
     fine = branch.at_load(alpha, coarse.unknowns, FINER, hold_breaks=start.hold_breaks)
     quadrature_error = abs(fine.state.entropy - coarse.state.entropy)
-    return _with_gap(branch, fine, transition, alpha=alpha, quadrature_error=quadrature_error)
+    return _solution_with_groups(
+        branch, fine, transition, alpha=alpha, quadrature_error=quadrature_error
+    )
 
 
 def _unbroken_phase(alpha: float, transition: SupportTransition) -> Phase:
@@ -278,7 +282,7 @@ _NO_TRANSITION: dict[str, Any] = {
 }
 
 
-def _with_gap(
+def _solution_with_groups(
     branch: RSBBranch,
     solved: Solved[RSBState],
     transition: SupportTransition,
@@ -338,7 +342,7 @@ def _with_gap(
     )
 
 
-def _without_gap(
+def _solution_without_groups(
     symmetric: RSSolution, phase: Phase, transition: SupportTransition | None
 ) -> OneStepSolution:
     """A replica-symmetric solution in the form of one with one step of breaking.

@@ -62,7 +62,7 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
 
     def solve_at(share: float, start: Array) -> Solved[Counted]:
         """The solution of the ensemble at this share of the way, from a point near to it."""
-        return _solve_clusters(_on_the_way(share, ensemble), start)
+        return _solve_clusters(_ensemble_at_share(share, ensemble), start)
 
     first = solve_at(0.0, _START)
     if ensemble.free_threshold:
@@ -72,7 +72,7 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     return last_point(follow(solve_at, first, begin=0.0, step=_STEP_OF_SHARE, until=1.0))
 
 
-def _on_the_way(share: float, wanted: Ensemble) -> Ensemble:
+def _ensemble_at_share(share: float, wanted: Ensemble) -> Ensemble:
     """An ensemble between that of the start (share 0) and the one wanted (share 1).
 
     An ensemble is a kind of random patterns. At share 0 classes are equal, there is no margin, and
