@@ -78,10 +78,12 @@ def largest_convincing(  # noqa: PLR0913
     null: str = "fixed",
     intercept: bool = True,
 ) -> FeaturePlan:
-    """The largest M whose bound is at most `level`; 0 if not even one feature would convince.
+    """The largest number M of features that would convince if they separated the samples.
 
-    The other parameters are those of `chance_bound`: `errors` are allowed, `null` says how labels
-    are drawn by chance, and `intercept` whether the rule has a free threshold.
+    They convince if `chance_bound`, a bound on the probability that some M of all features do so by
+    chance, is at most `level`. The answer is 0 if not even one feature would. The other parameters
+    are those of `chance_bound`: `errors` are allowed, `null` says how labels are drawn by chance,
+    and `intercept` whether the rule has a free threshold.
     """
     level = real_number(level, "the level", above=0, below=1)
     labels_and_rule: dict[str, Any] = {
@@ -119,12 +121,13 @@ def samples_needed(  # noqa: PLR0913
     null: str = "fixed",
     intercept: bool = True,
 ) -> SamplePlan:
-    """The smallest P from which on separating with M of N features is convincing.
+    """The smallest number P of samples from which on M of N features that separate them convince.
 
-    The classes have n₊ = round(balance·P). The bound falls with P apart from the rounding of n₊,
-    which makes convincing and failing P alternate near the answer. `first_convincing` therefore
-    finds about where the bound crosses the level, and asks every P within one cycle of there. The
-    other parameters are those of `chance_bound`.
+    They convince if `chance_bound`, a bound on the probability that some M of N features do so by
+    chance, is at most `level`. One class has round(balance·P) samples. The bound falls with P apart
+    from this rounding, which makes convincing and failing P alternate near the answer.
+    `first_convincing` therefore finds about where the bound crosses the level, and asks every P
+    within one cycle of there. The other parameters are those of `chance_bound`.
     """
     level = real_number(level, "the level", above=0, below=1)
     balance = real_number(balance, "the balance, the share of one class,", above=0, below=1)

@@ -59,12 +59,13 @@ def smallest_support(  # noqa: PLR0913
     budget: int | None = None,
     trial: int = 0,
 ) -> dict[str, Any]:
-    """The smallest support that a search method finds.
+    """The smallest set of variables (support) that a search method finds for a random problem.
 
-    `separates` says whether every margin is positive. The paper's algorithm stops when none is
-    *negative*, so its `n_selected` may belong to a support with ties, patterns on the boundary;
-    `n_selected` is null where two patterns contradict each other and nothing can separate (it
-    happens to ±1 inputs at small N).
+    The problem has `n` variables and round(alpha·n) patterns of the kind `inputs`; `trial` draws
+    another one. `separates` says whether every margin is positive. The paper's algorithm stops when
+    none is *negative*, so its `n_selected` may belong to a support with ties, patterns on the
+    boundary; `n_selected` is null where two patterns contradict each other and nothing can separate
+    (it happens to ±1 inputs at small N).
     """
     n_patterns = round(alpha * n)
     X, y = draw_problem(n, n_patterns, inputs=inputs, trial=trial)
@@ -126,7 +127,11 @@ def separable_share(  # noqa: PLR0913
 
 
 def _count_separable(problems: NDArray[np.float64]) -> int:
-    """How many of the problems, (problems, variables, patterns), separate with all variables."""
+    """How many random problems are linearly separable with all their variables.
+
+    `problems` is (problems, variables, patterns), each pattern times its label: a problem separates
+    if some weights give all its patterns a positive sum.
+    """
     n_problems, n_variables, n_patterns = problems.shape
     # One workspace holds them all, the columns of one problem after those of another.
     columns = problems.reshape(n_problems * n_variables, n_patterns)

@@ -114,7 +114,10 @@ def entropy_points(
 
 
 def _exact_log_counts(counts: pd.DataFrame) -> Iterator[LogCount]:
-    """ln Z of every exact count."""
+    """ln Z of every exact count, −∞ where Z = 0; Z is the number of supports that separate.
+
+    `counts` has a row for each problem, with its Z in the column count.
+    """
     for row in counts.itertuples(index=False):
         n_supports = row.count  # the column of this name, not the method of a tuple
         log_count = -math.inf
@@ -131,7 +134,11 @@ def _exact_log_counts(counts: pd.DataFrame) -> Iterator[LogCount]:
 
 
 def _log_counts_on_curves(curves: pd.DataFrame, loads: list[float]) -> Iterator[LogCount]:
-    """ln Z at each load where a Monte Carlo curve has a rung."""
+    """ln Z at each load where a Monte Carlo curve has a point; Z counts separating supports.
+
+    `curves` has a row for each problem, with the curve of ln Z over loads that was measured on it.
+    Loads that the curve says nothing of are left out.
+    """
     for curve in curves.itertuples(index=False):
         for alpha in loads:
             log_count = _log_count_on_curve(curve, alpha)
@@ -229,11 +236,12 @@ def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
 
 
 def _measure_smallest(group: pd.DataFrame) -> dict[str, Any] | None:
-    """The columns of a capacity point from the results of its problems, one row each.
+    """The mean smallest density of a group of problems, with its error, as columns of a table.
 
-    Every problem of the group has the same N variables, patterns and method. The density is the
-    mean of K/N, K = `n_selected` the size of the smallest support of a problem. None if too many
-    problems are unsolved, or too few are solved to know the error of their mean.
+    `group` has one row for each problem; all have the same N variables, patterns and method. The
+    density of a problem is K/N, K = `n_selected` the size of the smallest set of variables that was
+    found to separate it. None if too many problems are unsolved, or too few are solved to know the
+    error of their mean.
     """
     first = group.iloc[0]
     n_variables = int(first["n"])

@@ -47,7 +47,12 @@ def difference_errors(points: pd.DataFrame) -> pd.Series[float]:
 
 
 def entropy_limits(points: pd.DataFrame) -> pd.DataFrame:
-    """Extrapolate each (inputs, ρ, α) in 1/N, from exact counts, from Monte Carlo and from both.
+    """The entropy Σ = ln(separating supports)/N extrapolated to N → ∞, beside theory.
+
+    There is one row for each kind of inputs, density ρ and load α. What is extrapolated in 1/N is
+    the difference of the entropy from the first moment, ln(expected number)/N, which is small and
+    smooth; the limit of the first moment is known and added again. It is done with exact counts,
+    with Monte Carlo counts, and with both.
 
     Parameters
     ----------
@@ -64,16 +69,16 @@ def entropy_limits(points: pd.DataFrame) -> pd.DataFrame:
     known = points.dropna(subset="entropy")
     for (inputs, rho, alpha), group in known.groupby(["inputs", "rho", "alpha"]):
         row: dict[str, Any] = {"inputs": inputs, "rho": rho, "alpha": alpha}
-        first_moment = first_moment_exponent(alpha, rho)
+        limit_of_first_moment = first_moment_exponent(alpha, rho)
         parts = {
             "exact": group[group["source"] == Source.EXACT.value],
             "sampled": group[group["source"] == Source.MONTE_CARLO.value],
             "both": group,
         }
         for name, part in parts.items():
-            fit = fit_differences(part)  # of the entropy from the first moment
+            fit = fit_differences(part)
             if fit is not None:
-                row[name] = first_moment + fit.value
+                row[name] = limit_of_first_moment + fit.value
                 row[f"{name}_error"] = fit.error
                 row[f"{name}_chi2"] = fit.chi2
                 row[f"{name}_dof"] = fit.dof
@@ -92,10 +97,12 @@ def _theory_entropy(alpha: float, rho: float, ansatz: str) -> float:
 
 
 def capacity_limits(points: pd.DataFrame) -> pd.DataFrame:
-    """Extrapolate the smallest K/N at each (inputs, α) in 1/N, beside ρ_VS.
+    """The smallest share K/N of variables that separates, extrapolated to N → ∞, beside theory.
 
-    Sizes where the first moment's K is below 3 are left out: so small a whole number does not
-    follow a smooth curve.
+    There is one row for each kind of inputs and load α. What is extrapolated in 1/N is the
+    difference of K/N from that of the first moment, which is smooth; the limit of the latter is
+    known and added again. Sizes N where the first moment's K is below 3 are left out: so small a
+    whole number does not follow a smooth curve.
 
     Parameters
     ----------

@@ -275,7 +275,11 @@ class Store(AbstractContextManager["Store"]):
         return len(table)
 
     def _read(self) -> list[Record]:
-        """Every record, of a file that is whole and ours; writing makes an empty one ours."""
+        """All records of the file, which must be a whole store of ours.
+
+        An empty file is made a store of ours if it was opened for writing. So is one of an older
+        schema, whose rows are the same.
+        """
         application_id = self._ask("PRAGMA application_id")
         schema_version = self._ask("PRAGMA user_version")
         is_unmarked = application_id == 0 and schema_version == 0

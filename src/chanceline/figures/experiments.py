@@ -133,7 +133,12 @@ def draw_figure(figure_name: str, points: pd.DataFrame) -> tuple[Figure, pd.Data
 
 
 def _entropy_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """One column for each density: the entropy against the load, and below its extrapolation."""
+    """The figure of counted supports, and the table of their limits.
+
+    There is one column of panels for each density ρ: above, the entropy ln(supports)/N against the
+    load; below, how it is extrapolated to N → ∞, for one kind of inputs. `points` has a row for
+    each number N of variables, density, load and kind of inputs.
+    """
     limits = entropy_limits(points)
     rhos = sorted(limits["rho"].unique(), reverse=True)
     picture = Figure(figsize=(4.2 * len(rhos), 7.4), layout="constrained")
@@ -174,9 +179,11 @@ def _entropy_differences(points: pd.DataFrame, rho: float) -> dict[float, float]
 
 
 def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Above, the extrapolation for each kind of inputs; below, the limits against the load.
+    """The figure of the smallest supports that were found, and the table of their limits.
 
-    As in the limits, sizes where the first moment's K is very small are left out.
+    Above, a panel for each kind of inputs shows how the smallest density is extrapolated to N → ∞;
+    below, the limits are drawn against the load. As in the limits, sizes N where the first moment's
+    number K of variables is very small are left out.
     """
     limits = capacity_limits(points)
     large_enough = points[points["first_moment"] * points["n"] >= MIN_FIRST_MOMENT_SIZE]
@@ -303,9 +310,11 @@ def draw_entropy_limits(ax: Any, limits: pd.DataFrame, curve: pd.DataFrame, rho:
 def _draw_limits_of_counts(
     ax: Any, limits: pd.DataFrame, style: InputStyle, counts: CountStyle
 ) -> None:
-    """The limits of one kind of inputs from one kind of counts, each beside its load.
+    """Draw the limits N → ∞ of one kind of inputs from one kind of counts, with error bars.
 
-    The offset of the inputs says on which side, the factor of the counts how far.
+    `limits` has the columns alpha and, named by `counts`, the limit and its error. Points of
+    several kinds are moved apart: the offset of the inputs says to which side of their load, the
+    factor of the counts how far.
     """
     face_colour = "none"
     if counts.filled:
@@ -324,9 +333,11 @@ def _draw_limits_of_counts(
 
 
 def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, float]) -> None:
-    """The difference from the first moment against 1/N, with the fitted curve down to the limit.
+    """Draw measured differences from the first moment against 1/N, with fits down to the limit.
 
-    Every load has its colour; loads whose points cannot be fitted are left out.
+    N is the number of variables. The first moment, a number of supports or a density, is known for
+    each N, and measurements differ from it by little. Every load has its colour; loads whose points
+    cannot be fitted are left out.
 
     Parameters
     ----------
@@ -380,10 +391,11 @@ def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, fl
 
 
 def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:
-    """Extrapolated smallest share minus the symmetric ρ_VS against α, for both kinds of inputs.
+    """Draw the smallest share of variables that separates, for N → ∞, against the load.
 
-    `limits` has the columns alpha, inputs, searched and searched_error (the share that search
-    finds, for N → ∞), rs and rsb (ρ_VS, replica symmetric and with one step of breaking).
+    It is drawn less ρ_VS of replica symmetry, which is the line at 0. `limits` has the columns
+    alpha, inputs, searched and searched_error (the share that a search finds, extrapolated to
+    N → ∞), rs and rsb (ρ_VS, replica symmetric and with one step of breaking).
     """
     ax.axhline(0, color=COLOURS["rs"], label=r"$\rho_{\rm VS}$, replica symmetric")
     theory = limits.drop_duplicates("alpha").sort_values("alpha")

@@ -67,7 +67,10 @@ def room_for_sets(ax: Axes) -> int:
 
 
 def draw_set(ax: Axes, row: int, item: SetReading, colour: str, *, is_first: bool) -> None:
-    """One set; the first has the entries of the legend."""
+    """Draw one set of features: a line from its p-value (ring) to its adjusted p-value (dot).
+
+    `row` is its place from the top. The first set brings the entries of the legend.
+    """
     ax.hlines(row, item.pvalue, item.adjusted_pvalue, color=colour, linewidth=1.2)
     ax.plot(
         [item.pvalue],

@@ -29,10 +29,11 @@ FADING = 0.7  # of the opacity, at most, from the lowest load to the highest
 
 
 def draw_largest_loads(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capacity]) -> None:
-    """Largest load against fan-in for each wiring, beside theory for N → ∞.
+    """Draw the largest load that neurons hold against their share ρ of inputs, for each wiring.
 
     Points are the loads that half of the neurons hold; bars reach down to what all neurons hold.
-    Lines are α_VS(ρ), what Hebb's choice of inputs holds, and 2ρ.
+    Lines are theory for infinitely many neurons: α_VS(ρ), the best choice of inputs, given by
+    `theory`; what Hebb's choice of inputs holds; and 2ρ, what random inputs hold.
     """
     # Every line begins at the origin.
     rhos = [0.0, *(point.rho for point in theory)]
@@ -84,9 +85,10 @@ def _draw_theory_line(
 
 
 def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> None:
-    """Overlap after recall against noise in the probe; `curves` has (wiring, load) → result.
+    """Draw how well patterns are recalled against the noise in the probe.
 
-    Darker lines are lower loads.
+    `curves` has (wiring, load) → result; each is a line of the overlap with the stored pattern
+    after recall. Darker lines are lower loads. A dotted line is the overlap of the probe itself.
     """
     loads = sorted({load for _, load in curves})
     for (wiring, load), result in curves.items():
@@ -113,9 +115,10 @@ def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> No
 
 
 def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
-    """Share of bits that keep their sign against the share of couplings cut.
+    """Draw the share of bits that a memory still holds against the share of its couplings cut.
 
-    `curves` has the wiring → one result for each way of cutting.
+    `curves` has, for each wiring, one result for each order in which couplings are cut; the weakest
+    first are solid lines, random ones dotted.
     """
     for wiring, results in curves.items():
         for result in results:

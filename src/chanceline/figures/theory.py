@@ -33,7 +33,13 @@ def draw_overlaps(ax: Any, table: pd.DataFrame, rho: float) -> None:
 
 
 def draw_response(ax: Any, table: pd.DataFrame, rho: float) -> None:
-    """Panel (b): χ = lim (ρ − q₁)/m at loads α > 2ρ; in the inset ρ − q₁ at loads below."""
+    """Draw panel (b) of the paper: how the weights of one choice of variables still differ.
+
+    `table` is a branch table at the density `rho`, a row for each load alpha, with q1, the overlap
+    of two weight vectors of one choice. Up to the load 2ρ (regime "typical") they differ, and ρ −
+    q₁ is drawn in an inset. Beyond, q₁ tends to ρ as m → 0, m the number of replicas of the paper,
+    and the limit χ of (ρ − q₁)/m, the column chi, is drawn on a log scale.
+    """
     typical = table[table["regime"] == "typical"]
     selected = table[table["regime"] != "typical"]
     ax.semilogy(selected["alpha"], selected["chi"], color=COLOURS["rs"])
@@ -47,7 +53,12 @@ def draw_response(ax: Any, table: pd.DataFrame, rho: float) -> None:
 
 
 def draw_entropy(ax: Any, table: pd.DataFrame, rho: float, capacity: float) -> None:
-    """Panel (c): the entropy of separating choices, and where it vanishes."""
+    """Draw panel (c) of the paper: the entropy of separating choices against the load.
+
+    `table` has the columns alpha and entropy, at the density `rho`. The point where the entropy
+    vanishes, at the load `capacity`, is marked with its value, and so is the load 2ρ, up to which
+    typical choices of variables separate.
+    """
     ax.plot(table["alpha"], table["entropy"], color=COLOURS["rs"])
     ax.plot([capacity], [0], "o", color=COLOURS["breaks"])
     ax.annotate(
@@ -63,10 +74,12 @@ def draw_entropy(ax: Any, table: pd.DataFrame, rho: float, capacity: float) -> N
 
 
 def draw_stability(ax: Any, table: pd.DataFrame, rho: float, crossing: float | None) -> None:
-    """Panel (d): both replicon products less 1.
+    """Draw panel (d) of the paper: two replicon products less 1 against the load, stable below 0.
 
-    The paper's (within a support) is exactly marginal above 2ρ; the one between supports becomes
-    unstable at the load `crossing`, None if it does not.
+    `table` has the columns alpha, within and between, at the density `rho`. `within` is the paper's
+    product, within a support (a choice of variables), which is exactly 1 above the load 2ρ. The
+    other one, between supports, becomes unstable at the load `crossing`, which is None if it does
+    not.
     """
     alpha = table["alpha"]
     _draw_line(ax, alpha, table["within"] - 1, "within a support (the paper's)", colour="rs")
@@ -85,19 +98,21 @@ def draw_stability(ax: Any, table: pd.DataFrame, rho: float, crossing: float | N
 
 
 def draw_capacity(ax: Any, table: pd.DataFrame) -> None:
-    """The capacity diagram: α_VS(ρ) between its closed-form neighbours.
+    """Draw loads against the density ρ: the capacity α_VS between its closed-form neighbours.
 
     `table` has the columns rho, union, l0_gardner, alpha_vs, cover_gardner and vc; replicon_alpha
-    if the stable part is to be shaded, and balance if patterns are not the plain ones.
+    if the stable part is to be shaded, and balance and errors if patterns are not the plain ones.
     """
+    # Two labels say more where the patterns are plain.
     typical_label = r"$\alpha_{\rm CG}=2\rho$, typical choice"
     if "balance" in table:
         typical_label = r"$\alpha_{\rm CG}$, typical choice"
-    rho = table["rho"]
-    _draw_line(ax, rho, table["union"], "union bound (rigorous)", colour="union", style=":")
     l0_label = r"$\ell_0$-Gardner (rigorous for Gaussian inputs)"
     if "errors" in table and table["errors"].any():
         l0_label = r"$\ell_0$-Gardner"  # with errors it is no theorem
+
+    rho = table["rho"]
+    _draw_line(ax, rho, table["union"], "union bound (rigorous)", colour="union", style=":")
     _draw_line(ax, rho, table["l0_gardner"], l0_label, colour="l0", style="--")
     _draw_line(ax, rho, table["alpha_vs"], r"$\alpha_{\rm VS}$, replica symmetric", colour="rs")
     _draw_line(ax, rho, table["cover_gardner"], typical_label, colour="cover-gardner")
@@ -133,9 +148,10 @@ def draw_balances(ax: Any, table: pd.DataFrame) -> None:
 
 
 def draw_signs(ax: Any, free: pd.DataFrame, given: pd.DataFrame) -> None:
-    """α against ρ with free and with given signs of the weights.
+    """Draw loads against the density ρ with free and with given signs of the weights.
 
-    Lines are those of typical and of chosen inputs, and the smaller of both upper bounds.
+    Each table is that of a capacity curve. Its lines are the loads of typical and of chosen inputs,
+    and the smaller of both upper bounds.
     """
     _draw_signs_of_one_kind(ax, free, "free signs", colour="rs")
     _draw_signs_of_one_kind(ax, given, "given signs", colour="cover-gardner")
@@ -163,9 +179,12 @@ def _draw_signs_of_one_kind(ax: Any, table: pd.DataFrame, signs: str, *, colour:
 def draw_entropies(
     ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, critical_load: float
 ) -> None:
-    """Σ(α) with and without breaking; replica symmetry is exact up to the critical load.
+    """Draw the entropy of separating choices against the load, with and without symmetry breaking.
 
-    That is so where symmetry breaks continuously, at ρ > 0.017.
+    Both tables have the columns alpha and entropy; `symmetric` is replica symmetric and `broken`
+    has one step of breaking. Up to `critical_load`, where symmetry breaks, replica symmetry is
+    exact, and this range is shaded: that is so at densities ρ > 0.017, where it breaks
+    continuously.
     """
     ax.axvspan(
         symmetric["alpha"].min(),
@@ -201,10 +220,12 @@ def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
 
 
 def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
-    """The capacity diagram with and without breaking.
+    """Draw the capacity against the density ρ, with and without symmetry breaking.
 
-    Below the replicon line replica symmetry is exact at the densities of the table, which lie above
-    that of the jump.
+    `table` has the columns rho, replicon_alpha (the load where replica symmetry becomes unstable),
+    alpha_rs and alpha_1rsb (the capacity, replica symmetric and with one step of breaking). Below
+    replicon_alpha replica symmetry is exact, as all densities of the table lie above that of the
+    jump, and this range is shaded.
     """
     _shade_exact(ax, table, "replica symmetry is exact")
     rho = table["rho"]
@@ -226,10 +247,12 @@ def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
 
 
 def draw_transition(ax: Any, table: pd.DataFrame, jump_density: float) -> None:
-    """α_d and α_K relative to the replicon line: how symmetry between supports breaks by a jump.
+    """Draw the two loads of a jump against the density ρ: how symmetry between supports breaks.
 
-    `table` has the columns rho, dynamic_alpha and static_alpha, the latter two relative to the
-    replicon line and missing where symmetry breaks continuously, above `jump_density`.
+    Supports are choices of variables. At the load α_d separating ones fall into groups, at α_K few
+    groups hold all of them. `table` has the columns rho, dynamic_alpha (α_d) and static_alpha
+    (α_K). Both are relative to the load where replica symmetry becomes unstable, and missing above
+    `jump_density`, where symmetry breaks continuously.
     """
     jumps = table.dropna(subset=["static_alpha"])
     rho = jumps["rho"]
@@ -250,9 +273,11 @@ def draw_transition(ax: Any, table: pd.DataFrame, jump_density: float) -> None:
 
 
 def draw_corrections(ax: Any, table: pd.DataFrame) -> None:
-    """How far each α_VS lies above the limit of infinitely many steps, relative to it.
+    """Draw how far each approximation of the capacity lies above that with infinitely many steps.
 
-    The last line is the limit's error. Colours of the palette that this figure does not need
+    `table` has the density rho and the capacity with no step of symmetry breaking (alpha_rs), with
+    1 to 3 steps (alpha_1rsb, …) and in the limit (alpha_full), with its error, which is the last
+    line. All are relative to the limit. Colours of the palette that this figure does not need
     otherwise tell the lines apart.
     """
     known = table.dropna(subset=["alpha_full"])
@@ -306,7 +331,10 @@ def _label(ax: Any, legend: str, **labels: Any) -> None:
 
 
 def _shade_exact(ax: Any, table: pd.DataFrame, label: str) -> None:
-    """Shade the loads below the replicon line."""
+    """Shade, at each density rho, the loads up to replicon_alpha, where symmetry becomes unstable.
+
+    Both are columns of `table`; `label` says in the legend what the shade means.
+    """
     ax.fill_between(
         table["rho"],
         0,

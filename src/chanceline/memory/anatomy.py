@@ -149,9 +149,11 @@ def _reciprocity(strengths: NDArray[np.float64]) -> _Reciprocity:
 
 
 def _synapses(strengths: NDArray[np.float64], n_possible: int) -> dict[str, Any]:
-    """Statistics of the couplings of one sign, as in `Connectivity`.
+    """Statistics of all couplings of one sign: how many there are, and how strong.
 
-    `strengths` are their |w_ij|, (couplings,); `n_possible` couplings there could be.
+    `strengths` are their |w_ij|, (couplings,); `n_possible` couplings there could be. The keys are
+    those that `Connectivity` describes: the probability of a coupling, mean and coefficient of
+    variation of the strengths (nan without any), and a histogram with its edges.
     """
     mean = _mean(strengths)
     cv = float("nan")

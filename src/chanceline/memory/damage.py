@@ -61,7 +61,12 @@ def cutting(
     how: str = "random",
     seed: int = 0,
 ) -> Cutting:
-    """What a memory still holds after each share of its couplings is cut, as by `cut_couplings`."""
+    """What a memory still holds of its patterns after each share of its couplings is cut.
+
+    Couplings are cut as by `cut_couplings`, in the order `how`, each time from the whole memory. A
+    bit of a stored pattern is held if the field on its neuron has the bit's sign, a pattern if all
+    its bits are; and the overlap of the pattern with what is recalled from it is measured.
+    """
     order = choice_from(how, CutOrder, "cut")
     stored = memory.checked(patterns)
     shares_of_bits = []
@@ -70,9 +75,10 @@ def cutting(
     for share in shares:
         damaged = cut_couplings(memory, share, how=order, seed=seed)
         is_held = damaged.fields(stored) * stored > 0  # (patterns, neurons)
+        recalled = damaged.recall(stored)
         shares_of_bits.append(is_held.mean())
         shares_of_patterns.append(is_held.all(axis=1).mean())
-        mean_overlaps.append((damaged.recall(stored) * stored).mean())
+        mean_overlaps.append((recalled * stored).mean())
     return Cutting(
         how=order,
         shares=np.array(shares, dtype=float),

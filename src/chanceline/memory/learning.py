@@ -93,10 +93,12 @@ def learn_neuron(neuron: int, patterns: Patterns, rule: LearningRule) -> Learned
     solved = _meets(fitted, rule.kappa)
     impossible = not solved and _is_impossible(problem, rule)
 
+    # Columns of the problem become numbers of neurons, in ascending order.
     order = np.argsort(fitted.inputs)
     inputs = _neurons_of_columns(fitted.inputs[order], neuron)
     weights = fitted.weights[order]
     if rule.signs is not None:
+        # By Dale's law weights were fitted as sizes: each has the sign of the neuron it comes from.
         weights = weights * rule.signs[inputs]
     return LearnedNeuron(
         inputs=inputs,
@@ -224,7 +226,11 @@ def _select_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> Sta
 
 
 def _separate_with_few(problem: NeuronProblem, rule: LearningRule, seed: int) -> StableFit:
-    """Few inputs that separate, or the `fan_in` of largest weight where so few are not found."""
+    """Few inputs with which a neuron separates its patterns, or a best guess if none are found.
+
+    A search looks for as few inputs as possible, or for `fan_in` of them if that is given. If it
+    ends with more than these, the `fan_in` of largest weight are kept.
+    """
     # The rows carry the neuron's bits and the inputs' signs already: every label is +1.
     labels = np.ones(problem.rows.shape[0])
     signs = None  # any

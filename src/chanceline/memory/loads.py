@@ -65,6 +65,7 @@ class LargestLoads(Result):
         return float(np.median(self.held) / (self.n_neurons - 1))
 
     def to_dict(self) -> dict[str, Any]:
+        """The settings and the two loads, as plain data for JSON."""
         return {
             "neurons": self.n_neurons,
             "fan_in": self.fan_in,
@@ -89,11 +90,25 @@ def load_curve(  # noqa: PLR0913
     n_jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> list[LargestLoads]:
-    """The largest load held against fan-in, one result for each fan-in and wiring.
+    """The largest load that neurons hold, for each fan-in (number of inputs) and wiring.
 
-    For every neuron (or for so many, the first `neurons`) the number of patterns is found by
-    halving. All fan-ins and wirings see the same patterns for the same seed; `n_jobs` as in joblib,
-    with the same result.
+    For each neuron it is found how many random patterns, from the first on, it can learn, by
+    halving. All fan-ins and wirings see the same patterns for the same seed.
+
+    Parameters
+    ----------
+    n_neurons, budget, excitatory
+        As in `AssociativeMemory`.
+    fan_ins, wirings
+        Every combination is measured; a fan-in is a count or a share of the other neurons.
+    seed
+        Of patterns and random choices.
+    neurons
+        How many neurons are measured, the first ones; all by default.
+    n_jobs
+        As in joblib, with the same result.
+    progress
+        Called with (neurons done, neurons in all), over all fan-ins and wirings.
     """
     n_measured = n_neurons
     if neurons is not None:
@@ -165,32 +180,38 @@ def _largest_number_held(job: tuple[int, LearningRule], patterns: Patterns) -> i
 
 
 def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
-    """The load that the share ρ of inputs of largest Hebbian coupling holds, for N → ∞.
+    """The load that a neuron holds if it keeps the share ρ of inputs of largest Hebbian coupling.
 
-    κ is the stability asked of the neuron. The Hebbian coupling h_j = Σ_μ a_μj/√P of an input is a
-    standard Gaussian, and those with |h| > θ are chosen. Given h, the rows are a_μj = h_j/√P and
-    noise that sums to zero over the patterns μ. Gordon's comparison of Gaussian processes (exact
-    here, the problem being convex) turns the largest load into a minimum over one number b, by
-    which the field z of a pattern, standard Gaussian, is shifted before its negative part is cut:
+    The load is random patterns per input, for infinitely many inputs; κ is the stability asked of
+    the neuron. Row μ of its problem, a_μ, is pattern μ times the neuron's own bit. The Hebbian
+    coupling h_j = Σ_μ a_μj/√P of input j is a standard Gaussian, and inputs with |h| > θ are kept
+    (as in Kuhlmann et al., "A dilution algorithm for neural networks", J. Phys. A 25, 1992).
 
-        α = min_b ρ [I₂ − I₁² + ⟨h²⟩ I₁²] / (κ I₁ + Φ(b))²,
+    Given h, the rows are a_μj = h_j/√P plus noise that sums to zero over the patterns. Gordon's
+    comparison of Gaussian processes (exact here, the problem being convex) turns the largest load
+    into a minimum over one number b:
 
-    where I₁ and I₂ are the means of (z + b)₊ and (z + b)₊², Φ is the normal distribution function,
-    φ its density, and ⟨h²⟩ = 1 + 2θφ(θ)/ρ is the mean over the chosen inputs. With all inputs b = κ
-    and α is Gardner's 1/I₂(κ). Inputs are picked so in Kuhlmann et al., "A dilution algorithm for
-    neural networks" (J. Phys. A 25, 1992).
+        α = min_b ρ [I₂ − I₁² + ⟨h²⟩ I₁²] / (κ I₁ + Φ(b))².
+
+    I₁ and I₂ are the means of (z + b)₊ and (z + b)₊² over a standard Gaussian z, Φ is the normal
+    distribution function, φ its density, and ⟨h²⟩ = 1 + 2θφ(θ)/ρ the mean over the inputs kept.
+    With all inputs b = κ and α is Gardner's 1/I₂(κ).
     """
-    sqrt_2pi = np.sqrt(2 * np.pi)
-    theta = -ndtri(rho / 2)  # both tails of a Gaussian beyond ±θ hold the share ρ
-    chosen_excess = 2 * theta * np.exp(-(theta**2) / 2) / sqrt_2pi  # ρ (⟨h²⟩ − 1) = 2θφ(θ)
+    threshold = -ndtri(rho / 2)  # θ: both tails of a Gaussian beyond ±θ hold the share ρ
+    kept_excess = 2 * threshold * _normal_density(threshold)  # ρ (⟨h²⟩ − 1) = 2θφ(θ)
 
     def load(b: float) -> float:
         """What is minimised, for these ρ and κ."""
-        I1 = b * ndtr(b) + np.exp(-(b**2) / 2) / sqrt_2pi  # b Φ(b) + φ(b)
+        I1 = b * ndtr(b) + _normal_density(b)
         I2 = ndtr(b) + b * I1  # (1 + b²) Φ(b) + b φ(b)
         # ρ [I₂ − I₁² + ⟨h²⟩ I₁²] = ρ I₂ + ρ (⟨h²⟩ − 1) I₁²
-        numerator = rho * I2 + chosen_excess * I1**2
+        numerator = rho * I2 + kept_excess * I1**2
         return float(numerator / (kappa * I1 + ndtr(b)) ** 2)
 
     minimum = minimize_scalar(load, bounds=SHIFTS, method="bounded", options={"xatol": 1e-9})
     return float(minimum.fun)
+
+
+def _normal_density(x: float) -> float:
+    """φ(x), the density of the standard normal distribution."""
+    return float(np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi))

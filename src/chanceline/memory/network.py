@@ -80,6 +80,7 @@ class AssociativeMemory:
         budget: int = DEFAULT_SWAP_BUDGET,
         excitatory: float | None = None,
     ) -> None:
+        """Check the settings, which the class describes; nothing is stored yet."""
         self.n_neurons = whole_number(n_neurons, "The number of neurons", at_least=2)
         self.fan_in = fan_in
         self.excitatory = excitatory
@@ -327,7 +328,11 @@ def count_inputs(fan_in: float | str, n_inputs: int) -> int | None:
 def draw_neuron_signs(
     excitatory: float | None, n_neurons: int, seed: int
 ) -> NDArray[np.int8] | None:
-    """+1 for round(excitatory · n) neurons drawn by lot and −1 for the others; None for None."""
+    """The sign of all outgoing couplings of each neuron, (neurons,), by Dale's law.
+
+    The share `excitatory` of the neurons, drawn by lot with the seed, has +1, the others −1. None
+    if the share is None: then couplings have any sign.
+    """
     if excitatory is None:
         return None
     if not 0 <= real_number(excitatory, "The share of excitatory neurons") <= 1:

@@ -58,6 +58,7 @@ class StorageReport(Result):
         return 1.0 / self.load
 
     def to_dict(self) -> dict[str, Any]:
+        """The report as plain data for JSON: arrays by neuron become their mean, extreme or sum."""
         return {
             "kind": self.kind,
             "neurons": self.n_neurons,

@@ -109,7 +109,9 @@ def fit_stable_weights(
 def _normalised(
     columns: Floats, inputs: Indices, weights: Floats, multipliers: Floats
 ) -> StableFit:
-    """The fit with weights of length one.
+    """The fit of a neuron with its weights scaled to length one, and its stability then.
+
+    The stability is the smallest sum that these weights give to a pattern.
 
     Parameters
     ----------

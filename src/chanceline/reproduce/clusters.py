@@ -41,10 +41,11 @@ class Sector(NamedTuple):
 
 
 def separating_sector(points: Floats) -> Sector:
-    """The directions w of the plane with w·x > 0 for all points.
+    """The directions w of the plane with w·x > 0 for all points, a sector between two angles.
 
-    The points have to lie within half a turn, and the directions are those within a quarter turn of
-    all of them: with the points between the angles a and b, from b − π/2 to a + π/2.
+    There are such directions if the points lie within half a turn. They are those within a quarter
+    turn of all points: with the points between the angles a and b, from b − π/2 to a + π/2. Where
+    there are none the sector has the width 0.
 
     Parameters
     ----------
@@ -63,9 +64,11 @@ def separating_sector(points: Floats) -> Sector:
 
 
 def cluster_table() -> pd.DataFrame:
-    """The sector of every choice, for growing numbers of the same patterns.
+    """The separating directions of every choice of two variables, for growing numbers of patterns.
 
-    Columns: patterns, load, the two variables of the choice, start and width of the sector.
+    Weights on two variables are directions of a plane, and those that separate are a sector
+    (`separating_sector`). The patterns are the first ones of the same random set. Columns:
+    patterns, load, the two variables of the choice, start and width of the sector.
     """
     rng = np.random.default_rng(PATTERN_SEED)
     # Gaussian inputs times labels are Gaussian.

@@ -89,7 +89,11 @@ MEMORY_SIZES = {
 
 
 def memory_capacity(folder: Folder) -> None:
-    """Largest load against fan-in for the three wirings, beside 2ρ, α_VS(ρ) and Hebb's choice."""
+    """Draw the largest load that neurons hold against their share of inputs, for the three wirings.
+
+    Beside it are lines of theory: 2ρ (random inputs), α_VS(ρ) (the best inputs) and the load of
+    Hebb's choice, ρ being the share of inputs kept. The mode of the folder sets sizes and effort.
+    """
     settings = MEMORY_SIZES[Mode(folder.mode)]
     loads = load_curve(
         settings.n_neurons,
@@ -153,7 +157,11 @@ def memory_stability(folder: Folder) -> None:
 
 
 def _network_columns(wiring: str, load: float, report: StorageReport) -> dict[str, Any]:
-    """What all rows of one network say of it."""
+    """The columns that all rows of one network share: wiring, load, and how stable its neurons are.
+
+    `alpha_vs_at_kappa` is the load that the best choice of inputs could hold at the median
+    stability of its neurons; NaN where that is not positive.
+    """
     median_stability = float(np.median(report.stabilities))
     # What the best choice of inputs could hold at this stability.
     reachable_load = np.nan
@@ -188,9 +196,9 @@ def _cutting_rows(shared_columns: dict[str, Any], result: Cutting) -> list[dict[
 
 
 def memory_couplings(folder: Folder) -> None:
-    """Couplings for each stored bit when every neuron keeps as few inputs as will do.
+    """Note how many couplings a stored bit takes when every neuron keeps as few inputs as will do.
 
-    Dense couplings need 1/2 at best.
+    It is measured on one network for each wiring. Dense couplings need 1/2 at best.
     """
     settings = MEMORY_SIZES[Mode(folder.mode)]
     patterns = random_patterns(settings.n_neurons, MINIMAL_LOAD, seed=SEED)

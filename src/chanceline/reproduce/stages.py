@@ -62,7 +62,12 @@ LOG_CHI_BEYOND_ZERO_ENTROPY = 0.15
 
 
 def panels(folder: Folder) -> None:
-    """q₁ and q₀, χ, Σ and both stability conditions against α at ρ = 0.5."""
+    """Draw the paper's four panels: what changes with the load α at the density ρ = 0.5.
+
+    They are (a) the overlaps q₁ and q₀ of weights, (b) the response χ, (c) the entropy Σ of
+    separating choices of variables, (d) the two stability conditions. The entropy at one load, and
+    the load where symmetry breaks, are noted as numbers beside the paper's.
+    """
     table = branch_table(PANEL_RHO, _resolution(folder, quick=60, fine=200))
     at_capacity = capacity(PANEL_RHO)
     figure = Figure(figsize=(10, 7.4), layout="constrained")
@@ -98,7 +103,11 @@ def _resolution(folder: Folder, *, quick: int, fine: int) -> int:
 
 
 def capacity_diagram(folder: Folder) -> None:
-    """α_VS(ρ) with every closed-form curve."""
+    """Draw the capacity α_VS against the density ρ, with every closed-form curve around it.
+
+    The capacity is the largest load (patterns per variable) that some choice of ρN variables
+    separates. At a few densities it is noted as a number beside the paper's.
+    """
     rhos = evenly_spaced(_resolution(folder, quick=49, fine=199))
     table = capacity_curve(rhos, replicon=True).to_frame()
     folder.draw("capacity", table, lambda ax: draw_capacity(ax, table))
@@ -114,7 +123,10 @@ def capacity_diagram(folder: Folder) -> None:
 
 
 def unequal_classes(folder: Folder) -> None:
-    """α_VS(ρ) for 50, 30, 10 and 2 per cent positives."""
+    """Draw the capacity α_VS against the density ρ for 50, 30, 10 and 2 per cent positive patterns.
+
+    At one density it is noted as a number for some of these shares.
+    """
     rhos = np.geomspace(0.001, 0.95, _resolution(folder, quick=20, fine=60)).tolist()
     curves = []
     for balance in BALANCES:
@@ -133,7 +145,11 @@ def unequal_classes(folder: Folder) -> None:
 
 
 def entropy_with_breaking(folder: Folder) -> None:
-    """Σ(α) replica symmetric and with one step at ρ = 0.5; how x and K go to their finite ends."""
+    """Draw the entropy of separating choices against the load at ρ = 0.5, symmetric and broken.
+
+    Beside replica symmetry there is one step of symmetry breaking. A second panel shows how its
+    break point x and the price K of a variable go to finite values where the entropy vanishes.
+    """
     critical_load = replicon_line(PANEL_RHO).state.alpha
     broken = _broken_branch(critical_load)
 
@@ -193,7 +209,11 @@ def _broken_branch(critical_load: float) -> pd.DataFrame:
 
 
 def capacity_with_breaking(folder: Folder) -> None:
-    """The capacity diagram with and without breaking, from the shipped table."""
+    """Draw the capacity against the density, with and without breaking, from the shipped table.
+
+    A second panel shows by how much each approximation differs from infinitely many steps of
+    breaking. At a few densities the capacities are noted as numbers.
+    """
     rows = capacity_table()
     table = pd.DataFrame.from_records(rows)
     folder.draw(
@@ -273,7 +293,11 @@ def _finite_size_points(folder: Folder, figure: str, sweeps: Sequence[str]) -> p
 
 
 def _run_sweep(folder: Folder, store: Path, name: str) -> None:
-    """Run what the store does not have yet of a sweep, and say (to the user) how far it is."""
+    """Run the tasks of a sweep that the store does not have yet, and tell the user how far it is.
+
+    `name` is that of a built-in sweep or of its file; `store` is the file that results are saved
+    in.
+    """
     sweep = load_sweep(name)
     with Store(store, write=True) as results:
         n_missing = len({task.id for task in sweep.tasks} - results.finished())

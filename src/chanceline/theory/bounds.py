@@ -34,11 +34,13 @@ class Bounds:
 
 
 def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
-    """The loads around the capacity at density ρ: α_VC, α_CG, the union bound and ℓ₀-Gardner.
+    """Four loads (patterns per variable) around the capacity at ρ, the share of variables kept.
 
-    `Bounds` says what they are. For the plain ensemble all have simple formulas. Else α_CG is ρ
-    times the load that a typical choice holds per variable of its own, and α_VC is None with a
-    margin or with given signs, where no load lets every choice separate.
+    They are α_VC, up to which every choice of ρN variables separates; α_CG, up to which a typical
+    one does; and two upper bounds, the union bound and the ℓ₀-Gardner load. For the plain ensemble
+    (equal classes, no margin, no errors, free signs) all have simple formulas. Else α_CG is ρ times
+    the load that a typical choice holds per variable of its own, and α_VC is None with a margin or
+    with given signs, where no load lets every choice separate.
     """
     if ensemble.plain:
         return Bounds(

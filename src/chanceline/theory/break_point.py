@@ -98,9 +98,10 @@ def _pattern_moments(order: Order, rho: float, ensemble: Ensemble, step: float) 
     """Means of g''², g''³ and g'''² over all patterns, g = ln A the log-weight of a pattern.
 
     g is a function of the mean field μ = √q₀ z + θ_c of the pattern, z a standard Gaussian: q₀ is
-    the overlap of the weights of two supports, θ_c the offset of class c. Around μ the field has
-    the variance s² = ρ − q₀, ρ the density, and a violation v costs v²/2χ (`pattern_side`). `order`
-    has the order parameters; `step` is that of the quadrature.
+    the overlap of the weights of two supports (choices of variables), θ_c the offset of class c.
+    Around μ the field has the variance s² = ρ − q₀, ρ the density (share of variables chosen), and
+    a violation v costs v²/2χ (`pattern_side`). `order` has the order parameters; `step` is that of
+    the quadrature.
     """
     pattern_order = PatternOrder(
         rho=rho,
@@ -117,7 +118,7 @@ def _pattern_moments(order: Order, rho: float, ensemble: Ensemble, step: float) 
     for class_side, pattern_class in zip(sides, offsets, strict=True):
         mean_field = np.sqrt(order.q0) * class_side.nodes + pattern_class.offset  # μ
         side = pattern_side(_with_unit_slope(mean_field), pattern_order.s2, order.chi)
-        total += _moments_of(side.curvature, class_side.weights)
+        total += _curvature_moments(side.curvature, class_side.weights)
     return CurvatureMoments(*total.tolist())
 
 
@@ -137,7 +138,7 @@ def _variable_moments(order: Order, ensemble: Ensemble, step: float) -> Curvatur
     # f'' is evaluated at fields u that are Duals: its differential is the third derivative.
     mean_field = np.sqrt(order.F0) * rule.nodes  # u
     side = support_side(u=_with_unit_slope(mean_field), V=V, d=d, K=order.K, signed=ensemble.signed)
-    return _moments_of(side.curvature, rule.weights)
+    return _curvature_moments(side.curvature, rule.weights)
 
 
 def _with_unit_slope(field: Array) -> Dual:
@@ -145,7 +146,7 @@ def _with_unit_slope(field: Array) -> Dual:
     return Dual(field, np.ones((1, len(field))))
 
 
-def _moments_of(curvature: Dual, weights: Array) -> CurvatureMoments:
+def _curvature_moments(curvature: Dual, weights: Array) -> CurvatureMoments:
     """The moments of a second derivative g'' and of the third, g''', over the field.
 
     `curvature` is g'' at the nodes, (nodes,), a Dual whose differential by the field is g''';

@@ -45,12 +45,14 @@ class RSBCapacity:
 
 
 def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
-    """The load where the entropy Σ vanishes, with its error; by Newton from a point near by.
+    """The capacity with k steps of breaking, with its error, by Newton's method from a near point.
 
-    It is solved on the usual grids first. One more Newton step on finer grids then gives the load,
-    and how far it moved is the error of the grids. `start` is a point of `rsb.pack_order`,
-    (coordinates,). That Σ = 0 is one equation more, relative to H₂(ρ), the entropy of all choices
-    of variables at the density ρ.
+    It is the load where the entropy Σ = ln(number of separating supports)/N vanishes. The saddle
+    equations of the branch together with Σ = 0 (relative to H₂(ρ), the entropy of all supports of
+    density ρ) are solved on the usual grids. One more Newton step on finer grids gives the load,
+    and how far that moved is the error of the grids.
+
+    `start` is a point near the solution, (coordinates,), as `rsb.pack_order` makes it.
     """
     solved = branch.at_zero_entropy(start)
     state = solved.state
@@ -60,18 +62,20 @@ def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
     on_finer_grids = branch.equations(solved.unknowns, FINER)
     scaled_entropy = on_finer_grids.entropy / binary_entropy(branch.rho)  # Σ/H₂(ρ)
     residual = np.append(on_finer_grids.residual, scaled_entropy)
-    point = solved.unknowns - np.linalg.solve(solved.jacobian, residual)
+    newton_step = -np.linalg.solve(solved.jacobian, residual)
+    point = solved.unknowns + newton_step
     alpha = branch.equations(point, FINER).alpha
 
     # What Newton left undone is part of the error: its largest residual, taken for an error of Σ,
     # over the slope ∂Σ/∂α. The residual has Σ/H₂(ρ) for Σ, which is larger as H₂(ρ) < 1: so taken
     # the error is on the safe side.
-    unsolved = abs(solved.residual / state.entropy_by_alpha)
+    grid_error = abs(alpha - state.alpha)
+    newton_error = abs(solved.residual / state.entropy_by_alpha)
     return RSBCapacity(
         rho=branch.rho,
         steps=branch.steps,
         alpha=alpha,
-        error=abs(alpha - state.alpha) + unsolved + _LOAD_ROUNDING * alpha,
+        error=grid_error + newton_error + _LOAD_ROUNDING * alpha,
         state=state,
         point=point,
     )

@@ -31,11 +31,13 @@ class _BrokenLoad(NamedTuple):
 
 
 def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho: float) -> Density:
-    """The density whose capacity with the ansatz "1rsb" or "full" is the load α.
+    """The density whose capacity is the load α, where symmetry between supports is broken.
 
-    `symmetric_rho` is the density of replica symmetry at that load. Breaking lowers the capacity a
-    little, so that the density is a little larger. The root is sought in logit ρ between the
-    symmetric density and one above it.
+    The density is the share of variables chosen, the load patterns per variable. `ansatz` is "1rsb"
+    (one step of breaking) or "full" (infinitely many). `symmetric_rho` is the density that replica
+    symmetry gives at this load. Breaking lowers the capacity a little, so that the density wanted
+    is a little larger: Brent's method looks for it in logit ρ, between the symmetric density and
+    one above it.
     """
     low = float(logit(symmetric_rho))
 

@@ -253,7 +253,8 @@ def _symmetric_capacity(
     """The replica-symmetric capacity at the density of a branch, and the solver's point there.
 
     It is the load (patterns per variable) where the entropy of separating choices of variables
-    vanishes: beyond, no choice separates. The branch is the line of solutions at one density.
+    vanishes: beyond, no choice separates. The branch is the line of solutions at one density (share
+    of variables chosen).
 
     Parameters
     ----------
@@ -275,7 +276,7 @@ def _symmetric_capacity(
     # Fields of `Capacity` that tell where and how symmetry breaks.
     breaking: dict[str, Any] = {"replicon_alpha": None}
     if replicon:
-        breaking = _breaking(branch, end)
+        breaking = _breaking_fields(branch, end)
     capacity_of_branch = Capacity(
         rho=rho,
         ansatz="rs",
@@ -309,13 +310,13 @@ def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
     )
 
 
-def _breaking(branch: Branch, end: End) -> dict[str, Any]:
+def _breaking_fields(branch: Branch, end: End) -> dict[str, Any]:
     """Where and how the symmetry between supports breaks on a branch, as fields of a `Capacity`.
 
-    A support is a choice of variables. As the load grows along the branch, the replicon between
-    supports (`state.between`) grows; above 1 replica symmetry is unstable. `end` is the point of
-    the capacity. How symmetry breaks is known for some ensembles and densities only; fields that
-    are not known are left out.
+    A support is a choice of variables. As the load (patterns per variable) grows along the branch,
+    the replicon between supports (`state.between`) grows; above 1 replica symmetry is unstable.
+    `end` is the point of the capacity. How symmetry breaks is known for some ensembles and
+    densities only; fields that are not known are left out.
     """
     stable_up_to_capacity = end.solved.state.between <= 1
     if stable_up_to_capacity:
@@ -367,15 +368,16 @@ def _symmetric_capacities(
 
     The densities ρ are solved in increasing order, each by Newton's method from a guess: the
     solver's points at the two densities before it are extrapolated linearly in logit(ρ/ρ_s), in
-    which they move evenly. ρ_s is the saturation density, from which on the capacity is that of all
-    variables and needs no solver. With `replicon` the load where symmetry breaks is found, too.
+    which they move evenly. ρ_s is the saturation density (share of variables chosen), from which on
+    the capacity is that of all variables and needs no solver. With `replicon` the load (patterns
+    per variable) where symmetry breaks is found, too.
     """
     capacity_of: dict[float, Capacity] = {}
     solved_points: list[_SolvedPoint] = []  # in increasing density
     for rho in sorted(set(densities)):
         share = min(rho / ensemble.saturation_density, 1.0)
         logit_share = logit(share)  # infinite from ρ_s on, where no start is used
-        start = _extrapolated(solved_points[-2:], logit_share)
+        start = _extrapolated_start(solved_points[-2:], logit_share)
         solved = _symmetric_capacity(Branch(rho, ensemble), start, replicon=replicon)
         capacity_of[rho] = solved.capacity
         if solved.point is not None:
@@ -390,7 +392,7 @@ class _SolvedPoint(NamedTuple):
     coordinates: Array  # (coordinates,)
 
 
-def _extrapolated(previous: list[_SolvedPoint], logit_share: float) -> Array | None:
+def _extrapolated_start(previous: list[_SolvedPoint], logit_share: float) -> Array | None:
     """A start at a logit(ρ/ρ_s), (coordinates,), from the up to two points solved before it.
 
     It lies on the line through two of them. One is taken as it is; without any it is None.

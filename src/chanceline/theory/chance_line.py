@@ -70,8 +70,8 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
     choice does. The branch is the line of replica-symmetric solutions at one density ρ.
 
     1. Find the point Σ = 0 with the usual quadrature, by the first of several ways that succeeds.
-    2. Solve again at the same response χ with half the quadrature step. Σ is not quite 0 there: the
-       slope ∂Σ/∂α tells the load where it is.
+    2. Solve again at the same χ, the parameter of the branch, with half the quadrature step. Σ is
+       not quite 0 there: the slope ∂Σ/∂α tells the load where it is.
     3. The two loads differ by the error of the quadrature; the rounding of Σ adds to it.
 
     Parameters
@@ -129,9 +129,10 @@ def _from_entrance(branch: Branch) -> Solved[RSState]:
 def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
     """The point where the entropy Σ of separating choices is 0, by way of smaller densities.
 
-    The usual way follows the branch of the density ρ wanted from its beginning, which is hard to
-    find near ρ = 1 if errors are allowed. Here the branch of a middle density is followed to its
-    point Σ = 0, and that point is then followed from density to density, up to ρ.
+    The usual way follows the branch of the density ρ (share of variables chosen) wanted from its
+    beginning, which is hard to find near ρ = 1 if errors are allowed. Here the branch of a middle
+    density is followed to its point Σ = 0, and that point is then followed from density to density,
+    up to ρ.
 
     The middle density is half of ρ_s, the saturation density (1, or ½ with given signs). The
     parameter that is followed is logit(ρ/ρ_s), so that no step of it can leave 0 < ρ < ρ_s. A
@@ -258,9 +259,10 @@ def _density_of(logit_share: float, ensemble: Ensemble) -> float:
 def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
     """logit(ρ/ρ_s) of the density ρ where the ℓ₀-Gardner load is α, found by Brent's method.
 
-    ρ_s is the saturation density: 1, or ½ with given signs. The ℓ₀-Gardner load, where the
-    replica-symmetric solutions of density ρ end, has a formula; it grows with ρ and lies a little
-    above the capacity. InputError where no density has this load, or none that can be resolved.
+    ρ_s is the saturation density: 1, or ½ with given signs. The ℓ₀-Gardner load (patterns per
+    variable), where the replica-symmetric solutions of density ρ (share of variables chosen) end,
+    has a formula; it grows with ρ and lies a little above the capacity. InputError where no density
+    has this load, or none that can be resolved.
     """
     load_of_all = gardner(ensemble).load
     if alpha >= load_of_all:

@@ -119,8 +119,8 @@ def _choice_forms(correlation: float, size: int) -> _ChoiceForms:
 
     C is the correlation matrix of the `size` variables of a group, (size, size), with `correlation`
     off its diagonal. u ~ N(0, C) are Gaussian fields on them; u_S and C_SS are the parts of u and C
-    that belong to the variables of S. The forms are taken at the nodes of a rule for the mean
-    over u.
+    that belong to the variables of S. A form is the exponent of the weight of a choice
+    (`_entropy`). They are taken at the nodes of a rule for the mean over u.
     """
     matrix = np.full((size, size), correlation) + (1 - correlation) * np.eye(size)  # C
     independent = _field_nodes(size)
@@ -152,9 +152,9 @@ def _entropy(
     `choices` has the quadratic forms u_S·C_SS⁻¹u_S of the others. The first term is of the
     patterns (`_pattern_term`).
 
-    α is the load, ρ the density, and `order` holds χ, q₀/ρ, K, E, V/E and F₀, which
-    `correlated_groups` explains; V = F₁ − F₀ and d = E − V. Any number may be complex, as
-    derivatives are taken by complex steps.
+    α is the load (patterns per variable), ρ the density (share of variables chosen), and `order`
+    holds χ, q₀/ρ, K, E, V/E and F₀, which `correlated_groups` explains; V = F₁ − F₀ and d = E − V.
+    Any number may be complex, as derivatives are taken by complex steps.
     """
     chi, q0_share, K, E, V_share, F0 = order
     q0 = rho * q0_share
@@ -178,14 +178,20 @@ def _entropy(
 def _pattern_term(q0: Any, s2: Any, chi: Any) -> Any:
     """∫Dz ln A(√q₀ z), the mean log-weight of a pattern, as in `patterns` but for complex numbers.
 
-    The violation v of a pattern is Gaussian with mean μ = √q₀ z and variance s²; a positive one
-    weighs e^{−v²/2χ}. With the normal distribution function Φ and its tail H(x) = Φ(−x),
+    The violation v of a pattern is Gaussian with mean μ = √q₀ z and variance s². A satisfied
+    pattern, v < 0, weighs 1, a violated one e^{−v²/2χ}. With the normal distribution function Φ the
+    mean weight is
 
-        A(μ) = H(μ/s) + C Φ(t),    t = μ√(χ/(s²(χ + s²))),    C = √(χ/(χ + s²)) e^{−μ²/2(χ + s²)}.
+        A(μ) = Φ(−μ/s) + C Φ(t),    C = √(χ/(χ + s²)) e^{−μ²/2(χ + s²)},
+                                    t = μ√(χ/(s²(χ + s²))),
+
+    where the second term comes from completing the square in the exponent. q₀ is the overlap of the
+    weights of two choices of variables, and χ their response.
     """
     mu = np.sqrt(q0) * _RULE.nodes
     t = mu * np.sqrt(chi / (s2 * (chi + s2)))
     log_c = 0.5 * np.log(chi / (chi + s2)) - mu**2 / (2 * (chi + s2))
+    # `log_tail(x)` is ln Φ(−x).
     log_satisfied = log_tail(mu / np.sqrt(s2))
     log_violated = log_c + log_tail(-t)
     return _RULE.mean(log_sum(log_satisfied, log_violated))

@@ -86,11 +86,12 @@ class Counted:
 
 
 def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
-    """The load where the expected number of (support, set of errors) pairs stops growing.
+    """An upper bound on the capacity: the load where an expected number of solutions stops growing.
 
-    A support is a choice of variables. By Markov's inequality the load is an upper bound on the
-    capacity. It is infinite where so many errors are allowed that their choice alone outnumbers all
-    labellings.
+    Counted are pairs of a support (a choice of ρN of N variables) and a set of errors with which it
+    separates the patterns. Where their expected number vanishes there are none, with probability
+    one as N → ∞ (Markov's inequality). The load, patterns per variable, is infinite where so many
+    errors are allowed that their choice alone outnumbers all labellings.
 
     With given signs the load of the plain ensemble is lower by exactly ρ. Weights of M variables
     must separate P patterns and be ≥ 0: the patterns and the M unit vectors are P + M points in
@@ -98,7 +99,7 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
     as likely. So such weights exist with Cover's probability for P + M points (Wendel 1962),
     2^{1−P−M} Σ_{k<M} C(P + M − 1, k).
     """
-    if _never_vanishes(ensemble):
+    if _first_moment_never_vanishes(ensemble):
         return np.inf
     at_rho = _Line(
         name=f"the first moment at rho = {rho:.10g}",
@@ -115,7 +116,7 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     of variables that separates P = αN patterns of N variables. It is 0 where so many errors are
     allowed that no load is too large.
     """
-    if _never_vanishes(ensemble):
+    if _first_moment_never_vanishes(ensemble):
         return 0.0
     # The load of the first moment may have a maximum inside 0 < ρ < 1, and then two densities share
     # it. The start lies on the rising side, for the smaller one.
@@ -128,10 +129,12 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
 
 
 def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
-    """A density to start from: where the ℓ₀-Gardner load, scaled to this ensemble, is α.
+    """A start for the search of the density where the first moment vanishes at the load α.
 
-    The ℓ₀-Gardner load of the plain ensemble rises with the density, up to 2 when all variables are
-    used. Its values are scaled so that they rise to the load of all variables of this ensemble.
+    It is the density where the ℓ₀-Gardner load, scaled to this ensemble, is α. For the plain
+    ensemble (equal classes, no margin, no errors) that load has a formula; it rises with the
+    density, up to 2 when all variables are used. Scaled, it rises to the load of all variables of
+    this ensemble.
     """
     load_of_all_without_errors = gardner(replace(ensemble, error_rate=0.0)).load
     scale = load_of_all_without_errors / PLAIN_LOAD_OF_ALL
@@ -158,7 +161,7 @@ def _solve_first_moment(line: _Line, ensemble: Ensemble) -> Counted:
     3. from a second threshold of the rule, which may be better where the threshold is free.
     """
     faultless = replace(ensemble, error_rate=0.0)
-    without_errors = _stationary(line, faultless, _start_without_errors(line.rho, faultless))
+    without_errors = _solve_stationary(line, faultless, _start_without_errors(line.rho, faultless))
     if not ensemble.error_rate:
         return without_errors.state
 
@@ -168,7 +171,7 @@ def _solve_first_moment(line: _Line, ensemble: Ensemble) -> Counted:
     def raise_rate_by(factor: float | None) -> Solved[Counted]:
         """The zero at the error rate, in steps by this factor; None goes there in one step."""
         rates = _rising_rates(ensemble.error_rate, small_rate, factor)
-        return _along_rates(line, ensemble, without_errors, rates)
+        return _solve_along_rates(line, ensemble, without_errors, rates)
 
     with_errors = first_success(raise_rate_by, _RATE_FACTORS)
     if not ensemble.free_threshold:
@@ -176,7 +179,7 @@ def _solve_first_moment(line: _Line, ensemble: Ensemble) -> Counted:
     return _zero_of_larger_load(line, ensemble, with_errors)
 
 
-def _stationary(line: _Line, ensemble: Ensemble, start: Array) -> Solved[Counted]:
+def _solve_stationary(line: _Line, ensemble: Ensemble, start: Array) -> Solved[Counted]:
     """The zero of the exponent by Newton, from a point of `_first_moment_equations` near to it."""
     # The terms of the exponent are of the order of 1, and so each is rounded by EPS. The residual
     # has the exponent relative to H₂(ρ), the binary entropy, and can be no better than this.
@@ -201,7 +204,7 @@ def _rising_rates(wanted: float, small: float, factor: float | None) -> list[flo
     return rates
 
 
-def _along_rates(
+def _solve_along_rates(
     line: _Line, ensemble: Ensemble, without_errors: Solved[Counted], rates: list[float]
 ) -> Solved[Counted]:
     """The zero of the exponent at the last of these error rates, each started from the one before.
@@ -212,7 +215,7 @@ def _along_rates(
     price = _price_of_rate(without_errors.unknowns, rates[0], ensemble)
     point = np.append(without_errors.unknowns, price)
     for rate in rates:
-        solved = _stationary(line, replace(ensemble, error_rate=rate), point)
+        solved = _solve_stationary(line, replace(ensemble, error_rate=rate), point)
         point = solved.unknowns
     return solved
 
@@ -224,7 +227,7 @@ def _zero_of_larger_load(line: _Line, ensemble: Ensemble, first: Solved[Counted]
     allows. `first` is one zero of the exponent. With many errors a second b can be stationary, one
     that gives the rarer class up; Newton's method looks for it from the best threshold of a rule
     with all variables, and it may not exist. Loads are compared as α/ρ, as the line holds either
-    the load α or the density ρ.
+    the load α (patterns per variable) or the density ρ (share of variables chosen).
 
     A point is (ln x, b, y): x is the response of the weights, y the price of an error.
     """
@@ -233,7 +236,7 @@ def _zero_of_larger_load(line: _Line, ensemble: Ensemble, first: Solved[Counted]
     without_errors = np.array([log_response, best_threshold_of_all])
     price = _price_of_rate(without_errors, ensemble.error_rate, ensemble)
     try:
-        second = _stationary(line, ensemble, start=np.append(without_errors, price))
+        second = _solve_stationary(line, ensemble, start=np.append(without_errors, price))
     except ConvergenceError:
         return first.state  # there is no second one
     return max(first.state, second.state, key=lambda state: state.alpha / state.rho)
@@ -337,7 +340,7 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
     return float(brentq(excess, -_LARGEST_PRICE, upper_end))
 
 
-def _never_vanishes(ensemble: Ensemble) -> bool:
+def _first_moment_never_vanishes(ensemble: Ensemble) -> bool:
     """Whether so many errors are allowed that their choice alone outnumbers all labellings.
 
     Then the expected number of pairs (separating choice of variables, set of errors) grows at every

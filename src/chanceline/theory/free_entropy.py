@@ -185,8 +185,8 @@ class FreeEntropy:
         """The stationary point of the entropy Σ at a load α and a density ρ.
 
         Σ(α, ρ, order parameters) is stationary in its order parameters along a branch of points.
-        One point of it is known, the capacity at this density, where Σ = 0. From there the branch
-        is followed in ln α to the load wanted.
+        One point of it is known, the capacity at this density (share of variables chosen), where
+        Σ = 0. From there the branch is followed in ln α to the load (patterns per variable) wanted.
         """
         alpha = check_alpha(alpha)
         rho = check_rho(rho)
@@ -202,7 +202,7 @@ class FreeEntropy:
         log_capacity = float(np.log(capacity.state.alpha))
         order_coordinates = capacity.unknowns[:-1]  # the last unknown of a capacity is ln α
         return self._result(
-            _followed(
+            _followed_to(
                 at_load,
                 first=at_load(log_capacity, order_coordinates),
                 begin=log_capacity,
@@ -241,7 +241,7 @@ class FreeEntropy:
         log_capacity = float(np.log(capacity.state.alpha))
         first_guess = np.append(capacity.unknowns[:-1], logit(capacity.state.rho))
         return self._result(
-            _followed(
+            _followed_to(
                 at_load,
                 first=at_load(log_capacity, first_guess),
                 begin=log_capacity,
@@ -251,8 +251,9 @@ class FreeEntropy:
         )
 
     def _first_capacity(self) -> Solved[_SaddleState]:
-        """The capacity at the density of the start, from the guess of the start.
+        """The capacity at the density of the start, by Newton's method from the guess of the start.
 
+        Order parameters become coordinates that any real number is allowed for (`Domain`).
         InputError where the guess has another number of order parameters than are named.
         """
         if len(self.start.order) != len(self.parameters):
@@ -283,7 +284,7 @@ class FreeEntropy:
                 density = rho  # the one asked for to the last digit, which the logit may round
             return self._capacity_near(density, guess)
 
-        return _followed(
+        return _followed_to(
             at_density,
             first=first,
             begin=float(logit(first.state.rho)),
@@ -292,10 +293,11 @@ class FreeEntropy:
         )
 
     def _capacity_near(self, rho: float, guess: Array) -> Solved[_SaddleState]:
-        """The capacity at density ρ, where Σ is stationary and 0, by Newton from a guess.
+        """The capacity at density ρ, by Newton's method from a guess.
 
-        The unknowns, (parameters + 1,), are the coordinates of the order parameters and, last,
-        ln α.
+        The capacity is the load α (patterns per variable) where the entropy Σ is 0 and stationary
+        in its order parameters. The unknowns, (parameters + 1,), are the coordinates of the order
+        parameters and, last, ln α.
         """
 
         def state_at(point: Array) -> _SaddleState:
@@ -362,7 +364,7 @@ def _with_entropy(state: _SaddleState) -> Array:
     return np.append(state.residual, state.entropy)
 
 
-def _followed(
+def _followed_to(
     solve_at: Callable[[float, Array], Solved[_SaddleState]],
     first: Solved[_SaddleState],
     begin: float,

@@ -82,11 +82,11 @@ def check_breaking(ensemble: Ensemble) -> None:
 def _start_spline() -> CubicSpline:
     """The solver's points at the capacity with one step of breaking, as a spline in logit ρ.
 
-    A row of the shipped table has a density ρ and the order parameters (`RSBOrder`) where the
-    entropy of separating supports vanishes: the response χ, the multipliers K, E and F₁, the
-    overlaps p₀ and p₁ of supports between and within groups, with their multipliers G₀ and G₁, and
-    the break point x. Their coordinates for the solver (`pack_order`) are smooth functions of
-    logit ρ, and are interpolated.
+    A row of the shipped table has a density ρ (share of variables chosen) and the order parameters
+    (`RSBOrder`) where the entropy of separating supports (choices of variables) vanishes: the
+    response χ, the multipliers K, E and F₁, the overlaps p₀ and p₁ of supports between and within
+    groups, with their multipliers G₀ and G₁, and the break point x. Their coordinates for the
+    solver (`pack_order`) are smooth functions of logit ρ, and are interpolated.
     """
     rows = capacity_table()
     points = []
@@ -122,23 +122,23 @@ def branch_off(
     the other equations hold. So x is held first, at its value at the beginning, and then freed. The
     amplitude is held both times.
     """
-    at_first_break = _at_break(branch, transition, amplitude, x=transition.first_break)
+    at_first_break = _solved_at_break(branch, transition, amplitude, x=transition.first_break)
     return branch.solve_with(
         at_first_break.unknowns, held=(LOG_AMPLITUDE,), name="the beginning of 1RSB"
     )
 
 
-def _at_break(
+def _solved_at_break(
     branch: RSBBranch, transition: SupportTransition, amplitude: float, x: float
 ) -> Solved[RSBState]:
     """A solution near the beginning of the one-step branch, with a given amplitude and break point.
 
-    Supports (choices of variables) fall into groups. p₁ and p₀ are the overlaps of the weights of
-    two supports within a group and between groups, ρ is the density; the amplitude is
-    (p₁ − p₀)/(ρ − p₁). The break point x is the probability that two supports belong to different
-    groups. Both are held, and all equations but that of x are solved. Newton starts from where
-    groups begin: beside replica symmetry, or, if they begin with a jump, at its static point, where
-    both overlaps are known.
+    Supports (choices of variables) fall into groups. p₁ and p₀ are the overlaps (scalar products)
+    of the weights of two supports within a group and between groups, ρ is the density (share of
+    variables chosen); the amplitude is (p₁ − p₀)/(ρ − p₁). The break point x is the probability
+    that two supports belong to different groups. Both are held, and all equations but that of x are
+    solved. Newton starts from where groups begin: beside replica symmetry, or, if they begin with a
+    jump, at its static point, where both overlaps are known.
     """
     if transition.jump is None:
         start = beside_symmetric(branch, transition.critical, amplitude, x)
@@ -214,9 +214,9 @@ def _end_from_plain(branch: RSBBranch, plain_end: Array) -> Solved[RSBState]:
     """The capacity with one step of breaking, followed from the plain ensemble to that of `branch`.
 
     The plain ensemble has equal classes and no margin; `plain_end` is its solution where the
-    entropy Σ of separating supports vanishes, (coordinates,). Margin and balance (the share of
-    positive patterns) are turned on in steps, and each solution starts the next. The parameter that
-    is followed is the share of the way that is done.
+    entropy Σ of separating supports (choices of variables) vanishes, (coordinates,). Margin and
+    balance (the share of positive patterns) are turned on in steps, and each solution starts the
+    next. The parameter that is followed is the share of the way that is done.
     """
     # A free threshold is one more coordinate, the last, and 0 for equal classes. The plain ensemble
     # has no such coordinate: so the first point followed is one step away from it.
@@ -267,8 +267,9 @@ def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
     """A start for the one-step solution at load α: a point of the branch near to it.
 
     The branch is the line of solutions in which supports (choices of variables) fall into groups.
-    It begins at the load where symmetry between supports breaks, and ends where their entropy
-    vanishes. α must lie above its beginning. The branch is followed from the nearer end.
+    It begins at the load (patterns per variable) where symmetry between supports breaks, and ends
+    where their entropy vanishes. α must lie above its beginning. The branch is followed from the
+    nearer end.
 
     None where α is so near to the beginning that the broken solution cannot be told from the
     symmetric one: the overlaps p₁ and p₀ of supports within and between groups differ by less than
@@ -280,24 +281,24 @@ def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
         end = end_of_branch(branch)
         middle_load = 0.5 * (transition.breaking_alpha + end.state.alpha)
         if alpha > middle_load:
-            return _followed_to(alpha, branch, end)
+            return _start_by_following(alpha, branch, end)
 
     # Else from the first point that the branch is followed from, or before it.
     first = _first_point(branch, transition)
     if alpha >= first.state.alpha:
-        return _followed_to(alpha, branch, first)
-    return _between_beginning_and_first(alpha, branch, transition, first)
+        return _start_by_following(alpha, branch, first)
+    return _start_before_first_point(alpha, branch, transition, first)
 
 
-def _between_beginning_and_first(
+def _start_before_first_point(
     alpha: float, branch: RSBBranch, transition: SupportTransition, first: Solved[RSBState]
 ) -> BrokenStart | None:
     """A start at load α on the first piece of the one-step branch, from its beginning to `first`.
 
     On this piece points are found by their amplitude (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the
-    overlaps of supports within and between groups and ρ the density. The load grows with the
-    amplitude: Brent's method finds the amplitude at which the load is α. None if that is too small
-    to resolve.
+    overlaps of supports (choices of variables) within and between groups and ρ the density. The
+    load (patterns per variable) grows with the amplitude: Brent's method finds the amplitude at
+    which the load is α. None if that is too small to resolve.
     """
     begin = transition.amplitude  # 0, or more after a jump
     first_amplitude = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
@@ -305,7 +306,7 @@ def _between_beginning_and_first(
 
     def excess(amplitude: float) -> float:
         """The load of the point with this amplitude, less α."""
-        point = _near_beginning(branch, transition, amplitude).point
+        point = _start_near_beginning(branch, transition, amplitude).point
         return branch.equations(point).alpha - alpha
 
     if excess(lowest) < 0:
@@ -316,19 +317,19 @@ def _between_beginning_and_first(
     else:
         # The branch begins with a jump, whose load is α within rounding.
         amplitude = lowest
-    return _near_beginning(branch, transition, amplitude)
+    return _start_near_beginning(branch, transition, amplitude)
 
 
-def _near_beginning(
+def _start_near_beginning(
     branch: RSBBranch, transition: SupportTransition, amplitude: float
 ) -> BrokenStart:
     """The point of a given amplitude on the first piece of the one-step branch.
 
-    The amplitude is (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps of supports within and between
-    groups and ρ the density. The break point x has an equation of its own, but of third order in
-    the amplitude: where that is small, rounding drowns it. There x is interpolated linearly in the
-    amplitude, between its value where the branch begins and its value at the smallest amplitude
-    where the equation holds.
+    The amplitude is (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps of supports (choices of
+    variables) within and between groups and ρ the density (share of variables chosen). The break
+    point x has an equation of its own, but of third order in the amplitude: where that is small,
+    rounding drowns it. There x is interpolated linearly in the amplitude, between its value where
+    the branch begins and its value at the smallest amplitude where the equation holds.
     """
     if amplitude >= _SMALLEST_AMPLITUDE:
         point = branch_off(branch, transition, amplitude).unknowns
@@ -338,11 +339,11 @@ def _near_beginning(
     begin = transition.amplitude
     share = (amplitude - begin) / (_SMALLEST_AMPLITUDE - begin)
     x = (1 - share) * transition.first_break + share * x_at_smallest
-    point = _at_break(branch, transition, amplitude, x).unknowns
+    point = _solved_at_break(branch, transition, amplitude, x).unknowns
     return BrokenStart(point, hold_breaks=True)
 
 
-def _followed_to(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> BrokenStart:
+def _start_by_following(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> BrokenStart:
     """A start at load α, by following the one-step branch from its solution `first`.
 
     The branch is followed to larger or smaller loads until the load passes α. The start lies on the
@@ -352,7 +353,7 @@ def _followed_to(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> Br
     if alpha == first_load:
         return BrokenStart(first.unknowns, hold_breaks=False)
     if alpha > first_load:
-        before, after = _up_to_load(alpha, branch, first)
+        before, after = _solutions_around_load(alpha, branch, first)
     else:
         points = branch.follow(first, _STEP_TO_SMALLER_LOADS, lambda state: state.alpha <= alpha)
         before, after = last_two_points(points)
@@ -362,15 +363,16 @@ def _followed_to(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> Br
     return BrokenStart(point, hold_breaks=False)
 
 
-def _up_to_load(
+def _solutions_around_load(
     alpha: float, branch: RSBBranch, start: Solved[RSBState]
 ) -> tuple[Solved[RSBState], Solved[RSBState]]:
     """The two neighbouring solutions of the one-step branch around load α, from `start` upwards.
 
-    The branch is followed from `start`, at a smaller load, until the load passes α. It is given up,
-    with an InputError, where the entropy of separating supports is well below 0, as none is left
-    there; or where the break point x is small, which means the same: in the shipped table x is at
-    least 0.3 where the entropy vanishes, and it falls from there.
+    The branch is followed from `start`, at a smaller load (patterns per variable), until the load
+    passes α. It is given up, with an InputError, where the entropy of separating supports (choices
+    of variables) is well below 0, as none is left there; or where the break point x is small, which
+    means the same: in the shipped table x is at least 0.3 where the entropy vanishes, and it falls
+    from there.
     """
 
     def has_arrived(state: RSBState) -> bool:

@@ -62,7 +62,7 @@ def class_sides(ensemble: Ensemble, order: PatternOrder, step: float) -> list[Cl
     for share, sign, offset in ensemble.offsets(order.rho, order.threshold):
         # The nodes are chosen by the plain numbers, and held in all derivatives: the integral does
         # not depend on them.
-        rule = _field_rule(value_of(offset), plain_order, step)
+        rule = _rule_for_class(value_of(offset), plain_order, step)
         mu = root_q0 * rule.nodes + offset
         side = pattern_side(mu=mu, s2=order.s2, chi=order.chi, ceiling=order.ceiling)
         class_weights = share * rule.weights
@@ -85,7 +85,7 @@ def _check_domain(order: PatternOrder) -> None:
         )
 
 
-def _field_rule(offset: float, order: PatternOrder, step: float) -> GaussianRule:
+def _rule_for_class(offset: float, order: PatternOrder, step: float) -> GaussianRule:
     """Nodes and weights of ∫Dz that resolve where ln A(μ) changes quickly, μ = √q₀ z + offset.
 
     A(μ) is the mean weight of a pattern whose violation v has the mean μ and the variance
@@ -167,13 +167,13 @@ def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: Numbers) -> P
     The share of a class is already a factor of its means. `rho` is ρ = |w|² per variable.
     """
     kappa_over_rho = ensemble.margin / sqrt(rho)  # κ/ρ, where κ = margin·√ρ
-    means_of_classes = [_class_means(class_side, kappa_over_rho) for class_side in sides]
+    means_of_classes = [_means_of_class(class_side, kappa_over_rho) for class_side in sides]
     # zip turns (class, field) into (field, class): each field is a sum over the classes.
     sums_of_fields = map(sum, zip(*means_of_classes, strict=True))
     return PatternMeans._make(sums_of_fields)
 
 
-def _class_means(class_side: ClassSide, kappa_over_rho: Numbers) -> PatternMeans:
+def _means_of_class(class_side: ClassSide, kappa_over_rho: Numbers) -> PatternMeans:
     """The means over the patterns of one class, each times the share f_c of the class.
 
     At each node z of the Gaussian average, `class_side.side` has the law of T, what is corrected of

@@ -95,7 +95,8 @@ class PatternSide(NamedTuple):
 def pattern_side(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.inf) -> PatternSide:
     """The mean weight A(μ) of one pattern, and the law of T, what is corrected of its violation v.
 
-    The constraint of the pattern is violated by v ~ N(μ, s²); v < 0 means that it is satisfied.
+    The constraint of a pattern is that a rule classifies it right, with its margin. It is violated
+    by v ~ N(μ, s²), how far the pattern lies on the wrong side; v < 0 means that it is satisfied.
     There are three cases, and v has another weight in each:
 
         satisfied   v < 0         weight 1              T = 0, nothing is corrected,

@@ -65,8 +65,9 @@ def _replicon(alpha: float, rho: float, order: Sequence[float]) -> float:
         g(μ) = ln H(μ/√(ρ − q))            at μ = √q z,
         f(u) = ln(1 + 2e^{−K} cosh u)      at u = √q̂ z.
 
-    H is the upper tail of the normal distribution, α the load, ρ the density. `order` holds q/ρ, q̂
-    and K: the overlap q of two scores, its multiplier and the price of a variable that counts.
+    H is the upper tail of the normal distribution, α the load (patterns per variable), ρ the
+    density (share of variables chosen). `order` holds q/ρ, q̂ and K: the overlap q of two scores,
+    its multiplier and the price of a variable that counts.
     """
     q_over_rho, q_hat, K = order
 

@@ -73,12 +73,13 @@ def rule_for(scale: float, step: float = QUADRATURE_STEP, centre: float = 0.0) -
 def focused_rule(
     centres: Sequence[float], sizes: Sequence[float], step: float = QUADRATURE_STEP
 ) -> GaussianRule:
-    """The rule for ∫Dz that resolves several features, of size `sizes[i]` around `centres[i]`.
+    """Nodes and weights of the Gaussian average ∫Dz that resolve several features at once.
 
-    Its nodes lie at equal steps of a stretched variable t(z), which are short steps in z near each
-    centre. A node's weight is e^{−z²/2} dz/dt; then the weights are made to sum to one. A centre
-    beyond the reach of the Gaussian is moved to its edge, and a size above 1 is taken as 1, as the
-    Gaussian itself has to be resolved, too.
+    Feature i lies around `centres[i]` and has the size `sizes[i]`. The nodes lie at equal steps of
+    a stretched variable t(z), which are short steps in z near each centre; `step` is that of t. A
+    node's weight is e^{−z²/2} dz/dt, and the weights are made to sum to one. A centre beyond the
+    reach of the Gaussian is moved to its edge, and a size above 1 is taken as 1, as the Gaussian
+    itself has to be resolved, too.
     """
     centres_in_reach = np.clip(np.asarray(centres, dtype=float), -GAUSSIAN_REACH, GAUSSIAN_REACH)
     capped_sizes = np.minimum(1.0, np.asarray(sizes, dtype=float))

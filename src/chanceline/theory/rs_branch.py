@@ -51,10 +51,11 @@ class Branch(ChiBranch[RSState]):
     ) -> Solved[RSState]:
         """The saddle of the branch at a given response χ of the weights, by Newton's method.
 
-        Along the branch χ falls as the load grows, so that it tells one saddle from the next. ln χ
-        is the first coordinate of a point, and is held; Newton moves the others. `start` is a point
-        near the saddle, (coordinates,), whose own ln χ is not used. The unknowns of the result are
-        a whole point again. `step` is that of the quadrature.
+        To correct a violation v costs v²/2χ. Along the branch χ falls as the load (patterns per
+        variable) grows, so that it tells one saddle from the next. ln χ is the first coordinate of
+        a point, and is held; Newton moves the others. `start` is a point near the saddle,
+        (coordinates,), whose own ln χ is not used. The unknowns of the result are a whole point
+        again. `step` is that of the quadrature.
         """
         chi = np.exp(log_chi)
         tolerance = max(Newton.tolerance, self._rounding_of_residual(chi))
@@ -152,9 +153,9 @@ class Branch(ChiBranch[RSState]):
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """A point to start Newton from at the beginning of the branch, (coordinates,).
 
-    The branch of solutions at density ρ begins at the largest load that a typical choice of ρN
-    variables separates. There the response χ of the weights is infinite; the point is for a large
-    finite χ, and right to leading order in 1/χ. To this order
+    The branch of solutions at density ρ begins at the largest load (patterns per variable) that a
+    typical choice of ρN variables separates. There the response χ of the weights is infinite; the
+    point is for a large finite χ, and right to leading order in 1/χ. To this order
 
     - every variable is chosen with probability ρ, as any choice is as good as a typical one,
     - the weights of two choices have the overlap q₀ = cρ, with c of `entrance_overlap`,
@@ -213,13 +214,13 @@ def _multiplier_ratios(order: PatternOrder, ensemble: Ensemble) -> _MultiplierRa
 def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
     """The overlap of the weights of two typical choices of ρN variables, at the largest load.
 
-    Each choice is a random set of ρN of N variables. At the largest load that it separates (the
-    Cover–Gardner load) it has one weight vector left, of squared length ρ per variable. The overlap
-    of two such vectors is cρ, with the root 0 < c < 1 of
+    Each choice is a random set of ρN of N variables. At the largest load (patterns per variable)
+    that it separates (the Cover–Gardner load) it has one weight vector left, of squared length ρ
+    per variable. The overlap of two such vectors is cρ, with the root 0 < c < 1 of
 
         c = ρ r(c)            with free signs: a share ρ of the variables of one choice is also in
                               the other, and their weights are proportional to fields of
-                              correlation r(c), which is F₀/F₁ (`_F0_over_F1`),
+                              correlation r(c), which is F₀/F₁ (`_field_correlation`),
         c = 2ρ J(r(c))        with given signs: only fields of the right sign make a weight, and
                               J = `overlap_kernel` is the mean product of their positive parts.
 
@@ -230,7 +231,7 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
 
     def excess(c: float) -> float:
         """The right-hand side of the equation for c, less c; positive at c = 0."""
-        field_correlation = _F0_over_F1(c, ensemble)  # r(c)
+        field_correlation = _field_correlation(c, ensemble)  # r(c)
         if ensemble.signed:
             return rho * (2 * overlap_kernel(field_correlation)) - c
         return rho * field_correlation - c
@@ -242,7 +243,7 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
     return float(brentq(excess, 0.0, _LARGEST_OVERLAP, xtol=1e-14))
 
 
-def _F0_over_F1(overlap: float, ensemble: Ensemble) -> float:
+def _field_correlation(overlap: float, ensemble: Ensemble) -> float:
     """The correlation of the fields of a variable in two choices that contain it, F₀/F₁.
 
     F₁ is the mean square of the field, F₀ the mean product in two choices; they are multipliers of

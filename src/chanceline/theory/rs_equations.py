@@ -139,14 +139,14 @@ def equations(
     # Decode the point and average over the fields of variables and of patterns. The coordinates are
     # Duals: whatever is computed from them carries its gradient, and so the Jacobian comes along.
     coords = decode_point(independent(point), rho, ensemble)
-    support = support_means(coords.supports, step, ensemble.signed)
+    variable_averages = support_means(coords.supports, step, ensemble.signed)
     sides = class_sides(ensemble, coords.patterns, step)
-    means = pattern_means(sides, ensemble, rho)
+    pattern_averages = pattern_means(sides, ensemble, rho)
 
     # What the averages give: load and multipliers, the errors of the equations, the entropy.
-    values = evaluate(coords, ensemble, means, support)
-    residual = _residual(values, coords, ensemble, means, support)
-    entropy = _entropy(values, coords, support)
+    values = evaluate(coords, ensemble, pattern_averages, variable_averages)
+    residual = _residual(values, coords, ensemble, pattern_averages, variable_averages)
+    entropy = _entropy(values, coords, variable_averages)
     alpha = float(values.alpha.value)
     return RSState(
         alpha=alpha,
@@ -155,25 +155,26 @@ def equations(
         residual=np.array([error.value for error in residual]),
         jacobian=np.array([error.gradient for error in residual]),
         alpha_gradient=values.alpha.gradient,
-        isostatic=float(means.isostatic.value),
+        isostatic=float(pattern_averages.isostatic.value),
         nonzero=float(value_of(values.nonzero)),
-        tight=means.tight,
+        tight=pattern_averages.tight,
         norm=float(values.norm.value),
         overlap=float(values.overlap.value),
         entropy=float(entropy.value),
         entropy_gradient=entropy.gradient,
         entropy_by_alpha=values.entropy_by_alpha.value,
-        between=_replicon_between(values, means, support),
-        weights_mode=_weights_mode(values, coords, means, support),
-        mixed_mode=_mixed_mode(values, coords, means, support),
+        between=_replicon_between(values, pattern_averages, variable_averages),
+        weights_mode=_weights_mode(values, coords, pattern_averages, variable_averages),
+        mixed_mode=_mixed_mode(values, coords, pattern_averages, variable_averages),
     )
 
 
 def _order(values: PointValues, coords: Coordinates, ensemble: Ensemble) -> Order:
-    """The order parameters and multipliers of a point as plain numbers; `Order` says what each is.
+    """The order parameters and Lagrange multipliers of a point as plain numbers.
 
     `coords` has what the coordinates of the point say directly, `values` what the averages there
-    add. Most are Duals, numbers with their gradients, which are dropped: `.value` is the number.
+    add; `Order` says what each number is. Most of them are Duals, numbers with their gradients,
+    which are dropped: `.value` is the number.
     """
     price = np.inf  # where no error is allowed; `values.price` is 0 then
     if ensemble.error_rate:
@@ -190,7 +191,9 @@ def _order(values: PointValues, coords: Coordinates, ensemble: Ensemble) -> Orde
     )
 
 
-def _replicon_between(values: PointValues, means: PatternMeans, support: SupportMeans) -> float:
+def _replicon_between(
+    values: PointValues, pattern_averages: PatternMeans, variable_averages: SupportMeans
+) -> float:
     """The replicon between supports, α⟨g''²⟩∫Dz f''²: above 1 replica symmetry is unstable.
 
     It is the factor by which small differences among the overlaps of supports come back from the
@@ -199,12 +202,17 @@ def _replicon_between(values: PointValues, means: PatternMeans, support: Support
     ∫Dz are the means over the fields of patterns and of variables.
     """
     # The mean of f''² was taken with the multiplier E = 1, and scales as 1/E².
-    at_unit_E = values.alpha.value * means.curvature_square * support.curvature_square
-    return float(at_unit_E / values.E.value**2)
+    alpha = values.alpha.value
+    mean_g_square = pattern_averages.curvature_square  # ⟨g''²⟩
+    mean_f_square = variable_averages.curvature_square / values.E.value**2  # ∫Dz f''²
+    return float(alpha * mean_g_square * mean_f_square)
 
 
 def _weights_mode(
-    values: PointValues, coords: Coordinates, means: PatternMeans, support: SupportMeans
+    values: PointValues,
+    coords: Coordinates,
+    pattern_averages: PatternMeans,
+    variable_averages: SupportMeans,
 ) -> float:
     """Stability between supports against changes that differ among the weights of both of them.
 
@@ -219,11 +227,14 @@ def _weights_mode(
     """
     # α/χ² and 1/E², as the mean of p² was taken with E = 1.
     scale = values.alpha.value / (coords.chi.value * values.E.value) ** 2
-    return float(scale * means.tight_square * support.nonzero_square)
+    return float(scale * pattern_averages.tight_square * variable_averages.nonzero_square)
 
 
 def _mixed_mode(
-    values: PointValues, coords: Coordinates, means: PatternMeans, support: SupportMeans
+    values: PointValues,
+    coords: Coordinates,
+    pattern_averages: PatternMeans,
+    variable_averages: SupportMeans,
 ) -> float:
     """Stability between supports against changes that differ among the weights of one of them.
 
@@ -239,30 +250,31 @@ def _mixed_mode(
     # α/χ and 1/E². One 1/E stands in the product; the other comes from f'', which scales as 1/E
     # while its mean was taken with E = 1.
     scale = values.alpha.value / (coords.chi.value * values.E.value**2)
-    return float(-scale * means.curvature_tight * support.curvature_nonzero)
+    return float(-scale * pattern_averages.curvature_tight * variable_averages.curvature_nonzero)
 
 
 def _residual(
     values: PointValues,
     coords: Coordinates,
     ensemble: Ensemble,
-    means: PatternMeans,
-    support: SupportMeans,
+    pattern_averages: PatternMeans,
+    variable_averages: SupportMeans,
 ) -> list[Dual]:
     """The relative errors of the saddle equations, each with its gradient: a row of the Jacobian.
 
-    At a saddle an average over variables (`support`) or over patterns (`means`) is equal to an
-    order parameter or a multiplier. `values` has both sides of each equation. The symbols are
+    At a saddle each average over patterns or over variables is equal to an order parameter or its
+    Lagrange multiplier. `values` has both sides of each equation:
 
         ρ         density, the share of variables chosen
-        q₀        overlap of the weights of two choices of variables, and F₀ its multiplier
-        α, χ      load, and response of the weights
+        q₀        overlap (scalar product per variable) of the weights of two choices of variables,
+                  and F₀ its multiplier
+        α, χ      load, and response of the weights (a violation v costs v²/2χ)
         E, V, d   multiplier of the norm of the weights, and its two parts: E = V + d
         R₁, R₂    mean and mean square of what is corrected of the violation of a pattern
         ⟨·⟩       mean over patterns
     """
     # The share of variables chosen is ρ.
-    density_error = _chosen_error(support, coords.rho)
+    density_error = _chosen_error(variable_averages, coords.rho)
     # The weights have the norm ρ, and the overlap q₀ between two choices; both in one equation.
     overlap_error = _norm_and_overlap_error(values, coords)
     # (α/χ²)⟨R₁²⟩ = F₀.
@@ -276,21 +288,21 @@ def _residual(
     if ensemble.free_threshold:
         # The mean violation vanishes if the two classes count with opposite signs: so the threshold
         # is the best one. Violations are of the order of √ρ.
-        errors.append(means.violation_by_sign / float(np.sqrt(coords.rho)))
+        errors.append(pattern_averages.violation_by_sign / float(np.sqrt(coords.rho)))
     if ensemble.error_rate:
         # The share of errors is the one allowed.
-        errors.append(means.wrong / ensemble.error_rate - 1)
+        errors.append(pattern_averages.wrong / ensemble.error_rate - 1)
     return errors
 
 
-def _chosen_error(support: SupportMeans, rho: float) -> Dual:
+def _chosen_error(variable_averages: SupportMeans, rho: float) -> Dual:
     """The relative error of "the share of variables chosen is ρ", with its gradient.
 
     Above ρ = ½ the share rejected is compared with 1 − ρ instead: of the two shares the smaller one
     keeps more digits. Both forms have the same sign.
     """
-    chosen: Dual = support.chosen
-    rejected: Dual = support.rejected
+    chosen: Dual = variable_averages.chosen
+    rejected: Dual = variable_averages.rejected
     if rho <= 0.5:
         return (chosen - rho) / rho
     return 1 - rejected / (1 - rho)
@@ -317,7 +329,7 @@ def _norm_and_overlap_error(values: PointValues, coords: Coordinates) -> Dual:
     return combined_excess / coords.rho
 
 
-def _entropy(values: PointValues, coords: Coordinates, support: SupportMeans) -> Dual:
+def _entropy(values: PointValues, coords: Coordinates, variable_averages: SupportMeans) -> Dual:
     """The entropy of separating choices, Σ = ln(their number)/N, with its gradient:
 
         Σ = α ∂Σ/∂α + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
@@ -329,7 +341,7 @@ def _entropy(values: PointValues, coords: Coordinates, support: SupportMeans) ->
     # Of the patterns: Σ is linear in the load α.
     pattern_term = values.alpha * values.entropy_by_alpha
     # Of the variables: one weighs e^{−K}B if it is chosen, 1 if not.
-    variable_term = support.log_one_plus
+    variable_term = variable_averages.log_one_plus
     # (E − F₁)ρ − F₁χ + F₀q₀ = dρ − F₀s² − F₁χ, as E − F₁ = d − F₀ and s² = ρ − q₀. The terms Eρ
     # and F₁ρ, which are large and nearly cancel where χ is small, are not on the right-hand side.
     order_terms = values.d * coords.rho - values.F0 * coords.s2 - values.F1 * coords.chi
@@ -347,14 +359,14 @@ def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> floa
     # Only ρ is a Dual: gradients are derivatives by ρ, with one component.
     (dual_rho,) = independent(np.array([rho]))
     coords = decode_point(point.tolist(), dual_rho, ensemble)
-    support = support_means(coords.supports, QUADRATURE_STEP, ensemble.signed)
+    variable_averages = support_means(coords.supports, QUADRATURE_STEP, ensemble.signed)
     sides = class_sides(ensemble, coords.patterns, QUADRATURE_STEP)
-    means = pattern_means(sides, ensemble, dual_rho)
-    values = evaluate(coords, ensemble, means, support)
+    pattern_averages = pattern_means(sides, ensemble, dual_rho)
+    values = evaluate(coords, ensemble, pattern_averages, variable_averages)
 
     # In `values` the load α is made from the averages, and moves with ρ. It must stay: what its
     # move adds to Σ, ∂Σ/∂α·dα/dρ, is taken back.
-    (by_rho,) = _entropy(values, coords, support).gradient
+    (by_rho,) = _entropy(values, coords, variable_averages).gradient
     (alpha_by_rho,) = values.alpha.gradient
     return float(by_rho - values.entropy_by_alpha.value * alpha_by_rho)
 

@@ -76,8 +76,9 @@ def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensembl
     A solver moves freely in its coordinates: what must be positive is given by its logarithm, what
     lies between 0 and 1 by its logit. In this order they are
 
-        ln χ          χ > 0, the response of the weights,
-        logit(q₀/ρ)   q₀, the overlap of the weights of two choices of variables, 0 < q₀ < ρ,
+        ln χ          χ > 0, the response of the weights: to correct a violation v costs v²/2χ,
+        logit(q₀/ρ)   q₀, the overlap (scalar product per variable) of the weights of two choices
+                      of variables, 0 < q₀ < ρ,
         K             the price of choosing a variable,
         ln(V/d)       V > 0 and d > 0 add up to E, the multiplier of the norm of the weights,
         ln(F₀/E)      F₀ > 0, the multiplier of q₀,
@@ -121,14 +122,29 @@ def encode_point(  # noqa: PLR0913
     threshold: float,
     largest_violation: float,
 ) -> Array:
-    """The point with these order parameters, (coordinates,): the inverse of `decode_point`.
+    """The solver's point with these order parameters, (coordinates,): inverse of `decode_point`.
 
-    It is (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b (`threshold`) if the threshold is free,
-    then ln t* (of `largest_violation`) if errors are allowed; b and t* are in units of |w|. χ is
-    the response, q₀ the overlap of the weights of two choices of variables and F₀ its multiplier, K
-    the price of a variable, E the multiplier of the norm, split into V and d. As V + d = E, ln(V/d)
-    is the logit of V/E.
+    Positive numbers enter by their logarithm, shares between 0 and 1 by their logit.
+
+    Parameters
+    ----------
+    ensemble
+        Says whether threshold and errors are part of the point.
+    chi
+        χ > 0, the response of the weights.
+    q0_over_rho
+        q₀/ρ, the overlap of the weights of two choices of variables over the density ρ.
+    K
+        The price of choosing a variable.
+    V_over_E, F0_over_E
+        V/E and F₀/E, where V = F₁ − F₀. F₁ and F₀ are the Lagrange multipliers of the overlaps of
+        weights within a choice and between two choices, E that of their norm.
+    threshold
+        Of the rule, in units of |w|; used only if it is free.
+    largest_violation
+        The largest violation that is no error, in units of |w|; used only if errors are allowed.
     """
+    # With d = E − V, logit(V/E) is ln(V/d), the name of this coordinate in `decode_point`.
     point = [np.log(chi), logit(q0_over_rho), K, logit(V_over_E), np.log(F0_over_E)]
     if ensemble.free_threshold:
         point.append(threshold)
@@ -161,28 +177,32 @@ class PointValues(NamedTuple):
 
 
 def evaluate(
-    coords: Coordinates, ensemble: Ensemble, means: PatternMeans, support: SupportMeans
+    coords: Coordinates,
+    ensemble: Ensemble,
+    pattern_averages: PatternMeans,
+    variable_averages: SupportMeans,
 ) -> PointValues:
     """The load and the multipliers at a point, and the averages that should be equal to them.
 
-    The averages over patterns (`means`) and over variables (`support`) enter these saddle equations
-    of replica symmetry (derived in `rs_equations`):
+    The averages over patterns and over variables enter these saddle equations of replica symmetry
+    (derived in `rs_equations`):
 
         χE = ρ₊                     sets E; ρ₊ is the share of variables with a weight,
         α·isostatic = ρ₊            sets the load α (`_load`),
         (α/χ²)⟨R₁²⟩ = F₀            should hold; R₁ and R₂ are the mean and the mean square of what
         (α/χ²)⟨R₂ − R₁²⟩ = V        is corrected of a violation, ⟨·⟩ the mean over patterns.
 
-    χ is the response of the weights and E the multiplier of their norm. F₁ and F₀ are the
-    multipliers of the overlaps of weights within a choice of variables and between two choices;
-    V = F₁ − F₀ and d = E − V. The point (`coords`) gives V, d and F₀ as shares of E.
+    χ is the response of the weights (to correct a violation v costs v²/2χ) and E the Lagrange
+    multiplier of their norm. F₁ and F₀ are the multipliers of the overlaps of weights within a
+    choice of variables and between two choices; V = F₁ − F₀ and d = E − V. The point (`coords`)
+    gives V, d and F₀ as shares of E.
     """
     chi = coords.chi
-    nonzero = _nonzero_share(coords, ensemble, support)  # ρ₊
+    nonzero = _nonzero_share(coords, ensemble, variable_averages)  # ρ₊
     E = nonzero / chi
     V = E * coords.V_over_E
     F0 = E * coords.F0_over_E
-    alpha = _load(nonzero, means)
+    alpha = _load(nonzero, pattern_averages)
     alpha_over_chi2 = alpha / square(chi)
     price = _price(coords, ensemble)  # y: an error weighs e^{−y}
     return PointValues(
@@ -193,30 +213,32 @@ def evaluate(
         F0=F0,
         F1=F0 + V,
         alpha=alpha,
-        F0_of_patterns=alpha_over_chi2 * means.violation_square,
-        V_of_patterns=alpha_over_chi2 * means.violation_variance,
+        F0_of_patterns=alpha_over_chi2 * pattern_averages.violation_square,
+        V_of_patterns=alpha_over_chi2 * pattern_averages.violation_variance,
         # The means of squared weights were taken in units where E = 1, and scale as 1/E.
-        norm=support.norm / E,
-        overlap=support.overlap / E,
+        norm=variable_averages.norm / E,
+        overlap=variable_averages.overlap / E,
         price=price,
         # The entropy is linear in α. Its slope is the mean log-weight of a pattern, ⟨ln A⟩, and yε,
         # which the price y of an error adds at the error rate ε.
-        entropy_by_alpha=means.log_a + price * ensemble.error_rate,
+        entropy_by_alpha=pattern_averages.log_a + price * ensemble.error_rate,
     )
 
 
-def _nonzero_share(coords: Coordinates, ensemble: Ensemble, support: SupportMeans) -> Numbers:
+def _nonzero_share(
+    coords: Coordinates, ensemble: Ensemble, variable_averages: SupportMeans
+) -> Numbers:
     """ρ₊, the share of variables with a weight other than zero.
 
     They are all that are chosen, ρ, unless the sign of each weight is given: then the weight of a
     chosen variable is 0 where its field has the wrong sign.
     """
     if ensemble.signed:
-        return support.nonzero
+        return variable_averages.nonzero
     return coords.rho
 
 
-def _load(nonzero: Numbers, means: PatternMeans) -> Numbers:
+def _load(nonzero: Numbers, pattern_averages: PatternMeans) -> Numbers:
     """The load α, by an identity: as many tight constraints as weights, α·isostatic = ρ₊.
 
     `nonzero` is ρ₊, the share of variables with a weight. Without margin and errors `isostatic` is
@@ -225,10 +247,10 @@ def _load(nonzero: Numbers, means: PatternMeans) -> Numbers:
     κ = margin·√ρ. The identity follows from the scale of the weights, which no constraint sees
     (docstring of `rs_equations`).
     """
-    if not value_of(means.isostatic) > 0:
+    if not value_of(pattern_averages.isostatic) > 0:
         # No load is possible here: Newton takes a shorter step.
         raise OutsideDomain("p₊ − v*e* must be positive")
-    return nonzero / means.isostatic
+    return nonzero / pattern_averages.isostatic
 
 
 def _price(coords: Coordinates, ensemble: Ensemble) -> Numbers:

@@ -95,8 +95,8 @@ class RSBOrder:
 class RSBState:
     """The equations at one point.
 
-    E_i is the average over the field on level i = 0 … k of the breaking, g_i the function of the
-    patterns there.
+    E_i is the average over the field on level i = 0 … k of the breaking, g_i the log-weight of
+    a pattern there.
     """
 
     alpha: float
@@ -138,7 +138,7 @@ def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array
     Newton's method moves freely in the coordinates of a point: what must be positive is given by
     its logarithm, what must increase by the logarithms of its differences. In this order they are
 
-        ln χ                                          χ the response of the weights,
+        ln χ                                          χ the response: a violation v costs v²/2χ,
         switch = K − ½ ln(E/d)                        K the price of a variable; see below,
         ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …    p₀ < … < p_k < ρ the overlaps of supports,
         ln x₁ … ln x_k                                x₁ < … < x_k the break points,
@@ -146,9 +146,10 @@ def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array
         ln G₀, ln (G₁ − G₀), …                        G₀ < … < G_k the multipliers of the overlaps,
         threshold                                     only where the ensemble leaves it free.
 
-    ρ is the density; E and F₁ are the multipliers of the norm of the weights and of their overlap
-    on one support. A variable of field u is chosen with log-odds u²/2d − switch: K and E matter
-    there through the switch alone. `_unpack_order` is the inverse.
+    ρ is the density, the share of variables chosen. Multipliers are Lagrange multipliers: E is that
+    of the norm of the weights, F₁ that of their overlap on one support (choice of variables). A
+    variable of field u is chosen with log-odds u²/2d − switch: K and E matter there through the
+    switch alone. `_unpack_order` is the inverse.
     """
     d = order.E - order.F1 + order.G[-1]
     # p₀, p₁ − p₀, … over ρ − p_k, and G₀, G₁ − G₀, …; both (k + 1,).
@@ -193,7 +194,8 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
     with k = `steps` steps of breaking. ρ (`rho`) is the density of chosen variables. Three
     multipliers are no coordinates but follow from them:
 
-        E = ρ/χ                    of the norm of the weights, by a saddle equation; χ: response,
+        E = ρ/χ                    of the norm of the weights, by a saddle equation; χ is the
+                                   response of the weights (a violation v costs v²/2χ),
         K = switch + ½ ln(E/d)     of the density (the price of a variable), from the definition of
                                    the coordinate switch = K − ½ ln(E/d),
         F₁ = E − d + G_k           of the overlap within a support, from d = E − F₁ + G_k.
@@ -264,11 +266,11 @@ class _Averages(NamedTuple):
     """The averages that the equations need."""
 
     patterns: BrokenPatternMeans  # over the patterns of all classes
-    supports: BrokenSupportMeans  # over the variables
+    variables: BrokenSupportMeans  # over the variables
     violation_by_sign: float  # Σ_c σ_c f_c E_k[R₁] over classes c, zero at the best threshold
 
 
-def _averages(
+def _averages_at(
     unpacked: _UnpackedOrder, rho: float, ensemble: Ensemble, fineness: float
 ) -> _Averages:
     """The averages over patterns and over variables that the saddle equations with breaking need.
@@ -292,7 +294,7 @@ def _averages(
         )
         for pattern_class in classes
     ]
-    supports = broken_support_means(
+    variables = broken_support_means(
         G=order.G, x=order.x, d=unpacked.d, switch=unpacked.switch, fineness=fineness
     )
 
@@ -303,7 +305,7 @@ def _averages(
         violation_by_sign += pattern_class.sign * pattern_class.share * means.violation
     return _Averages(
         patterns=_sum_over_classes(shares, means_of_class),
-        supports=supports,
+        variables=variables,
         violation_by_sign=violation_by_sign,
     )
 
@@ -322,7 +324,7 @@ def _sum_over_classes(
     return BrokenPatternMeans(*totals)
 
 
-def _identity_error(unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> float:
+def _identity_error(unpacked: _UnpackedOrder, variables: BrokenSupportMeans) -> float:
     """The error of E₀[f₀'²] = p₀, which is imposed nowhere, in terms of α E_k[p₊] − ρ.
 
     Both vanish at the exact saddle, where as many constraints are tight, α E_k[p₊], as weights are
@@ -331,7 +333,7 @@ def _identity_error(unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> f
         E (α E_k[p₊] − ρ) = Σ_i (x_{i+1} − x_i) G_i (E_i[f_i'²] − p_i).
 
     E_i[·]  an average on level i = 0 … k of the breaking,
-    f_i     the function of the variables there (`parisi`),
+    f_i     the log-weight of a variable there (`parisi`),
     p_i     the overlap of level i, and G_i its multiplier,
     x_i     a break point, with x₀ = 0 and x_{k+1} = 1,
     E       without index and bracket: the multiplier of the norm of the weights.
@@ -339,7 +341,7 @@ def _identity_error(unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> f
     break_gaps = np.diff(np.array([0.0, *unpacked.breaks, 1.0]))  # x_{i+1} − x_i, (k + 1,)
     # The solver imposes E_i[f_i'²] = p_i as differences between neighbouring levels. What is left,
     # E_i[f_i'²] − p_i, is therefore the same on every level, and is taken out of the sum.
-    bottom_error = supports.squares[0] - unpacked.overlaps[0]  # E₀[f₀'²] − p₀
+    bottom_error = variables.squares[0] - unpacked.overlaps[0]  # E₀[f₀'²] − p₀
     return float(break_gaps @ unpacked.multipliers / unpacked.order.E * bottom_error)
 
 
@@ -348,7 +350,7 @@ def _multiplier_errors(
 ) -> Array:
     """The relative errors of the saddle equations α E_i[g_i'²] = G_i, (k + 1,).
 
-    On level i = 0 … k, G_i is the multiplier of the overlap and g_i the function of the patterns;
+    On level i = 0 … k, G_i is the multiplier of the overlap and g_i the log-weight of a pattern;
     E_i[·] is the average there and α the load. Neighbouring levels can be nearly equal: so G₀ and
     the differences G₁ − G₀, … are compared, each relative to itself.
     """
@@ -357,14 +359,14 @@ def _multiplier_errors(
     return parts_of_patterns / unpacked.multiplier_parts - 1
 
 
-def _overlap_errors(unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> Array:
+def _overlap_errors(unpacked: _UnpackedOrder, variables: BrokenSupportMeans) -> Array:
     """The relative errors of the saddle equations E_i[f_i'²] = p_i as differences of levels, (k,).
 
-    On level i = 0 … k the overlap is p_i, f_i is the function of the variables and E_i[·] the
+    On level i = 0 … k the overlap is p_i, f_i is the log-weight of a variable and E_i[·] the
     average there. The differences p₁ − p₀, … are compared. The equation of the bottom level, i = 0,
     is not imposed: an identity, which sets the load, takes its place (`_identity_error`).
     """
-    parts_of_supports = np.diff(supports.squares)  # what p₁ − p₀, … must be
+    parts_of_supports = np.diff(variables.squares)  # what p₁ − p₀, … must be
     return parts_of_supports / np.diff(unpacked.overlaps) - 1
 
 
@@ -378,14 +380,14 @@ class _Replicons(NamedTuple):
 def _replicons(alpha: float, averages: _Averages) -> _Replicons:
     """The replicon products α E_i[g_i''²] E_i[f_i''²] of the top level i = k and the bottom, i = 0.
 
-    g_i is the function of the patterns and f_i that of the variables on level i, whose second
+    g_i is the log-weight of a pattern and f_i that of a variable on level i, whose second
     derivatives are averaged there; α is the load. The product says by which factor a small change
     of the overlaps of that level comes back: above 1 it grows.
     """
     patterns = averages.patterns
-    supports = averages.supports
-    inner = alpha * patterns.top_square_curvature * supports.top_square_curvature
-    outer = alpha * patterns.bottom_square_curvature * supports.bottom_square_curvature
+    variables = averages.variables
+    inner = alpha * patterns.top_square_curvature * variables.top_square_curvature
+    outer = alpha * patterns.bottom_square_curvature * variables.bottom_square_curvature
     return _Replicons(inner=inner, outer=outer)
 
 
@@ -398,11 +400,11 @@ def _entropy(unpacked: _UnpackedOrder, averages: _Averages, rho: float, alpha: f
     while in the definition of Σ large ones nearly cancel. E_k[·] is an average on the top level k.
     """
     # E_k[H₂(p)], of choosing variables: each is chosen with its probability p.
-    choice_term = averages.supports.choice_entropy
+    choice_term = averages.variables.choice_entropy
     # Of their weights: E is the multiplier of the norm, and the mean weight in a field u is u/d.
     weight_term = 0.5 * rho * np.log(unpacked.order.E / unpacked.d)
     # Of the patterns: s² is the variance of their fields inside the group, χ the response, and g_k
-    # their function on the top level.
+    # the log-weight of a pattern on the top level.
     pattern_term = alpha * averages.patterns.entropy_term
     return float(choice_term + weight_term + pattern_term)
 
@@ -431,17 +433,18 @@ class RSBBranch(ChiBranch[RSBState]):
             Grids are finer by this factor.
         """
         unpacked = _unpack_order(point, self.rho, self.steps, self.ensemble)
-        averages = _averages(unpacked, self.rho, self.ensemble, fineness)
+        averages = _averages_at(unpacked, self.rho, self.ensemble, fineness)
         patterns = averages.patterns
-        supports = averages.supports
+        variables = averages.variables
 
         # The load α comes from an identity: there are as many tight constraints as chosen weights,
         # α·tight = ρ per variable. A margin adds a term to the share of tight constraints.
         alpha = self.rho / (patterns.tight + self._margin_term(averages))
         entropy = _entropy(unpacked, averages, self.rho, alpha)
         # The entropy is stationary in all order parameters. So it changes with the load as its only
-        # term with α does: α times the mean of the patterns' function on the bottom level.
+        # term with α does: α times the mean log-weight of a pattern on the bottom level.
         entropy_by_alpha = patterns.values[0]
+        # Above 1 a replicon says that one more step of breaking is needed.
         replicons = _replicons(alpha, averages)
         return RSBState(
             alpha=float(alpha),
@@ -450,11 +453,11 @@ class RSBBranch(ChiBranch[RSBState]):
             residual=self._residual(unpacked, averages, alpha, entropy),
             entropy=entropy,
             entropy_by_alpha=float(entropy_by_alpha),
-            identity_error=_identity_error(unpacked, supports),
+            identity_error=_identity_error(unpacked, variables),
             tight=float(patterns.tight),
             replicon_inner=replicons.inner,
             replicon_outer=replicons.outer,
-            edge_weight=max(patterns.edge_weight, supports.edge_weight),
+            edge_weight=max(patterns.edge_weight, variables.edge_weight),
         )
 
     def _margin_term(self, averages: _Averages) -> float:
@@ -471,19 +474,20 @@ class RSBBranch(ChiBranch[RSBState]):
         """The relative errors of the saddle equations with k steps of breaking, (equations,).
 
         At a saddle each average over patterns or variables is equal to an order parameter. The
-        equations are, in this order: of the density; of the norm of the weights; of d; of the
-        multipliers of the overlaps, one for each level 0 … k; of the differences of overlaps, k of
-        them; of the threshold, if it is free; and of the k break points. The last ones come last
-        because `solve_with` cuts them off where break points are held.
+        equations are, in this order: of the density; of the norm of the weights; of d, which sets
+        the mean weight of a chosen variable; of the multipliers of the overlaps, one for each level
+        0 … k; of the differences of overlaps, k of them; of the threshold, if it is free; and of
+        the k break points. The last ones come last because `solve_with` cuts them off where break
+        points are held.
 
         `alpha` is the load, and `entropy` that of separating supports at this point.
         """
         errors = [
-            self._chosen_error(averages.supports),
-            self._norm_error(unpacked, averages.supports),
+            self._chosen_error(averages.variables),
+            self._norm_error(unpacked, averages.variables),
             self._d_error(unpacked, averages, alpha),
             *_multiplier_errors(unpacked, averages.patterns, alpha),
-            *_overlap_errors(unpacked, averages.supports),
+            *_overlap_errors(unpacked, averages.variables),
         ]
         if self.ensemble.free_threshold:
             # The mean violation vanishes if the two classes count with opposite signs: so the
@@ -491,7 +495,7 @@ class RSBBranch(ChiBranch[RSBState]):
             errors.append(averages.violation_by_sign / np.sqrt(self.rho))
         return np.array([*errors, *self._break_errors(unpacked, averages, alpha, entropy)])
 
-    def _chosen_error(self, supports: BrokenSupportMeans) -> float:
+    def _chosen_error(self, variables: BrokenSupportMeans) -> float:
         """The relative error of "the share of variables chosen, E_k[p], is ρ".
 
         E_k[·] is an average on the top level and p the probability that a variable is chosen. Above
@@ -499,10 +503,10 @@ class RSBBranch(ChiBranch[RSBState]):
         smaller one keeps more digits. Its sign is turned, so that the error grows with p.
         """
         if self.rho <= 0.5:
-            return supports.chosen / self.rho - 1
-        return 1 - supports.rejected / (1 - self.rho)
+            return variables.chosen / self.rho - 1
+        return 1 - variables.rejected / (1 - self.rho)
 
-    def _norm_error(self, unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> float:
+    def _norm_error(self, unpacked: _UnpackedOrder, variables: BrokenSupportMeans) -> float:
         """The relative error of "the squared length of the weights, per variable, is ρ".
 
         A variable of field u is chosen with probability p, and its weight w then has the mean u/d
@@ -513,14 +517,14 @@ class RSBBranch(ChiBranch[RSBState]):
         """
         weight_variance = 1 / unpacked.d - 1 / unpacked.order.E
         # `weight_square` is E_k[p u²/d²], and `chosen` E_k[p].
-        norm = supports.weight_square + supports.chosen * weight_variance
+        norm = variables.weight_square + variables.chosen * weight_variance
         return norm / self.rho - 1
 
     def _d_error(self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float) -> float:
         """The relative error of the saddle equation of F₁, in the form d = α E_k[κR₁/(ρχ) − g_k''].
 
         α is the load, R₁ the mean violation of a constraint, κ = margin·√ρ, χ the response and g_k
-        the function of the patterns on the top level k, over which E_k[·] averages. F₁ is the
+        the log-weight of a pattern on the top level k, over which E_k[·] averages. F₁ is the
         multiplier of the overlap within a support, and enters by d = E − F₁ + G_k.
         """
         margin_part = self._margin_term(averages) / unpacked.order.chi  # E_k[κR₁/(ρχ)]
@@ -535,7 +539,7 @@ class RSBBranch(ChiBranch[RSBState]):
         The break point x_i lies between the levels i − 1 and i of the nested groups of supports.
         Level i has the overlap p_i with its multiplier G_i, and the terms S_i of the entropy:
 
-            S_i = α·(mean of the patterns' function) + (mean of the variables' function),
+            S_i = α·(mean log-weight of a pattern) + (mean log-weight of a variable),
 
         α the load. The derivative of the entropy by x_i vanishes where
 
@@ -551,7 +555,7 @@ class RSBBranch(ChiBranch[RSBState]):
         """
         if not self.steps:
             return []
-        level_terms = alpha * averages.patterns.values + averages.supports.values  # S₀ … S_k
+        level_terms = alpha * averages.patterns.values + averages.variables.values  # S₀ … S_k
         left_sides = np.diff(level_terms)  # of i = 1 … k
         overlap_terms = unpacked.multipliers * unpacked.overlaps  # G_i p_i of i = 0 … k
         right_sides = 0.5 * unpacked.breaks * np.diff(overlap_terms)
@@ -574,8 +578,9 @@ class RSBBranch(ChiBranch[RSBState]):
     ) -> Solved[RSBState]:
         """Newton's method in those coordinates of a point that are not held.
 
-        The saddles form a line, along which the load grows: there is one equation fewer than
-        coordinates. So the caller must hold one coordinate, or give one equation more.
+        The saddles form a line, along which the load (patterns per variable) grows: there is one
+        equation fewer than coordinates. So the caller must hold one coordinate, or give one
+        equation more.
 
         Parameters
         ----------
@@ -647,13 +652,14 @@ class RSBBranch(ChiBranch[RSBState]):
     def at_load(
         self, alpha: float, start: Array, fineness: float = 1.0, *, hold_breaks: bool = False
     ) -> Solved[RSBState]:
-        """The saddle at a given load α, from a point near to it.
+        """The saddle with k steps of breaking at a given load α, by Newton from a point near to it.
 
-        No coordinate is held (`held=()`); that the state has this load is the one equation more.
-        Its error is relative to the distance from the nearer end of ρα_c < α < α_c, where α_c is
-        the load that all variables hold together and ρα_c the one that a typical choice of them
-        holds. α must lie between them: `solve_1rsb` sees to it. With `hold_breaks` the break
-        points stay as they are. Grids are finer by the factor `fineness`.
+        `start` is the point, (coordinates,). No coordinate is held (`held=()`): that the state has
+        this load is the one equation more that `solve_with` needs. Its error is relative to the
+        distance from the nearer end of the range ρα_c < α < α_c, in which α must lie: α_c is the
+        load that all variables hold together, ρα_c the one that a typical choice of them holds.
+        With `hold_breaks` the break points stay as they are. Grids are finer by the factor
+        `fineness`.
         """
         load_of_all = gardner(self.ensemble).load  # α_c
         scale = min(alpha - self.rho * load_of_all, load_of_all - alpha)

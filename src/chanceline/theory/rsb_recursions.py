@@ -42,14 +42,16 @@ def pattern_recursion(  # noqa: PLR0913
 ) -> tuple[PatternSide, Recursion]:
     """The log-weight of a pattern on all levels of k steps of breaking, for one class of patterns.
 
-    Replicas of the support fall into nested groups; level i = 0 … k is the smallest group that two
-    replicas have in common. The field u of a pattern is a sum of nested Gaussians, with the
-    variance p_i up to level i. On the top level a pattern of field u has the log-weight
-    g_k(u) = ln A(u) of `pattern_side`. From there it descends by the recursion of `parisi`,
+    Replicas of the support (choice of variables) fall into nested groups; level i = 0 … k is the
+    smallest group that two replicas have in common. The field u of a pattern is a sum of nested
+    Gaussians, with the variance p_i up to level i. On the top level a pattern of field u has the
+    log-weight g_k(u) = ln A(u) of `pattern_side`. From there it descends by the recursion of
+    `parisi`,
 
         g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')],
 
-    N a Gaussian density of that variance; and weights P_i of the field on each level go up again.
+    N a Gaussian density of that variance. On each level the field has a weight P_i(u), the density
+    over which averages are taken.
 
     Parameters
     ----------
@@ -187,17 +189,17 @@ def support_recursion(
 ) -> tuple[ChosenSide, Recursion]:
     """The log-weight of a variable on all levels of k steps of breaking.
 
-    Replicas of the support fall into nested groups; level i = 0 … k is the smallest group that two
-    replicas have in common. The field u of a variable is a sum of nested Gaussians, with the
-    variance G_i up to level i. On the top level a variable of field u is chosen with the log-odds
-    u²/2d − switch, so that its log-weight is f_k(u) = ln(1 + e^{u²/2d − switch}). From there it
-    descends by the recursion of `parisi`,
+    Replicas of the support (choice of variables) fall into nested groups; level i = 0 … k is the
+    smallest group that two replicas have in common. The field u of a variable is a sum of nested
+    Gaussians, with the variance G_i up to level i. On the top level a variable of field u is chosen
+    with the log-odds u²/2d − switch, so that its log-weight is f_k(u) = ln(1 + e^{u²/2d − switch}).
+    From there it descends by the recursion of `parisi`,
 
         f_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; G_i − G_{i−1}) exp[x_i f_i(u')],
 
-    N a Gaussian density of that variance; and weights P_i of the field on each level go up again.
-    For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1})
-    (`descending_scales`): every d_i must be positive, or the integrals diverge.
+    N a Gaussian density of that variance. On each level the field has a weight P_i(u), the density
+    over which averages are taken. For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i −
+    x_i(G_i − G_{i−1}) (`descending_scales`): every d_i must be positive, or the integrals diverge.
 
     Parameters
     ----------
@@ -317,7 +319,7 @@ def _zero_of_switch(scale: float, switch: float, next_break: float) -> complex:
 
 
 class BrokenPatternMeans(NamedTuple):
-    """Averages over the patterns; g_i is their function on level i = 0 … k, with g_k = ln A.
+    """Averages over the patterns; g_i is the log-weight of one on level i = 0 … k, with g_k = ln A.
 
     E_i is the average over the weight P_i of the field on level i.
     """
@@ -334,9 +336,9 @@ class BrokenPatternMeans(NamedTuple):
 
 
 class BrokenSupportMeans(NamedTuple):
-    """Averages over the variables; f_i is their function on level i = 0 … k, f_k = ln(1 + e^{−K}B).
+    """Averages over the variables; f_i is the log-weight of one, and f_k = ln(1 + e^{−K}B).
 
-    E_i is the average over the weight P_i of the field u on level i.
+    E_i is the average over the weight P_i of the field u on level i = 0 … k.
     """
 
     chosen: float  # E_k[p], p the probability that a variable is chosen

@@ -132,9 +132,11 @@ class ReplicaSolution(EnsembleResult):
         return stability_law(self._field_laws())
 
     def _field_laws(self) -> FieldLaws:
-        """What the distributions depend on, without breaking: one overlap q₀ and its multiplier F₀.
+        """The order parameters that the distributions of weights and stabilities depend on.
 
-        There are no break points. The other fields are those of this class.
+        Without breaking all choices of variables are alike: there is one overlap q₀ of their
+        weights, with its multiplier F₀, and no break point. The other fields have the same names
+        here and there.
         """
         return FieldLaws(
             alpha=self.alpha,

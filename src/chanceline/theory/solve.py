@@ -79,10 +79,11 @@ class OneStepSolution(ReplicaSolution):
     kind = "asymptotic (one step of replica symmetry breaking)"
 
     def _field_laws(self) -> FieldLaws:
-        """What the distributions depend on; two levels where symmetry is broken.
+        """The order parameters that the distributions of weights and stabilities depend on.
 
-        These are supports of different groups (p₀, G₀) and of the same group (p₁, G₁), with the
-        break point x between them.
+        With groups of supports (choices of variables) there are two levels of overlaps and their
+        multipliers: p₀ and G₀ of supports of different groups, p₁ and G₁ of the same group, and the
+        break point x between them. Without groups they are those of replica symmetry.
         """
         symmetric = super()._field_laws()
         if self.x is None or self.p1 == self.p0:
@@ -226,21 +227,23 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
     # Up to the Cover–Gardner load typical choices separate. Where symmetry breaks is not asked.
     cover_gardner_load = rho * gardner(ensemble).load
     if alpha <= cover_gardner_load:
-        return _without_gap(solve_rs(alpha, rho, ensemble), Phase.SYMMETRIC, transition=None)
+        return _solution_without_groups(
+            solve_rs(alpha, rho, ensemble), Phase.SYMMETRIC, transition=None
+        )
 
     # Up to the transition the entropy is that of replica symmetry.
     check_broken_density(rho)
     transition = transition_at(rho, ensemble)
     if alpha <= transition.breaking_alpha:
         phase = _unbroken_phase(alpha, transition)
-        return _without_gap(solve_rs(alpha, rho, ensemble), phase, transition)
+        return _solution_without_groups(solve_rs(alpha, rho, ensemble), phase, transition)
 
     # So near above it that the overlaps within and between groups are nearly equal there is no
     # start with groups: replica symmetry is as good as the broken solution.
     branch = RSBBranch(rho, steps=1, ensemble=ensemble)
     start = start_at_load(alpha, branch)
     if start is None:
-        return _without_gap(solve_rs(alpha, rho, ensemble), Phase.BROKEN, transition)
+        return _solution_without_groups(solve_rs(alpha, rho, ensemble), Phase.BROKEN, transition)
     return _broken_solution(alpha, branch, start, transition)
 
 
@@ -255,7 +258,9 @@ def _broken_solution(
     coarse = branch.at_load(alpha, start.point, hold_breaks=start.hold_breaks)
     fine = branch.at_load(alpha, coarse.unknowns, FINER, hold_breaks=start.hold_breaks)
     quadrature_error = abs(fine.state.entropy - coarse.state.entropy)
-    return _with_gap(branch, fine, transition, alpha=alpha, quadrature_error=quadrature_error)
+    return _solution_with_groups(
+        branch, fine, transition, alpha=alpha, quadrature_error=quadrature_error
+    )
 
 
 def _unbroken_phase(alpha: float, transition: SupportTransition) -> Phase:
@@ -277,7 +282,7 @@ _NO_TRANSITION: dict[str, Any] = {
 }
 
 
-def _with_gap(
+def _solution_with_groups(
     branch: RSBBranch,
     solved: Solved[RSBState],
     transition: SupportTransition,
@@ -288,10 +293,10 @@ def _with_gap(
     """A solution with groups of supports at load α, in the form that users see.
 
     The letters are the paper's, and those of `RSBOrder`. Two supports (choices of variables) of one
-    group have the overlap p₁ of their weights, with its multiplier G₁, those of different groups p₀
-    and G₀; x is the probability that two belong to different groups. χ is the response; K, E and F₁
-    are the multipliers of the density, of the norm of the weights and of the overlap within a
-    support. `transition` says where groups begin.
+    group have the overlap p₁ (scalar product) of their weights, with its multiplier G₁; those of
+    different groups have p₀ and G₀; x is the probability that two belong to different groups. χ is
+    the response; K, E and F₁ are the multipliers of the density, of the norm of the weights and of
+    the overlap within a support. `transition` says where groups begin.
     """
     rho = branch.rho
     state = solved.state
@@ -337,22 +342,27 @@ def _with_gap(
     )
 
 
-def _without_gap(
+def _solution_without_groups(
     symmetric: RSSolution, phase: Phase, transition: SupportTransition | None
 ) -> OneStepSolution:
-    """The replica-symmetric solution in the form of a one-step one, without groups of supports.
+    """A replica-symmetric solution in the form of one with one step of breaking.
 
-    In one-step solutions p₁ and p₀ are overlaps of the weights of two supports, within a group and
-    between groups, and G₁ and G₀ their multipliers. Without groups any two supports have the
-    overlap q₀, with the multiplier F₀, and the same replicon. x, the probability that two supports
-    belong to different groups, is None, as it has no meaning. Only where symmetry has just broken
-    (`phase` is BROKEN), with p₁ − p₀ too small to resolve, it is the break point of the transition.
+    One-step solutions have groups of supports (choices of variables): p₁ and p₀ are the overlaps of
+    two supports within a group and between groups, G₁ and G₀ their multipliers. In a symmetric one
+    there are no groups: any two supports have the overlap q₀, with the multiplier F₀, which stand
+    for both. The replicons are equal, too.
+
+    x, the probability that two supports belong to different groups, has no meaning then, and is
+    None. Only where groups have just begun (`phase` is BROKEN), with a p₁ − p₀ too small to
+    resolve, it is the value with which they begin. `transition` says where that is; None if it was
+    not asked.
     """
     # What both kinds of solution have: the point (α, ρ), entropy, order parameters, stability and
     # numerical errors.
     common: dict[str, Any] = {
         field.name: getattr(symmetric, field.name) for field in fields(ReplicaSolution)
     }
+    replicon = symmetric.stability.between
     broken = phase is Phase.BROKEN
     x = None
     breaking = _NO_TRANSITION
@@ -369,7 +379,7 @@ def _without_gap(
         G1=symmetric.F0,
         G0=symmetric.F0,
         x=x,
-        replicon_inner=symmetric.stability.between,
-        replicon_outer=symmetric.stability.between,
+        replicon_inner=replicon,
+        replicon_outer=replicon,
         **breaking,
     )

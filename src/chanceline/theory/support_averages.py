@@ -60,13 +60,13 @@ def resolved_support_side(
     # The nodes are chosen by the numbers alone, without their differentials, and held in all
     # derivatives: the integral does not depend on them.
     values = SupportOrder._make(map(value_of, order))
-    rule = _rule_of_switch(values, step, signed)
+    rule = _rule_for_variables(values, step, signed)
     u = sqrt(order.F0) * rule.nodes
     side = support_side(u=u, V=order.V, d=order.d, K=order.K, signed=signed)
     return side, rule
 
 
-def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianRule:
+def _rule_for_variables(order: SupportOrder, step: float, signed: bool) -> GaussianRule:
     """Nodes and weights of ∫Dz that resolve how a variable goes from rejected to chosen.
 
     The mean field on a variable is u = √F₀ z, and the odds that it is chosen are e^{−K}B(u) with

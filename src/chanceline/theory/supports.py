@@ -70,8 +70,8 @@ def support_side(
 ) -> SupportSide:
     """How likely a variable is chosen, and mean and variance of its weight, given its mean field u.
 
-    The field on the variable is h ~ N(u, V). If the variable is chosen its weight is w = h/E, with
-    E = V + d, and the choice has the factor
+    The field h ~ N(u, V) is by how much the patterns pull at the weight of the variable. If the
+    variable is chosen its weight is w = h/E, with E = V + d, and the choice has the factor
 
         e^{−K}B,    B = ∫N(h; u, V) e^{h²/2E} dh = √(E/d) e^{u²/2d};
 

@@ -152,11 +152,11 @@ def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
     """The replica-symmetric solution at the load α = 2ρ of the plain ensemble, in closed form.
 
-    It is the largest load that a typical choice of ρN variables separates, and the common limit of
-    the solutions below and above. One weight vector is left for each choice: the overlap q₁ of two
-    weight vectors of the same choice is ρ, their norm. The overlap of two choices is q₀ = cρ, c of
-    `typical_overlap`. The response χ and the multipliers E, F₁ and F₀ are rescaled for larger
-    loads, and have the limits ∞ and 0 here.
+    It is the largest load (patterns per variable) that a typical choice of ρN variables separates,
+    and the common limit of the solutions below and above. One weight vector is left for each
+    choice: the overlap q₁ of two weight vectors of the same choice is ρ, their norm. The overlap of
+    two choices is q₀ = cρ, c of `typical_overlap`. The response χ and the multipliers E, F₁ and F₀
+    are rescaled for larger loads, and have the limits ∞ and 0 here.
     """
     overlap_over_rho = typical_overlap(rho)  # c
     # The replicon between supports is α ∫Dz [∫Dy (ln H)'']², H the normal tail (`typical`). As
@@ -168,7 +168,7 @@ def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
         alpha=alpha,
         rho=rho,
         regime=Regime.TYPICAL.value,
-        entropy=binary_entropy(rho),  # every choice separates, up to exponentially few
+        entropy=binary_entropy(rho),  # that of all choices, as typical ones separate
         q0=overlap_over_rho * rho,
         q1=rho,
         chi=math.inf,
@@ -202,7 +202,7 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     The branch of solutions has an entropy Σ. It counts pairs of a choice of variables and a cluster
     of weights, and means something only where it is below H₂(ρ), the entropy of all choices:
     elsewhere a typical choice has several clusters. The branch is followed from its beginning up to
-    its first point on that part with load α or more.
+    its first point on that part with load α (patterns per variable) or more.
 
     InputError where α lies before that part: then typical choices do with so many errors.
     """
@@ -264,10 +264,11 @@ def _at_load(
 ) -> RSSolution:
     """The solution of a branch at load α, which lies between the loads of two of its points.
 
-    The branch is a line of solutions with the parameter ln χ, χ the response of the weights, along
-    which the load changes. The point of load α is found on the usual quadrature (`coarse`), and
-    solved again at the same χ on half the step (`fine`). The second is the result, and the
-    difference of both entropies is the quadrature error.
+    The branch is a line of solutions with the parameter ln χ, χ the response of the weights (to
+    correct a violation v costs v²/2χ), along which the load changes. The point of load α (patterns
+    per variable) is found on the usual quadrature (`coarse`), and solved again at the same χ on
+    half the step (`fine`). The second is the result, and the difference of both entropies is the
+    quadrature error.
     """
     coarse = branch.point_where(bracket, lambda state: branch.excess_load(state, alpha))
     log_chi = float(coarse.unknowns[LOG_CHI])
@@ -299,7 +300,7 @@ def _solution_of(
     `entropy` is that of separating choices, with its `quadrature_error` (`_at_load`). The letters
     are the paper's: q₀ is the overlap of the weights of two choices of variables, q₁ that of two
     weight vectors on one choice, χ the response, and K, E, F₁ and F₀ are the multipliers of the
-    density, of the norm, of q₁ and of q₀.
+    density (share of variables chosen), of the norm, of q₁ and of q₀.
     """
     ensemble = branch.ensemble
     state = solved.state
@@ -348,7 +349,11 @@ def _unsolved_error(state: RSState, rho: float) -> float:
 
 
 def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
-    """The stability products of a point at load α; two of them are not known with errors."""
+    """The replicon products of a solution at load α, each stable below 1.
+
+    `within` and `between` are those within a choice of variables (support) and between two;
+    `weights` and `mixed`, of two further kinds of changes, are not known with errors.
+    """
     within = _replicon_within(state, alpha, ensemble)
     if ensemble.error_rate:
         return Stability(within=within, between=state.between)
@@ -374,10 +379,10 @@ def _replicon_within(state: RSState, alpha: float, ensemble: Ensemble) -> float:
 def branch_table(rho: float, points: int) -> pd.DataFrame:
     """Order parameters, entropy and stability by load at density ρ, one row a load.
 
-    The patterns are those of the plain ensemble. There are `points` loads from near 0 to near
-    the ℓ₀-Gardner load, where replica-symmetric solutions end. One of them is 2ρ: up to it typical
-    choices of variables separate, from it on selected ones. In both parts loads are denser at the
-    ends, where the curves bend.
+    The patterns are those of the plain ensemble. There are `points` loads from near 0 to near the
+    ℓ₀-Gardner load (patterns per variable), where replica-symmetric solutions end. One of them is
+    2ρ: up to it typical choices of variables separate, from it on selected ones. In both parts
+    loads are denser at the ends, where the curves bend.
     """
     import pandas as pd
 

@@ -171,10 +171,10 @@ def _without_complexity(
 ) -> Solved[RSBState]:
     """The static point of a jump: the solution with break point x = 1 whose complexity is 0.
 
-    The complexity is the entropy of groups of supports. It is positive at the solution `before` and
-    negative at `after`. Between them it is a function of the logarithm of the amplitude
-    (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps within and between groups; Brent's method finds
-    its root.
+    The complexity is the entropy of groups of supports (choices of variables). It is positive at
+    the solution `before` and negative at `after`. Between them it is a function of the logarithm of
+    the amplitude (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps within and between groups;
+    Brent's method finds its root.
     """
 
     def solved_at(log_amplitude: float) -> Solved[RSBState]:
@@ -198,8 +198,8 @@ def _line_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> lis
     where it is 0 few are left. The line of solutions begins where replica symmetry becomes unstable
     (`critical`, with the break point x_c > 1). It is followed in the logarithm of the amplitude
     (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps within and between groups: the amplitude grows
-    along the line, while the load falls first and then rises. The nearer x_c is to 1 the smaller is
-    the jump: so the first amplitude is proportional to x_c − 1.
+    along the line, while the load (patterns per variable) falls first and then rises. The nearer
+    x_c is to 1 the smaller is the jump: so the first amplitude is proportional to x_c − 1.
     """
     log_amplitude = float(np.log(_FIRST_AMPLITUDE * (x_c - 1)))
     start = beside_symmetric(branch, critical, np.exp(log_amplitude), x=1.0)
@@ -235,9 +235,10 @@ def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
     """α_d, the smallest load at which groups of supports exist: where the line at x = 1 turns.
 
     `line` has solutions with the break point x = 1 in the order of their amplitude
-    (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps of supports within and between groups. Along it
-    the load falls first and then rises. Its minimum lies between the neighbours of the point of
-    smallest load, and is found there as a function of the logarithm of the amplitude.
+    (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps of supports (choices of variables) within and
+    between groups. Along it the load (patterns per variable) falls first and then rises. Its
+    minimum lies between the neighbours of the point of smallest load, and is found there as a
+    function of the logarithm of the amplitude.
     """
     loads = [point.state.alpha for point in line]
     lowest = int(np.argmin(loads))
@@ -259,13 +260,14 @@ def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
 
 
 def beside_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
-    """A start for Newton with one step of breaking, (coordinates,), beside a symmetric state.
+    """A start for Newton with one step of breaking, (coordinates,), beside a symmetric solution.
 
-    The replica-symmetric state `critical` has a single overlap q₀ of any two supports. With one
-    step supports fall into groups, and there are two overlaps: p₀ between groups and p₁ within one.
-    The start puts them a little below and a little above q₀. Their multipliers G₀ and G₁ go in
-    proportion around the multiplier F₀ of q₀. Everything else stays as it is: the response χ and
-    the multipliers K, E and F₁, whose letters are those of `RSBOrder`.
+    In the replica-symmetric state `critical` any two supports (choices of variables) have the same
+    overlap q₀ of their weights. With one step supports fall into groups, and there are two
+    overlaps: p₀ between groups and p₁ within one. The start puts them a little below and a little
+    above q₀. Their multipliers G₀ and G₁ go in proportion around the multiplier F₀ of q₀.
+    Everything else stays as it is: the response χ and the multipliers K, E and F₁ of the density,
+    of the norm and of the overlap within a support.
 
     Parameters
     ----------
@@ -274,7 +276,7 @@ def beside_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: 
     critical
         The symmetric state.
     amplitude
-        The distance of the overlaps, (p₁ − p₀)/(ρ − p₁).
+        How far the overlaps are apart, (p₁ − p₀)/(ρ − p₁).
     x
         The break point: the probability that two supports belong to different groups.
     """

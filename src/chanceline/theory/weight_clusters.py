@@ -62,7 +62,7 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
 
     def solve_at(share: float, start: Array) -> Solved[Counted]:
         """The solution of the ensemble at this share of the way, from a point near to it."""
-        return _solve_clusters(_on_the_way(share, ensemble), start)
+        return _solve_clusters(_ensemble_at_share(share, ensemble), start)
 
     first = solve_at(0.0, _START)
     if ensemble.free_threshold:
@@ -72,12 +72,14 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     return last_point(follow(solve_at, first, begin=0.0, step=_STEP_OF_SHARE, until=1.0))
 
 
-def _on_the_way(share: float, wanted: Ensemble) -> Ensemble:
+def _ensemble_at_share(share: float, wanted: Ensemble) -> Ensemble:
     """An ensemble between that of the start (share 0) and the one wanted (share 1).
 
-    The margin grows linearly. The balance, the share of positive patterns, moves geometrically from
-    that of equal classes. The errors move as a part of the positive class, linearly in the log-odds
-    of that part: so they never come to as many as the class has patterns, where the load diverges.
+    An ensemble is a kind of random patterns. At share 0 classes are equal, there is no margin, and
+    the error rate is 0.1. From there the margin grows linearly in the share. The balance, which is
+    the share of positive patterns, moves geometrically. The errors move as a part of the positive
+    class, linearly in the log-odds of that part: so they never come to as many as the class has
+    patterns, where the load diverges.
     """
     # In this form classes that are wanted equal stay exactly equal: 1 to any power is 1.
     balance = EQUAL_CLASSES * (wanted.balance / EQUAL_CLASSES) ** share
@@ -148,32 +150,36 @@ def _cluster_exponent(
 
         Σ = α(⟨ln A⟩ + yε) + ½ ln(1 + s²/χ) + ½ q₀/(χ + s²).
 
-    A is the weight of a pattern, ⟨·⟩ the mean over patterns, y the price of an error, ε the error
-    rate allowed, χ the response; q₀ is the overlap of weights in different clusters, s² = 1 − q₀.
+    It is the free entropy of one step of breaking with all variables and |w| = 1 (Majer, Engel and
+    Zippelius 1993). A is the mean weight of a pattern, ⟨·⟩ the mean over patterns, y the price of
+    an error, ε the error rate allowed, and χ the response; q₀ is the overlap of weights in
+    different clusters, s² = 1 − q₀.
     """
     chi = order.chi
+    s2 = order.s2
     price = order.ceiling**2 / (2 * chi)  # y, what the largest violation v* costs
-    exponent = (
-        alpha * (means.log_a + price * ensemble.error_rate)
-        + 0.5 * np.log1p(order.s2 / chi)
-        + 0.5 * order.q0 / (chi + order.s2)
-    )
-    return float(exponent)
+    pattern_term = alpha * (means.log_a + price * ensemble.error_rate)
+    volume_term = 0.5 * np.log1p(s2 / chi)
+    overlap_term = 0.5 * order.q0 / (chi + s2)
+    return float(pattern_term + volume_term + overlap_term)
 
 
 def _decode(point: Array, ensemble: Ensemble) -> PatternOrder:
-    """The order parameters at a point (ln χ, logit q₀, b if it is free, ln v*), (coordinates,).
+    """The order parameters of clusters of weights at a solver's point, (coordinates,).
 
-    χ is the response of the weights, q₀ their overlap in different clusters, b the threshold and v*
-    the largest violation that is no error; weights have the length 1. OutsideDomain where χ is too
-    large: for χ → ∞ all terms of the exponent vanish, whatever the load, and Newton would end at a
-    solution without meaning.
+    The point is (ln χ, logit q₀, b if it is free, ln v*): χ is the response of the weights, q₀ the
+    overlap of weights in different clusters, b the threshold of the rule and v* the largest
+    violation that is no error. Weights have the length 1, so that ρ is 1.
+
+    OutsideDomain, which tells Newton to take a shorter step, where χ is too large: for χ → ∞ all
+    terms of the exponent vanish, whatever the load, and Newton would end at a solution without
+    meaning.
     """
     check_logarithms(point)
-    logit_q0 = point[_LOGIT_Q0]
     chi = np.exp(point[_LOG_CHI])
     if chi > _LARGEST_RESPONSE * (1 + ensemble.margin**2):
         raise OutsideDomain("χ diverges")
+    logit_q0 = point[_LOGIT_Q0]
     threshold = 0.0
     if ensemble.free_threshold:
         threshold = float(point[_THRESHOLD])

@@ -81,11 +81,12 @@ class FiniteMState:
 def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
     """The log-probability that a pattern is satisfied, on all levels of nested replicas.
 
-    There are m replicas of the weights on each support, perhaps in groups; level i = 0 … L tells
-    how close two replicas are. The field v of a pattern is a sum of nested Gaussians, with the
-    variance q_i up to level i. On the top level random weights satisfy a pattern of field v with
-    the probability H(v/√(ρ − q_L)), H(t) the probability that a normal number exceeds t. So the
-    top function is g_L = ln H(v/√(ρ − q_L)), and the recursion of `parisi` leads down to g₀.
+    There are m replicas of the weights on each support (choice of variables), perhaps in groups;
+    level i = 0 … L tells how close two replicas are. The field v of a pattern is a sum of nested
+    Gaussians, with the variance q_i up to level i. On the top level random weights satisfy a
+    pattern of field v with the probability H(v/√(ρ − q_L)), H(t) the probability that a normal
+    number exceeds t. So the top function is g_L = ln H(v/√(ρ − q_L)), and the recursion of `parisi`
+    leads down to g₀.
 
     Parameters
     ----------
@@ -114,12 +115,20 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
 
 
 def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
-    """Grids of the field v of a pattern, one for each level 0 … L of the recursion.
+    """Grids of the field v of a pattern, one for each level 0 … L of nested replicas.
 
-    `q` are the overlaps q₀ … q_L, the variances of v on the levels, `breaks` the break points
-    x₁ … x_L, `gap` is ρ − q_L with the density ρ. The bottom level is smooth. Above it H^x is
-    averaged, x = x_i and H = H(v/√gap) the probability that a pattern is satisfied: its edge at
-    v = 0 has the width √gap and needs a fine step.
+    On the bottom level only Gaussians need resolving. On the others H(v/√gap)^x is averaged, H the
+    probability that random weights satisfy a pattern of field v and x the break point of the level:
+    it falls from 1 to 0 around v = 0 over the width √gap, where the grid has short steps.
+
+    Parameters
+    ----------
+    q : (L + 1,)
+        Overlaps q₀ … q_L, which are the variances of v by level.
+    breaks : (L,)
+        Break points x₁ … x_L.
+    gap
+        ρ − q_L, with the density ρ.
     """
     reach = FIELD_REACH * np.sqrt(q[-1])
     gaussian_step_of_level = gaussian_steps(q)  # resolves the Gaussians alone
@@ -238,11 +247,12 @@ class _Overlaps(NamedTuple):
 
 
 def _decode(unknowns: Array, rho: float, split: float) -> _Overlaps:
-    """The overlaps q₀ … q_L at the unknowns (ln(ρ − q_L), logit(q₀/q₁), K).
+    """The overlaps of weights that the unknowns (ln(ρ − q_L), logit(q₀/q₁), K) stand for.
 
-    q₀ is the overlap of weights between supports, q₁ that within one, ρ the density and K its
-    multiplier. With groups of replicas L = 2, and the overlap q₂ within a group is such that
-    q₂ − q₁ = `split`·(ρ − q₂). Without, L = 1 and the split is 0.
+    There are m replicas of the weights on each support. q₀ is the overlap of replicas on two
+    supports, q₁ that on one; ρ is the density and K its multiplier. Without groups of replicas the
+    top level is L = 1, and `split` is 0. With groups L = 2, and replicas of one group have the
+    overlap q₂ with q₂ − q₁ = split·(ρ − q₂).
     """
     log_gap, logit_q0_over_q1, K = unknowns.tolist()
     check_logarithms(np.array([log_gap, logit_q0_over_q1]))
@@ -261,10 +271,10 @@ def _equations(
 ) -> FiniteMState:
     """The saddle equations with m replicas of the weights: how far they fail, and what follows.
 
-    They are those of φ(m), the growth rate of Σ_c V(c)^m over supports c, V(c) the volume of
-    weights that separate. The patterns turn the overlaps q of replicas into multipliers q̂. With
-    these the variables return a density and overlaps, which at a saddle are those put in:
-    `residual` has the relative differences.
+    They are those of φ(m), the growth rate of Σ_c V(c)^m over supports (choices of variables) c,
+    V(c) the volume of weights that separate. The patterns turn the overlaps q of replicas into
+    multipliers q̂. With these the variables return a density and overlaps, which at a saddle are
+    those put in: `residual` has the relative differences.
 
     Parameters
     ----------
@@ -412,9 +422,9 @@ def solve_finite_m(
 def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     """The replica-symmetric saddle with m > 0 replicas of the weights, m a real number.
 
-    It is the saddle of φ(m), the growth rate of Σ_c V(c)^m over supports c, V(c) the volume of
-    weights that separate; as m → 0 this counts the supports. The solution at m → 0 is known
-    (`solve_rs`): the saddle is followed from a small m, in ln m, to the one wanted.
+    It is the saddle of φ(m), the growth rate of Σ_c V(c)^m over supports (choices of variables) c,
+    V(c) the volume of weights that separate; as m → 0 this counts the supports. The solution at
+    m → 0 is known (`solve_rs`): the saddle is followed from a small m, in ln m, to the one wanted.
 
     Below and above the load 2ρ different coordinates have a limit as m → 0. They are the ones that
     are followed (`_FollowedCoordinates`); each point is solved in the unknowns of `solve_finite_m`.
@@ -492,10 +502,12 @@ class _FollowedCoordinates(NamedTuple):
 
 
 def impose_split(alpha: float, rho: float, m: float, group: float, split: float) -> FiniteMState:
-    """Solve all saddle equations of groups within a support but that of q₂ − q₁, which is held.
+    """Solve the saddle equations with groups of replicas whose overlaps differ by a given amount.
 
-    The m replicas of the weights fall into groups, as in the paper's appendix B. Their overlaps are
-    q₀ between supports, q₁ between groups and q₂ within one. The start is the solution without
+    The m replicas of the weights on a support fall into groups, as in the paper's appendix B. Their
+    overlaps are q₀ between supports, q₁ between groups and q₂ within one. The difference q₂ − q₁ is
+    held by `split`, and its own equation is left out; `FiniteMState.growth` then says whether that
+    equation would make the difference larger or smaller. Newton starts from the solution without
     groups, in the unknowns (ln(ρ − q_L), logit(q₀/q₁), K) of `solve_finite_m`.
 
     Parameters
