@@ -26,8 +26,9 @@ from chanceline.tables.checks.outcome_confounders import (
 from chanceline.tables.checks.subjects import SampleColumns, Suspect
 from chanceline.tables.checks.undeclared import find_undeclared
 from chanceline.tables.dataset import Dataset, Declaration, Finding, Severity
+from chanceline.tables.dates import date_columns
 from chanceline.tables.features import numeric_features
-from chanceline.tables.gaps import without_gaps
+from chanceline.tables.gaps import CompleteFeatures, without_gaps
 from chanceline.tables.labelled import label_samples, read_table
 from chanceline.tables.labels import find_label_column, rows_to_compare
 from chanceline.tables.left_out import without_dates, without_identifiers
@@ -49,6 +50,24 @@ from chanceline.tables.transforms import transform_table
 from chanceline.tables.wording import plural
 
 
+class ReadingTraces(NamedTuple):
+    """What was read beside the features, and may go with the outcome.
+
+    Attributes
+    ----------
+    gaps : (samples, features) which cells were filled in; None in arrays, which have no gaps.
+    times : (samples, columns) of dates, numbers in the order of time; None without any.
+    text : (samples, columns) of words; None in arrays.
+    units_are_said : whether the user said in which units rows are compared, so that depth is no
+        question.
+    """
+
+    gaps: Bools | None = None
+    times: pd.DataFrame | None = None
+    text: pd.DataFrame | None = None
+    units_are_said: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class OutcomeTable:
     """Numbers, an outcome as it is written, and what is declared about the samples.
@@ -66,6 +85,7 @@ class OutcomeTable:
     proposed : what that sentence proposes to declare; None if it proposes nothing.
     source : the name of the file, or the type of the table in memory.
     findings : what is worth knowing about the table.
+    traces : what was read beside the features.
     """
 
     X: Floats
@@ -81,6 +101,7 @@ class OutcomeTable:
     source: str = "arrays"
     findings: tuple[Finding, ...] = field(default=())
     role_columns: dict[str, str] = field(default_factory=dict)
+    traces: ReadingTraces = field(default_factory=ReadingTraces)
 
 
 @dataclass(frozen=True)
@@ -265,6 +286,34 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
         proposed=read.proposed,
         source=source,
         findings=(*confounders, *_without_words_on_classes(findings)),
+        traces=_traces_of_reading(others, read.features, complete, settings),
+    )
+
+
+def _traces_of_reading(
+    others: RawTable,
+    features: pd.DataFrame,
+    complete: CompleteFeatures,
+    settings: TableSettings,
+) -> ReadingTraces:
+    """What was read beside the features, of the rows that are kept.
+
+    Parameters
+    ----------
+    others : the table without the columns that the user names.
+    features, complete : the features with gaps, and without.
+    settings : what to make of columns.
+    """
+    kept_rows = complete.kept_rows
+    values = features.loc[kept_rows, complete.features.columns].to_numpy()
+    times = pd.DataFrame(date_columns(others.values), index=others.values.index)
+    words = others.values.drop(columns=times.columns).select_dtypes(exclude="number")
+    text = pd.concat([others.about, words], axis=1)
+    return ReadingTraces(
+        gaps=~np.isfinite(values),
+        times=times.loc[kept_rows],
+        text=text.loc[kept_rows],
+        units_are_said=settings.transform is not None,
     )
 
 

@@ -55,6 +55,7 @@ from chanceline.significance.plan import shuffles_by_size
 from chanceline.significance.readings import StopCause
 from chanceline.significance.shuffle_stage import MIN_MULTIPLICATIONS_FOR_PROCESSES
 from chanceline.significance.shuffles import ShufflePlan, ShuffleRunner
+from chanceline.tables.checks.outcome_advice import examine_outcome_table
 from chanceline.tables.outcome_table import OutcomeTable
 
 # Settings that change how a test runs, and not what it says.
@@ -155,6 +156,7 @@ def make_outcome_plan(
         usable = named[distinct_columns(table.X[:, named], intercept=True)]
     if len(usable) == 0:
         raise InputError("every feature is constant, so that there is nothing to explain with.")
+    table = with_outcome_findings(table, outcome, design, has_all_candidates=features is None)
     columns = make_path_columns(table.X, design, intercept=True, features=usable)
     n_samples, n_columns = columns.normalized.shape
     n_steps = max(1, min(settings.largest, n_columns, n_samples - 2))
@@ -170,6 +172,27 @@ def make_outcome_plan(
         settings=settings,
         n_steps=n_steps,
     )
+
+
+def with_outcome_findings(
+    table: OutcomeTable, outcome: Outcome, design: ScoreDesign, *, has_all_candidates: bool
+) -> OutcomeTable:
+    """The table with what its numbers and its outcome show, behind what reading it found.
+
+    Parameters
+    ----------
+    table, outcome : with the outcome's scores.
+    design : says which rows belong together.
+    has_all_candidates : whether no features were chosen.
+    """
+    # Rows of a group, or of a pair, may be nearly equal.
+    related_rows = design.unit_of_sample
+    if table.pairs is not None:
+        related_rows = design.block_of_sample
+    about_table = examine_outcome_table(
+        table, outcome.scores, related_rows, has_all_candidates=has_all_candidates
+    )
+    return replace(table, findings=(*table.findings, *about_table))
 
 
 def refuse_settings_of_two_classes(

@@ -61,7 +61,7 @@ def warn_of_near_rows(
     group_of_row : rows with one number belong together, of shape (samples,).
     row_names : what sentences call the rows.
     """
-    near = _near_pairs(X, group_of_row)
+    near = near_pairs(X, group_of_row)
     same_class = y[near.first_rows] == y[near.second_rows]  # (near pairs,)
     findings = []
 
@@ -70,18 +70,18 @@ def warn_of_near_rows(
         has_groups = len(np.unique(group_of_row)) < len(group_of_row)
         if has_groups:
             meaning = "though nothing that was declared says that they belong together"
-        findings.append(_pairs_warning(near.those(same_class), row_names, meaning))
+        findings.append(pairs_warning(near.those(same_class), row_names, meaning))
 
     # Exactly equal rows of opposite classes are not told here: `examine` tells of them.
     opposite = near.those(~same_class)
     opposite = opposite.those(~_are_equal(X, opposite.first_rows, opposite.second_rows))
     if len(opposite.first_rows) > 0:
         meaning = "though of opposite classes, as if samples were in both"
-        findings.append(_pairs_warning(opposite, row_names, meaning))
+        findings.append(pairs_warning(opposite, row_names, meaning))
     return findings
 
 
-def _pairs_warning(pairs: NearPairs, row_names: Sequence[Any], meaning: str) -> Finding:
+def pairs_warning(pairs: NearPairs, row_names: Sequence[Any], meaning: str) -> Finding:
     """The warning about rows that are too near, with the first pairs of them.
 
     Parameters
@@ -108,7 +108,7 @@ def _pairs_warning(pairs: NearPairs, row_names: Sequence[Any], meaning: str) -> 
     )
 
 
-def _near_pairs(X: Floats, group_of_row: NDArray[np.int64]) -> NearPairs:
+def near_pairs(X: Floats, group_of_row: NDArray[np.int64]) -> NearPairs:
     """Pairs of rows of different groups that are too near.
 
     Their squared distance is small beside the median, and the closest of all pairs of independent

@@ -59,7 +59,16 @@ def rows_are_shifted(X: Floats, y: Floats) -> bool:
     ----------
     X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
     """
-    values = centred_within(columns_in_steps(X), class_of_rows(y))
+    return columns_rise_alike(centred_within(columns_in_steps(X), class_of_rows(y)))
+
+
+def columns_rise_alike(values: Floats) -> bool:
+    """Whether nearly every column rises with the mean of the others, and all by the same amount.
+
+    Parameters
+    ----------
+    values : centred columns, of shape (samples, columns).
+    """
     share_rising = float(np.mean(covariances_with_others(values) > 0))
     if share_rising < SHARE_RISING:
         return False

@@ -1,0 +1,163 @@
+"""What bears on a verdict about an outcome other than two classes: rows that are too near, columns
+made from the outcome or chosen by it, and what else goes with it: gaps, dates, depth, batches, the
+order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from chanceline._arrays import Bools, Floats, Ints
+from chanceline.tables.checks.near_rows import near_pairs, pairs_warning
+from chanceline.tables.checks.outcome_batches import warn_of_outcome_batches
+from chanceline.tables.checks.outcome_columns import (
+    warn_of_columns_filtered_by_outcome,
+    warn_of_lone_outcome_columns,
+)
+from chanceline.tables.checks.outcome_links import (
+    warn_if_dates_follow_outcome,
+    warn_if_depth_follows_outcome,
+    warn_if_gaps_follow_outcome,
+)
+from chanceline.tables.checks.outcome_order import warn_of_outcome_drift
+from chanceline.tables.checks.row_order import is_in_order_of_rows
+from chanceline.tables.checks.score_links import ScoreLinks, make_score_links
+from chanceline.tables.dataset import Finding
+from chanceline.tables.outcome_kind import OutcomeKind
+from chanceline.tables.outcome_table import OutcomeTable
+from chanceline.tables.partitions import first_of_each_group
+
+FEWEST_ROWS_TO_LINK = 8  # independent ones; fewer tell nothing
+
+
+def examine_outcome_table(
+    table: OutcomeTable, scores: Floats, related_rows: Ints, *, has_all_candidates: bool = True
+) -> list[Finding]:
+    """What the numbers and the outcome of a table show that its reading did not look for.
+
+    Parameters
+    ----------
+    table : with its outcome.
+    scores : (samples, q) of the outcome.
+    related_rows : (samples,) rows with one number belong together and may be nearly equal.
+    has_all_candidates : whether the table has all features that were candidates.
+    """
+    findings = _warn_of_near_outcome_rows(table, related_rows)
+    is_first = first_of_each_group(table.groups, len(scores))
+    if np.count_nonzero(is_first) < FEWEST_ROWS_TO_LINK:
+        return findings
+    links = make_score_links(scores[is_first], _block_of_rows(table)[is_first])
+    if links is None:
+        return findings
+    findings += _look_at_reading(table, is_first, links)
+    X = table.X[is_first]
+    findings += _warn_of_columns_made_from_outcome(table, is_first, links)
+    if has_all_candidates:
+        findings += warn_of_columns_filtered_by_outcome(X, links)
+    if not _drift_is_allowed_for(table):
+        findings += warn_of_outcome_drift(X, links)
+    return findings
+
+
+def _look_at_reading(table: OutcomeTable, is_first: Bools, links: ScoreLinks) -> list[Finding]:
+    """Warnings about what was read beside the features: gaps, dates, depth and batches.
+
+    Parameters
+    ----------
+    table : with its outcome.
+    is_first : (samples,) whether a row is the first of its group.
+    links : of these rows to the outcome's scores.
+    """
+    traces = table.traces
+    X = table.X[is_first]
+    findings = []
+    if traces.gaps is not None:
+        findings += warn_if_gaps_follow_outcome(traces.gaps[is_first], links)
+    if traces.times is not None:
+        findings += warn_if_dates_follow_outcome(traces.times[is_first], links)
+    if not traces.units_are_said:
+        findings += warn_if_depth_follows_outcome(X, links)
+    if traces.text is not None:
+        findings += warn_of_outcome_batches(
+            text=traces.text[is_first],
+            features=pd.DataFrame(X, columns=list(table.feature_names)),
+            links=links,
+            allowed_for=_allowed_for(table, is_first),
+        )
+    return findings
+
+
+def _warn_of_columns_made_from_outcome(
+    table: OutcomeTable, is_first: Bools, links: ScoreLinks
+) -> list[Finding]:
+    """A question about columns that go with the scores, or with the times themselves, far better
+    than all others.
+
+    Parameters
+    ----------
+    table : with its outcome.
+    is_first : (samples,) whether a row is the first of its group.
+    links : of these rows to the outcome's scores.
+    """
+    X = table.X[is_first]
+    findings = warn_of_lone_outcome_columns(X, table.feature_names, links)
+    if findings or table.kind is not OutcomeKind.SURVIVAL:
+        return findings
+    # Scores of times that were cut off are far from the times that a column may repeat.
+    ranks = rankdata(np.asarray(table.outcome[0], dtype=np.float64)[is_first])
+    links_to_times = make_score_links(ranks[:, None], links.block_of_row)
+    if links_to_times is None:
+        return []
+    return warn_of_lone_outcome_columns(X, table.feature_names, links_to_times)
+
+
+def _warn_of_near_outcome_rows(table: OutcomeTable, related_rows: Ints) -> list[Finding]:
+    """A warning about rows that are far too near though nothing says that they belong together.
+
+    Parameters
+    ----------
+    table : with its outcome.
+    related_rows : (samples,) rows with one number belong together.
+    """
+    pairs = near_pairs(table.X, related_rows)
+    if len(pairs.first_rows) == 0:
+        return []
+    meaning = "if they are of one subject, say which rows belong together with groups=COLUMN"
+    has_groups = len(np.unique(related_rows)) < len(related_rows)
+    if has_groups:
+        meaning = "though nothing that was declared says that they belong together"
+    return [pairs_warning(pairs, _row_names(table), meaning)]
+
+
+def _row_names(table: OutcomeTable) -> Sequence[Any]:
+    """What sentences call the rows: as the outcome's column does, or 1, 2, …"""
+    column = table.outcome[0]
+    if isinstance(column, pd.Series):
+        return column.index.tolist()
+    return range(1, len(table.X) + 1)
+
+
+def _block_of_rows(table: OutcomeTable) -> Ints:
+    """The number of every row's block or pair, 0 if there are none: (samples,)."""
+    declared = table.pairs if table.blocks is None else table.blocks
+    if declared is None:
+        return np.zeros(len(table.X), dtype=np.int64)
+    return pd.factorize(pd.Series(declared))[0]
+
+
+def _allowed_for(table: OutcomeTable, is_first: Bools) -> list[pd.Series]:
+    """Blocks, pairs and covariates, for which the test allows, one value for each row counted."""
+    declared = [table.blocks, table.pairs, *(table.covariates or {}).values()]
+    return [pd.Series(values)[is_first] for values in declared if values is not None]
+
+
+def _drift_is_allowed_for(table: OutcomeTable) -> bool:
+    """Whether blocks, pairs or a covariate that follows the rows may keep a drift out."""
+    if table.blocks is not None or table.pairs is not None:
+        return True
+    return any(is_in_order_of_rows(values) for values in (table.covariates or {}).values())

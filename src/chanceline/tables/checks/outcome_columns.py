@@ -1,0 +1,116 @@
+"""Columns that were made from an outcome, or chosen by it: a lone one that explains nearly all, or
+a table in which no column looks like noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from chanceline._arrays import Floats
+from chanceline.tables.checks.filtered import (
+    FEWEST_COLUMNS,
+    FEWEST_ROWS,
+    FILTER_LEVEL,
+    LARGE_PVALUE,
+    MOST_LARGE,
+    N_SHUFFLES,
+    SMALLEST_QUARTILE,
+    UPPER_END,
+)
+from chanceline.tables.checks.lone_columns import LARGEST_CHANCE, MOST_SUSPECTS
+from chanceline.tables.checks.score_links import ScoreLinks
+from chanceline.tables.checks.within_classes import columns_in_steps, shuffle_pvalue
+from chanceline.tables.dataset import Finding
+from chanceline.tables.wording import quoted
+
+# R² from which on a column may be made from the outcome, if it is so much larger than those of all
+# others. An area under the curve of 0.9 beside 0.75, as for two classes, is 0.45 beside 0.18; of
+# numbers R² of a half is no surprise.
+SUSPECT_EXPLAINED = 0.6
+FAR_ABOVE_EXPLAINED = 0.3
+
+
+def warn_of_lone_outcome_columns(
+    X: Floats, names: Sequence[str], links: ScoreLinks
+) -> list[Finding]:
+    """A question about the columns that go with the outcome far better than all others.
+
+    Parameters
+    ----------
+    X : (rows, features)
+    names : of the features.
+    links : to the outcome's scores.
+    """
+    explained = links.explained(X)
+    best_first = np.argsort(-explained, kind="stable")
+    falling = explained[best_first]
+    n_lone = _n_lone(falling)
+    if n_lone == 0:
+        return []
+    weakest = falling[n_lone - 1 : n_lone]
+    if len(falling) * float(links.normal_pvalues(weakest)[0]) > LARGEST_CHANCE:
+        return []
+    lone_names = [str(names[column]) for column in best_first[:n_lone].tolist()]
+    subject = f"column {quoted(lone_names)} alone goes"
+    if n_lone > 1:
+        subject = f"each of the columns {quoted(lone_names)} alone goes"
+    return [
+        Finding.warning(
+            f"{subject} with the outcome (R² {falling[n_lone - 1]:.2f}), and all others are far "
+            f"behind ({falling[n_lone]:.2f} at most): made from the outcome, or known only after "
+            f"it? If so, leave that out (drop={','.join(lone_names)!r})."
+        )
+    ]
+
+
+def _n_lone(falling: Floats) -> int:
+    """How many of the largest R² are far above the next one; 0 if none are."""
+    for n_lone in range(1, min(MOST_SUSPECTS, len(falling) - 1) + 1):
+        smallest_lone = falling[n_lone - 1]
+        is_gap = falling[n_lone] <= smallest_lone - FAR_ABOVE_EXPLAINED
+        if smallest_lone >= SUSPECT_EXPLAINED and is_gap:
+            return n_lone
+    return 0
+
+
+def warn_of_columns_filtered_by_outcome(X: Floats, links: ScoreLinks) -> list[Finding]:
+    """A question, if no column looks like noise and the p-values fill a range up to a limit.
+
+    Parameters
+    ----------
+    X : (rows, features)
+    links : to the outcome's scores.
+    """
+    columns = columns_in_steps(X[:, np.ptp(X, axis=0) > 0])
+    n_rows, n_columns = columns.shape
+    if n_columns < FEWEST_COLUMNS or n_rows < FEWEST_ROWS:
+        return []
+    pvalues = links.normal_pvalues(links.explained(columns))
+    upper_quartile, upper_end = np.quantile(pvalues, [0.75, UPPER_END])
+    has_noise = float(np.mean(pvalues > LARGE_PVALUE)) > MOST_LARGE
+    # Those of features that are good by themselves differ by orders of magnitude.
+    fills_range = upper_quartile >= SMALLEST_QUARTILE * upper_end
+    if has_noise or not fills_range or _chance_of_no_noise(columns, links) > FILTER_LEVEL:
+        return []
+    return [
+        Finding.warning(
+            f"hardly any of the {n_columns} columns looks like noise: 95 % of their p-values, one "
+            f"by one, are below {upper_end:.2g} and fill the range up to it, as those of features "
+            "that were chosen by this outcome; if they were, give all features."
+        )
+    ]
+
+
+def _chance_of_no_noise(columns: Floats, links: ScoreLinks) -> float:
+    """The p-value of the R² that all but a few columns exceed, by shuffled scores.
+
+    Parameters
+    ----------
+    columns : (rows, columns)
+    links : to the outcome's scores.
+    """
+    explained = links.shuffled_explained(columns, N_SHUFFLES)
+    weakest = np.quantile(explained, MOST_LARGE, axis=1)
+    return shuffle_pvalue(float(weakest[0]), weakest[1:])

@@ -1,0 +1,105 @@
+"""What should not go with an outcome, and does: gaps, dates, totals and means of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from chanceline._arrays import Bools, Floats
+from chanceline.tables.checks.row_shifts import FEWEST_COLUMNS, columns_rise_alike
+from chanceline.tables.checks.score_links import LINK_LEVEL, ScoreLinks
+from chanceline.tables.checks.totals import are_counts
+from chanceline.tables.checks.within_classes import columns_in_steps
+from chanceline.tables.dataset import Finding
+
+
+def warn_if_gaps_follow_outcome(gaps: Bools, links: ScoreLinks) -> list[Finding]:
+    """A warning if gaps that were filled in are more frequent at one end of the outcome.
+
+    Two tests, each of which counts twice: of the numbers of gaps in the rows, and of the column
+    whose gaps go with the outcome best.
+
+    Parameters
+    ----------
+    gaps : (rows, columns) which cells were filled in.
+    links : to the outcome's scores.
+    """
+    has_gap = gaps.any(axis=0)
+    if not has_gap.any():
+        return []
+    marks = columns_in_steps(gaps[:, has_gap].astype(np.float64))
+    pvalue_of_rows = _rank_pvalue(gaps.sum(axis=1), links)
+    pvalue = min(1.0, 2 * pvalue_of_rows, 2 * links.pvalue(marks))
+    if pvalue > LINK_LEVEL:
+        return []
+    return [
+        Finding.warning(
+            f"gaps go with the outcome (p = {pvalue:.1g}), and filled in they may be all the test "
+            "sees; missing='rows' or missing='columns' keeps that out."
+        )
+    ]
+
+
+def warn_if_dates_follow_outcome(times: pd.DataFrame, links: ScoreLinks) -> list[Finding]:
+    """A warning for every column of dates that goes with the outcome.
+
+    Parameters
+    ----------
+    times : (rows, columns) numbers in the order of time; gaps count as their median.
+    links : to the outcome's scores.
+    """
+    findings = []
+    for position, name in enumerate(times.columns):
+        column = times.iloc[:, position]
+        filled = column.fillna(column.median()).to_numpy()
+        pvalue = times.shape[1] * _rank_pvalue(filled, links)
+        if pvalue <= LINK_LEVEL:
+            findings.append(
+                Finding.warning(
+                    f"the dates in {str(name)!r} go with the outcome (p = {pvalue:.1g}), and so "
+                    "does whatever drifts with time; blocks=COLUMN of runs keeps it out."
+                )
+            )
+    return findings
+
+
+def warn_if_depth_follows_outcome(X: Floats, links: ScoreLinks) -> list[Finding]:
+    """A warning if the totals of the rows of counts, or the means of rows that are all high or all
+    low, go with the outcome.
+
+    Parameters
+    ----------
+    X : (rows, features)
+    links : to the outcome's scores.
+    """
+    if are_counts(X):
+        pvalue = _rank_pvalue(X.sum(axis=1), links)
+        if pvalue > LINK_LEVEL:
+            return []
+        return [
+            Finding.warning(
+                "the table holds counts, and the totals of its rows alone go with the outcome "
+                f"(p = {pvalue:.1g}), so that depth looks like structure; transform='clr' or "
+                "transform='cpm' takes it out, transform='none' says that totals are meant."
+            )
+        ]
+    if X.shape[1] < FEWEST_COLUMNS:
+        return []
+    pvalue = _rank_pvalue(X.mean(axis=1), links)
+    if pvalue > LINK_LEVEL or not columns_rise_alike(links.residuals(columns_in_steps(X))):
+        return []
+    return [
+        Finding.warning(
+            "nearly all columns rise and fall together from row to row, and the rows' means alone "
+            f"go with the outcome (p = {pvalue:.1g}), as logarithms of counts of different depth "
+            "do; transform='centre' takes the rows' means out, transform='none' says that they are "
+            "meant."
+        )
+    ]
+
+
+def _rank_pvalue(values: Floats, links: ScoreLinks) -> float:
+    """The p-value of numbers (rows,) whose ranks do not go with the outcome."""
+    ranks: Floats = rankdata(values)
+    return links.pvalue(ranks[:, None])

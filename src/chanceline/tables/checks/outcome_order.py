@@ -1,0 +1,108 @@
+"""Features that drift along the rows of a table whose outcome changes along them too.
+
+As for two classes (`row_order`): the drift is looked for in what the outcome leaves of the features
+and of the rows' places, and the features have to go with the outcome as the drift predicts. A table
+sorted by a number says nothing, as the outcome leaves nothing of the places.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chanceline._arrays import Floats
+from chanceline.tables.checks.row_order import DRIFT_LEVEL, N_SHUFFLES, SMALLEST_LIKENESS
+from chanceline.tables.checks.score_links import LINK_LEVEL, N_LINK_SHUFFLES, ScoreLinks
+from chanceline.tables.checks.within_classes import (
+    SHUFFLE_SEED,
+    columns_in_steps,
+    shuffle_pvalue,
+)
+from chanceline.tables.dataset import Finding
+
+# Share of the places' variance that the outcome has to leave, so that there is a drift to see.
+SMALLEST_SHARE_LEFT = 0.1
+FEWEST_ROWS_FOR_DRIFT = 12
+
+
+def warn_of_outcome_drift(X: Floats, links: ScoreLinks) -> list[Finding]:
+    """A warning if outcome and features change along the rows, in the same direction.
+
+    Parameters
+    ----------
+    X : (rows, features) in the order of the table.
+    links : to the outcome's scores.
+    """
+    n_rows = len(X)
+    if n_rows < FEWEST_ROWS_FOR_DRIFT or neighbour_pvalue(links) > LINK_LEVEL:
+        return []
+    places = np.arange(n_rows, dtype=np.float64)
+    places -= places.mean()
+    places_left = links.residuals(places[:, None])[:, 0]
+    if places_left @ places_left < SMALLEST_SHARE_LEFT * (places @ places):
+        return []
+    if likeness_to_outcome_drift(X, places, places_left, links) < SMALLEST_LIKENESS:
+        return []
+    pvalue = _pvalue_of_slopes(links.standardized_residuals(X), places_left)
+    if pvalue > DRIFT_LEVEL:
+        return []
+    return [
+        Finding.warning(
+            "neighbouring rows have like outcomes, and the features drift along the rows beyond "
+            f"the outcome (p = {pvalue:.1g}) and in its direction; if rows are in the order of "
+            "their measurement, add runs of rows as a column and set blocks=COLUMN."
+        )
+    ]
+
+
+def neighbour_pvalue(links: ScoreLinks) -> float:
+    """The p-value of neighbouring rows whose scores are no more alike than those of any two.
+
+    The statistic is Σ_i z_i·z_{i+1} (Wald and Wolfowitz 1943).
+    """
+    scores = links.shuffled_scores(N_LINK_SHUFFLES)
+    likenesses = np.sum(scores[:, 1:] * scores[:, :-1], axis=(1, 2))
+    return shuffle_pvalue(float(likenesses[0]), likenesses[1:])
+
+
+def likeness_to_outcome_drift(
+    X: Floats, places: Floats, places_left: Floats, links: ScoreLinks
+) -> float:
+    """The cosine, over features and scores, between how the features go with the scores and how the
+    drift would make them.
+
+    A slope b along the rows, seen beyond the outcome, makes b·(places·z) of the product with a
+    score z.
+
+    Parameters
+    ----------
+    X : (rows, features)
+    places, places_left : (rows,) the places, centred, and what the outcome leaves of them.
+    links : to the outcome's scores.
+    """
+    columns = columns_in_steps(X)
+    spread = links.residuals(columns).std(axis=0)
+    scaled = columns / np.where(spread > 0, spread, np.inf)
+    effects = links.scores.T @ scaled  # (q, features)
+    slopes = places_left @ scaled / (places_left @ places_left)
+    predicted = np.outer(links.scores.T @ places, slopes)
+    lengths = float(np.linalg.norm(effects) * np.linalg.norm(predicted))
+    if lengths == 0:
+        return 0.0
+    return float(np.sum(effects * predicted)) / lengths
+
+
+def _pvalue_of_slopes(features_left: Floats, places_left: Floats) -> float:
+    """The p-value of features that do not change along the rows, by the sum of squared slopes.
+
+    Parameters
+    ----------
+    features_left : (rows, features) what the outcome leaves of the features.
+    places_left : (rows,) what it leaves of the places.
+    """
+    rng = np.random.default_rng(SHUFFLE_SEED)
+    shuffled = rng.permuted(np.tile(places_left, (N_SHUFFLES, 1)), axis=1)
+    orders = np.vstack([places_left, shuffled])
+    # Σ_j (t·x_j)² = tᵀ (x xᵀ) t
+    products = features_left @ features_left.T
+    statistics = np.sum((orders @ products) * orders, axis=1)
+    return shuffle_pvalue(float(statistics[0]), statistics[1:])
