@@ -157,6 +157,30 @@ def test_a_fixed_number_of_errors_is_a_share_of_the_samples(page, tmp_path):
             assert alpha == pytest.approx(at(point), rel=3e-3), rho
 
 
+def test_planted_line_is_the_chance_line_at_the_share_of_wrong_labels(page, tmp_path):
+    rhos = [0.006, 0.06]
+    script = f"""(() => {{
+      const shown = () => ({{ curves: [...document.querySelectorAll("[data-curve]")].map((e) => e.dataset.curve),
+        row: element("lines").querySelector('[data-row="planted"]').hidden, trouble: element("trouble").textContent,
+        values: {json.dumps(rhos)}.map((rho) => lineAt("planted", rho)) }});
+      const type = (value) => {{
+        element("noise").value = value;
+        element("noise").dispatchEvent(new Event("input", {{ bubbles: true }}));
+        return shown();
+      }};
+      return {{ linked: shown(), much: type("0.6"), none: type("") }};
+    }})()"""
+    seen = run_script(page, script, tmp_path, state="#N=500&P=50&M=3&noise=0.1")
+    points = capacity_curve(rhos, errors=0.1)
+    assert seen["linked"]["values"] == pytest.approx([point.alpha for point in points], rel=5e-3)
+    assert "planted" in seen["linked"]["curves"]
+    assert not seen["linked"]["row"]
+    assert "share of wrong labels" in seen["much"]["trouble"]
+    assert seen["none"]["values"] == [None, None]
+    assert "planted" not in seen["none"]["curves"]
+    assert seen["none"]["row"]
+
+
 @pytest.mark.slow
 def test_balance_matters_only_with_a_threshold_and_fixed_classes(page, tmp_path):
     changes = [
@@ -289,6 +313,7 @@ STATES = [
         [[0.0005, 0.01], [0.0015, 0.028], [0.4, 2.3], [1, 2.3]],
     ),
     ("#N=7128&P=60&M=5&positives=6&errors=2&theory=on", [[0.00014, 0.02], [0.4, 12], [1, 12]]),
+    ("#N=500&P=50&M=3&noise=0.1", [[0.002, 0.05], [0.4, 2.5], [1, 2.5]]),
     ("#N=5000&P=4500&M=3000&axes=linear", [[0.0002, 0.006], [0.4, 2.1], [1, 2.1]]),
 ]
 
@@ -297,8 +322,8 @@ STATES = [
 def test_nothing_is_cut_off(page, tmp_path, width):
     looks = run_script(page, LOOK.replace("STATES", json.dumps(STATES)), tmp_path, width)
     assert "failure" not in looks, looks
-    assert [seen["N"] for seen in looks] == ["", "2000", "2000", "7128", "5000"]
-    assert [seen["axes"] for seen in looks] == ["log", "log", "log", "log", "linear"]
+    assert [seen["N"] for seen in looks] == ["", "2000", "2000", "7128", "500", "5000"]
+    assert [seen["axes"] for seen in looks] == ["log", "log", "log", "log", "log", "linear"]
     wanted = (
         {"settled", "silent", "chosen", "typical", "every"}
         if width == 1280
@@ -320,7 +345,9 @@ def test_nothing_is_cut_off(page, tmp_path, width):
             if "theory=on" in address
             else set()
         )
-        assert set(seen["curves"]) == {"limit", "chance", "cover_gardner"} | theory, address
+        planted = {"planted"} if "noise=" in address else set()
+        always = {"limit", "chance", "cover_gardner"}
+        assert set(seen["curves"]) == always | theory | planted, address
 
 
 @pytest.mark.slow
@@ -351,6 +378,7 @@ NOTHING = {
     "positives": "",
     "level": "0.05",
     "errors": "0",
+    "noise": "",
     "null": "fixed",
     "intercept": "yes",
 }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
+from math import comb
 
 import numpy as np
 import pytest
 
 import chanceline
 from chanceline.select.plane import best_split
-from chanceline.significance.noise_size import log_typical_sets
 from chanceline.significance.planted import (
     PlantedRule,
     draw_true_errors,
@@ -17,6 +17,11 @@ from chanceline.significance.planted import (
     true_set_is_alone,
     unrelated_line,
     unrelated_set_does_as_well,
+)
+from chanceline.significance.unrelated_sets import (
+    NoiseSets,
+    log_typical_sets,
+    one_feature_probability,
 )
 
 SMALL = PlantedRule(n_features=7, n_true=2, noise=0.1, intercept=True)
@@ -28,22 +33,80 @@ def test_one_feature_without_threshold_has_a_closed_form(n_features):
     # 2^(1 − P); none does with probability one half where (N − 1)·2^(1 − P) = ln 2.
     rule = PlantedRule(n_features=n_features, n_true=1, noise=0.0, intercept=False)
     exact = 1 + np.log2((n_features - 1) / np.log(2))
-    # The theory's limit, many true features, is as far off as it can be: some per cent too low.
-    assert 0.9 * exact < unrelated_line(rule).samples < exact
+    # Between whole numbers of samples the line is interpolated.
+    assert unrelated_line(rule).samples == pytest.approx(exact, rel=1e-2)
+
+
+@pytest.mark.parametrize(("positives", "errors"), [(4, 1), (4, 3), (3, 2), (5, 3)])
+def test_one_feature_has_the_probability_of_all_orders_of_the_labels(positives, errors):
+    n_samples = 9
+    n_good = 0
+    for first in combinations(range(n_samples), positives):
+        steps = np.full(n_samples, -1)
+        steps[list(first)] = 1
+        walk = np.cumsum(steps)
+        fewest = min(positives - walk.max(), n_samples - positives + walk.min())
+        n_good += fewest <= errors
+    expected = n_good / comb(n_samples, positives)
+    assert one_feature_probability(n_samples, positives, errors) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("size", "errors"), [(1, 0), (2, 1), (3, 2)])
+def test_expected_splits_of_all_class_sizes_are_covers(size, errors):
+    # Labels by a fair coin: P_sep is then Cover's probability in one dimension more.
+    n_samples, n_features = 12, 20
+    expected = sum(
+        comb(n_samples, positives)
+        / 2**n_samples
+        * np.exp(
+            NoiseSets(n_samples, n_features, positives, errors, intercept=True).log_expected(size)
+        )
+        for positives in range(n_samples + 1)
+    )
+    cover = 2 * sum(comb(n_samples - 1, k) for k in range(size + 1))
+    ball = sum(comb(n_samples, k) for k in range(errors + 1))
+    assert expected == pytest.approx(comb(n_features, size) * cover * ball / 2**n_samples)
+
+
+def pair_separates(labelled_rows) -> np.ndarray:
+    """Whether each pair of columns, without a threshold, separates rows y·x: (pairs,)."""
+    first, second = np.triu_indices(labelled_rows.shape[1], k=1)
+    angles = np.sort(np.arctan2(labelled_rows[:, first], labelled_rows[:, second]), axis=0)
+    gaps = np.diff(angles, axis=0, append=angles[:1] + 2 * np.pi)
+    return gaps.max(axis=0) > np.pi
+
+
+@pytest.mark.parametrize(("n_samples", "n_features"), [(12, 24), (16, 100)])
+def test_few_features_separate_noise_as_often_as_exact_counts_say(n_samples, n_features):
+    rng = np.random.default_rng(17)
+    n_tables = 400
+    n_without = 0
+    for _ in range(n_tables):
+        rows = rng.standard_normal((n_samples, n_features))
+        n_without += not pair_separates(rows).any()
+    (log_number,) = log_typical_sets(
+        n_samples, n_features, 2, positives=[n_samples // 2], errors=0, intercept=False
+    )
+    predicted = np.exp(-np.exp(log_number))
+    # Three standard errors. The first moment alone, without clumps, has less than a third of it.
+    slack = 3 * np.sqrt(predicted * (1 - predicted) / n_tables)
+    assert n_without / n_tables == pytest.approx(predicted, abs=slack)
+    assert 0.3 < predicted < 0.7
 
 
 @pytest.mark.parametrize("errors", [0, 3])
 @pytest.mark.parametrize("intercept", [False, True])
 def test_there_is_one_set_where_chance_has_its_typical_size(errors, intercept):
     typical = chanceline.chance_size(40, 120, errors=errors, intercept=intercept).typical
-
-    def log_number(size: int) -> float:
-        (value,) = log_typical_sets(
+    sizes = np.arange(1, 12)
+    log_numbers = []
+    for size in sizes.tolist():
+        log_numbers += log_typical_sets(
             40, 120, size, positives=[20], errors=errors, intercept=intercept
         )
-        return value
-
-    assert log_number(int(np.floor(typical))) < 0 < log_number(int(np.ceil(typical)))
+    size_of_one = np.interp(0.0, log_numbers, sizes)
+    # `chance_size` takes the limit of many features as it is; here it is less for few.
+    assert typical - 0.4 < size_of_one < typical
 
 
 def test_unequal_classes_are_separated_by_more_sets():

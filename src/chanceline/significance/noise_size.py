@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import TypeVar
@@ -211,50 +211,6 @@ def _size_with_first_moment(
     )
 
 
-def log_typical_sets(  # noqa: PLR0913
-    n_samples: int,
-    n_features: int,
-    n_selected: int,
-    *,
-    positives: Sequence[int],
-    errors: int,
-    intercept: bool,
-) -> list[float]:
-    """ln of how many sets of M features typically separate noise, near where there is one.
-
-    `chance_size` moves the sizes of the first moment up by the shift between both theories. The
-    same shift is used here: the number at M features is what the first moment expects at M − shift,
-    interpolated between whole numbers. It is −∞ where all features together fail, and ∞ where a
-    constant rule suffices.
-
-    Parameters
-    ----------
-    n_samples, n_features, n_selected
-        P, N and M.
-    positives
-        Sizes of one class, for each of which the number is returned. The shift is that of equal
-        classes.
-    errors, intercept
-        As for `chance_size`.
-    """
-    equal_classes = _Noise(n_samples, n_features, n_samples // 2, errors, intercept)
-    if equal_classes.constant_rule_suffices:
-        return [math.inf] * len(positives)
-    if equal_classes.load >= gardner(equal_classes.ensemble).load:
-        return [-math.inf] * len(positives)
-    first_moment_asymptotic = equal_classes.first_moment_asymptotic()
-    if first_moment_asymptotic is None:
-        raise ConvergenceError(
-            f"the first moment of {n_samples} samples and {n_features} features with {errors} "
-            "errors could not be solved; try fewer errors."
-        )
-    shift = equal_classes.typical_asymptotic() - first_moment_asymptotic
-    return [
-        replace(equal_classes, positives=class_size).log_expected_between(n_selected - shift)
-        for class_size in positives
-    ]
-
-
 @dataclass(frozen=True)
 class _Noise:
     """The shape of a table whose labels ignore its features."""
@@ -326,18 +282,6 @@ class _Noise:
         log_error_sets = float(log_binomial(self.n_samples, self.errors))
         log_feature_sets = float(log_binomial(self.n_features, size))
         return log_separable + log_error_sets + log_feature_sets
-
-    def log_expected_between(self, size: float) -> float:
-        """`log_expected_sets` at a size that need not be whole, on the line between two that are.
-
-        Below one feature the line ahead is used. It is ∞ where a threshold alone suffices.
-        """
-        if self.constant_rule_suffices:
-            return math.inf
-        smaller = max(1, math.floor(size))
-        at_smaller = self.log_expected_sets(smaller)
-        at_larger = self.log_expected_sets(smaller + 1)
-        return at_smaller + (size - smaller) * (at_larger - at_smaller)
 
     def size_from(
         self,

@@ -39,7 +39,7 @@ from chanceline.chance.shape import MAX_COUNT
 from chanceline.errors import InputError, real_number, whole_number
 from chanceline.select.api import search
 from chanceline.select.pareto import front
-from chanceline.significance.noise_size import log_typical_sets
+from chanceline.significance.unrelated_sets import log_typical_sets
 
 # Tables of the true features alone, for p(e): their numbers of wrong labels are spread evenly, so
 # that few are enough.

@@ -4,10 +4,11 @@ const element = (id) => document.getElementById(id);
 const lines = new Lines(DATA.table);
 const surface = new Surface(DATA.unequal, (rho) => lines.at("alpha_rs", rho));
 
-// Three lines always; those of the theory behind a switch.
+// Three lines always; those of the theory behind a switch, the planted line where its noise is given.
 const LINES = [
   { key: "limit", name: "proof, your N", what: "above it structure is proven", kind: "rigorous", color: "limit", thick: true },
   { key: "chance", name: "chance line", what: "a good choice separates noise below", kind: "asymptotic", color: "rs", thick: true },
+  { key: "planted", name: "planted line", what: "unrelated features do as well as true ones below", kind: "asymptotic", color: "rsb", dash: "9 4", planted: true },
   { key: "cover_gardner", name: "2ρ", what: "a typical choice separates noise below", kind: "N → ∞", color: "cover-gardner" },
   { key: "l0_gardner", name: "ℓ₀-Gardner", what: "upper bound by annealed dilution", kind: "asymptotic", color: "l0", dash: "2 4", theory: true },
   { key: "union", name: "union bound", what: "first moment, N → ∞", kind: "rigorous", color: "union", dash: "7 4", theory: true },
@@ -24,7 +25,8 @@ const EXAMPLES = [
   { name: "A small study: 8 of 500 markers, 40 people", N: 500, P: 40, M: 8 },
   { name: "Random patterns: 40 of 100 variables, 120 patterns", N: 100, P: 120, M: 40 },
 ];
-const START = { N: "", P: "", M: "", positives: "", level: 0.05, errors: 0, null: "fixed", intercept: "yes" };
+const START = { N: "", P: "", M: "", positives: "", level: 0.05, errors: 0, null: "fixed", intercept: "yes", noise: "" };
+const MOST_NOISE = 0.4; // share of wrong labels
 const FIELDS = Object.keys(START);
 // What the diagram is drawn for until N, P and M are there: a map without a point and without a verdict.
 const MAP = { N: 2000, P: 62, M: 3, positives: "", errors: 0 };
@@ -35,7 +37,9 @@ const drawn = () => (waiting() ? { ...state, ...MAP } : state);
 let axes = null; // null: chosen by the density
 let theory = false;
 const hidden = new Set();
-const shownLines = () => LINES.filter((line) => (theory || !line.theory) && !hidden.has(line.key));
+// The lines of the theory are asked for by a button, the planted line by its noise.
+const asked = (line) => (theory || !line.theory) && (state.noise !== "" || !line.planted);
+const shownLines = () => LINES.filter((line) => asked(line) && !hidden.has(line.key));
 let preview = null;
 let limitLine = [];
 
@@ -53,11 +57,14 @@ function query(at = drawn()) {
 function trouble(at = drawn()) {
   const level = Number(at.level);
   if (!(level > 0 && level < 1)) return "the level must lie strictly between 0 and 1";
+  const noise = Number(at.noise);
+  if (!(noise >= 0 && noise <= MOST_NOISE)) return `the share of wrong labels must be at least 0 and at most ${MOST_NOISE}`;
   return Chance.problem(query(at));
 }
 
 function lineAt(key, rho) {
   if (key === "chance") return chanceLine(rho);
+  if (key === "planted") return plantedLine(rho);
   if (key === "cover_gardner") return typicalLine(rho);
   if (key === "broken") return brokenAt(rho);
   if (key === "limit") return limitAt(rho);
@@ -105,6 +112,12 @@ function chanceLine(rho) {
   const q = query(), balance = rarer(q);
   if (plain(q)) return brokenAt(rho) || lines.at("alpha_rs", rho);
   return atErrors(surface.chance(rho, balance), q.errors, q.N, balance);
+}
+
+// Features without a true one see noise: they do as well as the true ones up to the chance line for equal classes, at the share of errors that
+// the true rule makes.
+function plantedLine(rho) {
+  return state.noise === "" ? null : surface.chance(rho, 0.5)(Number(state.noise));
 }
 
 // Below it a typical choice does; both lines are approximate with errors, and a good choice is never worse than a typical one.
@@ -215,7 +228,7 @@ function showTheory() {
   element("lines").querySelector('[data-row="cover_gardner"] .name').textContent = plain() ? "2ρ" : "typical choice";
   element("unequal").hidden = plain();
   element("theory").setAttribute("aria-pressed", String(theory));
-  LINES.filter((line) => line.theory).forEach((line) => { element("lines").querySelector(`[data-row="${line.key}"]`).hidden = !theory; });
+  LINES.forEach((line) => { element("lines").querySelector(`[data-row="${line.key}"]`).hidden = !asked(line); });
 }
 
 // ---- the rigorous line at this N: samples needed for each M, a few at a time so that the page never stops ------------------

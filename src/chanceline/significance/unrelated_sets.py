@@ -1,0 +1,246 @@
+"""How many sets of M features make no more than e errors on labels that ignore them, typically.
+
+It starts from an exact count, the expected number of pairs of a set and a *split*, a labelling that
+the set separates, within e flips of the labels. Such pairs come in clumps: sets that share features
+do well together, and so do neighbouring splits of one set. So the expected number is too large by a
+factor e^Δ, the clump:
+
+    ln typical = ln expected − Δ.
+
+Δ is known at both ends.
+
+* M → ∞: the replica method has the density ρ_VS at which typical tables have one set; the expected
+  number is one at a density ρ_splits below. Hence Δ_∞ = ln expected(M) − ln expected(M − shift),
+  shift = N(ρ_VS − ρ_splits).
+* M = 1: columns are independent, and only the splits of one column by neighbouring thresholds clump
+  together. The reflection principle gives the probability of at least one, and so Δ_1. It is 0
+  without errors, and without a threshold.
+
+In between Δ = (1 − c)Δ_∞ + cΔ_1, with c = 2/(M(M + 1)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import logsumexp
+
+from chanceline.chance.binomial import LOG2, log_binomial
+from chanceline.chance.cover import log_cover
+from chanceline.chance.gaussian_cones import log_separable
+from chanceline.chance.hamming import log_hamming_ball, log_neighbours
+from chanceline.theory.chance_line import density_at
+from chanceline.theory.closed_forms import binary_entropy, first_moment_exponent
+from chanceline.theory.ensemble import Ensemble
+from chanceline.theory.gardner import gardner
+
+# The theory has no half of all labels wrong.
+MAX_ERROR_RATE = 0.49
+# The density at which one split is expected is sought between these; true sets have at most half of
+# the features.
+SMALLEST_DENSITY = 1e-12
+LARGEST_DENSITY = 0.5
+
+
+def log_typical_sets(  # noqa: PLR0913
+    n_samples: int,
+    n_features: int,
+    n_selected: int,
+    *,
+    positives: Sequence[int],
+    errors: int,
+    intercept: bool,
+) -> list[float]:
+    """ln of how many sets of M features typically make at most e errors, near where there is one.
+
+    It is −∞ where all features together fail, and ∞ where a constant rule suffices.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_selected
+        P, N and M.
+    positives
+        Sizes of one class, for each of which the number is returned. The shift of the module's text
+        is that of equal classes.
+    errors
+        e, the errors that a set may make.
+    intercept
+        Whether rules have a free threshold.
+    """
+    return [
+        NoiseSets(n_samples, n_features, class_size, errors, intercept).log_typical(n_selected)
+        for class_size in positives
+    ]
+
+
+@dataclass(frozen=True)
+class NoiseSets:
+    """Sets of independent Gaussian features, on labels that ignore them.
+
+    Attributes
+    ----------
+    n_samples, n_features : P and N.
+    positives : size of one class.
+    errors : e, the errors that a set may make.
+    intercept : whether rules have a free threshold.
+    """
+
+    n_samples: int
+    n_features: int
+    positives: int
+    errors: int
+    intercept: bool
+
+    @property
+    def constant_rule_suffices(self) -> bool:
+        """Whether a threshold alone makes no more errors than allowed."""
+        smaller_class = min(self.positives, self.n_samples - self.positives)
+        return self.intercept and self.errors >= smaller_class
+
+    def log_typical(self, size: int) -> float:
+        """ln of how many sets of this size there typically are, as `log_typical_sets` says."""
+        if self.constant_rule_suffices:
+            return math.inf
+        shift = _asymptotic_shift(self.n_samples, self.n_features, self.errors)
+        if shift is None:
+            return -math.inf
+        return self.log_expected(size) - self.log_clump(size, shift)
+
+    def log_expected(self, size: int) -> float:
+        """ln of the expected number of pairs of a set of this size and a split within e flips."""
+        log_sets = float(log_binomial(self.n_features, size))
+        return log_sets + self._log_expected_splits(size)
+
+    def _log_expected_splits(self, size: int) -> float:
+        """ln of the expected number of splits of one set that are within e flips of the labels.
+
+        Without a threshold all labellings of Gaussian points are separated with Cover's probability
+        D(P, M)/2^P. With one it depends on the number k of positives, `log_separable`, and
+
+            Σ_k P_sep(k) · (labellings with k positives within e flips of the labels)
+
+        is the expected number.
+        """
+        if not self.intercept:
+            log_probability = log_cover(self.n_samples, size) - self.n_samples * LOG2
+            return log_probability + log_hamming_ball(self.n_samples, self.errors)
+        class_sizes, log_w = log_neighbours(self.n_samples, self.positives, self.errors)
+        # w_k counts labellings of our class size around one with k positives. Both ways of counting
+        # the pairs within e flips are equal: C(P, n₊) · wanted = C(P, k) · w_k.
+        log_labellings = (
+            log_w
+            + log_binomial(self.n_samples, class_sizes)
+            - float(log_binomial(self.n_samples, self.positives))
+        )
+        log_probabilities = [
+            _log_separable(self.n_samples, class_size, size) for class_size in class_sizes.tolist()
+        ]
+        return float(logsumexp(log_labellings + np.array(log_probabilities)))
+
+    def log_clump(self, size: int, shift: float) -> float:
+        """Δ at a number of features, between what is known at one and at many of them.
+
+        c = 2/(M(M + 1)) is an interpolation, without a derivation. It was chosen, rather than 1/M
+        and 1/M², by exact counts without noise: 2 of 50, 2 of 400 and 3 of 50 features.
+        `benchmarks/planted.py` compares other designs.
+
+        Parameters
+        ----------
+        size : M.
+        shift : by which the typical size is above the expected one, in the limit of many features.
+        """
+        share_of_one = 2 / (size * (size + 1))
+        if share_of_one == 1:
+            return self._log_clump_of_one()
+        of_many = self._log_clump_of_many(size, shift)
+        return (1 - share_of_one) * of_many + share_of_one * self._log_clump_of_one()
+
+    def _log_clump_of_many(self, size: int, shift: float) -> float:
+        """Δ_∞ = ln expected(M) − ln expected(M − shift), on the line between whole sizes.
+
+        Below one feature the line ahead is used.
+        """
+        smaller_size = size - shift
+        whole = max(1, math.floor(smaller_size))
+        at_whole = self.log_expected(whole)
+        slope = self.log_expected(whole + 1) - at_whole
+        return self.log_expected(size) - (at_whole + (smaller_size - whole) * slope)
+
+    def _log_clump_of_one(self) -> float:
+        """Δ_1 = ln(expected splits of one column / probability of at least one)."""
+        if not self.intercept:
+            return 0.0
+        probability = one_feature_probability(self.n_samples, self.positives, self.errors)
+        return self._log_expected_splits(1) - math.log(probability)
+
+
+@lru_cache(maxsize=10_000)
+def _log_separable(n_samples: int, positives: int, n_selected: int) -> float:
+    """`log_separable`, which takes long and is asked for the same numbers again and again."""
+    return log_separable(n_samples, positives, n_selected)
+
+
+def one_feature_probability(n_samples: int, positives: int, errors: int) -> float:
+    """How likely a threshold on one column makes at most e errors on labels that ignore it.
+
+    Along the sorted column the labels are a random walk W with n₊ steps up and n₋ down. A threshold
+    with the positives on the side of the first t samples makes n₊ − W_t errors, with the negatives
+    there n₋ + W_t. So the walk has to touch the barrier at n₊ − e or that at −(n₋ − e). By the
+    reflection principle C(P, e) walks touch a given one. Those that touch both are counted twice;
+    with g = P − 2e between the barriers, inclusion and exclusion give
+
+        Σ_{j≥0} [2C(P, e − jg) − C(P, 2e − n₊ − jg) − C(P, 2e − n₋ − jg)] / C(P, n₊).
+
+    Parameters
+    ----------
+    n_samples, positives : P and n₊.
+    errors : e, fewer than the samples of either class.
+    """
+    negatives = n_samples - positives
+    gap = n_samples - 2 * errors
+    touching = 0
+    for reduced in range(errors, -1, -gap):
+        touching += 2 * math.comb(n_samples, reduced)
+    for class_size in (positives, negatives):
+        for reduced in range(2 * errors - class_size, -1, -gap):
+            touching -= math.comb(n_samples, reduced)
+    return touching / math.comb(n_samples, positives)
+
+
+@lru_cache(maxsize=1_000)
+def _asymptotic_shift(n_samples: int, n_features: int, errors: int) -> float | None:
+    """N(ρ_VS − ρ_splits) of equal classes; None where all features together fail."""
+    load = n_samples / n_features
+    error_rate = min(errors / n_samples, MAX_ERROR_RATE)
+    if load >= gardner(Ensemble(error_rate=error_rate)).load:
+        return None
+    density_of_splits = _density_of_splits(load, error_rate)
+    if density_of_splits is None:
+        return None
+    typical_density = density_at(load, errors=error_rate).rho
+    return n_features * (typical_density - density_of_splits)
+
+
+def _density_of_splits(load: float, error_rate: float) -> float | None:
+    """ρ_splits: the density at which one pair of a set and a split is expected, N → ∞.
+
+    There the exponent of the expected number of separating sets, increased by αH(ε) for the flips,
+    vanishes; α is the load, ε the error rate and H the binary entropy. None if there is no such
+    pair up to half of all features.
+    """
+    exponent_of_flips = 0.0
+    if error_rate > 0:
+        exponent_of_flips = load * binary_entropy(error_rate)
+
+    def exponent(density: float) -> float:
+        return first_moment_exponent(load, density) + exponent_of_flips
+
+    largest = min(LARGEST_DENSITY, load / 2)
+    if exponent(largest) <= 0:
+        return None
+    return float(brentq(exponent, SMALLEST_DENSITY, largest))
