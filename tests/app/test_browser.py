@@ -253,3 +253,39 @@ def test_a_wide_table_is_searched_and_what_was_chosen_stays(tmp_path):
         look_again(page)
         rows = page.value(f"{shown}.map((row) => row.innerText.split('\\n').slice(0, 3))")
         assert any("g2718" in row[0] and "covariate" in " ".join(row) for row in rows)
+
+
+@pytest.mark.slow
+def test_a_second_cohort_with_a_closed_page_in_between(tmp_path, monkeypatch, command):
+    tested = small_table(tmp_path / "tested.csv")
+    new = small_table(tmp_path / "new.csv", seed=8)
+    with served(tmp_path) as server:
+        with driven_page() as page:
+            bring(page, server.address, tested)
+            select(page, "#label", "outcome")
+            page.value("document.querySelector('#test-permutations').value = '19'")
+            click(page, "button.main")
+            page.wait_for("location.href.includes('/runs/')")
+            address = page.value("location.href")
+        # The browser is closed; the run goes on, and another one shows it.
+        with driven_page() as page:
+            page.go(address)
+            page.wait_for("document.querySelector('iframe')")
+            link = "document.querySelector('.downloads a[href$=\"result.json\"]').href"
+            saved = page.value(f"fetch({link}).then((answer) => answer.text())")
+            page.bring("#new-table", new)
+            click(page, "form[action$=cohorts] button")
+            page.wait_for("document.querySelector('#command')")
+            page.screenshot(tmp_path / "phone.png", 390, 800)
+            assert page.value("document.documentElement.scrollWidth") <= 390
+            commands = page.value("document.querySelector('#command').textContent").splitlines()
+            file = "document.querySelector('a.file').href"
+            predicted = page.value(f"fetch({file}).then((answer) => answer.text())")
+            numbers = page.value("document.querySelector('.numbers').innerText")
+    monkeypatch.chdir(tmp_path)
+    Path("result.json").write_text(saved, encoding="utf-8")
+    assert command(*shlex.split(commands[0])[1:])[0] == 0
+    assert Path("predicted.csv").read_text(encoding="utf-8") == predicted
+    code, out, _ = command(*shlex.split(commands[1])[1:], "--json")
+    assert code == 0
+    assert f"{json.loads(out)['wrong']} of 40 samples wrong" in numbers

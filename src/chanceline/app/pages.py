@@ -350,7 +350,7 @@ def methods_of(run: Run) -> str:
     path = run.folder / METHODS_FILE
     if run.state is not RunState.FINISHED:
         return ""
-    return path.read_text(encoding="utf-8")
+    return path.read_text(encoding="utf-8").strip()
 
 
 def column_help() -> Sequence[tuple[str, str]]:
