@@ -45,7 +45,7 @@ PACKAGES = {
     "memory": {"perceptron", "select"},
     "figures": {"theory", "select", "significance", "experiments", "memory"},
     "report": {"theory", "chance", "tables", "significance", "experiments", "figures"},
-    "app": {"tables", "significance", "report"},
+    "app": {"tables", "significance", "cohort", "report"},
     "reproduce": {"theory", "experiments", "memory", "figures"},
     "sklearn": {"perceptron", "select", "prediction"},
     "cli": {

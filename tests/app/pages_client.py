@@ -12,16 +12,16 @@ import pandas as pd
 from starlette.testclient import TestClient
 
 from chanceline.app.access import Access
-from chanceline.app.desk import Desk
+from chanceline.app.desk import CommandWriters, Desk
 from chanceline.app.server import guarded_pages
-from chanceline.cli.command_text import command_of_request
+from chanceline.cli.command_text import command_of_request, commands_of_cohort
 
 HOSTILE = "\"><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 
 
-def small_table(path: Path, *, hostile: bool = False) -> Path:
+def small_table(path: Path, *, hostile: bool = False, seed: int = 7) -> Path:
     """40 samples and 20 features, the first of which tells the classes apart but for a few samples."""
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 20))
     is_ill = np.arange(40) % 2 == 1
     X[:, 0] += 1.6 * is_ill
@@ -66,7 +66,7 @@ class Pages:
     """A client of the pages, with the address that the user has."""
 
     def __init__(self, largest_body: int = 1_000_000) -> None:
-        self.desk = Desk(1, command_of_request)
+        self.desk = Desk(1, CommandWriters(command_of_request, commands_of_cohort))
         self.access = Access(port=8000, largest_body=largest_body)
         self.ended: list[bool] = []
         application = guarded_pages(self.desk, self.access, lambda: self.ended.append(True))

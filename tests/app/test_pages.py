@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from markupsafe import escape
 from pages_client import HOSTILE, Pages, small_table
 from starlette.testclient import TestClient
 
@@ -51,6 +52,7 @@ def test_from_a_file_to_the_numbers_of_the_command(pages, table, tmp_path, monke
     assert "<" not in methods
     finished = pages.get("runs", key).text
     assert "chanceline test" in finished
+    assert f"<blockquote>{escape(methods.strip())}</blockquote>" in finished
     assert "small table.csv" in printed
 
 

@@ -6,12 +6,13 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from chanceline.app.choices import Choices
+from chanceline.app.cohort_view import CohortChoices, CohortFiles, CohortView, look_at_cohort
 from chanceline.app.runs import Run, RunQueue
 from chanceline.app.table_view import TableFiles, TableView, feature_names, look_at
 from chanceline.app.worker import RunRequest
@@ -20,8 +21,19 @@ LONGEST_FILE_NAME = 60  # letters, of up to four bytes each; systems allow 255 b
 # What a file's name may not hold on one system or another.
 NOT_IN_FILE_NAMES = re.compile(r'[\x00-\x1f<>:"/\\|?*]')
 
-# A request → the command line that does the same.
-CommandWriter = Callable[[RunRequest], str]
+
+class CommandWriters(NamedTuple):
+    """Make the command lines that do the same as the page.
+
+    Attributes
+    ----------
+    of_run : of a test.
+    of_cohort : of predictions of new samples and, where their classes are known, of what these say
+        about the rule.
+    """
+
+    of_run: Callable[[RunRequest], str]
+    of_cohort: Callable[[CohortFiles, CohortChoices, CohortView], Sequence[str]]
 
 
 @dataclass
@@ -49,22 +61,45 @@ class UploadedTable:
         return self.files.table.name
 
 
+@dataclass
+class UploadedCohort:
+    """A saved result and new samples that were brought together.
+
+    Attributes
+    ----------
+    files : in the temporary folder.
+    choices : of the user, by default none.
+    view : what they lead to.
+    commands : the command lines that do the same.
+    version : how often it was looked at.
+    key : of the cohort, in its address.
+    """
+
+    files: CohortFiles
+    choices: CohortChoices
+    view: CohortView
+    commands: Sequence[str]
+    version: int = 0
+    key: str = field(default_factory=lambda: secrets.token_hex(8))
+
+
 class Desk:
-    """Tables and runs, until `close`.
+    """Tables, cohorts and runs, until `close`.
 
     Attributes
     ----------
     folder : the temporary folder.
     n_jobs : processes that a run may use.
-    tables, runs : by their keys.
+    tables, cohorts, runs : by their keys.
     """
 
-    def __init__(self, n_jobs: int, write_command: CommandWriter) -> None:
+    def __init__(self, n_jobs: int, write_commands: CommandWriters) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="chanceline-app-"))
         self.n_jobs = n_jobs
         self.tables: dict[str, UploadedTable] = {}
+        self.cohorts: dict[str, UploadedCohort] = {}
         self.runs: dict[str, Run] = {}
-        self._write_command = write_command
+        self._write_commands = write_commands
         self._queue = RunQueue()
 
     def save_file(self, name: str, content: BinaryIO) -> Path:
@@ -102,10 +137,28 @@ class Desk:
             sets=table.files.sets,
         )
         folder = Path(tempfile.mkdtemp(dir=self.folder))
-        run = Run(request, folder, command=self._write_command(request), table_key=table.key)
+        run = Run(
+            request, folder, command=self._write_commands.of_run(request), table_key=table.key
+        )
         self.runs[run.key] = run
         self._queue.add(run)
         return run
+
+    def add_cohort(self, files: CohortFiles) -> UploadedCohort:
+        """Apply a saved result to new samples for the first time, and keep both."""
+        choices = CohortChoices()
+        view = look_at_cohort(files, choices)
+        commands = self._write_commands.of_cohort(files, choices, view)
+        cohort = UploadedCohort(files, choices, view, commands)
+        self.cohorts[cohort.key] = cohort
+        return cohort
+
+    def choose_for_cohort(self, cohort: UploadedCohort, choices: CohortChoices) -> None:
+        """Keep new choices for a cohort, and look at it again."""
+        cohort.choices = choices
+        cohort.view = look_at_cohort(cohort.files, choices)
+        cohort.commands = self._write_commands.of_cohort(cohort.files, choices, cohort.view)
+        cohort.version += 1
 
     def cancel(self, run: Run) -> None:
         """End a run."""

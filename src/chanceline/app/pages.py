@@ -6,27 +6,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from jinja2 import FileSystemLoader
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import (
     FileResponse,
     HTMLResponse,
     JSONResponse,
-    RedirectResponse,
     Response,
 )
 from starlette.routing import Mount, Route
 
-from chanceline.app.access import Access, BodyTooLarge, too_large
+from chanceline.app.access import BodyTooLarge, too_large
+from chanceline.app.cohort_pages import CohortPages
 from chanceline.app.column_choice import ColumnChoice
-from chanceline.app.desk import Desk, UploadedTable
+from chanceline.app.desk import UploadedTable
 from chanceline.app.outcome_choices import OutcomeQuestion
 from chanceline.app.page_forms import (
     Action,
@@ -34,14 +32,24 @@ from chanceline.app.page_forms import (
     choices_of_form,
     with_answer,
 )
+from chanceline.app.page_frame import (
+    CHANGED_ELSEWHERE,
+    MOST_FIELDS,
+    MOST_FILES,
+    PAGES,
+    TEMPLATES,
+    PageFrame,
+    texts_of,
+)
 from chanceline.app.runs import Run, RunState
 from chanceline.app.setting_fields import (
     CELL_FIELDS,
-    FILE_FIELDS,
     GAP_FIELDS,
     LABEL_FIELDS,
+    SPLIT_FIELDS,
     TEST_FIELDS,
     UNIT_FIELDS,
+    file_fields,
 )
 from chanceline.app.table_view import SETS_STEP, TEST_STEP, Refusal, TableFiles
 from chanceline.app.worker import (
@@ -55,21 +63,11 @@ from chanceline.app.worker import (
 )
 from chanceline.errors import InputError
 from chanceline.report.explorer import explorer_page
-from chanceline.report.page import ENVIRONMENT, TEMPLATES as REPORT_TEMPLATES, asset
+from chanceline.report.page import asset
 from chanceline.tables.outcome_kind import OutcomeKind
 from chanceline.tables.reading_steps import ReadingStep
 from chanceline.tables.settings import TableSettings
 
-TEMPLATES = Path(__file__).parent / "templates"
-MOST_FIELDS = 2000  # of a form
-MOST_FILES = 3  # of a form: a table, its labels, sets of features
-# Whatever a name from a file might smuggle in, the browser runs our own script alone and loads
-# nothing; a form goes nowhere else.
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; "
-    "connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'"
-)
 # Settings that say something of columns; the page shows their help where columns are chosen.
 COLUMN_HELP = ("groups", "pairs", "blocks", "adjust", "independent", "drop")
 CHOICE_WORDS = {
@@ -107,23 +105,16 @@ DOWNLOADS = (
     Download(RESULT_FILE, "Rule for a second cohort (JSON)"),
 )
 
-# Our templates, and those of the reports.
-PAGES = ENVIRONMENT.overlay(loader=FileSystemLoader([TEMPLATES, REPORT_TEMPLATES]))
-
 
 @dataclass
-class PageServer:
+class PageServer(PageFrame):
     """The answers to all requests that pass the gate.
 
     Attributes
     ----------
-    desk : tables and runs.
-    access : the address and the limit of uploads.
     quit : ends the server.
     """
 
-    desk: Desk
-    access: Access
     quit: Callable[[], None]
 
     def application(self) -> Starlette:
@@ -144,6 +135,7 @@ class PageServer:
             Route("/runs/{run}/chanceline-explorer.html", self.send_explorer),
             Route("/runs/{run}/files/{file}", self.send_file),
             Route("/quit", self.end_server, methods=["POST"]),
+            *CohortPages(self.desk, self.access).routes(),
         ]
         return Starlette(
             routes=[Mount(self.access.prefix, routes=routes)],
@@ -154,34 +146,11 @@ class PageServer:
             },
         )
 
-    def path(self, *parts: str) -> str:
-        """The path of a page, with the token."""
-        return "/".join([self.access.prefix, *parts])
-
-    def render(self, template: str, status: int = HTTPStatus.OK, **values: Any) -> HTMLResponse:
-        """One of our pages."""
-        html = PAGES.get_template(template).render(
-            path=self.path, limit_megabytes=self.access.largest_megabytes, **values
-        )
-        headers = {"Content-Security-Policy": POLICY}
-        return HTMLResponse(html, status_code=status, headers=headers)
-
     # The first page
 
     async def show_start(self, request: Request) -> Response:
         """Where a file is dropped, with what was done before."""
         return self.start_page()
-
-    def start_page(self, sentence: str = "", status: int = HTTPStatus.OK) -> HTMLResponse:
-        """The first page, perhaps with why a file was refused."""
-        return self.render(
-            "start.html",
-            status,
-            sentence=sentence,
-            limit_bytes=self.access.largest_body,
-            tables=list(self.desk.tables.values()),
-            runs=list(self.desk.runs.values()),
-        )
 
     async def take_table(self, request: Request) -> Response:
         """Keep the file that was brought, and go to its page."""
@@ -196,13 +165,6 @@ class PageServer:
             )
         table = await run_in_threadpool(self.desk.add_table, files)
         return self.go_to("tables", table.key)
-
-    async def saved(self, form: FormData, field: str) -> Path | None:
-        """Write a file that was brought to the temporary folder; None if none was."""
-        file = uploaded(form, field)
-        if file is None:
-            return None
-        return await run_in_threadpool(self.desk.save_file, file.filename or "", file.file)
 
     # The page of a table
 
@@ -226,8 +188,9 @@ class PageServer:
             kinds=OutcomeKind,
             column_help=column_help(),
             refused_at=refused_at(table.view.refusal),
-            file_fields=FILE_FIELDS,
+            file_fields=file_fields(table.files.table, table.files.labels),
             label_fields=LABEL_FIELDS,
+            split_fields=SPLIT_FIELDS,
             cell_fields=[*CELL_FIELDS, *GAP_FIELDS, *UNIT_FIELDS],
             test_fields=TEST_FIELDS,
             cell_steps=(ReadingStep.CELLS, ReadingStep.GAPS, ReadingStep.UNITS),
@@ -257,7 +220,7 @@ class PageServer:
         if sent.get("version") != str(table.version):
             return self.table_page(
                 table,
-                "This table was changed on another page; here is how it is now. Choose again.",
+                CHANGED_ELSEWHERE,
                 HTTPStatus.CONFLICT,
             )
         try:
@@ -287,7 +250,8 @@ class PageServer:
             downloads=downloads,
             methods=methods_of(run),
             n_before=self.n_runs_before(run),
-            page_file=PAGE_FILE,
+            has_rule=(run.folder / RESULT_FILE).is_file(),
+            limit_bytes=self.access.largest_body,
         )
 
     def n_runs_before(self, run: Run) -> int:
@@ -358,10 +322,6 @@ class PageServer:
         """That there is no such page."""
         return self.start_page("there is no such page; begin here.", HTTPStatus.NOT_FOUND)
 
-    def go_to(self, *parts: str) -> RedirectResponse:
-        """Send the browser to a page, so that loading it again sends no form."""
-        return RedirectResponse(self.path(*parts), status_code=HTTPStatus.SEE_OTHER)
-
     def table_of(self, request: Request) -> UploadedTable:
         """The table that an address names."""
         table = self.desk.tables.get(request.path_params["table"])
@@ -377,19 +337,6 @@ class PageServer:
         return run
 
 
-def uploaded(form: FormData, name: str) -> UploadFile | None:
-    """A file of a form; None if the field was left empty."""
-    value = form.get(name)
-    if isinstance(value, UploadFile) and value.filename:
-        return value
-    return None
-
-
-def texts_of(form: FormData) -> dict[str, str]:
-    """The fields of a form that hold text."""
-    return {name: value for name, value in form.items() if isinstance(value, str)}
-
-
 def existing_file(run: Run, name: str) -> Path:
     """A file of a run that is finished; no such page otherwise."""
     path = run.folder / name
@@ -403,7 +350,7 @@ def methods_of(run: Run) -> str:
     path = run.folder / METHODS_FILE
     if run.state is not RunState.FINISHED:
         return ""
-    return path.read_text(encoding="utf-8")
+    return path.read_text(encoding="utf-8").strip()
 
 
 def column_help() -> Sequence[tuple[str, str]]:

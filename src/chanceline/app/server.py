@@ -10,7 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from chanceline.app.access import BYTES_OF_MEGABYTE, LOOPBACK, Access, Gate
-from chanceline.app.desk import CommandWriter, Desk
+from chanceline.app.desk import CommandWriters, Desk
 from chanceline.app.pages import PageServer
 from chanceline.errors import InputError, whole_number
 
@@ -39,20 +39,20 @@ class ServerOptions:
 
 
 def serve(
-    options: ServerOptions, write_command: CommandWriter, ready: Callable[[str], None]
+    options: ServerOptions, write_commands: CommandWriters, ready: Callable[[str], None]
 ) -> None:
     """Serve the pages until the user ends the program.
 
     Parameters
     ----------
     options : how to serve.
-    write_command : makes the command line that does the same as a request.
+    write_commands : make the command lines that do the same as the page.
     ready : called with the address as soon as it can be opened.
     """
     with loopback_socket(options.port) as listener:
         port = listener.getsockname()[1]
         access = Access(port=port, largest_body=options.largest_megabytes * BYTES_OF_MEGABYTE)
-        desk = Desk(options.n_jobs, write_command)
+        desk = Desk(options.n_jobs, write_commands)
         try:
             server = make_server(desk, access)
             # The socket listens already: a browser that is faster than the server waits.

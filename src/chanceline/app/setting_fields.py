@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, fields
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, get_type_hints
 
 from chanceline._results import visible
@@ -12,6 +13,10 @@ from chanceline.errors import InputError
 from chanceline.significance.config import TestSettings
 from chanceline.tables.settings import TableSettings, split_names
 
+ANNDATA_SUFFIX = ".h5ad"
+# Settings that mean something for some files alone.
+ANNDATA_SETTINGS = {"layer", "pseudobulk"}
+SECOND_FILE_SETTINGS = {"id"}
 ON = "on"  # what a browser sends for a box that is ticked
 
 
@@ -60,15 +65,24 @@ FILE_QUESTIONS = {
     "pseudobulk": "Are the rows cells of donors?",
 }
 LABEL_QUESTIONS = {
-    "unlabelled": "Are there rows without a label?",
-    "split_at": "Is the label a number to split?",
+    "unlabelled": "Are there rows without an outcome?",
 }
+SPLIT_QUESTIONS = {"split_at": "Is the number to be split in two classes?"}
 CELL_QUESTIONS = {
     "below": "Are there values below a limit of detection?",
     "na": "Which cells mean missing?",
 }
 GAP_QUESTIONS = {"missing": "Are there gaps?"}
 UNIT_QUESTIONS = {"transform": "Are the values counts, or in other units?"}
+# What a table of new samples may have of its own; all else belongs to the saved result.
+NEW_SAMPLES_QUESTIONS = {
+    "unlabelled": "Are there rows without a class?",
+    "na": "Which cells mean missing?",
+    "groups": "Which column names the subjects?",
+    "pairs": "Which column names the pairs?",
+    "blocks": "Which column names the sites, batches or runs?",
+    "independent": "Which columns look like subjects, though rows are independent?",
+}
 TEST_QUESTIONS = {
     "preregistered": "Were the features named above fixed beforehand?",
     "permutations": "How many shuffled labellings?",
@@ -116,11 +130,29 @@ def _kind(item: Field[Any], type_hint: Any, choices: Sequence[str]) -> FieldKind
 
 FILE_FIELDS = fields_of(TableSettings, FILE_QUESTIONS)
 LABEL_FIELDS = fields_of(TableSettings, LABEL_QUESTIONS)
+SPLIT_FIELDS = fields_of(TableSettings, SPLIT_QUESTIONS)
 CELL_FIELDS = fields_of(TableSettings, CELL_QUESTIONS)
 GAP_FIELDS = fields_of(TableSettings, GAP_QUESTIONS)
 UNIT_FIELDS = fields_of(TableSettings, UNIT_QUESTIONS)
-TABLE_FIELDS = [*FILE_FIELDS, *LABEL_FIELDS, *CELL_FIELDS, *GAP_FIELDS, *UNIT_FIELDS]
+TABLE_FIELDS = [*FILE_FIELDS, *LABEL_FIELDS, *SPLIT_FIELDS, *CELL_FIELDS, *GAP_FIELDS, *UNIT_FIELDS]
+NEW_SAMPLES_FIELDS = fields_of(TableSettings, NEW_SAMPLES_QUESTIONS)
 TEST_FIELDS = fields_of(TestSettings, TEST_QUESTIONS)
+
+
+def file_fields(table: Path, labels: Path | None) -> list[SettingField]:
+    """The fields that ask how files are read, those that mean something for them.
+
+    Parameters
+    ----------
+    table : the file of a table.
+    labels : a second file; None if there is none.
+    """
+    hidden: set[str] = set()
+    if table.suffix != ANNDATA_SUFFIX:
+        hidden |= ANNDATA_SETTINGS
+    if labels is None:
+        hidden |= SECOND_FILE_SETTINGS
+    return [item for item in FILE_FIELDS if item.name not in hidden]
 
 
 def values_of_texts(

@@ -51,7 +51,7 @@ from chanceline.tables.feature_sets import read_feature_sets
 from chanceline.tables.labelled import read_table
 from chanceline.tables.labels import find_label_column
 from chanceline.tables.outcome_kind import OutcomeKind, UnclearOutcomeError
-from chanceline.tables.outcome_table import OutcomeTable, outcome_of_raw_table
+from chanceline.tables.outcome_table import OutcomeTable, outcome_of_raw_table, rows_of_label
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import source_name
 from chanceline.tables.reading_steps import ReadingStep, at_step
@@ -214,6 +214,7 @@ def _fill(view: TableView, files: TableFiles, choices: Choices, n_jobs: int) -> 
         names = choices.outcome.names()
         if choices.outcome.question is OutcomeQuestion.ONE_COLUMN:
             _show_label(view, raw_table, names.label)
+            view.kind = rows_of_label(raw_table, names, settings).kind
     table = outcome_of_raw_table(raw_table, names, settings, source_name(files.table))
     _show_outcome(view, table)
     view.test_settings = settings_of_test(choices, n_jobs)

@@ -35,12 +35,13 @@ def app(
     Example: [bold]chanceline app --port 8800 --no-open[/bold]
     """
     try:
+        from chanceline.app.desk import CommandWriters
         from chanceline.app.server import ServerOptions, serve
     except ImportError as error:
         raise InputError(
             f"the page cannot be shown without {error.name}; install chanceline[app]."
         ) from None
-    from chanceline.cli.command_text import command_of_request
+    from chanceline.cli.command_text import command_of_request, commands_of_cohort
 
     def ready(address: str) -> None:
         """Tell the address, and show it."""
@@ -50,7 +51,7 @@ def app(
 
     options = ServerOptions(port=port, largest_megabytes=limit, n_jobs=jobs)
     try:
-        serve(options, command_of_request, ready)
+        serve(options, CommandWriters(command_of_request, commands_of_cohort), ready)
     except KeyboardInterrupt as interrupt:
         # Ctrl-C is the way to end it; the argument is the number of the signal (`cli.main`).
         if signal.SIGTERM in interrupt.args:

@@ -65,6 +65,7 @@ def predict(
     Example: [bold]chanceline predict result.json new.csv --out predicted.csv[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
     from chanceline.cohort import load_result
+    from chanceline.cohort.predictions import predictions_csv
 
     predictions = load_result(result).predict(data, rule=rule, settings=table_settings)
     for finding in predictions.findings:
@@ -76,24 +77,6 @@ def predict(
         print_json(predictions_record(predictions))
     elif out is None:
         print(predictions_csv(predictions), end="")
-
-
-def predictions_csv(predictions: Predictions) -> str:
-    """Predictions as CSV with all digits; no name of a row or a class becomes a formula."""
-    table = predictions.to_frame()
-    for column in ("row", "class"):
-        table[column] = [_harmless_cell(cell) for cell in table[column]]
-    return table.to_csv(index=False)
-
-
-def _harmless_cell(cell: Any) -> Any:
-    """A text that no spreadsheet takes for a formula; numbers, also as text, stay as they are."""
-    from chanceline._results import harmless
-    from chanceline.tables.spelling import is_number
-
-    if not isinstance(cell, str) or is_number(cell):
-        return cell
-    return harmless(cell)
 
 
 def predictions_record(predictions: Predictions) -> dict[str, Any]:

@@ -7,19 +7,21 @@ from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chanceline.tables.settings import join_names
+from chanceline.cli.cohort import SETTINGS_OF_LABELS
+from chanceline.tables.settings import TableSettings, join_names
 
 if TYPE_CHECKING:
+    from chanceline.app.cohort_view import CohortChoices, CohortFiles, CohortView
     from chanceline.app.worker import RunRequest
     from chanceline.tables.outcome_table import OutcomeNames
+
+# Settings that `chanceline predict` does not have, as they matter only where classes are known.
+DEFAULTS_OF_LABELS = {name: getattr(TableSettings(), name) for name in SETTINGS_OF_LABELS}
 
 
 def command_of_request(request: RunRequest) -> str:
     """`chanceline test data.csv --label outcome …`, to be typed where the file is."""
-    table_settings = request.table_settings
-    if table_settings.labels is not None:
-        # The page has it in a temporary folder; the user knows it by its name.
-        table_settings = replace(table_settings, labels=Path(table_settings.labels).name)
+    table_settings = with_plain_name(request.table_settings)
     words = ["chanceline", "test", file_word(request.table.name)]
     words += options_of_outcome(request.outcome)
     if request.sets is not None:
@@ -31,6 +33,35 @@ def command_of_request(request: RunRequest) -> str:
     words += options_of_settings(replace(request.test_settings, n_jobs=1))
     words += option("report", "report.html")
     return shlex.join(words)
+
+
+def commands_of_cohort(files: CohortFiles, choices: CohortChoices, view: CohortView) -> list[str]:
+    """`chanceline predict result.json new.csv …`, and `confirm` where the classes are known.
+
+    Parameters
+    ----------
+    files : the saved result and the new samples.
+    choices : which of the rules.
+    view : how the samples are read, and the column of their classes.
+    """
+    settings = with_plain_name(view.settings)
+    words = [file_word(files.result.name), file_word(files.table.name)]
+    if choices.rule:
+        words += option("rule", choices.rule)
+    without_labels = replace(settings, **DEFAULTS_OF_LABELS)
+    predict = ["chanceline", "predict", *words, *options_of_settings(without_labels)]
+    commands = [shlex.join([*predict, "--out", "predicted.csv"])]
+    if view.label:
+        confirm = ["chanceline", "confirm", *words, *option("label", view.label)]
+        commands.append(shlex.join([*confirm, *options_of_settings(settings)]))
+    return commands
+
+
+def with_plain_name(settings: TableSettings) -> TableSettings:
+    """The settings with the second file as the user knows it: by its name, without the folder."""
+    if settings.labels is None:
+        return settings
+    return replace(settings, labels=Path(settings.labels).name)
 
 
 def options_of_outcome(names: OutcomeNames) -> list[str]:

@@ -23,9 +23,10 @@ def confirmation_text(confirmation: Confirmation) -> str:
             warnings.append(_bullet(finding.message))
         else:
             notes.append(_bullet(finding.message))
+    verdict = f"{verdict_words(confirmation)}: {verdict_meaning(confirmation)}"
     paragraphs = [
         warnings,
-        [_verdict_sentence(confirmation)],
+        [fill(verdict, TEXT_WIDTH, subsequent_indent="  ")],
         [_line(name, words) for name, words in confirmation_rows(confirmation)],
         notes,
     ]
@@ -54,26 +55,26 @@ def _line(name: str, words: str) -> str:
     )
 
 
-def _verdict_sentence(confirmation: Confirmation) -> str:
-    """`CONFIRMED, p = 0.0012: the rule ranks the 60 new samples better than chance does.`"""
-    p_in_words = f"p = {p_in_figures(confirmation.pvalue)}"
+def verdict_words(confirmation: Confirmation) -> str:
+    """`CONFIRMED, p = 0.0012`."""
+    verdict = "CONFIRMED" if confirmation.confirmed else "NOT CONFIRMED"
+    return f"{verdict}, p = {p_in_figures(confirmation.pvalue)}"
+
+
+def verdict_meaning(confirmation: Confirmation) -> str:
+    """`the rule ranks the 60 new samples better than chance, and errs less often than …`"""
     new_units = plural(confirmation.n_units, f"new {unit_noun(confirmation)}")
     if not confirmation.confirmed:
-        sentence = (
-            f"NOT CONFIRMED, {p_in_words}: chance may rank the {new_units} as well as the rule "
-            "does."
+        return f"chance may rank the {new_units} as well as the rule does."
+    if confirmation.one_class_pvalue <= LEVEL:
+        return (
+            f"the rule ranks the {new_units} better than chance, and errs less often than naming "
+            "one class."
         )
-    elif confirmation.one_class_pvalue <= LEVEL:
-        sentence = (
-            f"CONFIRMED, {p_in_words}: the rule ranks the {new_units} better than chance, and errs "
-            "less often than naming one class."
-        )
-    else:
-        sentence = (
-            f"CONFIRMED, {p_in_words}: the rule ranks the {new_units} better than chance; at its "
-            "threshold it does not clearly err less often than naming one class."
-        )
-    return fill(sentence, TEXT_WIDTH, subsequent_indent="  ")
+    return (
+        f"the rule ranks the {new_units} better than chance; at its threshold it does not clearly "
+        "err less often than naming one class."
+    )
 
 
 def unit_noun(confirmation: Confirmation) -> str:

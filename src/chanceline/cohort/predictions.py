@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from chanceline._arrays import Bools, Floats
-from chanceline._results import Result, visible
+from chanceline._results import Result, harmless, visible
 from chanceline.tables.dataset import Finding
+from chanceline.tables.spelling import is_number
 from chanceline.tables.wording import plural
 
 
@@ -72,3 +73,18 @@ class Predictions(Result):
     def __str__(self) -> str:
         lines = [f"  - {finding}" for finding in self.findings]
         return "\n".join([*lines, self.summary()])
+
+
+def predictions_csv(predictions: Predictions) -> str:
+    """Predictions as CSV with all digits; no name of a row or a class becomes a formula."""
+    table = predictions.to_frame()
+    for column in ("row", "class"):
+        table[column] = [_harmless_cell(cell) for cell in table[column]]
+    return table.to_csv(index=False)
+
+
+def _harmless_cell(cell: Any) -> Any:
+    """A text that no spreadsheet takes for a formula; numbers, also as text, stay as they are."""
+    if not isinstance(cell, str) or is_number(cell):
+        return cell
+    return harmless(cell)

@@ -174,28 +174,40 @@ def outcome_of_raw_table(
         with at_step(ReadingStep.LABEL):
             rows = _survival_rows(table, names.time, names.event, settings)
         return _make_outcome_table(rows, source, settings)
-    label_name = None if names.label is None else str(names.label)
     with at_step(ReadingStep.LABEL):
-        column = find_label_column(table, label_name)
-        is_compared, about_rows = rows_to_compare(column, settings)
-        compared = column.loc[is_compared]
-        # Of no row at all: what reads two classes says what is wrong.
-        kind = OutcomeKind.TWO_CLASSES
-        if len(compared) > 0:
-            kind = kind_of_label(compared, names.asked_kind, settings)
-    if kind is OutcomeKind.TWO_CLASSES:
-        samples = label_samples(table, label_name, settings)
+        rows = rows_of_label(table, names, settings)
+    if rows.kind is OutcomeKind.TWO_CLASSES:
+        samples = label_samples(table, names.label, settings)
         return dataset_of_samples(samples, settings, source)
-    rows = _OutcomeRows(
+    return _make_outcome_table(rows, source, settings)
+
+
+def rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings) -> OutcomeRows:
+    """The rows with a class or a number, and which of them it is.
+
+    Parameters
+    ----------
+    table : as `read_table` gives it.
+    names : the column of the label, and what it is said to be.
+    settings : which rows to compare, and whether two classes are asked for.
+    """
+    label_name = None if names.label is None else str(names.label)
+    column = find_label_column(table, label_name)
+    is_compared, about_rows = rows_to_compare(column, settings)
+    compared = column.loc[is_compared]
+    # Of no row at all: what reads two classes says what is wrong.
+    kind = OutcomeKind.TWO_CLASSES
+    if len(compared) > 0:
+        kind = kind_of_label(compared, names.asked_kind, settings)
+    return OutcomeRows(
         table=table.with_rows(is_compared),
         columns=(compared,),
         kind=kind,
         findings=[*table.findings, *about_rows],
     )
-    return _make_outcome_table(rows, source, settings)
 
 
-def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettings) -> _OutcomeRows:
+def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettings) -> OutcomeRows:
     """The rows with a time and an event; rows without them are an error, or left out.
 
     Parameters
@@ -216,7 +228,7 @@ def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettin
         findings.append(
             Finding.note(f"{plural(n_dropped, 'row')} without a time or an event left out.")
         )
-    return _OutcomeRows(
+    return OutcomeRows(
         table=table.with_rows(is_filled),
         columns=(times.loc[is_filled], events.loc[is_filled]),
         kind=OutcomeKind.SURVIVAL,
@@ -225,7 +237,7 @@ def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettin
 
 
 @dataclass(frozen=True, eq=False)
-class _OutcomeRows:
+class OutcomeRows:
     """The rows to compare, before their columns become features.
 
     Attributes
@@ -242,7 +254,7 @@ class _OutcomeRows:
     findings: list[Finding]
 
 
-def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings) -> OutcomeTable:
+def _make_outcome_table(rows: OutcomeRows, source: str, settings: TableSettings) -> OutcomeTable:
     """Make numbers of the columns, without gaps and in the units asked for.
 
     Parameters
@@ -370,7 +382,7 @@ def _read_features(
     )
 
 
-def _named_columns(rows: _OutcomeRows, halves: Floats, settings: TableSettings) -> NamedColumns:
+def _named_columns(rows: OutcomeRows, halves: Floats, settings: TableSettings) -> NamedColumns:
     """The columns that the user names; blocks, groups and pairs have to put rows together."""
     roles = {}
     for role in Role:

@@ -1,21 +1,24 @@
 "use strict";
 // Everything works without this script but two things: dropping a file, and progress that moves.
+// It also searches columns while one types, and asks before the program is ended.
+
+// A file that is too large is refused before it is sent.
+const tooLarge = document.getElementById("too-large");
+for (const form of document.querySelectorAll("form[data-limit]")) {
+  form.addEventListener("submit", (event) => {
+    const files = [...form.querySelectorAll("input[type=file]")].flatMap((field) => [...field.files]);
+    const bytes = files.reduce((sum, file) => sum + file.size, 0);
+    tooLarge.hidden = bytes <= Number(form.dataset.limit);
+    if (tooLarge.hidden) return;
+    event.preventDefault();
+    tooLarge.scrollIntoView();
+  });
+}
 
 const bring = document.getElementById("bring");
 if (bring) {
   const input = document.getElementById("table");
   const drop = document.getElementById("drop");
-  const tooLarge = document.getElementById("too-large");
-
-  const isTooLarge = () => {
-    const files = [...bring.querySelectorAll("input[type=file]")].flatMap((field) => [...field.files]);
-    const bytes = files.reduce((sum, file) => sum + file.size, 0);
-    return bytes > Number(bring.dataset.limit);
-  };
-  bring.addEventListener("submit", (event) => {
-    tooLarge.hidden = !isTooLarge();
-    if (!tooLarge.hidden) event.preventDefault();
-  });
   for (const name of ["dragenter", "dragover"]) {
     drop.addEventListener(name, (event) => {
       event.preventDefault();
@@ -29,6 +32,12 @@ if (bring) {
     if (event.dataTransfer.files.length === 0) return;
     input.files = event.dataTransfer.files;
     bring.requestSubmit();
+  });
+}
+
+for (const form of document.querySelectorAll("form[data-confirm]")) {
+  form.addEventListener("submit", (event) => {
+    if (!confirm(form.dataset.confirm)) event.preventDefault();
   });
 }
 
@@ -68,7 +77,8 @@ if (search) {
       body.innerHTML = `<table><tbody>${await answer.text()}</tbody></table>`;
       rows = [...body.content.querySelectorAll("tr")];
       const count = Number(answer.headers.get("X-Columns"));
-      words = count > rows.length ? `${count} columns have it in their names; the first ${rows.length} are listed.` : `${count} columns have it in their names.`;
+      words = `${count} ${count === 1 ? "column has" : "columns have"} it in the name`;
+      words += count > rows.length ? `; the first ${rows.length} are listed.` : ".";
     }
     if (number !== asked) return; // the user typed on
     forget();
