@@ -122,8 +122,7 @@ def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
     design = plan.design
     columns = path.columns
     values_of_unit = columns.normalized  # (units, columns), where every sample is a unit
-    has_groups = len(design.unit_labels) < len(values_of_unit)
-    if has_groups:
+    if design.has_groups:
         # Summed over the samples of each unit.
         values_of_unit = block_sums(columns.normalized, block_of_row=design.unit_of_sample)
     column_bound = feature_bound(
