@@ -21,6 +21,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from chanceline._io import write_text
 from examples import empty_folder, matches, run_python
 
 GALLERY = Path(__file__).resolve().parents[1] / "docs" / "gallery"
@@ -72,8 +73,8 @@ def kept_example(name: str) -> Example:
 
 def write_example(name: str, example: Example) -> None:
     """Keep an example in docs/gallery."""
-    (GALLERY / f"{name}.txt").write_text(example.printed, encoding="utf-8")
-    (GALLERY / f"{name}.svg").write_text(example.picture, encoding="utf-8")
+    write_text(GALLERY / f"{name}.txt", example.printed)
+    write_text(GALLERY / f"{name}.svg", example.picture)
 
 
 def difference(kept: Example, new: Example) -> str:

@@ -105,6 +105,14 @@ def test_every_page_is_in_the_navigation():
     assert listed == shown
 
 
+def test_the_paper_cites_what_its_bibliography_has():
+    paper = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+    bibliography = (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8")
+    entries = re.findall(r"^@\w+\{(\w+),$", bibliography, re.MULTILINE)
+    assert len(entries) == len(set(entries))
+    assert set(re.findall(r"@(\w+)", paper)) == set(entries)
+
+
 PACKAGES = [
     "chanceline",
     *(
