@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from chanceline.columns.source import SlicedColumns
+from chanceline.columns.table import AnyTable, ColumnTable
+
 WIDE_FROM = 40_000  # columns; with more of them memory counts
 
 
 def is_wide(n_columns: int) -> bool:
     """Whether a table of so many columns is read a tile at a time."""
     return n_columns > WIDE_FROM
+
+
+def in_tiles_if_wide(X: AnyTable) -> AnyTable:
+    """A wide array (samples, columns) as a table of columns; anything else as it is.
+
+    So results of a wide table do not depend on whether it is in memory.
+    """
+    if isinstance(X, ColumnTable) or not is_wide(X.shape[1]):
+        return X
+    return ColumnTable(SlicedColumns(X))

@@ -43,7 +43,7 @@ class SetQuestion:
     """
 
     X: Floats
-    feature_names: tuple[str, ...]
+    feature_names: Sequence[str]
     design: ColumnDesign
     settings: TestSettings
     draw_shuffles: Callable[[int], SetShuffles]

@@ -103,7 +103,7 @@ class Dataset(Result):
 
     X: NDArray[np.float64]
     y: NDArray[np.float64]
-    feature_names: tuple[str, ...]
+    feature_names: Sequence[str]
     classes: tuple[str, str]
     blocks: NDArray[Any] | None = None
     groups: NDArray[Any] | None = None

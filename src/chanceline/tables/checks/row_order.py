@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
+from chanceline.columns.table import AnyTable
 from chanceline.tables.checks.within_classes import (
     centred_within,
     class_of_rows,
@@ -37,7 +38,7 @@ ALONG_THE_ROWS = 0.9  # correlation of ranks from which on a column is the order
 RUNS_TOO_FEW = 3.0  # standard deviations below the number of runs of shuffled labels
 
 
-def warn_of_drift_along_rows(X: Floats, y: Floats) -> list[Finding]:
+def warn_of_drift_along_rows(X: AnyTable, y: Floats) -> list[Finding]:
     """A warning if labels stand in runs and features drift along the rows alike in both classes.
 
     Parameters
@@ -86,7 +87,7 @@ def labels_stand_in_runs(y: Floats) -> bool:
     return n_changes < mean - RUNS_TOO_FEW * sqrt(max(variance, 0.0))
 
 
-def drift_pvalue(X: Floats, y: Floats) -> float:
+def drift_pvalue(X: AnyTable, y: Floats) -> float:
     """How likely slopes along the rows agree so well between the classes by chance.
 
     A feature has a slope a along the positive rows and a slope b along the negative ones, and the
@@ -113,7 +114,7 @@ def drift_pvalue(X: Floats, y: Floats) -> float:
     return shuffle_pvalue(float(statistics[0]), statistics[1:])
 
 
-def likeness_to_drift(X: Floats, y: Floats) -> float:
+def likeness_to_drift(X: AnyTable, y: Floats) -> float:
     """The cosine, over features, between the differences of the classes' means and those that
     slopes along the rows within the classes predict.
 
