@@ -33,9 +33,9 @@ FOUNDATION = {
 PACKAGES = {
     "columns": set(),
     "kernels": set(),
-    "perceptron": {"kernels"},
+    "perceptron": {"kernels", "columns"},
     "select": {"kernels", "perceptron"},
-    "prediction": {"perceptron", "select"},
+    "prediction": {"columns", "perceptron", "select"},
     "theory": set(),
     "chance": set(),
     "tables": {"chance", "columns", "perceptron"},

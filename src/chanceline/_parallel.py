@@ -15,7 +15,9 @@ import tempfile
 import threading
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -138,6 +140,40 @@ def start(
         raise InputError(f"{error}; use joblib's engine 'loky' or 'dask'.") from error
     parent = os.getpid()
     return parallel(delayed(_call)(function, item, parent, *common) for item in items)
+
+
+def map_in_threads(
+    function: Callable[[Item], Value], items: Iterable[Item], n_threads: int
+) -> Iterator[Value]:
+    """Yield function(item) for every item, in their order, with so many threads of this process.
+
+    For work that NumPy does outside of Python's lock. What is under way when the generator is
+    closed, as by Ctrl-C, is finished, and nothing is begun any more.
+    """
+    if n_threads == 1:
+        with one_thread():
+            yield from map(function, items)
+        return
+    waiting: deque[Future[Value]] = deque()
+    with one_thread(), ThreadPoolExecutor(n_threads) as threads:
+        try:
+            for item in items:
+                waiting.append(threads.submit(function, item))
+                # As many results wait to be taken as are being made.
+                if len(waiting) > 2 * n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+
+def number_of_threads(n_jobs: int | None) -> int:
+    """The threads that stand for so many jobs, no more than this machine has processors."""
+    from joblib import effective_n_jobs
+
+    n_processors = os.cpu_count() or 1
+    return min(effective_n_jobs(check_jobs(n_jobs)), n_processors)
 
 
 @contextmanager

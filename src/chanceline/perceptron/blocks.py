@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-from numpy.typing import NDArray
+from chanceline.columns.table import AnyTable, ColumnTable
 
 BLOCK_ENTRIES = 1_000_000  # 8 MB
 
 
-def column_blocks(X: NDArray[np.float64], block_entries: int = BLOCK_ENTRIES) -> Iterator[slice]:
-    """Slices of the columns of X (samples, features), each of about `block_entries` entries."""
+def column_blocks(X: AnyTable, block_entries: int = BLOCK_ENTRIES) -> Iterator[slice]:
+    """Slices of the columns of X (samples, features), each of about `block_entries` entries.
+
+    Those of a table that is read by tiles are its tiles.
+    """
     n_samples, n_features = X.shape
     width = max(1, block_entries // n_samples)
+    if isinstance(X, ColumnTable):
+        width = X.tile_width
     for start in range(0, n_features, width):
         yield slice(start, min(start + width, n_features))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline._arrays import Floats
+from chanceline.columns.table import AnyTable
 from chanceline.errors import ConvergenceError
 from chanceline.perceptron.duplicates import consistent_rows
 from chanceline.perceptron.hinge_fit import fit_hinge
@@ -52,7 +53,7 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
     return scaled_rule(problem, columns, slopes, constant)
 
 
-def rule_on(X: Floats, y: Floats, support: NDArray[np.int64], intercept: bool) -> Rule:
+def rule_on(X: AnyTable, y: Floats, support: NDArray[np.int64], intercept: bool) -> Rule:
     """The rule of largest margin on these features if they separate, else one of few errors.
 
     X is (samples, features), y = ±1. Rows that contradict a majority of equal rows do not take part

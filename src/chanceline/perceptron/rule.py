@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
 from chanceline._results import Result
+from chanceline.columns.table import AnyTable
 from chanceline.perceptron.problem import Problem
 
 
@@ -57,7 +58,7 @@ class Rule(Result):
 
 
 def make_rule(
-    X: Floats, y: Floats, support: NDArray[np.int64], weights: Floats, bias: float
+    X: AnyTable, y: Floats, support: NDArray[np.int64], weights: Floats, bias: float
 ) -> Rule:
     """The rule of these weights in the units of X, its errors counted exactly.
 
@@ -119,7 +120,7 @@ def scaled_rule(
     return make_rule(problem.X, problem.y, support, slopes, bias)
 
 
-def constant_rule(X: Floats, y: Floats, support: NDArray[np.int64]) -> Rule:
+def constant_rule(X: AnyTable, y: Floats, support: NDArray[np.int64]) -> Rule:
     """Everybody belongs to the larger class, whatever the features; this takes an intercept."""
     bias = 1.0
     if np.sum(y > 0) * 2 < len(y):

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.stats import f as f_distribution
 
 from chanceline._arrays import Floats, Ints
-from chanceline.significance.path_columns import PathColumns
+from chanceline.significance.path_columns import ForwardColumns
 from chanceline.significance.plan import Plan
 from chanceline.significance.span_of_set import span_of_set
 from chanceline.significance.stage_results import StageResults
@@ -99,7 +99,7 @@ def f_statistic(shares: Floats, n_dimensions: int) -> Floats:
         return (n_dimensions - 1) * shares / (1 - shares)
 
 
-def n_terms_of_design(columns: PathColumns) -> int:
+def n_terms_of_design(columns: ForwardColumns) -> int:
     """Dimensions that the threshold (of every block) and covariates take of the labels."""
     if not columns.intercept:
         return 0

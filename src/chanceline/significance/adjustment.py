@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats, Ints
+from chanceline.columns.table import AnyTable
 from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.significance.arrays import block_sums
 from chanceline.significance.covariate_model import (
@@ -51,7 +52,7 @@ class LabelledUnits:
     unit_of_sample: Ints
     sample_of_unit: Ints
 
-    def feature_means(self, X: Floats) -> Floats:
+    def feature_means(self, X: AnyTable) -> Floats:
         """The mean of some features, without outliers, in every unit: (units, features)."""
         n_features = X.shape[1]
         n_looked_at = min(n_features, MAX_FEATURES_LOOKED_AT)
@@ -93,7 +94,7 @@ def fit_adjustment(
     encoder: CovariateEncoder,
     modelled: CovariateEncoder,
     units: LabelledUnits,
-    X: Floats,
+    X: AnyTable,
 ) -> Adjustment | None:
     """Choose the terms, fit the model and check it; None if there is nothing to model.
 

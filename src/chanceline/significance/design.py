@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline._arrays import Floats, Ints
+from chanceline.columns.table import AnyTable
 from chanceline.errors import InputError
 from chanceline.prediction.covariates import (
     Category,
@@ -139,7 +140,7 @@ def make_design(
     y: Floats,
     declared: DeclaredRoles = DeclaredRoles(),
     null: str = FIXED_NULL,
-    X: Floats | None = None,
+    X: AnyTable | None = None,
 ) -> NullDesign:
     """Check what was declared against the labels, and say what is exchanged.
 
@@ -224,7 +225,7 @@ def _with_covariates(
     design: NullDesign,
     sample_of_unit: Ints,
     covariates: Mapping[str, ArrayLike],
-    X: Floats,
+    X: AnyTable,
 ) -> NullDesign:
     """The design with categories as blocks where counts allow, and the rest in a model.
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 import numpy as np
 
 from chanceline._arrays import Floats, Ints
+from chanceline.columns.table import AnyTable
 from chanceline.select.thresholds import sweep_thresholds
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.outliers import clip_outliers
-from chanceline.significance.path_columns import PathColumns
+from chanceline.significance.path_columns import ForwardColumns
 
 
 def fewest_threshold_errors(scores: Floats, labels: Floats, intercept: bool) -> Ints:
@@ -39,7 +40,7 @@ def fewest_threshold_errors(scores: Floats, labels: Floats, intercept: bool) -> 
     return fewest
 
 
-def least_squares_weights(columns: PathColumns, X: Floats, y: Floats, support: Ints) -> Floats:
+def least_squares_weights(columns: ForwardColumns, X: AnyTable, y: Floats, support: Ints) -> Floats:
     """Weights of the labels' least squares fit on some columns of X, clipped as the path sees them.
 
     Parameters
@@ -60,7 +61,7 @@ def least_squares_weights(columns: PathColumns, X: Floats, y: Floats, support: I
     return np.linalg.lstsq(predictors, target, rcond=None)[0]
 
 
-def errors_with_design(columns: PathColumns, X: Floats, y: Floats, support: Ints) -> int:
+def errors_with_design(columns: ForwardColumns, X: AnyTable, y: Floats, support: Ints) -> int:
     """Errors of least squares on some columns of X together with the blocks and covariates.
 
     The columns have the weights of `least_squares_weights` but are not clipped, and the threshold

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+import numpy as np
+
+from chanceline._arrays import Floats, Ints
 from chanceline.chance.bound import Bound
 from chanceline.perceptron.rule import Rule
 from chanceline.significance.arrays import block_sums
 from chanceline.significance.observed_path import ObservedPath
 from chanceline.significance.observed_rules import first_rule, path_rules, searched_rules
+from chanceline.significance.path_columns import ForwardColumns, PathColumns
 from chanceline.significance.plan import Plan
-from chanceline.significance.single_feature import FeatureBound, feature_bound
+from chanceline.significance.search_pool import table_to_search
+from chanceline.significance.single_feature import MAX_CANDIDATES, FeatureBound, feature_bound
 from chanceline.significance.stages import LOG10_P_ONE, Stage1Proof, Stage2Proofs
 
 
@@ -54,7 +60,8 @@ def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
     3. The fewest errors for every number of features, by a search.
     4. Stage 2 from both.
     """
-    rules = (first_rule(plan), *path_rules(plan, path))
+    searched = table_to_search(plan, path)
+    rules = (first_rule(plan, searched), *path_rules(plan, path))
     fit = fit_of_rules(plan, rules)
     if plan.features is not None or plan.spending.stage1_convinces(fit.stage1):
         return fit
@@ -63,7 +70,7 @@ def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
     feature = best_feature(plan, path) if asks_stage2 else None
     feature_convinces = feature is not None and one_feature_convinces(plan, feature)
     # Where one feature convinces, the verdict is known, and a quick search is enough.
-    rules += searched_rules(plan, path.errors, with_swaps=not feature_convinces)
+    rules += searched_rules(plan, searched, path.errors, with_swaps=not feature_convinces)
     # The search may have found a smaller set. The bound covers every set, whatever found it.
     fit = fit_of_rules(plan, rules)
     if feature is None:
@@ -120,18 +127,44 @@ def smallest_within_declared_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
 def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
     """The bound for one feature, on the columns that the path is made of, summed over groups."""
     design = plan.design
-    columns = path.columns
-    values_of_unit = columns.normalized  # (units, columns), where every sample is a unit
+    candidates = columns_for_bound(plan, path.columns)
+    values_of_unit = candidates.values  # (units, columns), where every sample is a unit
     has_groups = len(design.unit_labels) < len(values_of_unit)
     if has_groups:
         # Summed over the samples of each unit.
-        values_of_unit = block_sums(columns.normalized, block_of_row=design.unit_of_sample)
+        values_of_unit = block_sums(candidates.values, block_of_row=design.unit_of_sample)
     column_bound = feature_bound(
         values_of_unit,
         design.unit_labels,
         design.block_of_unit,
         among=plan.bounds.n_features,
     )
-    # The bound has the position among the path's columns; the result has the column of X.
-    feature = int(columns.feature_of_column[column_bound.feature])
+    # The bound has the position among the candidates; the result has the column of X.
+    feature = int(candidates.features[column_bound.feature])
     return replace(column_bound, feature=feature, name=plan.data.feature_names[feature])
+
+
+class BoundCandidates(NamedTuple):
+    """Columns among which the bound for one feature chooses.
+
+    Attributes
+    ----------
+    values : (samples, columns) clipped, centred and of length 1.
+    features : (columns,) their numbers in X.
+    """
+
+    values: Floats
+    features: Ints
+
+
+def columns_for_bound(plan: Plan, columns: ForwardColumns) -> BoundCandidates:
+    """All columns of the path; of a very wide table those that go best with the labels.
+
+    The bound holds for any choice, and pays for all columns.
+    """
+    if isinstance(columns, PathColumns):
+        return BoundCandidates(columns.normalized, columns.feature_of_column)
+    labels = columns.residuals(plan.data.y[None])[0]
+    correlations = np.abs(columns.products(labels))
+    best = np.argsort(-correlations, kind="stable")[:MAX_CANDIDATES]
+    return BoundCandidates(columns.columns_at(best), columns.feature_of_column[best])

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from chanceline._arrays import Floats, Ints
+from chanceline._parallel import number_of_threads
+from chanceline.columns.table import ColumnTable
 from chanceline.perceptron.duplicates import distinct_columns
 from chanceline.significance.least_squares import errors_with_design
 from chanceline.significance.path import ForwardPaths, longest_path
-from chanceline.significance.path_columns import PathColumns, make_path_columns
+from chanceline.significance.path_columns import ForwardColumns, make_path_columns
 from chanceline.significance.plan import Plan
+from chanceline.significance.tiled_columns import make_tiled_columns
 
 OBSERVED = 0  # row of the observed labelling in a batch
 
@@ -28,7 +33,7 @@ class ObservedPath:
     first_batch : the paths of the first batch of labellings.
     """
 
-    columns: PathColumns
+    columns: ForwardColumns
     first_batch: ForwardPaths
 
     @property
@@ -46,6 +51,12 @@ class ObservedPath:
         """Errors of least squares on K = 1, 2, … features at its best threshold, (steps,)."""
         return self.first_batch.errors[OBSERVED]
 
+    @property
+    def features(self) -> Ints:
+        """Sorted columns of X of all sets of the path."""
+        sets = [self.support(n_selected) for n_selected in range(1, self.n_steps + 1)]
+        return np.unique(np.concatenate(sets))
+
     def support(self, n_selected: int) -> Ints:
         """Sorted columns of X of the best set of this size."""
         return self.first_batch.support(OBSERVED, n_selected)
@@ -55,17 +66,20 @@ class ObservedPath:
         return errors_with_design(self.columns, plan.data.X, plan.data.y, support)
 
 
-def columns_for_path(plan: Plan) -> PathColumns:
+def columns_for_path(plan: Plan) -> ForwardColumns:
     """The columns that the path may take: all distinct ones, or those that were preregistered."""
     X = plan.data.X
     intercept = plan.settings.intercept
-    index = plan.distinct_features
     if plan.settings.preregistered and plan.features is not None:
         index = plan.features[distinct_columns(X[:, plan.features], intercept)]
-    return make_path_columns(X, plan.design, intercept, index)
+        return make_path_columns(X, plan.design, intercept, index)
+    if isinstance(X, ColumnTable):
+        n_threads = number_of_threads(plan.settings.n_jobs)
+        return make_tiled_columns(X, plan.distinct_features, plan.design, intercept, n_threads)
+    return make_path_columns(X, plan.design, intercept, plan.distinct_features)
 
 
-def path_length(plan: Plan, columns: PathColumns) -> int:
+def path_length(plan: Plan, columns: ForwardColumns) -> int:
     """Steps of the path: as many as asked for, where the table has so many columns and samples."""
     return longest_path(
         plan.settings.largest,

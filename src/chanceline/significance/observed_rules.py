@@ -13,6 +13,7 @@ from math import log10
 import numpy as np
 
 from chanceline._arrays import Floats, Ints
+from chanceline.columns.table import ColumnTable
 from chanceline.errors import ConvergenceError
 from chanceline.perceptron.duplicates import consistent_rows
 from chanceline.perceptron.few_errors import rule_on
@@ -24,26 +25,35 @@ from chanceline.significance.least_squares import least_squares_weights
 from chanceline.significance.observed_path import ObservedPath
 from chanceline.significance.own_search import SearchProcedure
 from chanceline.significance.plan import Plan
+from chanceline.significance.search_pool import SearchedTable
 
 # Swaps of the search for fewest errors at every number of features: some seconds at most.
 FRONT_BUDGET = 4000
 
 
-def first_rule(plan: Plan) -> Rule:
-    """The rule on the features named, or on the smallest set found, by us or a search given."""
+def first_rule(plan: Plan, searched: SearchedTable) -> Rule:
+    """The rule on the features named, or on the smallest set found, by us or a search given.
+
+    Parameters
+    ----------
+    searched : the columns in which a set is searched.
+    """
     if plan.features is not None:
         return rule_on(plan.data.X, plan.data.y, plan.features, plan.settings.intercept)
     if plan.settings.search is not None:
-        return make_search(plan).find(plan.data.X, plan.data.y)
-    return smallest_rule(plan)
+        return make_search(plan).find(searched.X, plan.data.y)
+    return searched.rule_of_table(smallest_rule(plan, searched.X))
 
 
-def smallest_rule(plan: Plan) -> Rule:
+def smallest_rule(plan: Plan, X: Floats) -> Rule:
     """The smallest set found that makes no more errors than allowed.
 
     Where nothing separates, nothing is searched, and the rule has no features.
+
+    Parameters
+    ----------
+    X : (samples, features) the columns in which it is searched.
     """
-    X = plan.data.X
     y = plan.data.y
     if certainly_inseparable(plan):
         no_features = np.zeros(0, dtype=np.int64)
@@ -63,20 +73,20 @@ def smallest_rule(plan: Plan) -> Rule:
     # If the bound would accept one feature less, it is worth while to search once more.
     has_one_too_many = rule.n_selected == largest_convincing + 1
     if largest_convincing > 0 and has_one_too_many:
-        smaller = search_again(plan, search, largest_convincing)
+        smaller = search_again(plan, X, search, largest_convincing)
         if smaller is not None:
             return smaller
     return rule
 
 
-def search_again(plan: Plan, search: SearchProcedure, target: int) -> Rule | None:
+def search_again(plan: Plan, X: Floats, search: SearchProcedure, target: int) -> Rule | None:
     """A rule on at most `target` features from other seeds; None if none of them finds one.
 
     The bound covers every set at once, so that searching the observed labels again costs nothing.
     """
     for restart in range(1, plan.settings.restarts + 1):
         other_search = replace(search, seed=search.seed + restart, target=target)
-        rule = other_search.find(plan.data.X, plan.data.y)
+        rule = other_search.find(X, plan.data.y)
         if rule.errors <= search.errors and rule.n_selected <= target:
             return rule
     return None
@@ -87,15 +97,16 @@ def certainly_inseparable(plan: Plan) -> bool:
 
     False also where that is not known. Rows that are equal but for their labels are not counted.
     """
-    if plan.settings.errors:
+    X = plan.data.X
+    if plan.settings.errors or isinstance(X, ColumnTable):
+        # All columns of a table that is read by tiles are too many to ask.
         return False
-    rows = consistent_rows(plan.data.X, plan.data.y)
+    rows = consistent_rows(X, plan.data.y)
     if len(plan.distinct_features) >= len(rows):
         # As many columns as rows separate almost surely; the search will see.
         return False
-    X = plan.data.X[rows]
     y = plan.data.y[rows]
-    return not all_separate(X, y, plan.distinct_features, plan.settings.intercept)
+    return not all_separate(X[rows], y, plan.distinct_features, plan.settings.intercept)
 
 
 def all_separate(X: Floats, y: Floats, distinct: Ints, intercept: bool) -> bool:
@@ -141,11 +152,15 @@ def path_rules(plan: Plan, path: ObservedPath) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def searched_rules(plan: Plan, path_errors: Ints, *, with_swaps: bool) -> tuple[Rule, ...]:
+def searched_rules(
+    plan: Plan, searched: SearchedTable, path_errors: Ints, *, with_swaps: bool
+) -> tuple[Rule, ...]:
     """The best rule that a search finds on 1, 2, … features.
 
     Parameters
     ----------
+    searched
+        The columns in which they are searched.
     path_errors
         Errors of the path at K = 1, 2, …, of shape (steps,).
     with_swaps
@@ -159,7 +174,7 @@ def searched_rules(plan: Plan, path_errors: Ints, *, with_swaps: bool) -> tuple[
         if settings.budget is not None:
             max_swaps = min(settings.budget, FRONT_BUDGET)
     front = search_front(
-        plan.data.X,
+        searched.X,
         plan.data.y,
         intercept=settings.intercept,
         max_features=len(path_errors),
@@ -167,7 +182,7 @@ def searched_rules(plan: Plan, path_errors: Ints, *, with_swaps: bool) -> tuple[
         seed=settings.seed,
     )
     # The first point has no features.
-    return tuple(point.rule for point in front.points[1:])
+    return tuple(searched.rule_of_table(point.rule) for point in front.points[1:])
 
 
 def swaps_may_convince(plan: Plan, path_errors: Ints) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline.chance.binomial import log_binomial
+from chanceline.columns.table import AnyTable, ColumnTable
 from chanceline.prediction.metrics import area_under_curve
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.result import SeparationTest
@@ -46,7 +47,7 @@ class OutcomeColumns:
     next_best: float
 
 
-def outcome_columns(X: Floats, y: Floats) -> OutcomeColumns:
+def outcome_columns(X: AnyTable, y: Floats) -> OutcomeColumns:
     """Look for columns that may be the outcome.
 
     Parameters
@@ -87,13 +88,22 @@ def area_either_way(column: Floats, is_positive: Bools) -> float:
     return max(area, 1.0 - area)
 
 
-def most_correlated(X: Floats, y: Floats) -> Ints:
+def most_correlated(X: AnyTable, y: Floats) -> Ints:
     """The columns whose correlation with the labels is largest, at most `MAX_LOOKED_AT`."""
-    labels = (y - y.mean()).astype(X.dtype)
+    labels = y - y.mean()
+    if isinstance(X, ColumnTable):
+        parts = [correlation_sizes(tile.numbers, labels) for tile in X.tiles()]
+        correlations = np.concatenate(parts)
+    else:
+        correlations = correlation_sizes(X, labels)
+    return np.argsort(-correlations, kind="stable")[:MAX_LOOKED_AT]
+
+
+def correlation_sizes(X: Floats, centred_labels: Floats) -> Floats:
+    """|Σ_i y_i x_ij|/SD(x_j) of every column of X (samples, columns), 0 for constant ones."""
     spread = X.std(axis=0)
-    # Constant columns have none.
-    correlation = np.abs(labels @ X) / np.where(spread > 0, spread, np.inf)
-    return np.argsort(-correlation, kind="stable")[:MAX_LOOKED_AT]
+    products = centred_labels.astype(X.dtype) @ X
+    return np.abs(products) / np.where(spread > 0, spread, np.inf)
 
 
 def ask_about_outcome(
@@ -170,5 +180,10 @@ def plan_without(plan: Plan, columns: Ints) -> Plan | None:
     if len(np.intersect1d(remaining, plan.distinct_features)) == 0:
         return None
     names = tuple(plan.data.feature_names[column] for column in remaining)
-    data = replace(plan.data, X=plan.data.X[:, remaining], feature_names=names)
+    X = plan.data.X
+    if isinstance(X, ColumnTable):
+        remaining_X: AnyTable = X.select(remaining)
+    else:
+        remaining_X = X[:, remaining]
+    data = replace(plan.data, X=remaining_X, feature_names=names)
     return make_plan(data, None, replace(plan.settings, expected_error=False))

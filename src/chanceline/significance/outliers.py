@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from chanceline._arrays import Floats
@@ -11,15 +13,28 @@ CLIP_DEVIATIONS = 3.0
 NORMAL_MEDIAN_DEVIATION = 0.6744897501960817
 
 
-def clip_outliers(values: Floats) -> Floats:
-    """Columns pulled in at `CLIP_DEVIATIONS` robust standard deviations from their medians.
+class OutlierLimits(NamedTuple):
+    """The smallest and the largest value that columns keep: (columns,) each."""
 
-    Columns of mostly one value, whose median deviation is zero, stay as they are.
+    lowest: Floats
+    highest: Floats
+
+
+def clip_outliers(values: Floats) -> Floats:
+    """Columns (samples, columns) pulled in at their `outlier_limits`."""
+    limits = outlier_limits(values)
+    return np.clip(values, limits.lowest, limits.highest)
+
+
+def outlier_limits(values: Floats) -> OutlierLimits:
+    """`CLIP_DEVIATIONS` robust standard deviations from the medians of columns.
+
+    Columns of mostly one value, whose median deviation is zero, have none: −∞ and ∞.
     """
     medians = _medians(values)
     deviations = _medians(np.abs(values - medians)) / NORMAL_MEDIAN_DEVIATION
     reach = np.where(deviations > 0, CLIP_DEVIATIONS * deviations, np.inf)
-    return np.clip(values, medians - reach, medians + reach)
+    return OutlierLimits(medians - reach, medians + reach)
 
 
 def _medians(values: Floats) -> Floats:

@@ -34,16 +34,22 @@ from chanceline.significance.best_pairs import BestPairs, find_best_pairs
 from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, ColumnPairs
 from chanceline.significance.least_squares import fewest_threshold_errors
 from chanceline.significance.members import MemberArrays
-from chanceline.significance.path_columns import PathColumns
+from chanceline.significance.path_columns import ForwardColumns, column_chunks
 from chanceline.significance.path_steps import (
     LENGTH_MARGIN,
     NO_FEATURE,
     SPREAD_SHARES,
-    largest_of_rows,
+    RowMaxima,
+    largest_in_chunk,
+    largest_of_maxima,
     orthogonal_part,
     squared_lengths,
 )
 from chanceline.significance.ridges import RidgeRegressions
+
+# Squared products that are ranked at a time: 24 MB in single precision. Those of a batch of
+# labellings for 40,000 columns are fewer.
+ENTRIES_TO_RANK = 6_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +102,7 @@ class ForwardPaths:
 
 
 def follow_paths(
-    columns: PathColumns, labels: Floats, n_steps: int, *, with_errors: bool = True
+    columns: ForwardColumns, labels: Floats, n_steps: int, *, with_errors: bool = True
 ) -> ForwardPaths:
     """The path of every labelling, its best pair, its spread and its ridge regressions.
 
@@ -109,7 +115,7 @@ def follow_paths(
     """
     target = _make_target(columns, labels)
     # Of all columns with the labels themselves: (labellings, columns).
-    products = target.coordinates.astype(columns.coordinates.dtype) @ columns.coordinates
+    products = columns.products_in_coordinates(target.coordinates)
     spread = _spread(products, target)
     best_pairs = find_best_pairs(
         columns.pairs,
@@ -148,7 +154,7 @@ def follow_paths(
 
 
 def _with_better_pairs(
-    paths: ForwardPaths, best_pairs: BestPairs, columns: PathColumns, target: _Target
+    paths: ForwardPaths, best_pairs: BestPairs, columns: ForwardColumns, target: _Target
 ) -> ForwardPaths:
     """The paths, with the best pair in the place of the first two steps where it explains more.
 
@@ -206,7 +212,7 @@ class _Target:
         """The share of the squared length that a residual in coordinates leaves: (labellings,)."""
         return (self.squared_length_outside_span + squared_lengths(residual)) / self.scale
 
-    def fit(self, columns: PathColumns, residual: Floats) -> Floats:
+    def fit(self, columns: ForwardColumns, residual: Floats) -> Floats:
         """The labels as threshold, blocks, covariates and the columns taken fit them:
         (labellings, samples).
         """
@@ -214,7 +220,7 @@ class _Target:
         return self.labels - self.centred + explained_by_columns
 
 
-def _make_target(columns: PathColumns, labels: Floats) -> _Target:
+def _make_target(columns: ForwardColumns, labels: Floats) -> _Target:
     """Centre the labels as the columns are, and take them to the columns' coordinates.
 
     In a long table these are coordinates of the columns' span: what lies outside the span is in
@@ -245,23 +251,21 @@ class _PathState:
 
     Attributes
     ----------
-    columns : (coordinates, columns) Z, of length 1.
-    ranking_columns : the same in the precision in which columns are compared, single in large
-        tables.
+    columns : Z, of length 1.
     residual : (labellings, coordinates) what the columns taken leave of the labels.
-    products : (labellings, columns) C, of the columns with the residual, one direction behind.
+    products : (labellings, columns) C, of the columns with the residual, one direction behind; in
+        the precision in which columns are compared, single in large tables.
     squared_lengths : (labellings, columns) L, of the columns outside the span, one direction
         behind.
     directions : (labellings, steps, coordinates) the orthonormal directions taken; zero from where
         a path has ended.
     last_direction : (labellings, coordinates) Q, the direction taken last, in the precision of
-        `ranking_columns`.
+        `products`.
     last_coefficient : (labellings, 1) d, the labels' part along it.
     n_taken : number of steps done.
     """
 
-    columns: Floats
-    ranking_columns: Floats
+    columns: ForwardColumns
     residual: Floats
     products: Floats
     squared_lengths: Floats
@@ -281,53 +285,62 @@ class _PathState:
         -------
         (labellings,) the columns, and (labellings,) whether anything of them was left to take.
         """
-        # The update is made while the gains are run through.
-        gains = self._update_and_yield_gains()
-        best, _ = largest_of_rows(gains, n_rows=len(self.residual))
+        best, _ = largest_of_maxima(self._best_of_chunks(), n_rows=len(self.residual))
 
         # The part of each column outside the directions taken before, of length 1.
-        candidates = self.columns[:, best].T.astype(float)  # (labellings, coordinates)
+        candidates = self.columns.coordinates_at(best).T.astype(float)  # (labellings, coordinates)
         direction, is_taken = orthogonal_part(candidates, self.directions[:, : self.n_taken])
         coefficient = np.einsum("ij,ij->i", direction, self.residual)[:, None]
         self.residual = self.residual - coefficient * direction
 
         # Kept for the next step, whose update takes this direction out of all columns.
         self.directions[:, self.n_taken] = direction
-        self.last_direction = direction.astype(self.ranking_columns.dtype)
-        self.last_coefficient = coefficient.astype(self.ranking_columns.dtype)
+        self.last_direction = direction.astype(self.products.dtype)
+        self.last_coefficient = coefficient.astype(self.products.dtype)
         self.n_taken += 1
         return best, is_taken
 
-    def _update_and_yield_gains(self) -> Iterator[tuple[int, Floats]]:
-        """Bring C and L up to date chunk by chunk, and yield the gains C²/L.
+    def _best_of_chunks(self) -> Iterator[RowMaxima]:
+        """The column of largest gain in each chunk of columns, for every labelling.
 
-        Each chunk of columns is updated just before its gains are computed, while it is in the
-        cache.
-
-        Yields
-        ------
-        The index at which the chunk starts, and (labellings, chunk) its gains.
+        Behind the first step, C and L of a chunk are brought up to date just before.
         """
-        for start in range(0, self.ranking_columns.shape[1], COLUMNS_IN_CACHE):
-            chunk = slice(start, start + COLUMNS_IN_CACHE)
-            if self.n_taken > 0:
-                self._take_out_last_direction(chunk)
-            yield start, self.products[:, chunk] ** 2 / self.squared_lengths[:, chunk]
+        if self.n_taken > 0:
+            yield from self.columns.map_chunks(self._update_chunk)
+        else:
+            for chunk in column_chunks(self.columns.n_columns):
+                yield self._best_of_chunk(chunk)
 
-    def _take_out_last_direction(self, chunk: slice) -> None:
+    def _update_chunk(self, chunk: slice, values: Floats) -> RowMaxima:
+        """Bring C and L of a chunk up to date, and find its largest gains while it is in the cache.
+
+        Parameters
+        ----------
+        chunk : the place of the columns.
+        values : (coordinates, chunk) the columns.
+        """
+        self._take_out_last_direction(chunk, values)
+        return self._best_of_chunk(chunk)
+
+    def _best_of_chunk(self, chunk: slice) -> RowMaxima:
+        """The largest gain C²/L of every labelling in a chunk of columns."""
+        gains = self.products[:, chunk] ** 2 / self.squared_lengths[:, chunk]
+        return largest_in_chunk(chunk.start, gains)
+
+    def _take_out_last_direction(self, chunk: slice, values: Floats) -> None:
         """C ← C − dV and L ← L − V² with V = QZ, for a chunk of columns.
 
         L is never less than its margin, which is all that is left of a column that the span has
         used up: rounding may take more, and then the gain C²/L would be anything.
         """
-        overlap = self.last_direction @ self.ranking_columns[:, chunk]
+        overlap = self.last_direction @ values
         self.products[:, chunk] -= overlap * self.last_coefficient
         squared_lengths = self.squared_lengths[:, chunk]  # a view
         squared_lengths -= np.square(overlap, out=overlap)
         np.maximum(squared_lengths, LENGTH_MARGIN[overlap.dtype], out=squared_lengths)
 
 
-def _start(columns: PathColumns, target: _Target, products: Floats, n_steps: int) -> _PathState:
+def _start(columns: ForwardColumns, target: _Target, products: Floats, n_steps: int) -> _PathState:
     """The state before the first step: nothing taken, the residual is the labels themselves.
 
     What has an entry for every column is in the precision in which columns are compared. Residual
@@ -342,14 +355,13 @@ def _start(columns: PathColumns, target: _Target, products: Floats, n_steps: int
     """
     label_coordinates = target.coordinates
     n_labellings, n_coordinates = label_coordinates.shape
-    dtype = columns.ranking.dtype
+    dtype = columns.ranking_dtype
     # Columns have length 1; the margin keeps their gains finite once the span has used them up.
     squared_length = 1 + LENGTH_MARGIN[dtype]
     return _PathState(
-        columns=columns.coordinates,
-        ranking_columns=columns.ranking,
+        columns=columns,
         residual=label_coordinates,
-        products=products.astype(dtype),
+        products=products.astype(dtype, copy=False),
         squared_lengths=np.full(products.shape, squared_length, dtype=dtype),
         directions=np.zeros((n_labellings, n_steps, n_coordinates)),
         last_direction=np.zeros((n_labellings, n_coordinates), dtype=dtype),
@@ -372,10 +384,16 @@ def _spread(products: Floats, target: _Target) -> Floats:
     n_samples = target.labels.shape[1]
     n_columns = products.shape[1]
     starts = [n_columns - columns_in_share(share, n_columns) for share in SPREAD_SHARES]
-    # From each start on are the columns that fit best.
-    ranked = np.partition(products**2, starts, axis=1)
-    means = [ranked[:, start:].mean(axis=1, dtype=float) / target.scale for start in starts]
-    return (n_samples - 1) * np.column_stack(means)
+    means = np.empty((len(products), len(starts)))
+    # So many labellings at a time that copies stay small.
+    n_at_a_time = max(1, ENTRIES_TO_RANK // n_columns)
+    for first in range(0, len(products), n_at_a_time):
+        rows = slice(first, first + n_at_a_time)
+        # From each start on are the columns that fit best.
+        ranked = np.partition(products[rows] ** 2, starts, axis=1)
+        for share, start in enumerate(starts):
+            means[rows, share] = ranked[:, start:].mean(axis=1, dtype=float)
+    return (n_samples - 1) * (means / target.scale[:, None])
 
 
 def longest_path(largest: int, n_columns: int, n_samples: int) -> int:
@@ -421,7 +439,7 @@ def _pair_gains(pairs: ColumnPairs, products: Floats) -> Iterator[tuple[int, Flo
         yield start, (c_j * (c_j - 2 * overlap * c_i) + c_i**2) / (1 - overlap**2)
 
 
-def _fit_pairs(columns: PathColumns, target: _Target, rows: Ints, members: Ints) -> Floats:
+def _fit_pairs(columns: ForwardColumns, target: _Target, rows: Ints, members: Ints) -> Floats:
     """The labels of some labellings as least squares on their pairs fits them.
 
     Parameters
@@ -437,7 +455,7 @@ def _fit_pairs(columns: PathColumns, target: _Target, rows: Ints, members: Ints)
     """
     fit = np.empty((len(rows), target.labels.shape[1]))
     for k, row in enumerate(rows):
-        predictors = columns.normalized[:, members[k]]
+        predictors = columns.columns_at(members[k])
         centred = target.centred[row]
         weights = np.linalg.lstsq(predictors, centred, rcond=None)[0]
         fit[k] = target.labels[row] - (centred - predictors @ weights)

@@ -11,13 +11,14 @@ columns (`ridges`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from chanceline._arrays import Bools, Floats, Ints
+from chanceline.columns.table import AnyTable
 from chanceline.errors import InputError
 from chanceline.perceptron.duplicates import distinct_columns
 from chanceline.significance.arrays import ROUNDING_TOLERANCE, block_means
@@ -29,6 +30,8 @@ from chanceline.significance.column_pairs import (
 )
 from chanceline.significance.outliers import clip_outliers
 from chanceline.significance.ridges import RidgeRegressions, make_ridge_regressions
+
+Value = TypeVar("Value")
 
 # So many columns at a time are clipped and normalised: a copy that is small beside the table.
 COLUMNS_TO_NORMALIZE = 16 * COLUMNS_IN_CACHE
@@ -63,6 +66,75 @@ class ColumnDesign(Protocol):
 
     @property
     def covariate_basis(self) -> Floats | None: ...
+
+
+class ForwardColumns(Protocol):
+    """What forward paths ask of columns: clipped, centred and of length 1.
+
+    A chunk is a stretch of columns: its place among all, and their values (coordinates, chunk) in
+    the precision in which columns are compared.
+
+    Attributes
+    ----------
+    feature_of_column : (columns,) the column of X that each column here stands for.
+    intercept : whether columns and labels are centred at all.
+    pairs : the most correlated pairs of columns.
+    ridges : regressions on all columns.
+    block_of_sample, covariate_basis : what is taken out of columns and labels, as in `PathColumns`.
+    ranking_dtype : the precision in which columns are compared.
+    works_in_threads : whether `map_chunks` uses several processors by itself.
+    """
+
+    @property
+    def feature_of_column(self) -> Ints: ...
+
+    @property
+    def intercept(self) -> bool: ...
+
+    @property
+    def pairs(self) -> ColumnPairs: ...
+
+    @property
+    def ridges(self) -> RidgeRegressions: ...
+
+    @property
+    def block_of_sample(self) -> Ints | None: ...
+
+    @property
+    def covariate_basis(self) -> Floats | None: ...
+
+    @property
+    def n_columns(self) -> int: ...
+
+    @property
+    def ranking_dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def works_in_threads(self) -> bool: ...
+
+    def residuals(self, rows: Floats) -> Floats:
+        """What the threshold (of every block) and covariates leave of each row: (rows, samples)."""
+
+    def to_coordinates(self, rows: Floats) -> Floats:
+        """(rows, samples) → (rows, coordinates)."""
+
+    def to_samples(self, rows: Floats) -> Floats:
+        """(rows, coordinates) → (rows, samples)."""
+
+    def columns_at(self, indices: Ints) -> Floats:
+        """Some columns in the samples: (samples, indices)."""
+
+    def coordinates_at(self, indices: Ints) -> Floats:
+        """Some columns in coordinates: (coordinates, indices)."""
+
+    def products(self, residuals: Floats) -> Floats:
+        """Products of residuals (…, samples) with all columns: (…, columns)."""
+
+    def products_in_coordinates(self, rows: Floats) -> Floats:
+        """The same for rows in coordinates: (rows, columns)."""
+
+    def map_chunks(self, function: Callable[[slice, Floats], Value]) -> Iterator[Value]:
+        """What a function of the place and the values of a chunk gives, for all in their order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,15 +185,47 @@ class PathColumns:
     frame: SpanFrame | None = None
     single: Floats | None = None
 
+    works_in_threads: ClassVar[bool] = False
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.feature_of_column)
+
+    @property
+    def ranking_dtype(self) -> np.dtype[Any]:
+        """The precision in which columns are compared."""
+        return self.ranking.dtype
+
     def residuals(self, rows: Floats) -> Floats:
         """What the threshold (of every block) and covariates leave of each row: (rows, samples)."""
         if not self.intercept:
             return rows
-        if self.covariate_basis is not None:
-            rows = rows - (rows @ self.covariate_basis) @ self.covariate_basis.T
-        if self.block_of_sample is None:
-            return rows - rows.mean(axis=1, keepdims=True)
-        return rows - block_means(rows.T, self.block_of_sample).T
+        return row_residuals(rows, self.block_of_sample, self.covariate_basis)
+
+    def columns_at(self, indices: Ints) -> Floats:
+        """Some columns in the samples: (samples, indices)."""
+        return self.normalized[:, indices]
+
+    def coordinates_at(self, indices: Ints) -> Floats:
+        """Some columns in coordinates: (coordinates, indices)."""
+        return self.coordinates[:, indices]
+
+    def products(self, residuals: Floats) -> Floats:
+        """Products of residuals (…, samples) with all columns: (…, columns)."""
+        return residuals.astype(self.normalized.dtype) @ self.normalized
+
+    def products_in_coordinates(self, rows: Floats) -> Floats:
+        """Products of rows (rows, coordinates) with all columns: (rows, columns)."""
+        return rows.astype(self.coordinates.dtype) @ self.coordinates
+
+    def map_chunks(self, function: Callable[[slice, Floats], Value]) -> Iterator[Value]:
+        """What a function of the place and the values of a chunk gives, for all in their order.
+
+        Chunks are so narrow that they stay in the processor's cache.
+        """
+        ranking = self.ranking
+        for chunk in column_chunks(self.n_columns):
+            yield function(chunk, ranking[:, chunk])
 
     @property
     def coordinates(self) -> Floats:
@@ -150,8 +254,28 @@ class PathColumns:
         return rows @ self.frame.axes.T
 
 
+def column_chunks(n_columns: int) -> Iterator[slice]:
+    """Stretches of so many columns as stay in the processor's cache."""
+    for start in range(0, n_columns, COLUMNS_IN_CACHE):
+        yield slice(start, min(start + COLUMNS_IN_CACHE, n_columns))
+
+
+def row_residuals(
+    rows: Floats, block_of_sample: Ints | None, covariate_basis: Floats | None
+) -> Floats:
+    """What a threshold (of every block) and covariates leave of rows: (rows, samples).
+
+    `column_residuals` does the same to columns.
+    """
+    if covariate_basis is not None:
+        rows = rows - (rows @ covariate_basis) @ covariate_basis.T
+    if block_of_sample is None:
+        return rows - rows.mean(axis=1, keepdims=True)
+    return rows - block_means(rows.T, block_of_sample).T
+
+
 def make_path_columns(
-    X: Floats,
+    X: AnyTable,
     design: ColumnDesign,
     intercept: bool,
     features: Ints | None = None,
@@ -174,7 +298,7 @@ def make_path_columns(
     dtype = float if has_pairs else np.float32
     normalized, varies = _normalized_columns(X, features, design, intercept, dtype)
 
-    block_of_sample = _blocks_to_centre_within(design, intercept)
+    block_of_sample = blocks_to_centre_within(design, intercept)
     if not varies.any():
         where = "constant" if block_of_sample is None else "constant within every block"
         raise InputError(
@@ -206,7 +330,7 @@ def _in_single_precision(coordinates: Floats) -> Floats | None:
     return coordinates.astype(np.float32)
 
 
-def _blocks_to_centre_within(design: ColumnDesign, intercept: bool) -> Ints | None:
+def blocks_to_centre_within(design: ColumnDesign, intercept: bool) -> Ints | None:
     """(samples,) the block of every sample; None if there is one block or no centring."""
     if intercept and design.n_blocks > 1:
         return design.block_of_sample
@@ -214,7 +338,7 @@ def _blocks_to_centre_within(design: ColumnDesign, intercept: bool) -> Ints | No
 
 
 def _normalized_columns(
-    X: Floats, features: Ints, design: ColumnDesign, intercept: bool, dtype: type
+    X: AnyTable, features: Ints, design: ColumnDesign, intercept: bool, dtype: type
 ) -> tuple[Floats, Bools]:
     """Some columns of X clipped, centred and scaled to length 1; without a threshold only scaled.
 
@@ -241,7 +365,7 @@ def _normalized_columns(
     return normalized, varies
 
 
-def columns_that_vary(X: Floats, design: ColumnDesign, intercept: bool) -> Bools:
+def columns_that_vary(X: AnyTable, design: ColumnDesign, intercept: bool) -> Bools:
     """Which columns of X vary once blocks and covariates are taken out: (features,).
 
     Parameters
@@ -265,7 +389,7 @@ class _NormalizedChunk(NamedTuple):
 
 
 def _normalized_chunks(
-    X: Floats, features: Ints, design: ColumnDesign, intercept: bool
+    X: AnyTable, features: Ints, design: ColumnDesign, intercept: bool
 ) -> Iterator[tuple[slice, _NormalizedChunk]]:
     """So many columns at a time that the copies made on the way stay small.
 
@@ -275,25 +399,25 @@ def _normalized_chunks(
     ------
     The positions among `features`, and what these columns become.
     """
-    block_of_sample = _blocks_to_centre_within(design, intercept)
+    block_of_sample = blocks_to_centre_within(design, intercept)
     for start in range(0, len(features), COLUMNS_TO_NORMALIZE):
         chunk = slice(start, start + COLUMNS_TO_NORMALIZE)
         values = X[:, features[chunk]].astype(float)
         if intercept:
             values = clip_outliers(values)
-            residuals = _column_residuals(values, block_of_sample, design.covariate_basis)
+            residuals = column_residuals(values, block_of_sample, design.covariate_basis)
         else:
             residuals = values
         # A column varies if its residual is more than rounding beside its values.
         yield chunk, _normalize(residuals, values)
 
 
-def _column_residuals(
+def column_residuals(
     values: Floats, block_of_sample: Ints | None, covariate_basis: Floats | None
 ) -> Floats:
     """What a threshold (of every block) and covariates leave of columns: (samples, columns).
 
-    `PathColumns.residuals` does the same to rows.
+    `row_residuals` does the same to rows.
     """
     if block_of_sample is None:
         residuals = values - values.mean(axis=0)
@@ -313,10 +437,27 @@ def _normalize(residuals: Floats, values: Floats) -> _NormalizedChunk:
         nothing may be left of a column that is not constant.
     values : (samples, columns) in comparison with which lengths are rounding.
     """
-    lengths = np.sqrt(np.einsum("ij,ij->j", residuals, residuals))
-    sizes = np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
-    varies = lengths > ROUNDING_TOLERANCE * sizes
+    lengths = column_lengths(residuals)
+    varies = vary_beyond_rounding(lengths, values)
     return _NormalizedChunk(residuals / np.where(varies, lengths, 1.0), varies)
+
+
+def column_lengths(values: Floats) -> Floats:
+    """The length of every column of (samples, columns)."""
+    lengths: Floats = np.sqrt(np.einsum("ij,ij->j", values, values))
+    return lengths
+
+
+def vary_beyond_rounding(lengths: Floats, values: Floats) -> Bools:
+    """Whether what is left of columns, of these lengths, is more than the rounding of their values.
+
+    Parameters
+    ----------
+    lengths : (columns,)
+    values : (samples, columns)
+    """
+    sizes = np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
+    return lengths > ROUNDING_TOLERANCE * sizes
 
 
 def _make_frame(normalized: Floats) -> SpanFrame | None:

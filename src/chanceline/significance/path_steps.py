@@ -5,6 +5,7 @@ a column outside the directions taken.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,25 +47,46 @@ def orthogonal_part(vectors: Floats, span: Floats) -> tuple[Floats, Bools]:
     return outside / np.where(is_left, length, np.inf)[:, None], is_left
 
 
-def largest_of_rows(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> tuple[Ints, Floats]:
-    """The index of the largest value of every row, and that value.
+class RowMaxima(NamedTuple):
+    """The largest value of every row: (rows,) its place, and the value."""
 
-    Of values that differ by rounding alone the first is taken, by two rules. Within a chunk single
-    precision makes them equal, and `argmax` takes the first of equals. A later chunk has to be
-    larger by more than `ROUNDING_TOLERANCE`.
+    place: Ints
+    value: Floats
+
+
+def largest_of_rows(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> RowMaxima:
+    """The largest value of every row, from chunks of its values.
 
     Parameters
     ----------
     chunks : the index at which each chunk starts, and its values ≥ 0: (rows, chunk).
     n_rows : number of rows.
     """
-    rows = np.arange(n_rows)
+    maxima = (largest_in_chunk(start, values) for start, values in chunks)
+    return largest_of_maxima(maxima, n_rows)
+
+
+def largest_in_chunk(start: int, values: Floats) -> RowMaxima:
+    """The largest value of every row of a chunk (rows, chunk) that starts at this index.
+
+    Single precision makes values equal that differ by rounding alone, and `argmax` takes the first
+    of equals.
+    """
+    best_in_chunk = values.astype(np.float32, copy=False).argmax(axis=1)
+    rows = np.arange(len(values))
+    return RowMaxima(start + best_in_chunk, values[rows, best_in_chunk])
+
+
+def largest_of_maxima(maxima_of_chunks: Iterable[RowMaxima], n_rows: int) -> RowMaxima:
+    """The largest value of every row, from the largest of each chunk, in the order of the chunks.
+
+    Of values that differ by rounding alone the first is taken: a later one has to be larger by more
+    than `ROUNDING_TOLERANCE`.
+    """
     best = np.zeros(n_rows, dtype=np.int64)
     largest = np.full(n_rows, -1.0)  # below all values
-    for start, values in chunks:
-        best_in_chunk = values.astype(np.float32, copy=False).argmax(axis=1)
-        largest_in_chunk = values[rows, best_in_chunk]
-        is_larger = largest_in_chunk > largest * (1 + ROUNDING_TOLERANCE)
-        best[is_larger] = start + best_in_chunk[is_larger]
-        largest[is_larger] = largest_in_chunk[is_larger]
-    return best, largest
+    for maxima in maxima_of_chunks:
+        is_larger = maxima.value > largest * (1 + ROUNDING_TOLERANCE)
+        best[is_larger] = maxima.place[is_larger]
+        largest[is_larger] = maxima.value[is_larger]
+    return RowMaxima(best, largest)

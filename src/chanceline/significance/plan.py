@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from chanceline._arrays import Ints
+from chanceline.columns.table import ColumnTable
 from chanceline.errors import InputError
 from chanceline.perceptron.duplicates import distinct_columns
 from chanceline.perceptron.validation import find_features
@@ -18,6 +19,7 @@ from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import NullDesign, make_design
 from chanceline.significance.stages import AlphaSpending
 from chanceline.significance.union_bound import UnionBound
+from chanceline.significance.wide_table import MAX_COLUMNS_IN_MEMORY, table_for_test
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.spelling import plain_text
 
@@ -82,7 +84,12 @@ class Plan:
         return tuple(self.data.feature_names[j] for j in support)
 
 
-def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: TestSettings) -> Plan:
+def make_plan(
+    data: Dataset,
+    features: Sequence[int | str] | None,
+    settings: TestSettings,
+    max_columns_in_memory: int = MAX_COLUMNS_IN_MEMORY,
+) -> Plan:
     """Check what is asked, and fix what each stage may spend.
 
     Parameters
@@ -90,9 +97,17 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     data : the table.
     features : names or indices of the features in question; None to search the smallest set.
     settings : as the user gave them.
+    max_columns_in_memory : a table with more columns is gone through by tiles.
     """
     if data.undeclared:
         raise InputError(data.undeclared)
+    if settings.search is None:
+        data = replace(data, X=table_for_test(data.X, max_columns_in_memory))
+    elif isinstance(data.X, ColumnTable):
+        raise InputError(
+            "a search of your own needs the table as an array in memory; pass X as one, or leave "
+            "out search."
+        )
     declared = DeclaredRoles(
         blocks=data.blocks, groups=data.groups, pairs=data.pairs, covariates=data.covariates
     )

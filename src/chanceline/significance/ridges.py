@@ -83,8 +83,22 @@ def make_ridge_regressions(columns: Floats, max_axes: int = MAX_AXES) -> RidgeRe
     max_axes : no regressions are made for a table that is larger in both directions.
     """
     if min(columns.shape) > max_axes:
-        return RidgeRegressions(axes=np.zeros((len(columns), 0)), shrinkages=np.zeros((0, 0)))
-    principal = principal_axes(columns)
+        return no_ridge_regressions(len(columns))
+    return _ridges_along_axes(principal_axes(columns))
+
+
+def no_ridge_regressions(n_coordinates: int) -> RidgeRegressions:
+    """None, where there would be too many axes."""
+    return RidgeRegressions(axes=np.zeros((n_coordinates, 0)), shrinkages=np.zeros((0, 0)))
+
+
+def ridge_regressions_of_gram(gram: Floats) -> RidgeRegressions:
+    """The same from the products of the columns' rows, ZZᵀ, (coordinates, coordinates)."""
+    return _ridges_along_axes(_axes_of_products(gram))
+
+
+def _ridges_along_axes(principal: PrincipalAxes) -> RidgeRegressions:
+    """A regression for each of `RIDGE_SHARES`."""
     squared_lengths = principal.squared_lengths[:, None]
     ridges = np.array([ridge_of_share(principal.squared_lengths, share) for share in RIDGE_SHARES])
     return RidgeRegressions(
@@ -118,16 +132,21 @@ def principal_axes(columns: Floats) -> PrincipalAxes:
         products = ColumnTable(SlicedColumns(columns)).gram()
     else:
         products = columns.T @ columns
-    squared_lengths, vectors = np.linalg.eigh(products)
-    is_left = squared_lengths > ROUNDING_TOLERANCE * squared_lengths[-1]
-    squared_lengths = squared_lengths[is_left]
-    vectors = vectors[:, is_left]
+    along_vectors = _axes_of_products(products)
     if is_wide:
-        return PrincipalAxes(axes=vectors, squared_lengths=squared_lengths)
+        return along_vectors
     # ZᵀZ v = d v, and the axis that belongs to v is u = Zv/√d.
+    vectors, squared_lengths = along_vectors
     return PrincipalAxes(
         axes=columns @ vectors / np.sqrt(squared_lengths), squared_lengths=squared_lengths
     )
+
+
+def _axes_of_products(products: Floats) -> PrincipalAxes:
+    """Eigenvectors and eigenvalues of a matrix of products, without those that are rounding."""
+    squared_lengths, vectors = np.linalg.eigh(products)
+    is_left = squared_lengths > ROUNDING_TOLERANCE * squared_lengths[-1]
+    return PrincipalAxes(axes=vectors[:, is_left], squared_lengths=squared_lengths[is_left])
 
 
 def ridge_of_share(squared_lengths: Floats, share: float) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats, Ints
+from chanceline.columns.table import AnyTable
 from chanceline.prediction.candidates import MAX_SMALL_FEATURES
 from chanceline.prediction.crossval import ExpectedError, expected_error
 from chanceline.prediction.rule import FittedRules, PredictionRule, fit_rules
@@ -241,7 +242,7 @@ def _block_column(data: Dataset) -> str:
     return data.role_columns.get(role, "")
 
 
-def _heaviest_features(rule: PredictionRule, X: Floats) -> Ints:
+def _heaviest_features(rule: PredictionRule, X: AnyTable) -> Ints:
     """The rule's features, the heaviest for one standard deviation first; of a dense rule ten."""
     weight_of_one_sd = np.abs(rule.weights) * X[:, rule.support].std(axis=0)
     heaviest_first = rule.support[np.argsort(-weight_of_one_sd)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from chanceline._arrays import Floats
 from chanceline._results import listed
+from chanceline.columns.table import AnyTable
 from chanceline.perceptron.rule import Rule
 from chanceline.prediction.rule import PredictionRule
 from chanceline.prediction.scorecard import Scorecard
@@ -27,7 +28,7 @@ MINUS = "−"
 
 def rule_sentence(
     rule: Rule | PredictionRule,
-    X: Floats,
+    X: AnyTable,
     names: Sequence[str],
     classes: tuple[object, object],
 ) -> str:
@@ -105,7 +106,7 @@ def _samples_on_threshold(rule: Rule | PredictionRule, columns: Floats) -> str:
     return f" ({plural(on_threshold, 'sample')} exactly on the threshold, counted as errors)"
 
 
-def card_sentence(card: Scorecard, X: Floats, names: Sequence[str], positive: object) -> str:
+def card_sentence(card: Scorecard, X: AnyTable, names: Sequence[str], positive: object) -> str:
     """The scorecard in words.
 
     `2 points for every 1.3 of g1, −1 point for every 40 of g7; ill above 3.5 points (9 errors, 1

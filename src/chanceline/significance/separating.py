@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from chanceline._arrays import Floats
 from chanceline._results import Result
 from chanceline.chance.bound import Bound
+from chanceline.columns.table import AnyTable
 from chanceline.perceptron.duplicates import consistent_rows, contradicting_rows
 from chanceline.perceptron.rule import Rule
 from chanceline.significance.noise_size import ChanceSize
@@ -166,7 +167,7 @@ def place_on_diagram(plan: Plan, rule: Rule) -> ReplicaReading | None:
     )
 
 
-def unavoidable_errors(X: Floats, y: Floats) -> str:
+def unavoidable_errors(X: AnyTable, y: Floats) -> str:
     """How many errors equal rows with opposite labels force on any rule; empty if none.
 
     Parameters

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from chanceline._arrays import Bools, Floats, Ints
+from chanceline.columns.table import AnyTable
 from chanceline.errors import InputError, whole_number
 from chanceline.perceptron.duplicates import distinct_columns
 from chanceline.tables.dataset import Finding
@@ -99,7 +100,7 @@ def _note_of_missing(incomplete: Sequence[MatchedSet]) -> Finding:
 
 def match_sets(
     sets: Mapping[str, Sequence[int | str]],
-    X: Floats,
+    X: AnyTable,
     feature_names: Sequence[str],
     varies: Bools,
     *,

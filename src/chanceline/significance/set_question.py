@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from chanceline._arrays import Floats
+from chanceline.columns.table import AnyTable
 from chanceline.significance.adjustment_words import kind_of_pvalue
 from chanceline.significance.config import TestSettings
 from chanceline.significance.exchange import exchange_sentence
@@ -42,7 +43,7 @@ class SetQuestion:
     findings : what is worth knowing about the table.
     """
 
-    X: Floats
+    X: AnyTable
     feature_names: Sequence[str]
     design: ColumnDesign
     settings: TestSettings

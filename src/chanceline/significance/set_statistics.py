@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from chanceline._arrays import Floats, Ints
+from chanceline.columns.table import AnyTable
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.combination import combine_losses
 from chanceline.significance.members import MemberArrays, join_labellings
@@ -60,7 +61,7 @@ class SetShuffles(ABC):
     largest : the path goes up to so many features.
     """
 
-    X: Floats
+    X: AnyTable
     design: ColumnDesign
     intercept: bool
     largest: int

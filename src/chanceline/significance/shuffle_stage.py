@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from chanceline._parallel import Progress
+from chanceline.columns.table import ColumnTable
 from chanceline.significance.adjustment_words import kind_of_pvalue
 from chanceline.significance.observed import ObservedFit
 from chanceline.significance.observed_path import ObservedPath, columns_for_path, path_length
@@ -136,6 +137,8 @@ def shuffle_labels(
 def shuffle_for_own_search(plan: Plan, runner: ShuffleRunner) -> PermutationReading:
     """The user's search on the observed labels and on every shuffle."""
     settings = plan.settings
+    X = plan.data.X
+    assert not isinstance(X, ColumnTable)  # `make_plan` refuses it beside a search of one's own
     search = make_search(plan)
     shuffles = SearchShufflePlan(
         n_shuffles=settings.permutations or 0,  # None does not occur in a plan
@@ -146,9 +149,9 @@ def shuffle_for_own_search(plan: Plan, runner: ShuffleRunner) -> PermutationRead
     )
     return shuffle_search(
         search,
-        plan.data.X,
+        X,
         design=plan.design,
-        observed=search(plan.data.X, plan.data.y),
+        observed=search(X, plan.data.y),
         shuffles=shuffles,
     )
 
@@ -157,9 +160,10 @@ def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> S
     """The path on all shuffles; the first batch is there already."""
     columns = path.columns
     n_shuffles = plan.settings.permutations or 0
-    n_multiplications = columns.normalized.size * path.n_steps * n_shuffles
-    if n_multiplications <= MIN_MULTIPLICATIONS_FOR_PROCESSES:
-        # Small enough for this process alone.
+    table_size = len(plan.data.y) * columns.n_columns
+    is_small = table_size * path.n_steps * n_shuffles <= MIN_MULTIPLICATIONS_FOR_PROCESSES
+    if is_small or columns.works_in_threads:
+        # This process alone, whose threads may be several.
         runner = replace(runner, n_jobs=1)
     losses, _first_batch_again = shuffle_paths(
         columns,

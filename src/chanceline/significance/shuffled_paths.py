@@ -10,7 +10,7 @@ from chanceline._arrays import Floats, Ints
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.combination import combine_losses
 from chanceline.significance.members import MemberArrays
-from chanceline.significance.path_columns import PathColumns
+from chanceline.significance.path_columns import ForwardColumns
 from chanceline.significance.readings import (
     Band,
     Draws,
@@ -66,7 +66,7 @@ class ShuffledLosses:
         losses = self.losses._replace(path=path_losses)
         return float(combine_losses(losses).adjusted_pvalues().path[n_selected - 1])
 
-    def marginal_pvalues(self, columns: PathColumns, y: Floats) -> Floats:
+    def marginal_pvalues(self, columns: ForwardColumns, y: Floats) -> Floats:
         """Adjusted p-value of every column by itself.
 
         It is the share of labellings whose best column fits no worse than this one fits y.
@@ -81,7 +81,7 @@ class ShuffledLosses:
         (columns,)
         """
         centred = columns.residuals(y[None])[0]
-        products = centred.astype(columns.normalized.dtype) @ columns.normalized
+        products = columns.products(centred)
         losses = 1 - products.astype(float) ** 2 / (centred @ centred)
         best_losses = np.sort(self.losses.path[:, 0])
         n_as_good = np.searchsorted(best_losses, losses + ROUNDING_TOLERANCE, side="right")

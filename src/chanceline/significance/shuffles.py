@@ -21,7 +21,7 @@ from chanceline._parallel import Progress, ended_early, run_ordered
 from chanceline.significance.design import NullDesign
 from chanceline.significance.members import join_labellings
 from chanceline.significance.path import ForwardPaths, follow_paths
-from chanceline.significance.path_columns import PathColumns
+from chanceline.significance.path_columns import ForwardColumns
 from chanceline.significance.readings import StopCause
 from chanceline.significance.shuffled_paths import ShuffledLosses
 
@@ -110,7 +110,7 @@ def labelling(design: NullDesign, seed: int, draw_number: int) -> Floats:
 
 
 def shuffle_paths(
-    columns: PathColumns,
+    columns: ForwardColumns,
     design: NullDesign,
     plan: ShufflePlan,
     n_steps: int,
@@ -184,7 +184,7 @@ def progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress |
 
 
 def follow_batch(
-    draw_numbers: range, columns: PathColumns, design: NullDesign, n_steps: int, seed: int
+    draw_numbers: range, columns: ForwardColumns, design: NullDesign, n_steps: int, seed: int
 ) -> ForwardPaths:
     """The paths of the labellings of these numbers; 0 is the observed one.
 

@@ -15,7 +15,7 @@ from chanceline._arrays import Floats, Ints
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.column_pairs import MIN_SQUARED_LENGTH
 from chanceline.significance.outliers import clip_outliers
-from chanceline.significance.path_columns import PathColumns
+from chanceline.significance.path_columns import ForwardColumns
 from chanceline.significance.plan import Plan
 
 
@@ -57,7 +57,7 @@ class SetSpan:
         residual = self.residual
         return float(1 - residual @ residual / (self.target @ self.target))
 
-    def next_column(self, columns: PathColumns) -> NextColumn | None:
+    def next_column(self, columns: ForwardColumns) -> NextColumn | None:
         """The column that explains most of the residual; None where nothing is left to explain.
 
         The gain of a column z of length 1 is c²/l, where c = r·z, r the residual, and l is the
@@ -67,9 +67,8 @@ class SetSpan:
         left_unexplained = float(residual @ residual)
         if left_unexplained <= ROUNDING_TOLERANCE * float(self.target @ self.target):
             return None
-        dtype = columns.normalized.dtype
-        products = residual.astype(dtype) @ columns.normalized
-        inside = self.axes.T.astype(dtype) @ columns.normalized  # (dimensions, columns)
+        products = columns.products(residual)
+        inside = columns.products(self.axes.T)  # (dimensions, columns)
         lengths = 1 - np.sum(inside**2, axis=0)
         is_outside = lengths > MIN_SQUARED_LENGTH
         if not is_outside.any():
@@ -82,7 +81,7 @@ class SetSpan:
         )
 
 
-def span_of_set(plan: Plan, columns: PathColumns, support: Ints) -> SetSpan:
+def span_of_set(plan: Plan, columns: ForwardColumns, support: Ints) -> SetSpan:
     """The span of some columns of X, as the path sees them.
 
     Parameters

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from chanceline._arrays import Floats
+from chanceline.columns.table import AnyTable
 from chanceline.prediction.covariates import Category, Covariate, QuadraticNumber
 from chanceline.prediction.rule import PredictionRule
 from chanceline.significance.rounding import names_with_weights, shortest_inequality
@@ -29,7 +30,7 @@ INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 def spreadsheet_formula(
     rule: PredictionRule,
-    X: Floats,
+    X: AnyTable,
     names: Sequence[str],
     classes: tuple[str, str],
 ) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from chanceline.columns.table import AnyTable
+
     from chanceline.tables.recipe import TableRecipe
 
 
@@ -82,7 +84,7 @@ class Dataset(Result):
 
     Attributes
     ----------
-    X : numbers of shape (samples, features).
+    X : numbers of shape (samples, features): an array, or a table that is read by its columns.
     y : labels ±1 of shape (samples,).
     feature_names : one for each column of X.
     classes : the names of the negative and the positive class (`chanceline.tables.classes` says
@@ -101,7 +103,7 @@ class Dataset(Result):
     recipe : how the cells became numbers, for new samples; None for numbers taken as they are.
     """
 
-    X: NDArray[np.float64]
+    X: AnyTable
     y: NDArray[np.float64]
     feature_names: Sequence[str]
     classes: tuple[str, str]

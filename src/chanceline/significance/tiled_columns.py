@@ -1,0 +1,298 @@
+"""The columns of a very wide table as the forward path sees them, a tile at a time.
+
+What `path_columns` keeps of a table that is in memory, its columns clipped, centred and of length
+1, is made anew here from the table whenever it is needed. Four numbers of each column are kept: the
+limits of its outliers, its mean and its length.
+
+Labels, and what a path leaves of them, are free of blocks and covariates. So their products with a
+column are the same whether or not these are taken out of the column too, and it is enough to have
+the length that the column has without them.
+
+There are no pairs, and columns are compared in single precision. What is computed of those that are
+taken is in double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline._arrays import Floats, Ints
+from chanceline._parallel import map_in_threads
+from chanceline.columns.table import ColumnTable, Tile
+from chanceline.errors import InputError
+from chanceline.perceptron.validation import EXACT_IN_SINGLE
+from chanceline.significance.column_pairs import ColumnPairs, no_pairs
+from chanceline.significance.outliers import OutlierLimits, outlier_limits
+from chanceline.significance.path_columns import (
+    ColumnDesign,
+    blocks_to_centre_within,
+    column_lengths,
+    column_residuals,
+    row_residuals,
+    vary_beyond_rounding,
+)
+from chanceline.significance.ridges import (
+    MAX_AXES,
+    RidgeRegressions,
+    no_ridge_regressions,
+    ridge_regressions_of_gram,
+)
+
+Value = TypeVar("Value")
+
+
+class ColumnScaling(NamedTuple):
+    """How columns become clipped, centred and of length 1: (columns,) each.
+
+    Attributes
+    ----------
+    lowest, highest : the limits of outliers; −∞ and ∞ where no value lies beyond them.
+    centre : the mean of the clipped values; 0 for a rule without a threshold.
+    length : of what threshold, blocks and covariates leave of the clipped values; 0 if that is
+        nothing but rounding.
+    """
+
+    lowest: Floats
+    highest: Floats
+    centre: Floats
+    length: Floats
+
+    def take(self, columns: Ints | slice) -> ColumnScaling:
+        """The numbers of these columns alone."""
+        return ColumnScaling(*(numbers[columns] for numbers in self))
+
+    def apply(self, values: NDArray[Any]) -> Floats:
+        """Columns (samples, columns) clipped, centred and divided by their lengths.
+
+        Blocks and covariates are left in. Small types are exact in single precision; others are
+        centred in double precision, so that large numbers that differ by little keep the
+        difference.
+        """
+        precision = np.float32 if values.dtype in EXACT_IN_SINGLE else np.float64
+        has_outliers = np.isfinite(self.lowest).any() or np.isfinite(self.highest).any()
+        if has_outliers:
+            values = np.clip(values, self.lowest, self.highest, dtype=np.float64)
+        scaled = np.subtract(values, self.centre.astype(precision), dtype=precision)
+        scaled *= (1 / self.length).astype(precision)
+        single: Floats = scaled.astype("float32", copy=False)
+        return single
+
+
+@dataclass(frozen=True, eq=False)
+class TiledColumns:
+    """What the path needs of a very wide table; the same questions as `PathColumns` answers.
+
+    Attributes
+    ----------
+    table : all columns.
+    feature_of_column : (columns,) the column of the table that each column here stands for, rising.
+    scaling : of these columns.
+    intercept, block_of_sample, covariate_basis : as in `PathColumns`.
+    ridges : regressions on all columns.
+    n_threads : tiles that are worked on at the same time.
+    """
+
+    table: ColumnTable
+    feature_of_column: Ints
+    scaling: ColumnScaling
+    intercept: bool
+    block_of_sample: Ints | None
+    covariate_basis: Floats | None
+    ridges: RidgeRegressions
+    n_threads: int = 1
+    pairs: ColumnPairs = field(default_factory=no_pairs)
+
+    ranking_dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float32)
+    works_in_threads: ClassVar[bool] = True
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.feature_of_column)
+
+    def residuals(self, rows: Floats) -> Floats:
+        """What the threshold (of every block) and covariates leave of each row: (rows, samples)."""
+        if not self.intercept:
+            return rows
+        return row_residuals(rows, self.block_of_sample, self.covariate_basis)
+
+    def to_coordinates(self, rows: Floats) -> Floats:
+        """The rows themselves: coordinates are the samples."""
+        return rows
+
+    def to_samples(self, rows: Floats) -> Floats:
+        """The rows themselves: coordinates are the samples."""
+        return rows
+
+    def columns_at(self, indices: Ints) -> Floats:
+        """Some columns, without blocks and covariates, of length 1: (samples, indices)."""
+        distinct, place = np.unique(indices, return_inverse=True)
+        scaling = self.scaling.take(distinct)
+        values = self.table[:, self.feature_of_column[distinct]]
+        if self.intercept:
+            values = np.clip(values, scaling.lowest, scaling.highest)
+            values = column_residuals(values, self.block_of_sample, self.covariate_basis)
+        normalized: Floats = values / scaling.length
+        return normalized[:, place]
+
+    def coordinates_at(self, indices: Ints) -> Floats:
+        """Some columns in coordinates, which are the samples: (samples, indices)."""
+        return self.columns_at(indices)
+
+    def products(self, residuals: Floats) -> Floats:
+        """Products of residuals (…, samples) with all columns: (…, columns).
+
+        The residuals must be free of blocks and covariates.
+        """
+        rows = np.atleast_2d(residuals)
+        products = self.products_in_coordinates(rows)
+        return products.reshape(*residuals.shape[:-1], self.n_columns)
+
+    def products_in_coordinates(self, rows: Floats) -> Floats:
+        """Products of rows (rows, samples) with all columns, in single precision."""
+        single_rows = rows.astype(np.float32)
+        products: Floats = np.empty((len(rows), self.n_columns), dtype=np.float32)
+
+        def multiply(chunk: slice, values: Floats) -> None:
+            products[:, chunk] = single_rows @ values
+
+        for _ in self.map_chunks(multiply):
+            pass
+        return products
+
+    def map_chunks(self, function: Callable[[slice, Floats], Value]) -> Iterator[Value]:
+        """What a function of the place and the values of a chunk gives, for all in their order.
+
+        A chunk has the columns of one tile, (samples, chunk) in single precision. Several are
+        worked on at the same time.
+        """
+
+        def call(start: int) -> Value:
+            chunk = self._chunk_of_tile(start)
+            values = values_of_features(self.table.tile(start), self.feature_of_column[chunk])
+            return function(chunk, self.scaling.take(chunk).apply(values))
+
+        yield from map_in_threads(call, self.table.tile_starts, self.n_threads)
+
+    def _chunk_of_tile(self, start: int) -> slice:
+        """The place of the columns that belong to the tile that begins with this feature."""
+        ends = [start, start + self.table.tile_width]
+        first, last = np.searchsorted(self.feature_of_column, ends).tolist()
+        return slice(first, last)
+
+
+def values_of_features(tile: Tile, features: Ints) -> NDArray[Any]:
+    """The values of some of the tile's columns, by their numbers in the table.
+
+    No copy is made where these are all.
+    """
+    if len(features) == tile.values.shape[1]:
+        return tile.values
+    return tile.values[:, features - tile.start]
+
+
+def make_tiled_columns(
+    table: ColumnTable,
+    features: Ints,
+    design: ColumnDesign,
+    intercept: bool,
+    n_threads: int = 1,
+) -> TiledColumns:
+    """Two passes over a table: limits, means and lengths of its columns; then the regressions.
+
+    Parameters
+    ----------
+    table : finite numbers.
+    features : the columns to use, rising.
+    design : its blocks and covariates are taken out of the columns.
+    intercept : whether the rule has a threshold.
+    n_threads : tiles that are worked on at the same time.
+    """
+    block_of_sample = blocks_to_centre_within(design, intercept)
+
+    def measure(start: int) -> ColumnScaling:
+        chosen = features[(features >= start) & (features < start + table.tile_width)]
+        values = values_of_features(table.tile(start), chosen).astype(float)
+        return measure_columns(values, design, intercept)
+
+    parts = list(map_in_threads(measure, table.tile_starts, n_threads))
+    scaling = ColumnScaling(*(np.concatenate(numbers) for numbers in zip(*parts, strict=True)))
+    varies = scaling.length > 0
+    if not varies.any():
+        where = "constant" if block_of_sample is None else "constant within every block"
+        raise InputError(
+            f"every feature is {where} up to rounding, so that there is nothing to separate with."
+        )
+    columns = TiledColumns(
+        table=table,
+        feature_of_column=features[varies],
+        scaling=scaling.take(np.flatnonzero(varies)),
+        intercept=intercept,
+        block_of_sample=block_of_sample,
+        covariate_basis=design.covariate_basis,
+        ridges=no_ridge_regressions(len(table)),
+        n_threads=n_threads,
+    )
+    return with_ridges(columns)
+
+
+def measure_columns(values: Floats, design: ColumnDesign, intercept: bool) -> ColumnScaling:
+    """The scaling of some columns (samples, columns); blocks and covariates as in the design."""
+    n_columns = values.shape[1]
+    lowest = np.full(n_columns, -np.inf)
+    highest = np.full(n_columns, np.inf)
+    centre = np.zeros(n_columns)
+    residuals = values
+    if intercept:
+        lowest, highest = limits_that_matter(values)
+        values = np.clip(values, lowest, highest)
+        centre = values.mean(axis=0)
+        block_of_sample = blocks_to_centre_within(design, intercept)
+        residuals = column_residuals(values, block_of_sample, design.covariate_basis)
+    lengths = column_lengths(residuals)
+    varies = vary_beyond_rounding(lengths, values)
+    return ColumnScaling(lowest, highest, centre, np.where(varies, lengths, 0.0))
+
+
+def limits_that_matter(values: Floats) -> OutlierLimits:
+    """The limits of outliers of columns, infinite where no value lies beyond them.
+
+    Then tiles without outliers need not be clipped, as those of genotypes.
+    """
+    limits = outlier_limits(values)
+    is_beyond_lowest = values.min(axis=0) < limits.lowest
+    is_beyond_highest = values.max(axis=0) > limits.highest
+    return OutlierLimits(
+        lowest=np.where(is_beyond_lowest, limits.lowest, -np.inf),
+        highest=np.where(is_beyond_highest, limits.highest, np.inf),
+    )
+
+
+def with_ridges(columns: TiledColumns) -> TiledColumns:
+    """The columns with ridge regressions on all of them, where there are not too many samples."""
+    if len(columns.table) > MAX_AXES:
+        return columns
+    return replace(columns, ridges=ridge_regressions_of_gram(gram_of_columns(columns)))
+
+
+def gram_of_columns(columns: TiledColumns) -> Floats:
+    """Z·Zᵀ of all columns Z, without blocks and covariates: (samples, samples).
+
+    These are taken out at the end, of both sides at once: (MZ)(MZ)ᵀ = M(ZZᵀ)M, where M takes them
+    out of a column.
+    """
+
+    def multiply(_chunk: slice, values: Floats) -> Floats:
+        doubles = values.astype(float)
+        product: Floats = doubles @ doubles.T
+        return product
+
+    n_samples = len(columns.table)
+    gram = np.zeros((n_samples, n_samples))
+    for product in columns.map_chunks(multiply):
+        gram += product
+    return columns.residuals(columns.residuals(gram).T)
