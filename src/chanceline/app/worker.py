@@ -17,6 +17,7 @@ from typing import Any
 
 from chanceline._io import write_text
 from chanceline._results import plain
+from chanceline.columns.wide import make_read_only
 from chanceline.errors import ChancelineError
 from chanceline.report.separation import features_csv, methods_paragraph, write_test_report
 from chanceline.report.weights import workbook_can_be_written, write_weights
@@ -90,7 +91,7 @@ def run_request(request: RunRequest, folder: Path, progress: Callable[[int, int]
     """Test the table, and write all that the page offers into the folder."""
     dataset = load_data(request.table, request.label, request.table_settings)
     # Nobody else has the array: what is computed from it needs no copy.
-    dataset.X.flags.writeable = False
+    make_read_only(dataset.X)
     result = judge(dataset, request.features, settings=request.test_settings, progress=progress)
 
     write_test_report(result, folder / PAGE_FILE, dataset)

@@ -254,6 +254,7 @@ def load_outcome_or_example(
     path: Path | None, names: OutcomeNames, settings: TableSettings, example: str | None
 ) -> Dataset | OutcomeTable:
     """Read the table at `path`, or the example of this name; exactly one of them must be given."""
+    from chanceline.columns.wide import make_read_only
     from chanceline.tables.examples import EXAMPLES, load_example
     from chanceline.tables.outcome_table import load_any_outcome
 
@@ -265,20 +266,22 @@ def load_outcome_or_example(
         return load_example(example)
     table = load_any_outcome(path, names, settings)
     # Nobody else has the array: what is computed from it needs no copy.
-    table.X.flags.writeable = False
+    make_read_only(table.X)
     return table
 
 
 def load_table(path: Path | None, label: str | None, settings: TableSettings) -> Dataset:
-    """Read a table; `label` names the column with the classes."""
+    """Read a table into memory; `label` names the column with the classes."""
+    from chanceline.columns.wide import in_memory
     from chanceline.tables import load_data
 
     if path is None:
         raise InputError("give a data file.")
     dataset = load_data(path, label, settings)
+    X = in_memory(dataset.X)
     # Nobody else has the array: what is computed from it needs no copy.
-    dataset.X.flags.writeable = False
-    return dataset
+    X.flags.writeable = False
+    return replace(dataset, X=X, feature_names=tuple(dataset.feature_names))
 
 
 def show_test(result: SeparationTest | OutcomeTest, source: str) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from chanceline.columns.source import SlicedColumns
 from chanceline.columns.table import AnyTable, ColumnTable
 
@@ -21,3 +26,21 @@ def in_tiles_if_wide(X: AnyTable) -> AnyTable:
     if isinstance(X, ColumnTable) or not is_wide(X.shape[1]):
         return X
     return ColumnTable(SlicedColumns(X))
+
+
+def in_memory(X: AnyTable) -> NDArray[Any]:
+    """All columns as one array (samples, columns), for what needs them at once: in the type in
+    which they are stored.
+    """
+    if not isinstance(X, ColumnTable):
+        return X
+    _, n_columns = X.shape
+    return X.take(np.arange(n_columns))
+
+
+def make_read_only(X: AnyTable) -> None:
+    """Let nobody write to an array, so that it need not be copied; a table of columns has nothing
+    to write to.
+    """
+    if not isinstance(X, ColumnTable):
+        X.flags.writeable = False

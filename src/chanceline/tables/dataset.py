@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from chanceline.columns.table import AnyTable
-
     from chanceline.tables.recipe import TableRecipe
 
 

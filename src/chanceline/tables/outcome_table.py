@@ -15,6 +15,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline._arrays import Bools, Floats
+from chanceline.columns.table import ColumnTable
+from chanceline.columns.wide import in_memory
 from chanceline.errors import InputError
 from chanceline.perceptron.validation import check_matrix
 from chanceline.tables.array_input import covariate_columns
@@ -138,7 +140,7 @@ def load_any_outcome(
         samples = label_samples(table, label_name, settings)
         return dataset_of_samples(samples, settings, source_name(source))
     rows = _OutcomeRows(
-        table=table.with_rows(is_compared),
+        table=table.with_rows(is_compared).in_memory(),
         columns=(compared,),
         kind=kind,
         findings=[*table.findings, *about_rows],
@@ -171,7 +173,7 @@ def _survival_table(
             Finding.note(f"{plural(n_dropped, 'row')} without a time or an event left out.")
         )
     rows = _OutcomeRows(
-        table=table.with_rows(is_filled),
+        table=table.with_rows(is_filled).in_memory(),
         columns=(times.loc[is_filled], events.loc[is_filled]),
         kind=OutcomeKind.SURVIVAL,
         findings=findings,
@@ -361,6 +363,8 @@ def outcome_table_of_arrays(
         were given.
     feature_names : of the columns of an array.
     """
+    if isinstance(X, ColumnTable):
+        X = in_memory(X)
     values, names = check_matrix(X, feature_names)
     outcome = tuple(columns)
     if kind is not OutcomeKind.OWN:

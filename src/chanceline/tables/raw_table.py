@@ -72,6 +72,13 @@ class RawTable:
         wide = None if self.wide is None else self.wide.with_rows(is_kept)
         return replace(self, values=self.values.loc[is_kept], about=about, wide=wide)
 
+    def in_memory(self) -> RawTable:
+        """The table with all columns in `values`."""
+        if self.wide is None:
+            return self
+        numbers = self.wide.in_memory(self.values.index)
+        return replace(self, values=pd.concat([self.values, numbers], axis=1), wide=None)
+
     @property
     def names_place(self) -> str:
         """Where names of samples stand that are no column, as a sentence says it."""

@@ -14,6 +14,7 @@ from chanceline.columns.names import ChosenNames, place_of_name
 from chanceline.columns.source import ColumnSource
 from chanceline.columns.table import ColumnTable
 from chanceline.columns.views import ChosenColumns
+from chanceline.columns.wide import in_memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +71,13 @@ class WideFeatures:
         """
         names = [self.names[column] for column in columns.tolist()]
         return pd.DataFrame(self.table[:, columns], columns=names, index=index)
+
+    def in_memory(self, index: pd.Index) -> pd.DataFrame:
+        """All columns in memory, in the type in which they are stored: (samples, features).
+
+        `index` is what the rows are called.
+        """
+        return pd.DataFrame(in_memory(self.table), columns=list(self.names), index=index)
 
     def column(self, name: str, index: pd.Index) -> pd.Series | None:
         """The column with this name; None if there is none. `index` is what rows are called."""

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from typing import Any
 
 from chanceline._arrays import Floats
 from chanceline.columns.table import AnyTable, ColumnTable
 from chanceline.perceptron.duplicates import contradicting_rows
 from chanceline.tables.checks.scans import scan_table
 from chanceline.tables.checks.within_classes import columns_in_steps
+from chanceline.tables.dataset import Finding
+
+CONTRADICTIONS_SHOWN = 3
 
 
 class RowDigestScan:
@@ -43,6 +47,28 @@ def row_digests(X: AnyTable, rows: Sequence[int]) -> dict[int, bytes]:
     scan = RowDigestScan(rows)
     scan_table(X, [scan])
     return scan.digests
+
+
+def warn_of_contradictions(X: AnyTable, y: Floats, row_names: Sequence[Any]) -> list[Finding]:
+    """A warning about equal rows of opposite classes, if there are any.
+
+    Parameters
+    ----------
+    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    row_names : what sentences call the rows.
+    """
+    pairs = contradictions(X, y)
+    if not pairs:
+        return []
+    shown = [f"{row_names[i]} and {row_names[k]}" for i, k in pairs[:CONTRADICTIONS_SHOWN]]
+    if len(pairs) > CONTRADICTIONS_SHOWN:
+        shown.append("…")
+    return [
+        Finding.warning(
+            f"rows {'; '.join(shown)} are equal but have opposite labels, so no rule whatever "
+            "separates these data."
+        )
+    ]
 
 
 def contradictions(X: AnyTable, y: Floats) -> list[tuple[int, int]]:

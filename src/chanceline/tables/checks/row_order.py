@@ -26,7 +26,7 @@ from chanceline.tables.checks.within_classes import (
     size_of_smaller_class,
     standardized_within_classes,
 )
-from chanceline.tables.dataset import Finding
+from chanceline.tables.dataset import Dataset, Finding
 
 DRIFT_LEVEL = 0.002  # p-value up to which features are said to drift
 N_SHUFFLES = 999
@@ -71,6 +71,15 @@ def is_in_order_of_rows(values: NDArray[Any]) -> bool:
         return False
     correlation = ranks.corr(pd.Series(np.arange(len(ranks), dtype=np.float64)))
     return bool(abs(correlation) >= ALONG_THE_ROWS)
+
+
+def order_is_allowed_for(data: Dataset) -> bool:
+    """Whether something was said that may keep a drift along the rows out: blocks, pairs, or a
+    covariate that rises or falls with the rows.
+    """
+    if data.blocks is not None or data.pairs is not None:
+        return True
+    return any(is_in_order_of_rows(values) for values in (data.covariates or {}).values())
 
 
 def labels_stand_in_runs(y: Floats) -> bool:
