@@ -133,7 +133,8 @@ def _spread_of_pvalues(correlations: Floats, n_samples: int) -> SpreadOfPvalues:
     """
     degrees_of_freedom = n_samples - 2
     sizes = np.abs(correlations)
-    unexplained = np.maximum(1 - sizes**2, np.finfo(float).tiny)
+    # Nothing but rounding is left below this.
+    unexplained = np.maximum(1 - sizes**2, np.finfo(float).eps ** 2)
     t_statistics = sizes * np.sqrt(degrees_of_freedom / unexplained)
     pvalues = 2 * stdtr(degrees_of_freedom, -t_statistics)
     upper_quartile, upper_end = np.quantile(pvalues, [0.75, UPPER_END])
