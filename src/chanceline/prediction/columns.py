@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 from chanceline._arrays import Floats, Ints
+from chanceline.columns.table import ColumnTable
 from chanceline.errors import InputError
 from chanceline.perceptron.validation import column_names
 from chanceline.prediction.covariates import real_numbers
 
 
 def as_table(X: Any) -> Any:
-    """A DataFrame, or an array, from what is or becomes one."""
+    """A DataFrame, an array, or a table of columns, from what is or becomes one."""
     if hasattr(X, "to_pandas"):
         return X.to_pandas()
-    if hasattr(X, "columns"):
+    if hasattr(X, "columns") or isinstance(X, ColumnTable):
         return X
     if hasattr(X, "toarray"):
         return X.toarray()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -16,16 +17,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chanceline._arrays import Bools, Floats
+from chanceline._parallel import number_of_threads
 from chanceline._results import Result
+from chanceline.columns.table import ColumnTable
 from chanceline.prediction.against_majority import MajorityComparison, compare_with_majority
 from chanceline.prediction.area import area_interval
 from chanceline.prediction.covariates import CovariateEncoder
-from chanceline.prediction.held_out import HeldOutScores, hold_out
+from chanceline.prediction.held_out import (
+    HeldOutScores,
+    deal_outer_folds,
+    hold_out,
+    outer_folds,
+)
 from chanceline.prediction.interval import cross_validated_interval, independent_samples
 from chanceline.prediction.losses import LossDifference, paired_difference
 from chanceline.prediction.metrics import area_within_folds, error_indicators
 from chanceline.prediction.ridge_logistic import sigmoid
-from chanceline.prediction.samples import Samples, make_samples
+from chanceline.prediction.samples import Samples
+from chanceline.prediction.table_pool import pool_samples
 from chanceline.prediction.train import FeatureChoice, check_feature_choice
 
 # Samples that the intervals of the error and of the area under the curve count, as shares of the
@@ -119,7 +128,7 @@ class ExpectedError(Result):
 
 
 def expected_error(  # noqa: PLR0913
-    X: ArrayLike,
+    X: ArrayLike | ColumnTable,
     y: ArrayLike,
     *,
     groups: ArrayLike | None = None,
@@ -133,18 +142,29 @@ def expected_error(  # noqa: PLR0913
 ) -> ExpectedError | None:
     """Cross-validate `fit_rule`; None where too little can be held out.
 
-    The parameters are those of `fit_rule`, and `n_jobs` as in joblib.
+    The parameters are those of `fit_rule`, and `n_jobs` as in joblib; X may be a `ColumnTable`,
+    too.
 
     Too little can be held out if a class has fewer than two units, so that no fold can spare one;
     and if there are two units in all (small blocks of both classes), because a rule made from one
     of them could not be tuned.
     """
-    samples = make_samples(
-        X, y, groups=groups, blocks=blocks, covariates=covariates, encoder=encoder
+    pooled = pool_samples(
+        X,
+        y,
+        groups=groups,
+        blocks=blocks,
+        covariates=covariates,
+        encoder=encoder,
+        features=features,
+        training_sets=partial(training_sets_of_folds, seed=seed),
+        n_threads=number_of_threads(n_jobs),
     )
+    samples = pooled.samples
     if not has_enough_units(samples):
         return None
-    choice = check_feature_choice(samples.n_features, features, max_features)
+    choice = check_feature_choice(pooled.n_features, features, max_features)
+    choice = pooled.choice_in_pool(choice)
     if samples.X.size <= MIN_SIZE_FOR_PROCESSES:
         n_jobs = 1  # starting processes would take longer than the work
     held_out = hold_out(samples, choice, seed, n_jobs=n_jobs)
@@ -153,6 +173,14 @@ def expected_error(  # noqa: PLR0913
     if covariates is not None:
         covariates_rate = error_rate_of_covariates(samples, seed)
     return summarize_scores(samples, held_out, covariates_rate)
+
+
+def training_sets_of_folds(samples: Samples, seed: int) -> list[Bools]:
+    """The training samples of every fold; of samples that are not cross-validated all of them."""
+    if not has_enough_units(samples):
+        return [samples.all_rows]
+    fold_of_sample = deal_outer_folds(samples, seed)
+    return [fold_of_sample[task.repeat] != task.fold for task in outer_folds(fold_of_sample)]
 
 
 def has_enough_units(samples: Samples) -> bool:

@@ -87,14 +87,8 @@ def hold_out(
     n_repeats : how often the samples are dealt to folds
     n_jobs : as in joblib
     """
-    fold_of_sample = np.stack(
-        [
-            samples.assign_folds(N_OUTER_FOLDS, [seed, Stream.OUTER_FOLDS, repeat])
-            for repeat in range(n_repeats)
-        ]
-    )
-    n_folds = int(fold_of_sample.max()) + 1
-    tasks = [OuterFold(repeat, fold) for repeat in range(n_repeats) for fold in range(n_folds)]
+    fold_of_sample = deal_outer_folds(samples, seed, n_repeats)
+    tasks = outer_folds(fold_of_sample)
     scored = run_ordered(
         score_fold,
         tasks,
@@ -102,6 +96,23 @@ def hold_out(
         n_jobs=n_jobs,
     )
     return collect_folds(fold_of_sample, dict(zip(tasks, scored, strict=True)))
+
+
+def deal_outer_folds(samples: Samples, seed: int, n_repeats: int = N_OUTER_REPEATS) -> Ints:
+    """The fold that each sample is held out in, (repeats, samples); parameters as in `hold_out`."""
+    return np.stack(
+        [
+            samples.assign_folds(N_OUTER_FOLDS, [seed, Stream.OUTER_FOLDS, repeat])
+            for repeat in range(n_repeats)
+        ]
+    )
+
+
+def outer_folds(fold_of_sample: Ints) -> list[OuterFold]:
+    """The folds of all repeats, from the fold of each sample, (repeats, samples)."""
+    n_repeats = len(fold_of_sample)
+    n_folds = int(fold_of_sample.max()) + 1
+    return [OuterFold(repeat, fold) for repeat in range(n_repeats) for fold in range(n_folds)]
 
 
 def score_fold(

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from chanceline._arrays import Floats, Ints
 from chanceline._parallel import one_thread
 from chanceline._results import Result
+from chanceline.columns.table import ColumnTable
 from chanceline.errors import InputError
 from chanceline.perceptron.validation import column_names
 from chanceline.prediction.candidates import Family, describe, mean_penalty
@@ -24,7 +25,8 @@ from chanceline.prediction.columns import as_table, columns_of
 from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.prediction.repeats import n_tuning_repeats
 from chanceline.prediction.ridge_logistic import sigmoid
-from chanceline.prediction.samples import Samples, make_samples, names_of
+from chanceline.prediction.samples import Samples, names_of
+from chanceline.prediction.table_pool import pool_samples
 from chanceline.prediction.train import TrainedRule, check_feature_choice, train
 
 
@@ -220,7 +222,7 @@ class FittedRules(NamedTuple):
 
 @one_thread()
 def fit_rules(  # noqa: PLR0913
-    X: ArrayLike,
+    X: ArrayLike | ColumnTable,
     y: ArrayLike,
     *,
     groups: ArrayLike | None = None,
@@ -231,13 +233,26 @@ def fit_rules(  # noqa: PLR0913
     max_features: int | None = None,
     seed: int = 0,
 ) -> FittedRules:
-    """`fit_rule`, and beside a rule on many features the one on few; same parameters."""
-    samples = make_samples(
-        X, y, groups=groups, blocks=blocks, covariates=covariates, encoder=encoder
+    """`fit_rule`, and beside a rule on many features the one on few; same parameters.
+
+    X may be a `ColumnTable`, too.
+    """
+    pooled = pool_samples(
+        X,
+        y,
+        groups=groups,
+        blocks=blocks,
+        covariates=covariates,
+        encoder=encoder,
+        features=features,
     )
-    choice = check_feature_choice(samples.n_features, features, max_features)
+    samples = pooled.samples
+    choice = check_feature_choice(pooled.n_features, features, max_features)
     n_repeats = n_tuning_repeats(samples.X.size)
-    trained = train(samples, samples.all_rows, choice, [seed], n_repeats)
+    trained_in_pool = train(
+        samples, samples.all_rows, pooled.choice_in_pool(choice), [seed], n_repeats
+    )
+    trained = pooled.rules_of_table(trained_in_pool)
     to_use = rule_in_original_units(trained.to_use, samples, X, blocks)
     few = None
     if trained.few is not None:
@@ -248,7 +263,7 @@ def fit_rules(  # noqa: PLR0913
 def rule_in_original_units(
     trained: TrainedRule,
     samples: Samples,
-    X: ArrayLike,
+    X: ArrayLike | ColumnTable,
     blocks: ArrayLike | None,
 ) -> PredictionRule:
     """The rule on X itself, from one on scaled columns and standardized covariates.

@@ -125,6 +125,21 @@ def make_samples(  # noqa: PLR0913
     encoder : how covariates become terms; by default numbers enter as they are
     """
     values, labels, _ = check_arrays(X, y)
+    return samples_of_checked(
+        values, labels, groups=groups, blocks=blocks, covariates=covariates, encoder=encoder
+    )
+
+
+def samples_of_checked(  # noqa: PLR0913
+    values: Floats,
+    labels: Floats,
+    *,
+    groups: ArrayLike | None,
+    blocks: ArrayLike | None,
+    covariates: Any,
+    encoder: CovariateEncoder | None,
+) -> Samples:
+    """`make_samples` from values (samples, features) and labels ±1 that are checked already."""
     n_samples = len(labels)
 
     # Covariates as standardized columns, after the constant.

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from chanceline._arrays import Floats, Ints
 from chanceline._results import Result
+from chanceline.columns.table import AnyTable, ColumnTable
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import make_rule
-from chanceline.perceptron.validation import check_arrays
+from chanceline.perceptron.validation import check_arrays, check_labels
 from chanceline.prediction.metrics import best_threshold
 from chanceline.prediction.rule import PredictionRule
 
@@ -56,7 +57,7 @@ class Scorecard(Result):
 
 
 def scorecard(
-    X: ArrayLike,
+    X: ArrayLike | ColumnTable,
     y: ArrayLike,
     rule: PredictionRule,
     *,
@@ -76,7 +77,12 @@ def scorecard(
     largest : the largest number of points, in absolute value
     steps : one for every feature of the rule, such as 10 for "a point for every 10 mg/l"
     """
-    values, labels, _ = check_arrays(X, y)
+    values: AnyTable
+    if isinstance(X, ColumnTable):
+        values = X
+        labels = check_labels(y, X.shape, min_classes=2)
+    else:
+        values, labels, _ = check_arrays(X, y)
     has_blocks = len(rule.block_biases) > 1
     if len(rule.covariate_weights) or has_blocks or len(rule.support) == 0:
         raise InputError(

@@ -71,14 +71,7 @@ def correlations_with_labels(samples: Samples, training: Bools) -> Floats:
     """
     dtype = samples.X.dtype
     rows = np.flatnonzero(training)
-
-    # Residuals of the labels, (training samples,)
-    block_indicators = np.eye(samples.n_blocks)[samples.block_of_sample]
-    nuisance = np.column_stack([samples.nuisance, block_indicators])[rows]
-    labels = samples.y[rows]
-    coefficients = np.linalg.lstsq(nuisance, labels, rcond=None)[0]
-    target = (labels - nuisance @ coefficients).astype(dtype)
-
+    target = label_residuals(samples, training).astype(dtype)
     scores = []
     for start in range(0, samples.n_features, COLUMNS_AT_A_TIME):
         columns = samples.X[:, start : start + COLUMNS_AT_A_TIME]
@@ -87,3 +80,18 @@ def correlations_with_labels(samples: Samples, training: Bools) -> Floats:
         spreads = np.maximum(differences.std(axis=0), np.finfo(dtype).tiny)
         scores.append(np.abs(target @ differences) / spreads)
     return np.concatenate(scores)
+
+
+def label_residuals(samples: Samples, training: Bools) -> Floats:
+    """The training samples' labels without what blocks and covariates explain of them.
+
+    Returns
+    -------
+    (training samples,)
+    """
+    rows = np.flatnonzero(training)
+    block_indicators = np.eye(samples.n_blocks)[samples.block_of_sample]
+    nuisance = np.column_stack([samples.nuisance, block_indicators])[rows]
+    labels = samples.y[rows]
+    coefficients = np.linalg.lstsq(nuisance, labels, rcond=None)[0]
+    return labels - nuisance @ coefficients

@@ -6,7 +6,7 @@ and which other columns could stand in its place; and other sets that make no mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from chanceline._arrays import Floats, Ints
 from chanceline._parallel import one_thread
 from chanceline._results import Result
+from chanceline.columns.table import ColumnTable
 from chanceline.prediction.candidates import PATHS, Family
 from chanceline.prediction.choose import UNTUNED_PENALTY
 from chanceline.prediction.covariates import CovariateEncoder
@@ -22,10 +23,11 @@ from chanceline.prediction.folds import Stream
 from chanceline.prediction.metrics import area_under_curve, standardized_difference
 from chanceline.prediction.paths import least_angle_path
 from chanceline.prediction.ranking import samples_for_ranking
-from chanceline.prediction.samples import Samples, make_samples
+from chanceline.prediction.samples import Samples
 from chanceline.prediction.scaling import fit_scale, residualize
 from chanceline.prediction.screening import ScreeningLimits, screen_columns
 from chanceline.prediction.surrogates import TrainingFit
+from chanceline.prediction.table_pool import pool_samples
 
 # How often the samples are split into two halves.
 N_SPLITS = 25
@@ -76,6 +78,19 @@ class SelectionStability(Result):
 
     kind = "resampling"
 
+    def in_columns(self, columns: Ints) -> SelectionStability:
+        """The same, its features numbered as in `columns`, (pooled columns,)."""
+        readings = [
+            replace(
+                reading,
+                feature=int(columns[reading.feature]),
+                surrogates=tuple(columns[list(reading.surrogates)].tolist()),
+            )
+            for reading in self.readings
+        ]
+        alternatives = [tuple(columns[list(other)].tolist()) for other in self.alternatives]
+        return replace(self, readings=tuple(readings), alternatives=tuple(alternatives))
+
     def summary(self) -> str:
         others = f"{len(self.alternatives)} other sets that make no more"
         return f"{len(self.readings)} features, {self.errors} errors, {others}"
@@ -83,7 +98,7 @@ class SelectionStability(Result):
 
 @one_thread()
 def selection_stability(  # noqa: PLR0913
-    X: ArrayLike,
+    X: ArrayLike | ColumnTable,
     y: ArrayLike,
     support: ArrayLike,
     *,
@@ -99,23 +114,36 @@ def selection_stability(  # noqa: PLR0913
 
     Parameters
     ----------
-    X, y, groups, blocks, covariates, encoder, seed : as in `fit_rule`
+    X, y, groups, blocks, covariates, encoder, seed : as in `fit_rule`; X may be a `ColumnTable`,
+        too.
     support : columns of the set
     penalty, family : those of the rule; for a dense rule, whose ridge has other units, the penalty
         is that of rules that are not tuned.
     """
-    samples = make_samples(
-        X, y, groups=groups, blocks=blocks, covariates=covariates, encoder=encoder
+    columns = np.sort(np.asarray(support, dtype=np.int64))
+    pooled = pool_samples(
+        X,
+        y,
+        groups=groups,
+        blocks=blocks,
+        covariates=covariates,
+        encoder=encoder,
+        required=columns,
     )
     if family is Family.DENSE:
         penalty = UNTUNED_PENALTY
-    return stability_of_support(
-        samples,
-        np.sort(np.asarray(support, dtype=np.int64)),
+    if pooled.pool is None:
+        return stability_of_support(
+            pooled.samples, columns, penalty=penalty, family=family, seed=seed
+        )
+    stability_in_pool = stability_of_support(
+        pooled.samples,
+        np.searchsorted(pooled.pool, columns),
         penalty=penalty,
         family=family,
         seed=seed,
     )
+    return stability_in_pool.in_columns(pooled.pool)
 
 
 def stability_of_support(  # noqa: PLR0913

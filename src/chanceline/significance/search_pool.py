@@ -40,7 +40,7 @@ class SearchedTable(NamedTuple):
 
 
 def table_to_search(plan: Plan, path: ObservedPath) -> SearchedTable:
-    """All columns; of a very wide table those of the path, and those most correlated with labels."""
+    """All columns; of a very wide table those of the path and the most correlated with labels."""
     if not isinstance(plan.data.X, ColumnTable):
         return SearchedTable(plan.data.X)
     columns = path.columns

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chanceline._arrays import Bools, Floats, Ints
+from chanceline._arrays import Bools, Ints
 from chanceline.columns.table import AnyTable
 from chanceline.errors import InputError, whole_number
 from chanceline.perceptron.duplicates import distinct_columns

@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 
-from chanceline._arrays import Floats
 from chanceline.columns.table import AnyTable
 from chanceline.significance.adjustment_words import kind_of_pvalue
 from chanceline.significance.config import TestSettings

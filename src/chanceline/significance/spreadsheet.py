@@ -14,7 +14,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from chanceline._arrays import Floats
 from chanceline.columns.table import AnyTable
 from chanceline.prediction.covariates import Category, Covariate, QuadraticNumber
 from chanceline.prediction.rule import PredictionRule

@@ -1,0 +1,189 @@
+"""Samples with the columns of a very wide table that training looks at: a pool in memory.
+
+A rule is made from the columns with the largest screening scores of its training samples
+(`screening`). In cross-validation every fold has training samples of its own. The pool holds the
+columns of all folds, from one pass over the table; each fold then screens the pool by its own
+training samples, and finds there what it would have found in the table. So nothing of the samples
+held out has a part in the choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chanceline._arrays import Bools, Floats, Ints
+from chanceline._parallel import map_in_threads
+from chanceline.columns.precision import single_if_exact
+from chanceline.columns.table import ColumnTable, Tile
+from chanceline.perceptron.validation import check_labels, find_features
+from chanceline.prediction.covariates import CovariateEncoder
+from chanceline.prediction.samples import Samples, make_samples, samples_of_checked
+from chanceline.prediction.screening import ScreeningLimits, label_residuals
+from chanceline.prediction.train import FeatureChoice, TrainedRules
+
+# A column of which the spread is less than this share of its size is constant but for rounding.
+SMALLEST_SPREAD_SHARE = 1e-6
+
+TrainingSets = Callable[[Samples], Sequence[Bools]]
+
+
+class PooledSamples(NamedTuple):
+    """Samples, and which columns of the table they have.
+
+    Attributes
+    ----------
+    samples : with the pool's columns.
+    n_features : number of columns of the table.
+    pool : (pooled columns,) their numbers in the table, rising; None if they are all.
+    screening : when a training set leaves out columns of the pool.
+    """
+
+    samples: Samples
+    n_features: int
+    pool: Ints | None = None
+    screening: ScreeningLimits = ScreeningLimits()
+
+    def choice_in_pool(self, choice: FeatureChoice) -> FeatureChoice:
+        """A choice of features of the table as one of columns of the pool."""
+        if self.pool is None:
+            return choice
+        choice = replace(choice, screening=self.screening)
+        if choice.named is None:
+            return choice
+        return replace(choice, named=np.searchsorted(self.pool, choice.named))
+
+    def rules_of_table(self, rules: TrainedRules) -> TrainedRules:
+        """Rules on columns of the pool as rules on columns of the table."""
+        if self.pool is None:
+            return rules
+        return rules.in_columns(self.pool)
+
+
+def all_samples_alone(samples: Samples) -> list[Bools]:
+    """One training set: all samples."""
+    return [samples.all_rows]
+
+
+def pool_samples(  # noqa: PLR0913
+    X: ArrayLike | ColumnTable,
+    y: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    blocks: ArrayLike | None = None,
+    covariates: Any = None,
+    encoder: CovariateEncoder | None = None,
+    features: Sequence[int] | None = None,
+    required: Ints | None = None,
+    training_sets: TrainingSets = all_samples_alone,
+    n_threads: int = 1,
+) -> PooledSamples:
+    """Check everything; of a table that is read by tiles take a pool into memory.
+
+    Parameters
+    ----------
+    X, y, groups, blocks, covariates, encoder : as in `make_samples`; X may be a `ColumnTable`, of
+        numbers that were checked when it was read.
+    features : columns that are named beforehand: they are the pool.
+    required : columns that belong to the pool whatever their scores.
+    training_sets : the training sets that will be used, from the samples without columns.
+    n_threads : tiles that are worked on at the same time.
+    """
+    roles = {"groups": groups, "blocks": blocks, "covariates": covariates, "encoder": encoder}
+    if not isinstance(X, ColumnTable):
+        samples = make_samples(X, y, **roles)
+        return PooledSamples(samples, n_features=samples.n_features)
+
+    n_samples, n_features = X.shape
+    labels = check_labels(y, X.shape, min_classes=2)
+    without_columns = samples_of_checked(np.zeros((n_samples, 0)), labels, **roles)
+    limits = ScreeningLimits()
+    limits = replace(limits, max_unscreened=limits.n_screened)
+    if features is not None:
+        pool = find_features(features, [""] * n_features)
+    elif n_features <= limits.max_unscreened:
+        pool = np.arange(n_features)
+    else:
+        sets = training_sets(without_columns)
+        pool = best_of_training_sets(X, without_columns, sets, limits.n_screened, n_threads)
+    if required is not None:
+        pool = np.union1d(pool, required)
+    return PooledSamples(
+        samples=replace(without_columns, X=values_in_memory(X, pool, limits)),
+        n_features=n_features,
+        pool=pool,
+        screening=limits,
+    )
+
+
+def values_in_memory(table: ColumnTable, pool: Ints, limits: ScreeningLimits) -> Floats:
+    """The columns of the pool: (samples, pool).
+
+    In double precision where all of them may be trained on; a pool of which a part is taken each
+    time has single precision if that holds its numbers exactly.
+    """
+    values = table.take(pool)
+    if len(pool) > limits.max_unscreened:
+        return np.ascontiguousarray(single_if_exact(values))
+    return np.ascontiguousarray(values, dtype=float)
+
+
+def best_of_training_sets(
+    table: ColumnTable,
+    samples: Samples,
+    training_sets: Sequence[Bools],
+    n_best: int,
+    n_threads: int,
+) -> Ints:
+    """The columns that have one of the largest screening scores in some training set, rising.
+
+    Parameters
+    ----------
+    table : all columns.
+    samples : labels and design, without columns.
+    training_sets : (samples,) each.
+    n_best : how many columns every training set has.
+    n_threads : tiles that are worked on at the same time.
+    """
+    is_training = np.array(training_sets, dtype=float)  # (sets, samples)
+    targets = np.zeros(is_training.shape)
+    for target, training in zip(targets, training_sets, strict=True):
+        target[training] = label_residuals(samples, training)
+
+    def score(start: int) -> Floats:
+        return scores_of_sets(table.tile(start), is_training, targets)
+
+    scores = np.hstack(list(map_in_threads(score, table.tile_starts, n_threads)))
+    best = [np.argsort(-scores_of_set, kind="stable")[:n_best] for scores_of_set in scores]
+    return np.unique(np.concatenate(best))
+
+
+def scores_of_sets(tile: Tile, is_training: Floats, targets: Floats) -> Floats:
+    """|Σ_i t_i x_ij|/SD(x_j) of every column of a tile in every training set.
+
+    Parameters
+    ----------
+    tile : some columns.
+    is_training : (sets, samples) 1 for the samples of a training set, 0 for the others.
+    targets : (sets, samples) t, whose sum is 0 in each training set; 0 for other samples.
+
+    Returns
+    -------
+    (sets, columns) in single precision
+    """
+    values = tile.numbers
+    # Differences from the first sample: smaller numbers, where a column has a large mean.
+    values = values - values[0]
+    shares = is_training / is_training.sum(axis=1, keepdims=True)
+    means = shares @ values
+    mean_squares = shares @ values**2
+    variances = np.maximum(mean_squares - means**2, 0.0)
+    # The floor keeps a column that is constant in a training set from a large score by rounding.
+    smallest = np.maximum(SMALLEST_SPREAD_SHARE * np.sqrt(mean_squares), np.finfo(float).tiny)
+    spreads = np.maximum(np.sqrt(variances), smallest)
+    scores: Floats = (np.abs(targets @ values) / spreads).astype("float32")
+    return scores
