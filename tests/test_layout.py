@@ -45,11 +45,11 @@ PACKAGES = {
     "memory": {"perceptron", "select"},
     "figures": {"theory", "select", "significance", "experiments", "memory"},
     "report": {"theory", "chance", "tables", "significance", "experiments", "figures"},
-    "app": {"tables", "significance", "report"},
+    "app": {"columns", "tables", "significance", "report"},
     "reproduce": {"theory", "experiments", "memory", "figures"},
     "sklearn": {"perceptron", "select", "prediction"},
     "cli": {
-        "theory", "chance", "perceptron", "select", "prediction", "tables", "significance", "cohort", "experiments", "memory",
+        "columns", "theory", "chance", "perceptron", "select", "prediction", "tables", "significance", "cohort", "experiments", "memory",
         "figures", "report", "reproduce", "app",
     },
     "__main__": {"cli"},
