@@ -46,7 +46,7 @@ def test_what_the_package_imports_is_declared():
     optional = set().union(
         *(
             names(PROJECT["optional-dependencies"][extra])
-            for extra in ("app", "dask", "parquet", "excel", "anndata")
+            for extra in ("app", "dask", "parquet", "excel", "zarr", "anndata")
         )
     )
     used = imported("src")

@@ -328,7 +328,8 @@ def test_tables_with_noise_or_with_good_features_alone_are_not_called_filtered()
 def test_spread_of_pvalues_against_t_tests():
     values = generator(28).normal(size=(80, 50))
     pvalues = ttest_ind(values[HALVES > 0], values[HALVES < 0]).pvalue
-    spread = filtered._spread_of_pvalues(filtered._unit_columns(values), HALVES)
+    correlations = filtered._correlations(filtered._unit_columns(values), HALVES)
+    spread = filtered._spread_of_pvalues(correlations, len(HALVES))
     expected = (np.mean(pvalues > 0.5), np.quantile(pvalues, 0.75), np.quantile(pvalues, 0.95))
     assert spread == pytest.approx(expected)
 

@@ -29,6 +29,7 @@ from chanceline.significance.run import judge
 from chanceline.significance.set_result import SetTests
 from chanceline.significance.set_run import set_tests
 from chanceline.tables.dataset import Dataset
+from chanceline.tables.memory_of_table import make_read_only
 from chanceline.tables.outcome_table import OutcomeNames, OutcomeTable, load_any_outcome
 from chanceline.tables.settings import TableSettings
 
@@ -105,7 +106,7 @@ def run_request(request: RunRequest, folder: Path, progress: Callable[[int, int]
     """Test the table, and write all that the page offers into the folder."""
     table = load_any_outcome(request.table, request.outcome, request.table_settings)
     # Nobody else has the array: what is computed from it needs no copy.
-    table.X.flags.writeable = False
+    make_read_only(table.X)
     if request.sets is not None:
         sets_result = set_tests(
             table, request.sets, settings=request.test_settings, progress=progress

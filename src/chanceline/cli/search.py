@@ -197,11 +197,13 @@ def load_table_and_tell(path: Path | None, label: str | None, settings: TableSet
 
 
 def search_data(dataset: Dataset) -> SearchData:
-    """The part of a data set that a search needs."""
+    """The part of a data set in memory that a search needs."""
+    import numpy as np
+
     return SearchData(
-        X=dataset.X,
+        X=np.asarray(dataset.X),
         y=dataset.y,
-        feature_names=dataset.feature_names,
+        feature_names=tuple(dataset.feature_names),
         classes=dataset.classes,
     )
 
@@ -335,7 +337,7 @@ def front(
     else:
         runs = SeedRuns(restarts, jobs, scheduler)
         found_front = front_often(dataset, options, runs, quiet=quiet)
-    found_front = replace(found_front, feature_names=dataset.feature_names)
+    found_front = replace(found_front, feature_names=tuple(dataset.feature_names))
 
     # The file first: a reader of the pipe that has seen enough must not cost the figure.
     if figure is not None:

@@ -255,6 +255,7 @@ def load_outcome_or_example(
 ) -> Dataset | OutcomeTable:
     """Read the table at `path`, or the example of this name; exactly one of them must be given."""
     from chanceline.tables.examples import EXAMPLES, load_example
+    from chanceline.tables.memory_of_table import make_read_only
     from chanceline.tables.outcome_table import load_any_outcome
 
     if (path is None) == (example is None):
@@ -265,19 +266,20 @@ def load_outcome_or_example(
         return load_example(example)
     table = load_any_outcome(path, names, settings)
     # Nobody else has the array: what is computed from it needs no copy.
-    table.X.flags.writeable = False
+    make_read_only(table.X)
     return table
 
 
 def load_table(path: Path | None, label: str | None, settings: TableSettings) -> Dataset:
-    """Read a table; `label` names the column with the classes."""
+    """Read a table into memory; `label` names the column with the classes."""
     from chanceline.tables import load_data
+    from chanceline.tables.memory_of_table import make_read_only, with_array
 
     if path is None:
         raise InputError("give a data file.")
-    dataset = load_data(path, label, settings)
+    dataset = with_array(load_data(path, label, settings))
     # Nobody else has the array: what is computed from it needs no copy.
-    dataset.X.flags.writeable = False
+    make_read_only(dataset.X)
     return dataset
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline.columns.source import NUMERIC_KINDS
 from chanceline.errors import InputError
 
 
@@ -54,14 +55,15 @@ class ParquetColumns:
         return np.column_stack([self._numbers(table.column(name), name) for name in names])
 
     def _numbers(self, column: Any, name: str) -> NDArray[Any]:
-        """A column as an array, if it holds numbers and has no gaps."""
+        """A column as an array, NaN where a value is missing; it has to hold numbers."""
+        from pyarrow import types
+
+        is_truth_value = types.is_boolean(column.type)
+        if is_truth_value:
+            column = column.cast("int8")
         values: NDArray[Any] = column.to_numpy()
-        if values.dtype.kind not in "biuf":
+        if values.dtype.kind not in NUMERIC_KINDS:
             raise InputError(
                 f"column {name!r} of {self._path.name} holds no numbers; leave it out."
-            )
-        if column.null_count > 0:
-            raise InputError(
-                f"column {name!r} of {self._path.name} has missing values; fill them first."
             )
         return values

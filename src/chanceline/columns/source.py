@@ -107,10 +107,14 @@ class RowsOfSource:
         return self._source.read(start, stop)[self._rows]
 
 
-def open_npy(path: Path) -> SlicedColumns:
-    """The columns of a `.npy` file of shape (samples, columns); nothing is read yet."""
+def open_npy(path: Path, *, transpose: bool = False) -> SlicedColumns:
+    """The columns of a `.npy` file of shape (samples, columns), or the other way round with
+    `transpose`; nothing is read yet.
+    """
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise InputError(f"{path.name} is no whole .npy file of numbers ({error}).") from error
+    if transpose:
+        array = array.T
     return SlicedColumns(array, path.name)

@@ -98,6 +98,9 @@ class ColumnTable:
                 "its samples are table.rows(indices)."
             )
         _, n_columns = self.shape
+        stretch = range(n_columns)[key[1]] if isinstance(key[1], slice) else None
+        if stretch is not None and stretch.step == 1 and len(stretch) > 0:
+            return self.source.read(stretch.start, stretch.stop).astype(float)
         indices = np.arange(n_columns)[key[1]]
         if indices.ndim == 0:
             return self.take(indices[None])[:, 0].astype(float)
@@ -154,13 +157,17 @@ class ColumnTable:
             # The stretch from the first to the last of them.
             start = int(wanted.min())
             values = self.source.read(start, int(wanted.max()) + 1)
-            parts.append(values[:, wanted - start])
+            if not np.array_equal(wanted - start, np.arange(values.shape[1])):
+                values = values[:, wanted - start]
+            parts.append(values)
             places.append(place)
         if not parts:
             return np.zeros((len(self), 0), dtype=self.dtype)
         columns = np.concatenate(parts, axis=1)
         # The parts stand in the order of the tiles; back to that of the indices.
         order = np.argsort(np.concatenate(places))
+        if np.array_equal(order, np.arange(len(order))):
+            return columns
         return columns[:, order]
 
     def gram(self) -> Floats:

@@ -60,7 +60,7 @@ def check_matrix(
             f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; "
             "fill or drop it."
         )
-    _check_magnitudes(data, names)
+    check_magnitudes(data, names)
     return data, names
 
 
@@ -78,7 +78,7 @@ def _feature_names(
     return tuple(str(name) for name in names)
 
 
-def _check_magnitudes(X: NDArray[np.float64], names: Sequence[str]) -> None:
+def check_magnitudes(X: NDArray[np.float64], names: Sequence[str]) -> None:
     """Refuse columns whose squares, or the squares of whose weights, no double can hold."""
     largest_magnitude = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(float)
     is_too_large = largest_magnitude > MAX_MAGNITUDE

@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline._parallel import map_in_threads
+from chanceline.columns.precision import single_if_exact
 from chanceline.columns.table import ColumnTable, Tile
-from chanceline.perceptron.validation import check_labels, find_features, working_precision
+from chanceline.perceptron.validation import check_labels, find_features
 from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.prediction.samples import Samples, make_samples, samples_of_checked
 from chanceline.prediction.screening import ScreeningLimits, label_residuals
@@ -126,11 +127,9 @@ def values_in_memory(table: ColumnTable, pool: Ints, limits: ScreeningLimits) ->
     time has single precision if that holds its numbers exactly.
     """
     values = table.take(pool)
-    _, n_features = table.shape
-    precision = np.dtype(np.float64)
     if len(pool) > limits.max_unscreened:
-        precision = working_precision([values.dtype], n_features)
-    return np.ascontiguousarray(values, dtype=precision)
+        return np.ascontiguousarray(single_if_exact(values))
+    return np.ascontiguousarray(values, dtype=float)
 
 
 def best_of_training_sets(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from chanceline._arrays import Ints
-from chanceline.columns.table import ColumnTable
+from chanceline.columns.wide import WIDE_FROM
 from chanceline.errors import InputError
 from chanceline.perceptron.duplicates import distinct_columns
 from chanceline.perceptron.validation import find_features
@@ -19,7 +19,7 @@ from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import NullDesign, make_design
 from chanceline.significance.stages import AlphaSpending
 from chanceline.significance.union_bound import UnionBound
-from chanceline.significance.wide_table import MAX_COLUMNS_IN_MEMORY, table_for_test
+from chanceline.significance.wide_table import array_for_search, table_for_test
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.spelling import plain_text
 
@@ -88,7 +88,7 @@ def make_plan(
     data: Dataset,
     features: Sequence[int | str] | None,
     settings: TestSettings,
-    max_columns_in_memory: int = MAX_COLUMNS_IN_MEMORY,
+    max_columns_in_memory: int = WIDE_FROM,
 ) -> Plan:
     """Check what is asked, and fix what each stage may spend.
 
@@ -103,11 +103,9 @@ def make_plan(
         raise InputError(data.undeclared)
     if settings.search is None:
         data = replace(data, X=table_for_test(data.X, max_columns_in_memory))
-    elif isinstance(data.X, ColumnTable):
-        raise InputError(
-            "a search of your own needs the table as an array in memory; pass X as one, or leave "
-            "out search."
-        )
+    else:
+        # A search of the user's own takes an array, whatever its size.
+        data = replace(data, X=array_for_search(data.X))
     declared = DeclaredRoles(
         blocks=data.blocks, groups=data.groups, pairs=data.pairs, covariates=data.covariates
     )

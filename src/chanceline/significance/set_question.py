@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -43,7 +43,7 @@ class SetQuestion:
     """
 
     X: AnyTable
-    feature_names: tuple[str, ...]
+    feature_names: Sequence[str]
     design: ColumnDesign
     settings: TestSettings
     draw_shuffles: Callable[[int], SetShuffles]

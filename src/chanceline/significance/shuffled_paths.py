@@ -23,6 +23,8 @@ from chanceline.significance.readings import (
     read_draws,
 )
 
+# A loss from products in single precision is wrong by no more than so many roundings.
+ROUNDINGS_OF_LOSS = 8
 # The band of shuffled labels shown for every K holds 90 % of them.
 BAND_QUANTILES = (0.05, 0.5, 0.95)
 
@@ -84,7 +86,9 @@ class ShuffledLosses:
         products = columns.products(centred)
         losses = 1 - products.astype(float) ** 2 / (centred @ centred)
         best_losses = np.sort(self.losses.path[:, 0])
-        n_as_good = np.searchsorted(best_losses, losses + ROUNDING_TOLERANCE, side="right")
+        # The best losses are in double precision, and the products perhaps in single.
+        rounding = max(ROUNDING_TOLERANCE, ROUNDINGS_OF_LOSS * np.finfo(products.dtype).eps)
+        n_as_good = np.searchsorted(best_losses, losses + rounding, side="right")
         return n_as_good / len(best_losses)
 
     def bands(self) -> list[Band | None]:

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from chanceline._arrays import Floats, Ints
 from chanceline._parallel import map_in_threads
+from chanceline.columns.precision import single_if_exact
 from chanceline.columns.table import ColumnTable, Tile
 from chanceline.errors import InputError
-from chanceline.perceptron.validation import EXACT_IN_SINGLE
 from chanceline.significance.column_pairs import ColumnPairs, no_pairs
 from chanceline.significance.outliers import OutlierLimits, outlier_limits
 from chanceline.significance.path_columns import (
@@ -69,15 +69,18 @@ class ColumnScaling(NamedTuple):
     def apply(self, values: NDArray[Any]) -> Floats:
         """Columns (samples, columns) clipped, centred and divided by their lengths.
 
-        Blocks and covariates are left in. Small types are exact in single precision; others are
-        centred in double precision, so that large numbers that differ by little keep the
-        difference.
+        Blocks and covariates are left in. Numbers that single precision does not hold are centred
+        in double precision: large ones that differ by little keep the difference. The result is in
+        single precision.
         """
-        precision = np.float32 if values.dtype in EXACT_IN_SINGLE else np.float64
+        numbers = single_if_exact(values)
+        precision = numbers.dtype
         has_outliers = np.isfinite(self.lowest).any() or np.isfinite(self.highest).any()
         if has_outliers:
-            values = np.clip(values, self.lowest, self.highest, dtype=np.float64)
-        scaled = np.subtract(values, self.centre.astype(precision), dtype=precision)
+            lowest = self.lowest.astype(precision)
+            highest = self.highest.astype(precision)
+            numbers = np.clip(numbers, lowest, highest)
+        scaled = numbers - self.centre.astype(precision)
         scaled *= (1 / self.length).astype(precision)
         single: Floats = scaled.astype("float32", copy=False)
         return single

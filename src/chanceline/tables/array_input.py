@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline._arrays import Floats
+from chanceline.columns.table import AnyTable
+from chanceline.columns.zarr_store import ZarrColumns, is_zarr_array
 from chanceline.errors import InputError
 from chanceline.perceptron.validation import check_arrays
 from chanceline.tables.checks.declared import check_declared
@@ -18,6 +20,7 @@ from chanceline.tables.classes import classes_of_array
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.raw_table import named_index
 from chanceline.tables.roles import Role
+from chanceline.tables.wide_arrays import check_wide_arrays, wide_source
 
 # Name of the column that y becomes beside a DataFrame whose blocks, groups or pairs are named.
 LABEL_COLUMN = "y (given beside the table)"
@@ -53,16 +56,16 @@ def dataset_of_arrays(
     """
     if y is None:
         raise InputError("y is needed: two classes, one value for each row of X.")
-    values, larger_is_positive, names = check_arrays(_read_only(X), y, feature_names)
-    labels, classes = classes_of_array(y, larger_is_positive, positive)
+    table = _checked_table(X, y, feature_names)
+    labels, classes = classes_of_array(y, table.larger_is_positive, positive)
     declared = {role: np.asarray(roles[role]) for role in Role if role in roles}
     warning_of_undeclared_subjects = ""
     if Role.GROUPS not in declared and Role.PAIRS not in declared:
-        warning_of_undeclared_subjects = _undeclared_sentence(X, values, labels, names)
+        warning_of_undeclared_subjects = _undeclared_sentence(X, table, labels)
     return Dataset(
-        X=values,
+        X=table.values,
         y=labels,
-        feature_names=names,
+        feature_names=table.names,
         classes=classes,
         blocks=declared.get(Role.BLOCKS),
         groups=declared.get(Role.GROUPS),
@@ -73,25 +76,68 @@ def dataset_of_arrays(
     )
 
 
+class _CheckedTable(NamedTuple):
+    """Arrays that were checked.
+
+    Attributes
+    ----------
+    values : finite numbers, (samples, features).
+    larger_is_positive : (samples,) ±1, the larger of the two classes as 1.
+    names : of the features.
+    whole_numbers : (samples, columns) the columns that may say which rows belong together.
+    """
+
+    values: AnyTable
+    larger_is_positive: Floats
+    names: Sequence[str]
+    whole_numbers: pd.DataFrame
+
+
+def _checked_table(X: Any, y: ArrayLike, feature_names: Sequence[str] | None) -> _CheckedTable:
+    """The arrays if nothing is wrong with them; very many columns stay where they are.
+
+    Parameters
+    ----------
+    X, y, feature_names : as in `dataset_of_arrays`.
+    """
+    source = wide_source(X)
+    if source is not None:
+        wide = check_wide_arrays(source, y, feature_names)
+        features = wide.features
+        return _CheckedTable(
+            features.table, wide.larger_is_positive, features.names, wide.whole_numbers
+        )
+    values, larger_is_positive, names = check_arrays(_read_only(X), y, feature_names)
+    numbers = pd.DataFrame(values, columns=list(names), copy=False)
+    return _CheckedTable(values, larger_is_positive, names, numbers)
+
+
 def _read_only(X: Any) -> Any:
-    """An array as a view that nobody can write to, which needs no copy; else X as it is."""
+    """An array as a view that nobody can write to, which needs no copy; one of Zarr whole, and
+    anything else as it is.
+    """
+    if is_zarr_array(X):
+        columns = ZarrColumns(X, "X")
+        return columns.read(0, columns.n_columns)
     if type(X) is np.ndarray:
         return np.broadcast_to(X, X.shape)
     return X
 
 
-def _undeclared_sentence(given: Any, values: Floats, labels: Floats, names: Sequence[str]) -> str:
+def _undeclared_sentence(given: Any, table: _CheckedTable, labels: Floats) -> str:
     """The sentence about a column or an index that looks like subjects; empty if there is none.
 
     Parameters
     ----------
     given : the table as the user gave it, perhaps with an index.
-    values, labels, names : its numbers of shape (samples, features), labels ±1 and features' names.
+    table, labels : the same, checked, and labels ±1 of shape (samples,).
     """
-    numbers = pd.DataFrame(values, columns=list(names), copy=False)
-    no_texts = numbers[[]]  # an array has no columns of text
+    no_texts = table.whole_numbers[[]]  # an array has no columns of text
     columns = SampleColumns(
-        text=no_texts, numbers=numbers, names=named_index(given), names_place="the index"
+        text=no_texts,
+        numbers=table.whole_numbers,
+        names=named_index(given),
+        names_place="the index",
     )
     suspect = find_suspect(columns, labels)
     if suspect is None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from chanceline.columns.table import AnyTable
-
     from chanceline.tables.recipe import TableRecipe
 
 
@@ -105,7 +104,7 @@ class Dataset(Result):
 
     X: AnyTable
     y: NDArray[np.float64]
-    feature_names: tuple[str, ...]
+    feature_names: Sequence[str]
     classes: tuple[str, str]
     blocks: NDArray[Any] | None = None
     groups: NDArray[Any] | None = None

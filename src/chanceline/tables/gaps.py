@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from chanceline._arrays import Floats
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.errors import InputError
 from chanceline.tables.checks.gap_patterns import (
-    warn_if_gaps_follow_classes,
+    MarkCounts,
     warn_if_gaps_follow_small_values,
+    warn_if_marks_follow_classes,
 )
+from chanceline.tables.checks.scans import scan_table
 from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import plural, quoted, row_name
 
@@ -25,28 +28,52 @@ FILLED_WITH = {
 }
 
 
-@dataclass(frozen=True)
+class Place(NamedTuple):
+    """A cell of a table: the numbers of its row and its column."""
+
+    row: int
+    column: int
+
+
+@dataclass(frozen=True, eq=False)
 class Gaps:
-    """Cells without a finite number.
+    """Cells without a finite number; there is at least one.
 
     Attributes
     ----------
-    cells : of shape (samples, features).
+    of_rows : (samples,) how many each row has.
+    of_columns : (features,) how many each column has.
+    of_positives : (features,) the same, in rows of the positive class.
+    first : the first gap of the first column that has one.
     kind : what they are, in words.
     """
 
-    cells: NDArray[np.bool_]
+    of_rows: Ints
+    of_columns: Ints
+    of_positives: Ints
+    first: Place
     kind: str
 
-    @cached_property
-    def row_has_gap(self) -> NDArray[np.bool_]:
+    @property
+    def row_has_gap(self) -> Bools:
         """Which rows have gaps, of shape (samples,)."""
-        return np.any(self.cells, axis=1)
+        return self.of_rows > 0
 
-    @cached_property
-    def column_has_gap(self) -> NDArray[np.bool_]:
+    @property
+    def column_has_gap(self) -> Bools:
         """Which columns have gaps, of shape (features,)."""
-        return np.any(self.cells, axis=0)
+        return self.of_columns > 0
+
+    @property
+    def column_is_empty(self) -> Bools:
+        """Which columns have nothing but gaps, of shape (features,)."""
+        return self.of_columns == len(self.of_rows)
+
+    @property
+    def counts(self) -> MarkCounts:
+        """How many there are, in the columns that have some."""
+        has_gap = self.column_has_gap
+        return MarkCounts(self.of_rows, self.of_columns[has_gap], self.of_positives[has_gap])
 
     @property
     def rows_in_words(self) -> str:
@@ -66,6 +93,49 @@ class Gaps:
         if not self.row_has_gap.all():
             choices.append("rows")
         return choices
+
+
+class GapScan:
+    """Counts missing and infinite values.
+
+    Parameters
+    ----------
+    labels : ±1 of shape (samples,).
+    """
+
+    def __init__(self, labels: Floats) -> None:
+        self._is_positive = labels > 0
+        self._of_rows = np.zeros(len(labels), dtype=np.int64)
+        self._of_columns: list[Ints] = []
+        self._of_positives: list[Ints] = []
+        self._first: Place | None = None
+        self._has_infinite = False
+
+    def see(self, start: int, columns: Floats) -> None:
+        is_gap = ~np.isfinite(columns)
+        of_columns = is_gap.sum(axis=0)
+        self._of_rows += is_gap.sum(axis=1)
+        self._of_columns.append(of_columns)
+        self._of_positives.append(is_gap[self._is_positive].sum(axis=0))
+        if not of_columns.any():
+            return
+        self._has_infinite = self._has_infinite or bool(np.isinf(columns).any())
+        if self._first is None:
+            column = int(np.argmax(of_columns > 0))
+            self._first = Place(row=int(np.argmax(is_gap[:, column])), column=start + column)
+
+    @property
+    def gaps(self) -> Gaps | None:
+        """Those of all columns seen; None if there are none."""
+        if self._first is None:
+            return None
+        return Gaps(
+            of_rows=self._of_rows,
+            of_columns=np.concatenate(self._of_columns),
+            of_positives=np.concatenate(self._of_positives),
+            first=self._first,
+            kind="missing or infinite values" if self._has_infinite else "missing values",
+        )
 
 
 @dataclass(frozen=True)
@@ -94,47 +164,78 @@ def without_gaps(features: pd.DataFrame, labels: Floats, missing: str) -> Comple
     missing : error, rows, columns, or a key of `FILLED_WITH`.
     """
     all_rows = np.ones(len(features), dtype=bool)
-    gaps = _find_gaps(features)
+    scan = GapScan(labels)
+    scan_table(features.to_numpy(), [scan])
+    gaps = scan.gaps
     if gaps is None:
         return CompleteFeatures(features, all_rows, [])
 
-    uneven_findings = _warn_of_uneven_gaps(gaps, labels)
-    leaves_nothing = missing in ("rows", "columns") and missing not in gaps.can_be_left_out()
-    if missing == "error" or leaves_nothing:
-        raise InputError(f"{_first_gap(features, gaps)}; {_choices(gaps, uneven_findings)}")
+    uneven_findings = warn_of_uneven_gaps(gaps, labels)
+    refuse_gaps(gaps, missing, uneven_findings, features.columns, features.index)
 
     # What is left out takes the pattern of gaps with it, so that it needs no warning.
     if missing == "columns":
-        names = quoted(features.columns[gaps.column_has_gap])
-        finding = Finding.prepared(f"{gaps.columns_in_words} with {gaps.kind} left out: {names}.")
+        finding = note_columns_left_out(gaps, features.columns[gaps.column_has_gap])
         return CompleteFeatures(features.loc[:, ~gaps.column_has_gap], all_rows, [finding])
     if missing == "rows":
-        finding = Finding.prepared(f"{gaps.rows_in_words} with {gaps.kind} left out.")
+        finding = note_rows_left_out(gaps)
         return CompleteFeatures(features.loc[~gaps.row_has_gap], ~gaps.row_has_gap, [finding])
     # What is filled in keeps the pattern in the test.
     filled, findings = _fill(features, gaps, missing)
     return CompleteFeatures(filled, all_rows, [*uneven_findings, *findings])
 
 
-def _find_gaps(features: pd.DataFrame) -> Gaps | None:
-    """The cells without a finite number; None if there are none."""
-    values = features.to_numpy()
-    is_gap = ~np.isfinite(values)
-    if not is_gap.any():
-        return None
-    if np.isinf(values).any():
-        return Gaps(is_gap, kind="missing or infinite values")
-    return Gaps(is_gap, kind="missing values")
+def refuse_gaps(
+    gaps: Gaps,
+    missing: str,
+    uneven_findings: list[Finding],
+    names: Sequence[Any],
+    row_labels: Sequence[Any],
+) -> None:
+    """Stop if nobody said what to do about gaps, or nothing would be left.
+
+    Parameters
+    ----------
+    gaps, missing : the gaps, and what to do about them.
+    uneven_findings : the warning that they follow the classes, if they do.
+    names, row_labels : of all columns, and what rows are called.
+    """
+    leaves_nothing = missing in ("rows", "columns") and missing not in gaps.can_be_left_out()
+    if missing != "error" and not leaves_nothing:
+        return
+    name = str(names[gaps.first.column])
+    place = f"column {name!r} first, in {row_name(row_labels, gaps.first.row)}"
+    raise InputError(
+        f"{gaps.columns_in_words} and {gaps.rows_in_words} have {gaps.kind} ({place}); "
+        f"{_choices(gaps, uneven_findings)}"
+    )
 
 
-def _warn_of_uneven_gaps(gaps: Gaps, labels: Floats) -> list[Finding]:
+def note_columns_left_out(gaps: Gaps, names: Sequence[Any]) -> Finding:
+    """That the columns with gaps, which are called so, are left out."""
+    return Finding.prepared(f"{gaps.columns_in_words} with {gaps.kind} left out: {quoted(names)}.")
+
+
+def note_rows_left_out(gaps: Gaps) -> Finding:
+    """That the rows with gaps are left out."""
+    return Finding.prepared(f"{gaps.rows_in_words} with {gaps.kind} left out.")
+
+
+def note_filled(gaps: Gaps, missing: str) -> Finding:
+    """That gaps were filled in, `missing` a key of `FILLED_WITH`."""
+    return Finding.prepared(
+        f"{gaps.kind} in {gaps.columns_in_words} filled with {FILLED_WITH[missing]}."
+    )
+
+
+def warn_of_uneven_gaps(gaps: Gaps, labels: Floats) -> list[Finding]:
     """A warning if gaps are more frequent in one class.
 
     Their pattern stays in the test if they are filled in, and not if they are left out.
     """
     ways_to_leave_out = _as_settings(gaps.can_be_left_out()) or "no fill"
-    return warn_if_gaps_follow_classes(
-        gaps.cells, labels, "gaps", f"{ways_to_leave_out} keeps that out"
+    return warn_if_marks_follow_classes(
+        gaps.counts, labels, "gaps", f"{ways_to_leave_out} keeps that out"
     )
 
 
@@ -157,15 +258,6 @@ def _as_settings(choices: list[str]) -> str:
     return " or ".join(f"missing={choice!r}" for choice in choices)
 
 
-def _first_gap(features: pd.DataFrame, gaps: Gaps) -> str:
-    """How many gaps there are, and where the first one is."""
-    column = int(np.argmax(gaps.column_has_gap))
-    row = int(np.argmax(gaps.cells[:, column]))
-    name = str(features.columns[column])
-    place = f"column {name!r} first, in {row_name(features.index, row)}"
-    return f"{gaps.columns_in_words} and {gaps.rows_in_words} have {gaps.kind} ({place})"
-
-
 def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFrame, list[Finding]]:
     """The features with gaps filled in, columns without any number left out; and what was done.
 
@@ -174,8 +266,9 @@ def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFram
     features, gaps : numbers of shape (samples, features), and their gaps.
     missing : a key of `FILLED_WITH`.
     """
-    is_empty = gaps.cells.all(axis=0)
-    features = features.mask(gaps.cells).loc[:, ~is_empty]  # infinite values are gaps too
+    is_gap = ~np.isfinite(features.to_numpy())
+    is_empty = gaps.column_is_empty
+    features = features.mask(is_gap).loc[:, ~is_empty]  # infinite values are gaps too
     findings = []
 
     fill_values = values_to_fill(features, missing)
@@ -183,12 +276,8 @@ def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFram
         findings += warn_if_gaps_follow_small_values(features)
     if missing == "half-min":
         has_gap = gaps.column_has_gap[~is_empty]  # (columns that are kept,)
-        _require_minima_from_0(fill_values[has_gap])
-    findings.append(
-        Finding.prepared(
-            f"{gaps.kind} in {gaps.columns_in_words} filled with {FILLED_WITH[missing]}."
-        )
-    )
+        require_minima_from_0(fill_values[has_gap])
+    findings.append(note_filled(gaps, missing))
     return features.fillna(fill_values), findings
 
 
@@ -209,7 +298,7 @@ def values_to_fill(features: pd.DataFrame, missing: str) -> pd.Series:
     raise AssertionError(missing)
 
 
-def _require_minima_from_0(half_minima: pd.Series) -> None:
+def require_minima_from_0(half_minima: pd.Series) -> None:
     """Stop at a column with gaps and values below 0, half the smallest of which is larger."""
     negative = half_minima.index[half_minima < 0]
     if len(negative) > 0:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from chanceline._arrays import Floats
+from chanceline._arrays import Floats, Ints
+from chanceline.columns.names import ChosenNames
+from chanceline.tables.checks.scans import FoundColumns
 from chanceline.tables.column_names import is_called_identifier, is_called_subject
 from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import quoted
@@ -31,48 +34,84 @@ def possibly_whole_columns(numbers: pd.DataFrame) -> pd.Index:
     return numbers.columns[(numbers.iloc[0] % 1 == 0).to_numpy()]
 
 
+@dataclass(frozen=True)
+class AlikeCounts:
+    """How many columns of a table are like a column of identifiers.
+
+    Attributes
+    ----------
+    n_whole : columns that begin with a whole number.
+    n_unique : those of them whose first rows are all different.
+    """
+
+    n_whole: int
+    n_unique: int
+
+
 def identifier_columns(features: pd.DataFrame) -> list[Any]:
     """Names of the features that name rows or subjects, or are days."""
     row_columns = features.columns[row_identifiers(features.to_numpy(), features.columns)]
     return list(dict.fromkeys([*subject_columns(features), *row_columns]))
 
 
-def subject_columns(numbers: pd.DataFrame) -> list[Any]:
+def subject_columns(numbers: pd.DataFrame, alike: AlikeCounts | None = None) -> list[Any]:
     """Names of the columns of whole numbers that are called like subjects, sites or identifiers.
 
     An indicator (`site=north`) is not one of them, as the user asked for it. A name that ends in a
     number (`ID1`, `site 2`) may be that of a measurement, such as a gene; its column counts unless
     more than `MOST_COLUMNS_ALIKE` columns hold values like it (`_n_columns_alike`).
+
+    Parameters
+    ----------
+    numbers : of shape (samples, columns).
+    alike : the columns of the whole table, where `numbers` are some of them.
     """
     candidates = possibly_whole_columns(numbers)
     subjects = []
     for name in candidates:
         text = str(name)
-        name_without_number = text.rstrip("0123456789")
         is_indicator = "=" in text
-        if is_indicator or not is_called_subject(name_without_number):
+        if is_indicator or not may_be_subjects(text):
             continue
         is_whole = np.all(numbers[name] % 1 == 0)
         if not is_whole:
             continue
-        ends_in_number = name_without_number != text
-        if ends_in_number:
-            n_alike = _n_columns_alike(numbers[candidates], name)
+        if _without_number(text) != text:
+            n_alike = _n_columns_alike(numbers[candidates], name, alike)
             if n_alike > MOST_COLUMNS_ALIKE:
                 continue
         subjects.append(name)
     return subjects
 
 
-def _n_columns_alike(candidates: pd.DataFrame, name: Any) -> int:
+def may_be_subjects(name: str) -> bool:
+    """Whether a column is called like subjects, sites or identifiers, perhaps with a number."""
+    return is_called_subject(_without_number(name))
+
+
+def _without_number(name: str) -> str:
+    """The name without a number at its end."""
+    return name.rstrip("0123456789")
+
+
+def _n_columns_alike(candidates: pd.DataFrame, name: Any, alike: AlikeCounts | None) -> int:
     """The number of columns of whole numbers whose values are like those of the one called `name`,
     which is among them.
 
     If its values are unique, these are the columns whose first rows are unique; else all columns.
+
+    Parameters
+    ----------
+    candidates : columns that may hold whole numbers, of shape (samples, columns).
+    name : of one of them.
+    alike : what is known of all columns, where `candidates` are some of them.
     """
-    if not candidates[name].is_unique:
-        return candidates.shape[1]
-    return int(_are_unique(candidates.iloc[:FIRST_ROWS].to_numpy()).sum())
+    if alike is None:
+        begin_unique = _are_unique(candidates.iloc[:FIRST_ROWS].to_numpy())
+        alike = AlikeCounts(n_whole=candidates.shape[1], n_unique=int(begin_unique.sum()))
+    if candidates[name].is_unique:
+        return alike.n_unique
+    return alike.n_whole
 
 
 def _are_unique(values: Floats) -> NDArray[np.bool_]:
@@ -136,9 +175,55 @@ def are_days(values: Any) -> Any:
     return in_years & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
 
 
+class IdentifierScan:
+    """Looks for columns that name the rows, and counts those that might.
+
+    Parameters
+    ----------
+    names : of the features.
+    """
+
+    def __init__(self, names: Sequence[Any]) -> None:
+        self._names = names
+        self._row_identifiers = FoundColumns()
+        self._whole = FoundColumns()
+        self._n_unique = 0
+
+    def see(self, start: int, columns: Floats) -> None:
+        # Few names are asked for.
+        names = ChosenNames(self._names, np.arange(start, start + columns.shape[1]))
+        self._row_identifiers.add(start, row_identifiers(columns, names))
+        whole = np.flatnonzero(columns[0] % 1 == 0)
+        self._whole.add(start, whole)
+        self._n_unique += int(_are_unique(columns[:FIRST_ROWS, whole]).sum())
+
+    @property
+    def row_identifiers(self) -> Ints:
+        """The numbers of the columns that name the rows, or are days."""
+        return self._row_identifiers.numbers
+
+    @property
+    def possibly_whole(self) -> Ints:
+        """The numbers of the columns that begin with a whole number."""
+        return self._whole.numbers
+
+    @property
+    def alike(self) -> AlikeCounts:
+        """How many columns are like one of identifiers."""
+        return AlikeCounts(n_whole=len(self.possibly_whole), n_unique=self._n_unique)
+
+    def findings(self) -> list[Finding]:
+        """The warning, if some columns look like identifiers."""
+        return _warn_of_columns([str(self._names[column]) for column in self.row_identifiers])
+
+
 def warn_of_identifiers(X: Floats, names: Sequence[Any]) -> list[Finding]:
     """A warning about the columns that look like identifiers, if there are any."""
-    suspects = [str(names[column]) for column in row_identifiers(X, names)]
+    return _warn_of_columns([str(names[column]) for column in row_identifiers(X, names)])
+
+
+def _warn_of_columns(suspects: list[str]) -> list[Finding]:
+    """A warning about the columns with these names, if there are any."""
     if not suspects:
         return []
     if len(suspects) == 1:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from chanceline._arrays import Floats
 from chanceline.tables.cells import read_cells
 from chanceline.tables.gaps import FILLED_WITH, values_to_fill
 from chanceline.tables.limits import strictest_limits
@@ -16,11 +17,13 @@ from chanceline.tables.recipe import (
     ColumnLimits,
     IndicatorColumn,
     NumberColumn,
+    NumberColumns,
     RecipeColumn,
     TableRecipe,
 )
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.transforms import added_to_values
+from chanceline.tables.wide_features import WideFeatures
 
 
 def learn_recipe(
@@ -46,7 +49,6 @@ def learn_recipe(
     if transform != "none":
         untransformed = complete.to_numpy(dtype=np.float64)
         added = added_to_values(untransformed, transform)
-    declared = {"blocks": settings.blocks, "groups": settings.groups, "pairs": settings.pairs}
     return TableRecipe(
         columns=_learn_columns(written, features, complete.columns, settings),
         transform=transform,
@@ -56,10 +58,49 @@ def learn_recipe(
         label=label,
         split_at=settings.split_at,
         chosen_classes=bool(settings.classes),
-        roles={role: column for role, column in declared.items() if column is not None},
+        roles=_declared_roles(settings),
         independent=settings.independent,
         untransformed=untransformed,
     )
+
+
+def learn_wide_recipe(
+    complete: WideFeatures,
+    *,
+    added: float,
+    fill_values: Floats | None,
+    label: str,
+    settings: TableSettings,
+) -> TableRecipe:
+    """The same of a table whose features are not in memory.
+
+    Parameters
+    ----------
+    complete : without gaps and before the transform.
+    added : to every value before logarithms.
+    fill_values : (features,) what fills a gap of each; None if nothing does.
+    label, settings : as in `learn_recipe`.
+    """
+    transform = settings.transform or "none"
+    return TableRecipe(
+        columns=NumberColumns(complete.names, fill_values),
+        transform=transform,
+        added=added,
+        below=settings.below,
+        na=settings.na,
+        label=label,
+        split_at=settings.split_at,
+        chosen_classes=bool(settings.classes),
+        roles=_declared_roles(settings),
+        independent=settings.independent,
+        untransformed=None if transform == "none" else complete.table,
+    )
+
+
+def _declared_roles(settings: TableSettings) -> dict[str, str]:
+    """The columns of blocks, groups and pairs, by role, those that were declared."""
+    declared = {"blocks": settings.blocks, "groups": settings.groups, "pairs": settings.pairs}
+    return {role: column for role, column in declared.items() if column is not None}
 
 
 def _learn_columns(

@@ -62,9 +62,23 @@ def without_identifiers(
     names = identifier_columns(features)
     if not names:
         return features, []
+    return features.drop(columns=names), note_identifiers(features[names], labels, blocks)
+
+
+def note_identifiers(
+    identifiers: pd.DataFrame, labels: Floats, blocks: pd.Series | None
+) -> list[Finding]:
+    """That columns are left out, and warnings where they are days that tell the classes apart.
+
+    Parameters
+    ----------
+    identifiers : the columns, of shape (samples, columns); at least one.
+    labels, blocks : as in `without_dates`.
+    """
+    names = [*identifiers.columns]
     note = f"left out as identifiers or dates: {quoted(names)}; keep_identifiers=True keeps them."
     findings = [Finding.note(note)]
     for name in names:
-        if np.all(are_days(features[name])):
-            findings += warn_if_dates_follow_classes(name, features[name], labels, blocks)
-    return features.drop(columns=names), findings
+        if np.all(are_days(identifiers[name])):
+            findings += warn_if_dates_follow_classes(name, identifiers[name], labels, blocks)
+    return findings

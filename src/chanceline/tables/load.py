@@ -17,17 +17,20 @@ import numpy as np
 import pandas as pd
 
 from chanceline._arrays import Floats
-from chanceline.errors import InputError
 from chanceline.perceptron.validation import working_precision
 from chanceline.tables.checks.batches import warn_of_batches
 from chanceline.tables.checks.class_fills import warn_of_class_fills
 from chanceline.tables.checks.confounders import warn_of_confounders
-from chanceline.tables.checks.declared import check_declared
 from chanceline.tables.checks.row_shifts import warn_if_row_means_follow_classes
-from chanceline.tables.checks.subjects import SampleColumns, Suspect
+from chanceline.tables.checks.subjects import SampleColumns
 from chanceline.tables.checks.totals import warn_if_totals_follow_classes
 from chanceline.tables.checks.undeclared import find_undeclared
-from chanceline.tables.dataset import Dataset, Declaration, Finding
+from chanceline.tables.dataset import Dataset, Finding
+from chanceline.tables.declared_columns import (
+    find_declared_columns,
+    proposed_declaration,
+    require_features,
+)
 from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import CompleteFeatures, without_gaps
 from chanceline.tables.identifiers import warn_of_identifiers
@@ -38,9 +41,10 @@ from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import source_name
 from chanceline.tables.reading_steps import ReadingStep, at_step
 from chanceline.tables.report import TableReport
-from chanceline.tables.roles import NamedColumns, Role, find_named_columns, find_role
+from chanceline.tables.roles import NamedColumns
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.transforms import transform_table
+from chanceline.tables.wide_load import wide_dataset_of_samples
 
 
 def load_data(
@@ -74,13 +78,15 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
     settings : what to make of the columns.
     source : what the table is called.
     """
+    if samples.table.wide is not None:
+        return wide_dataset_of_samples(samples, samples.table.wide, settings, source)
     report = TableReport()
     report.add(samples.findings)
     labels = samples.labels
 
     # The columns that the user names.
     with at_step(ReadingStep.COLUMNS):
-        named, findings = _find_columns(samples, settings)
+        named, findings = find_declared_columns(samples, settings)
     report.add(findings)
     others = samples.table.without_columns(named.names)
     for table in (others.about, others.values):
@@ -104,7 +110,7 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
         features, findings = without_identifiers(features, labels, named.exchange_blocks)
         report.add(findings)
     with at_step(ReadingStep.COLUMNS):
-        _require_features(features, source, label=str(named.label.name))
+        require_features(features.shape[1], source, label=str(named.label.name))
 
     # Features without gaps, in the units asked for.
     with at_step(ReadingStep.GAPS):
@@ -149,36 +155,11 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
     )
 
 
-def _require_features(features: pd.DataFrame, source: str, label: str) -> None:
-    """Stop if no column is left that could be a feature, `features` of shape (samples, 0)."""
-    if features.shape[1] == 0:
-        raise InputError(
-            f"{source} has no numeric feature column left besides the label {label!r}."
-        )
-
-
 def proposed_declaration(suspect: Suspect | None) -> Declaration | None:
     """What a column that looks like subjects or pairs could be declared as."""
     if suspect is None:
         return None
     return Declaration(column=suspect.name, role=str(suspect.design.role), setting=suspect.setting)
-
-
-def _find_columns(
-    samples: LabelledTable, settings: TableSettings
-) -> tuple[NamedColumns, list[Finding]]:
-    """The columns that the user names, and what to know about blocks, groups and pairs."""
-    roles = {}
-    findings = []
-    for role in Role:
-        column = find_role(samples.table, role, settings)
-        if column is None:
-            continue
-        roles[role] = column
-        setting = getattr(settings, role)  # a role is the name of its setting
-        findings += check_declared(role, column, samples.labels, setting=setting)
-    named = find_named_columns(samples.table, samples.label_column, roles, settings)
-    return named, findings
 
 
 def _sample_columns(

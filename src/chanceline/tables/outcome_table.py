@@ -15,6 +15,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline._arrays import Bools, Floats
+from chanceline.columns.table import ColumnTable
+from chanceline.columns.wide import in_memory
 from chanceline.errors import InputError
 from chanceline.perceptron.validation import check_matrix
 from chanceline.tables.array_input import covariate_columns
@@ -266,7 +268,9 @@ def _make_outcome_table(rows: OutcomeRows, source: str, settings: TableSettings)
     halves = two_halves(rows.columns[0])
     with at_step(ReadingStep.COLUMNS):
         named = _named_columns(rows, halves, settings)
-    others = rows.table.without_columns([*named.names, *[column.name for column in rows.columns]])
+    # A very wide table of another outcome than two classes is read whole.
+    table = rows.table.in_memory()
+    others = table.without_columns([*named.names, *[column.name for column in rows.columns]])
     sides = [halves]
     if rows.kind is OutcomeKind.CLASSES:
         sides = one_against_others(rows.columns[0])
@@ -461,6 +465,8 @@ def outcome_table_of_arrays(
         were given.
     feature_names : of the columns of an array.
     """
+    if isinstance(X, ColumnTable):
+        X = in_memory(X)
     values, names = check_matrix(X, feature_names)
     outcome = tuple(columns)
     if kind is not OutcomeKind.OWN:

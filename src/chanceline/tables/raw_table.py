@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from chanceline.tables.dataset import Finding
+from chanceline.tables.wide_features import WideFeatures
 
 COLUMN_NUMBER = re.compile(r"-?\d+")
 CLOSE_NAMES = 3  # at most so many are proposed for a name that is not there
@@ -35,6 +36,8 @@ class RawTable:
         column; else empty.
     findings : what was noticed while reading.
     undeclared : why a test stops unless something is said about the design; else empty.
+    wide : columns of numbers that are not in memory, as there are very many; they stand behind
+        `values`. None where all columns are in `values`.
     """
 
     values: pd.DataFrame
@@ -44,6 +47,7 @@ class RawTable:
     index_name: str = ""
     findings: tuple[Finding, ...] = ()
     undeclared: str = ""
+    wide: WideFeatures | None = None
 
     @property
     def sample_names(self) -> pd.Series | None:
@@ -55,7 +59,7 @@ class RawTable:
 
     @property
     def column_names(self) -> list[str]:
-        """The names of all columns, first of those about the samples."""
+        """The names of all columns in memory, first of those about the samples."""
         return [str(name) for part in (self.about, self.values) for name in part.columns]
 
     def with_rows(self, is_kept: NDArray[np.bool_]) -> RawTable:
@@ -65,7 +69,15 @@ class RawTable:
         about = self.about
         if len(about) > 0:
             about = about.loc[is_kept]
-        return replace(self, values=self.values.loc[is_kept], about=about)
+        wide = None if self.wide is None else self.wide.with_rows(is_kept)
+        return replace(self, values=self.values.loc[is_kept], about=about, wide=wide)
+
+    def in_memory(self) -> RawTable:
+        """The table with all columns in `values`."""
+        if self.wide is None:
+            return self
+        numbers = self.wide.in_memory(self.values.index)
+        return replace(self, values=pd.concat([self.values, numbers], axis=1), wide=None)
 
     @property
     def names_place(self) -> str:
@@ -78,8 +90,10 @@ class RawTable:
         """The table without these columns, as far as it has them; without the samples' names, if
         they are among these.
         """
+        wide = None if self.wide is None else self.wide.without_names(names)
         return replace(
             self,
+            wide=wide,
             values=self.values.drop(columns=names, errors="ignore"),
             about=self.about.drop(columns=names, errors="ignore"),
             index_name="" if self.index_name in names else self.index_name,
@@ -98,7 +112,9 @@ class RawTable:
         sample_names = self.sample_names
         if sample_names is not None and name.strip().lower() == str(sample_names.name).lower():
             return sample_names
-        return None
+        if self.wide is None:
+            return None
+        return self.wide.column(name, self.values.index)
 
     def close_names(self, name: str) -> list[str]:
         """Names of columns that are spelled much like this one."""

@@ -7,10 +7,12 @@ logarithms. Nothing in it comes from the labels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import overload
 
 from chanceline._arrays import Floats
+from chanceline.columns.table import AnyTable
 
 # Transforms for which a number depends on its whole row, so that every column of the table counts.
 ROW_TRANSFORMS = frozenset({"cpm", "clr", "centre"})
@@ -75,6 +77,44 @@ class IndicatorColumn:
 RecipeColumn = NumberColumn | IndicatorColumn
 
 
+class NumberColumns(Sequence[NumberColumn]):
+    """Very many columns of numbers without limits, each made when it is asked for.
+
+    Parameters
+    ----------
+    names : of the features.
+    fill_values : (features,) what fills a gap of each; None if nothing does.
+    """
+
+    def __init__(self, names: Sequence[str], fill_values: Floats | None = None) -> None:
+        self._names = names
+        self._fill_values = fill_values
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, index: int) -> NumberColumn: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[NumberColumn]: ...
+
+    def __getitem__(self, index: int | slice) -> NumberColumn | list[NumberColumn]:
+        numbers = range(len(self))[index]
+        if isinstance(numbers, range):
+            return [self._column(number) for number in numbers]
+        return self._column(numbers)
+
+    def __iter__(self) -> Iterator[NumberColumn]:
+        return map(self._column, range(len(self)))
+
+    def _column(self, number: int) -> NumberColumn:
+        fill = None
+        if self._fill_values is not None:
+            fill = float(self._fill_values[number])
+        return NumberColumn(self._names[number], fill=fill)
+
+
 @dataclass(frozen=True, eq=False)
 class TableRecipe:
     """From the cells of a table to the numbers that a test sees.
@@ -94,7 +134,7 @@ class TableRecipe:
     untransformed : the numbers before the transform, (samples, features); None without one.
     """
 
-    columns: tuple[RecipeColumn, ...]
+    columns: Sequence[RecipeColumn]
     transform: str = "none"
     added: float = 0.0
     below: str | None = None
@@ -104,7 +144,7 @@ class TableRecipe:
     chosen_classes: bool = False
     roles: Mapping[str, str] = field(default_factory=dict)
     independent: tuple[str, ...] = ()
-    untransformed: Floats | None = None
+    untransformed: AnyTable | None = None
 
     @property
     def looks_at_rows(self) -> bool:
@@ -113,7 +153,12 @@ class TableRecipe:
 
     def column_numbers(self, names: Sequence[str]) -> list[int]:
         """Where the features with these names stand among all."""
-        number_of_name = {column.name: number for number, column in enumerate(self.columns)}
+        wanted = set(names)
+        number_of_name = {
+            column.name: number
+            for number, column in enumerate(self.columns)
+            if column.name in wanted
+        }
         return [number_of_name[name] for name in names]
 
     def for_features(self, names: Sequence[str]) -> TableRecipe:
@@ -129,4 +174,4 @@ class TableRecipe:
 
 def plain_recipe(feature_names: Sequence[str]) -> TableRecipe:
     """The recipe of arrays and data frames whose numbers were taken as they are."""
-    return TableRecipe(tuple(NumberColumn(name) for name in feature_names))
+    return TableRecipe(NumberColumns(feature_names))

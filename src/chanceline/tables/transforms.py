@@ -5,6 +5,7 @@ or column by column (rank).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ TRANSFORMS_IN_WORDS = {
 }
 # What is added to every value before its logarithm, where the table has zeros.
 ADDED_TO_ZEROS = {"log": 1.0, "clr": 0.5}
+NEED_VALUES_FROM_0 = frozenset({"cpm", "log", "clr"})
 
 
 def transform_table(
@@ -61,10 +63,7 @@ def apply_transform(
     if transform == "centre":
         return X - X.mean(axis=1, keepdims=True)
     if X.min() < 0:
-        name = str(names[int(np.argmax(X.min(axis=0) < 0))])
-        raise InputError(
-            f"transform={transform!r} needs values from 0 on, but column {name!r} has some below."
-        )
+        raise negative_values_error(transform, names[int(np.argmax(X.min(axis=0) < 0))])
     if transform == "cpm":
         return _counts_per_million(X)
     if added is None:
@@ -74,6 +73,13 @@ def apply_transform(
         return _centred_log_ratios(positive_values)
     # "log", the last of them.
     return np.log2(positive_values)
+
+
+def negative_values_error(transform: str, name: Any) -> InputError:
+    """The error about values below 0 in the column with this name."""
+    return InputError(
+        f"transform={transform!r} needs values from 0 on, but column {str(name)!r} has some below."
+    )
 
 
 def _without_zeros(X: Floats, added: float, names: Sequence[str]) -> Floats:
@@ -93,12 +99,16 @@ def _without_zeros(X: Floats, added: float, names: Sequence[str]) -> Floats:
 def _counts_per_million(X: Floats) -> Floats:
     """Every row divided by its total."""
     totals = X.sum(axis=1, keepdims=True)
-    if not totals.all():
-        empty_rows = plural(int(np.sum(totals == 0)), "row")
-        raise InputError(
-            f"transform='cpm' needs something in every row, but {empty_rows} have none."
-        )
+    require_totals(totals)
     return 1e6 * X / totals
+
+
+def require_totals(totals: Floats) -> None:
+    """Stop if rows have nothing to divide by."""
+    if totals.all():
+        return
+    empty_rows = plural(int(np.sum(totals == 0)), "row")
+    raise InputError(f"transform='cpm' needs something in every row, but {empty_rows} have none.")
 
 
 def _centred_log_ratios(X: Floats) -> Floats:

@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from chanceline._arrays import Floats
-from chanceline.perceptron.blocks import column_blocks
+from chanceline._arrays import Floats, Ints
+from chanceline.columns.table import AnyTable
 from chanceline.tables.checks.confounders import FEWEST_ROWS_A_TERM, pvalue_of_labels
+from chanceline.tables.checks.scans import FoundColumns, scan_table
 from chanceline.tables.checks.within_classes import (
     centred_within,
     class_of_rows,
@@ -29,6 +30,7 @@ from chanceline.tables.column_names import is_called_confounder
 from chanceline.tables.dataset import Finding
 from chanceline.tables.identifiers import FIRST_ROWS, MOST_COLUMNS_ALIKE
 from chanceline.tables.partitions import determines
+from chanceline.tables.wide_features import WideFeatures
 
 CLASSES_LEVEL = 0.01  # p-value, of all columns looked at, up to which one goes with the classes
 FEATURES_LEVEL = 0.01  # p-value up to which the features go with it
@@ -55,21 +57,79 @@ def warn_of_batches(
     labels : ±1 of shape (samples,).
     allowed_for : blocks and covariates, for which the test allows.
     """
+    candidates = _text_candidates(text)
+    candidates += [features[name] for name in few_numbers(features)]
+    measured = _measured(features, [column.name for column in candidates])
+    return warn_of_candidate_batches(
+        candidates=candidates,
+        measured=features[measured].to_numpy(),
+        labels=labels,
+        allowed_for=allowed_for,
+    )
+
+
+def warn_of_batches_in_table(
+    text: pd.DataFrame,
+    features: WideFeatures,
+    few_whole: Ints,
+    labels: Floats,
+    allowed_for: Sequence[pd.Series] = (),
+) -> list[Finding]:
+    """The same warnings, where the features are not in memory.
+
+    Parameters
+    ----------
+    text, labels, allowed_for : as in `warn_of_batches`.
+    features : numbers without gaps.
+    few_whole : the numbers of the columns of a few whole numbers.
+    """
+    exceptions = few_whole
+    if not _are_exceptions(len(few_whole), len(features.names)):
+        exceptions = few_whole[:0]
+    candidates = _text_candidates(text)
+    exceptional_columns = features.frame(exceptions, text.index)
+    candidates += [column for _, column in exceptional_columns.items()]
+    return warn_of_candidate_batches(
+        candidates=candidates,
+        measured=features.without_columns(exceptions).table,
+        labels=labels,
+        allowed_for=allowed_for,
+    )
+
+
+def _text_candidates(text: pd.DataFrame) -> list[pd.Series]:
+    """The first columns of words (samples, columns), each of which may be a batch."""
+    n_columns = min(text.shape[1], MOST_TEXT_COLUMNS)
+    return [text.iloc[:, position] for position in range(n_columns)]
+
+
+def warn_of_candidate_batches(
+    candidates: Sequence[pd.Series],
+    measured: AnyTable,
+    labels: Floats,
+    allowed_for: Sequence[pd.Series],
+) -> list[Finding]:
+    """A warning for every candidate that goes with the classes and, within these, with what was
+    measured.
+
+    Parameters
+    ----------
+    candidates : columns of few values, of shape (samples,) each.
+    measured : the other features, numbers of shape (samples, features).
+    labels, allowed_for : as in `warn_of_batches`.
+    """
     if size_of_smaller_class(labels) < FEWEST_ROWS_A_TERM:
         return []
-    candidates = [text.iloc[:, position] for position in range(text.shape[1])][:MOST_TEXT_COLUMNS]
-    candidates += [features[name] for name in few_numbers(features)]
     suspects = [
         column
         for column in candidates
         if _goes_with_classes(column, labels, len(candidates))
         and not _is_spoken_of(column, allowed_for)
     ]
-    measured = _measured(features, [column.name for column in candidates])
-    if not suspects or len(measured) < FEWEST_FEATURES:
+    if not suspects or measured.shape[1] < FEWEST_FEATURES:
         return []
 
-    standardized = standardized_within_classes(features[measured].to_numpy(np.float64), labels)
+    standardized = standardized_within_classes(measured, labels)
     products = standardized @ standardized.T
     findings = []
     for column in suspects:
@@ -88,27 +148,37 @@ def _is_spoken_of(column: pd.Series, allowed_for: Sequence[pd.Series]) -> bool:
 
 def few_numbers(features: pd.DataFrame) -> list[Any]:
     """Names of the columns of a few whole numbers, where these are exceptions in the table."""
-    columns = _columns_of_few_whole(features.to_numpy())
-    n_columns = len(columns)
-    are_exceptions = n_columns <= MOST_COLUMNS_ALIKE and 2 * n_columns <= features.shape[1]
-    if not are_exceptions:
+    scan = FewWholeScan()
+    scan_table(features.to_numpy(), [scan])
+    columns = scan.columns
+    if not _are_exceptions(len(columns), features.shape[1]):
         return []
     return features.columns[columns].tolist()
 
 
-def _columns_of_few_whole(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Positions of the columns of a few whole numbers in a table (samples, columns).
+def _are_exceptions(n_few_whole: int, n_columns: int) -> bool:
+    """Whether so many columns of a few whole numbers are exceptions among all columns."""
+    return n_few_whole <= MOST_COLUMNS_ALIKE and 2 * n_few_whole <= n_columns
 
-    So many columns at a time are copied as memory hardly notices.
-    """
-    found = [np.zeros(0, dtype=np.int64)]
-    for block in column_blocks(values):
-        columns = values[:, block].astype(np.float64)
+
+class FewWholeScan:
+    """Looks for columns of a few whole numbers; more than can be exceptions are not looked for."""
+
+    def __init__(self) -> None:
+        self._found = FoundColumns()
+
+    def see(self, start: int, columns: Floats) -> None:
+        if len(self.columns) > MOST_COLUMNS_ALIKE:
+            return
         # The first rows tell most measurements, so that few columns are sorted.
         candidates = np.flatnonzero(_are_few_whole(columns[:FIRST_ROWS]))
         is_found = _are_few_whole(columns[:, candidates])
-        found.append(block.start + candidates[is_found])
-    return np.concatenate(found)
+        self._found.add(start, candidates[is_found])
+
+    @property
+    def columns(self) -> Ints:
+        """The numbers of the columns found."""
+        return self._found.numbers
 
 
 def _are_few_whole(values: Floats) -> NDArray[np.bool_]:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline._arrays import Floats
-from chanceline.perceptron.blocks import column_blocks
+from chanceline._arrays import Bools, Floats, Ints
+from chanceline.columns.table import AnyTable
+from chanceline.tables.checks.scans import FoundColumns, scan_table
 from chanceline.tables.checks.within_classes import size_of_smaller_class
 from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import plural, quoted
@@ -18,9 +19,10 @@ FEWEST_REPEATS = 3  # of a value in its class
 CLOSE_TO_CENTRE = 0.002  # standard deviations, as tables are rounded
 FEWEST_FILLED_COLUMNS = 2
 NAMES_SHOWN = 3
+FIRST_ROWS = 20  # of a class tell most columns of few values
 
 
-def warn_of_class_fills(X: Floats, y: Floats, names: Sequence[Any]) -> list[Finding]:
+def warn_of_class_fills(X: AnyTable, y: Floats, names: Sequence[Any]) -> list[Finding]:
     """A warning if columns hold the mean or the median of a class again and again, in that class
     alone.
 
@@ -29,25 +31,49 @@ def warn_of_class_fills(X: Floats, y: Floats, names: Sequence[Any]) -> list[Find
     X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
     names : of the features.
     """
-    if size_of_smaller_class(y) < FEWEST_REPEATS:
-        return []
-    # So many columns at a time, as every look needs copies of them.
-    is_positive = y > 0
-    found = [np.zeros(0, dtype=np.int64)]
-    for block in column_blocks(X):
-        found.append(block.start + columns_filled_by_class(X[:, block], is_positive))
-    columns = np.concatenate(found)
-    n_columns = len(columns)
-    if n_columns < FEWEST_FILLED_COLUMNS:
-        return []
-    shown = quoted([names[column] for column in columns.tolist()], NAMES_SHOWN)
-    return [
-        Finding.warning(
-            f"in {plural(n_columns, 'column')} ({shown}) the mean or median of a class stands "
-            "again and again, in that class alone, as if gaps had been filled class by class; "
-            "leave them empty, and choose missing='median' or missing='columns'."
-        )
-    ]
+    scan = ClassFillScan(y)
+    scan_table(X, [scan])
+    return scan.findings(names)
+
+
+class ClassFillScan:
+    """Looks for columns that were filled class by class.
+
+    Parameters
+    ----------
+    y : labels ±1 of shape (samples,).
+    is_known_blind : (features,) columns that are passed over, as what fills them is known not to
+        look at the labels; None for none of them.
+    """
+
+    def __init__(self, y: Floats, is_known_blind: Bools | None = None) -> None:
+        self._is_positive = y > 0
+        self._has_enough_rows = size_of_smaller_class(y) >= FEWEST_REPEATS
+        self._is_known_blind = is_known_blind
+        self._found = FoundColumns()
+
+    def see(self, start: int, columns: Floats) -> None:
+        if not self._has_enough_rows:
+            return
+        places = columns_filled_by_class(columns, self._is_positive)
+        if self._is_known_blind is not None:
+            places = places[~self._is_known_blind[start + places]]
+        self._found.add(start, places)
+
+    def findings(self, names: Sequence[Any]) -> list[Finding]:
+        """The warning, if there is one; `names` of all features."""
+        columns = self._found.numbers
+        n_columns = len(columns)
+        if n_columns < FEWEST_FILLED_COLUMNS:
+            return []
+        shown = quoted([names[column] for column in columns.tolist()], NAMES_SHOWN)
+        return [
+            Finding.warning(
+                f"in {plural(n_columns, 'column')} ({shown}) the mean or median of a class stands "
+                "again and again, in that class alone, as if gaps had been filled class by class; "
+                "leave them empty, and choose missing='median' or missing='columns'."
+            )
+        ]
 
 
 def columns_filled_by_class(X: Floats, is_positive: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -89,6 +115,24 @@ def _is_filled(
     in_class : the rows of the class, or all of them, of shape (samples,).
     centre : the mean or the median, a function of an array and an axis.
     """
+    is_filled = np.zeros(X.shape[1], dtype=np.bool_)
+    # The first rows tell coarse columns, of which there may be very many.
+    fine = np.flatnonzero(_n_values_that_repeat(X[in_class][:FIRST_ROWS]) <= 1)
+    is_filled[fine] = _repeat_their_centre(X[:, fine], in_class, centre)
+    return is_filled
+
+
+def _n_values_that_repeat(values: Floats) -> Ints:
+    """How many different values of each column (rows, columns) occur more than once: (columns,)."""
+    ordered = np.sort(values, axis=0)
+    is_tie = ordered[1:] == ordered[:-1]
+    begins_run = is_tie.copy()
+    begins_run[1:] &= ~is_tie[:-1]
+    return begins_run.sum(axis=0)
+
+
+def _repeat_their_centre(X: Floats, in_class: Bools, centre: Callable[..., Any]) -> Bools:
+    """The same as `_is_filled`, of columns of which few are coarse."""
     of_class = X[in_class]
     centres = centre(of_class, axis=0)  # (features,)
     of_others = X[~in_class]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
+from chanceline.columns.table import AnyTable
 from chanceline.tables.checks.within_classes import columns_in_steps
 from chanceline.tables.dataset import Finding
 
@@ -28,7 +29,7 @@ TWIN_DISTANCE = 0.3
 SHARE_WITH_TWIN = 0.9
 
 
-def warn_of_corrected_batches(X: Floats, y: Floats) -> list[Finding]:
+def warn_of_corrected_batches(X: AnyTable, y: Floats) -> list[Finding]:
     """A warning if batches seem to have been taken out with the labels kept.
 
     Parameters
@@ -51,7 +52,7 @@ def warn_of_corrected_batches(X: Floats, y: Floats) -> list[Finding]:
     ]
 
 
-def vanishing_combinations(X: Floats) -> Floats:
+def vanishing_combinations(X: AnyTable) -> Floats:
     """Combinations of rows that hardly vary over the features, of shape (samples, combinations).
 
     They are eigenvectors of the rows' products, for the smallest eigenvalues, below a gap.

@@ -12,7 +12,12 @@ import numpy as np
 from scipy.special import stdtr
 
 from chanceline._arrays import Floats
-from chanceline.tables.checks.within_classes import SHUFFLE_SEED, shuffle_pvalue
+from chanceline.columns.table import ColumnTable
+from chanceline.tables.checks.within_classes import (
+    SHUFFLE_SEED,
+    columns_in_steps,
+    shuffle_pvalue,
+)
 from chanceline.tables.dataset import Finding
 
 FEWEST_COLUMNS = 20  # fewer may all be good ones
@@ -49,24 +54,56 @@ def warn_of_filtered_features(X: Floats, y: Floats) -> list[Finding]:
     X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
     """
     values = _unit_columns(X)  # (samples, columns that vary)
-    n_samples, n_columns = values.shape
-    if n_columns < FEWEST_COLUMNS or n_samples < FEWEST_ROWS:
+    correlations = _correlations(values, y)
+    spread = _spread_if_filtered(correlations, len(y))
+    if spread is None or _chance_of_few_large(values, y) > FILTER_LEVEL:
         return []
-    spread = _spread_of_pvalues(values, y)
-    looks_filtered = (
-        spread.share_large <= MOST_LARGE
-        and spread.upper_quartile >= SMALLEST_QUARTILE * spread.upper_end
+    return [_question_of_filter(spread, n_columns=len(correlations))]
+
+
+def warn_of_filtered_table(X: ColumnTable, y: Floats, correlations: Floats) -> list[Finding]:
+    """The same question about a table that is not in memory; some of its columns are shuffled.
+
+    Parameters
+    ----------
+    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    correlations : of the columns that vary with the labels, of shape (varying columns,).
+    """
+    spread = _spread_if_filtered(correlations, len(y))
+    if spread is None:
+        return []
+    some_columns = _unit_columns(columns_in_steps(X))
+    if _chance_of_few_large(some_columns, y) > FILTER_LEVEL:
+        return []
+    return [_question_of_filter(spread, n_columns=len(correlations))]
+
+
+def _spread_if_filtered(correlations: Floats, n_samples: int) -> SpreadOfPvalues | None:
+    """How the p-values of the columns are spread, if none of them looks like noise; else None.
+
+    Parameters
+    ----------
+    correlations : of the columns that vary with the labels, of shape (varying columns,).
+    n_samples : labels.
+    """
+    if len(correlations) < FEWEST_COLUMNS or n_samples < FEWEST_ROWS:
+        return None
+    spread = _spread_of_pvalues(correlations, n_samples)
+    if spread.share_large > MOST_LARGE:
+        return None
+    if spread.upper_quartile < SMALLEST_QUARTILE * spread.upper_end:
+        return None
+    return spread
+
+
+def _question_of_filter(spread: SpreadOfPvalues, n_columns: int) -> Finding:
+    """Whether the features were chosen by the labels."""
+    return Finding.warning(
+        f"hardly any of the {n_columns} columns looks like noise: 95 % of their p-values, one "
+        f"by one, are below {spread.upper_end:.2g} and fill the range up to it, as those of "
+        "features that were chosen by these labels; if they were, give all features, or say "
+        "from how many they were chosen with candidates=NUMBER."
     )
-    if not looks_filtered or _chance_of_few_large(values, y) > FILTER_LEVEL:
-        return []
-    return [
-        Finding.warning(
-            f"hardly any of the {n_columns} columns looks like noise: 95 % of their p-values, one "
-            f"by one, are below {spread.upper_end:.2g} and fill the range up to it, as those of "
-            "features that were chosen by these labels; if they were, give all features, or say "
-            "from how many they were chosen with candidates=NUMBER."
-        )
-    ]
 
 
 def _unit_columns(X: Floats) -> Floats:
@@ -89,15 +126,16 @@ def _correlations(values: Floats, y: Floats) -> Floats:
     return y @ values / length_of_labels
 
 
-def _spread_of_pvalues(values: Floats, y: Floats) -> SpreadOfPvalues:
+def _spread_of_pvalues(correlations: Floats, n_samples: int) -> SpreadOfPvalues:
     """How the p-values of t tests of the columns are spread.
 
     The correlation r of n samples gives t = r √(n − 2)/√(1 − r²).
     """
-    degrees_of_freedom = len(y) - 2
-    correlations = np.abs(_correlations(values, y))
-    unexplained = np.maximum(1 - correlations**2, np.finfo(float).tiny)
-    t_statistics = correlations * np.sqrt(degrees_of_freedom / unexplained)
+    degrees_of_freedom = n_samples - 2
+    sizes = np.abs(correlations)
+    # Nothing but rounding is left below this.
+    unexplained = np.maximum(1 - sizes**2, np.finfo(float).eps ** 2)
+    t_statistics = sizes * np.sqrt(degrees_of_freedom / unexplained)
     pvalues = 2 * stdtr(degrees_of_freedom, -t_statistics)
     upper_quartile, upper_end = np.quantile(pvalues, [0.75, UPPER_END])
     return SpreadOfPvalues(

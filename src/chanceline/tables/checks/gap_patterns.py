@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from chanceline._arrays import Floats
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.tables.checks.ranks import mann_whitney, warn_if_small
 from chanceline.tables.dataset import Finding
 
@@ -18,13 +18,25 @@ from chanceline.tables.dataset import Finding
 SMALL_VALUES_LEVEL = 0.01
 
 
+class MarkCounts(NamedTuple):
+    """How many cells are marked, in all columns that have marks.
+
+    Attributes
+    ----------
+    of_rows : (samples,).
+    of_columns : (columns with marks,).
+    of_positives : the same, in rows of the positive class.
+    """
+
+    of_rows: Ints
+    of_columns: Ints
+    of_positives: Ints
+
+
 def warn_if_gaps_follow_classes(
-    marks: NDArray[np.bool_], labels: Floats, subject: str, remedy: str
+    marks: Bools, labels: Floats, subject: str, remedy: str
 ) -> list[Finding]:
     """A warning if gaps, or cells marked for another reason, are more frequent in one class.
-
-    Two tests: the numbers of marks in rows (Mann and Whitney), and the marks of each column
-    (Fisher's exact test). Of their p-values the smallest is told, with Bonferroni's factors.
 
     Parameters
     ----------
@@ -32,18 +44,46 @@ def warn_if_gaps_follow_classes(
     labels : ±1 of shape (samples,).
     subject, remedy : what the sentence calls the cells, and its end.
     """
-    if not marks.any():
-        return []
-    marks = marks[:, marks.any(axis=0)]  # (samples, columns with marks)
-    n_columns = marks.shape[1]
-    is_positive = labels > 0
+    counts = count_marks(marks, labels)
+    return warn_if_marks_follow_classes(counts, labels, subject, remedy)
 
-    pvalue_of_rows = mann_whitney(marks.sum(axis=1), labels).pvalue
-    smallest_tail = float(_fisher_tails(marks, is_positive).min())
+
+def count_marks(marks: Bools, labels: Floats) -> MarkCounts:
+    """How many cells of an array (samples, columns) are marked; `labels` are ±1."""
+    of_columns = marks.sum(axis=0)
+    has_marks = of_columns > 0
+    return MarkCounts(
+        of_rows=marks.sum(axis=1),
+        of_columns=of_columns[has_marks],
+        of_positives=marks[labels > 0].sum(axis=0)[has_marks],
+    )
+
+
+def warn_if_marks_follow_classes(
+    counts: MarkCounts, labels: Floats, subject: str, remedy: str
+) -> list[Finding]:
+    """A warning if marked cells are more frequent in one class.
+
+    Two tests: the numbers of marks in rows (Mann and Whitney), and the marks of each column
+    (Fisher's exact test). Of their p-values the smallest is told, with Bonferroni's factors.
+
+    Parameters
+    ----------
+    counts : of the marks.
+    labels, subject, remedy : as in `warn_if_gaps_follow_classes`.
+    """
+    n_columns = len(counts.of_columns)
+    if n_columns == 0:
+        return []
+    is_positive = labels > 0
+    pvalue_of_rows = mann_whitney(counts.of_rows.astype(float), labels).pvalue
+    smallest_tail = float(_fisher_tails(counts, is_positive).min())
     n_tests = 2  # of the rows, and of the columns
     fisher_factor = n_tests * 2 * n_columns  # two tails of every column
     pvalue = min(1.0, n_tests * pvalue_of_rows, fisher_factor * smallest_tail)
-    shares = f"{marks[is_positive].mean():.0%} and {marks[~is_positive].mean():.0%}"
+    share_of_positives = counts.of_rows[is_positive].mean() / n_columns
+    share_of_negatives = counts.of_rows[~is_positive].mean() / n_columns
+    shares = f"{share_of_positives:.0%} and {share_of_negatives:.0%}"
     return warn_if_small(
         pvalue,
         f"{subject} differ between the classes ({shares} of the cells concerned, p = {pvalue:.2g}) "
@@ -51,20 +91,22 @@ def warn_if_gaps_follow_classes(
     )
 
 
-def _fisher_tails(marks: NDArray[np.bool_], is_positive: NDArray[np.bool_]) -> Floats:
-    """The smaller tail of Fisher's exact test for each column of marks, of shape (columns,).
+def _fisher_tails(counts: MarkCounts, is_positive: Bools) -> Floats:
+    """The smaller tail of Fisher's exact test for each different pair of counts.
 
     Parameters
     ----------
-    marks : which cells are gaps or otherwise marked, of shape (samples, columns).
+    counts : of marks.
     is_positive : of shape (samples,).
     """
     from scipy.stats import hypergeom
 
     n_samples = len(is_positive)
     n_positives = int(is_positive.sum())
-    n_marks = marks.sum(axis=0)
-    n_marks_of_positives = marks[is_positive].sum(axis=0)
+    # Many columns have the same counts, and each pair of counts is looked at once.
+    pairs = np.unique(np.column_stack([counts.of_columns, counts.of_positives]), axis=0)
+    n_marks = pairs[:, 0]
+    n_marks_of_positives = pairs[:, 1]
     lower_tails = hypergeom.cdf(n_marks_of_positives, n_samples, n_positives, n_marks)
     upper_tails = hypergeom.sf(n_marks_of_positives - 1, n_samples, n_positives, n_marks)
     return np.minimum(lower_tails, upper_tails)
@@ -82,12 +124,15 @@ def warn_if_gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
     ----------
     features : numbers of shape (samples, features), gaps NaN.
     """
-    n_features = features.shape[1]
+    return warn_if_gaps_follow_medians(features.median(), features.isna().mean())
+
+
+def warn_if_gaps_follow_medians(medians: pd.Series, shares_of_gaps: pd.Series) -> list[Finding]:
+    """The same warning, from the median and the share of gaps of every column."""
+    n_features = len(medians)
     if n_features <= 2:
         return []
-    median_ranks = features.median().rank()
-    gap_ranks = features.isna().mean().rank()
-    correlation = float(median_ranks.corr(gap_ranks))
+    correlation = float(medians.rank().corr(shares_of_gaps.rank()))
     pvalue = float(ndtr(correlation * sqrt(n_features - 1)))
     # Not `pvalue > …`: NaN warns of nothing either.
     if not pvalue <= SMALL_VALUES_LEVEL:

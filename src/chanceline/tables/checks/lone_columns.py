@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from chanceline._arrays import Floats
+from chanceline._arrays import Floats, Ints
 from chanceline.tables.checks.ranks import RankTest, mann_whitney
 from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import quoted
@@ -31,9 +30,23 @@ def warn_of_lone_columns(X: Floats, y: Floats, names: Sequence[Any]) -> list[Fin
     X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
     names : of the features.
     """
-    # The candidates, those first that tell the classes apart best.
     candidates = _most_correlated_columns(X, y)
-    tests = [mann_whitney(X[:, column], y) for column in candidates.tolist()]
+    return question_lone_columns(candidates, X[:, candidates], y, names)
+
+
+def question_lone_columns(
+    candidates: Ints, values: Floats, y: Floats, names: Sequence[Any]
+) -> list[Finding]:
+    """The same question, from the columns that are most correlated with the labels.
+
+    Parameters
+    ----------
+    candidates : (candidates,) the numbers of these columns, the most correlated first.
+    values, y : (samples, candidates) their numbers, and labels ±1 of shape (samples,).
+    names : of all features.
+    """
+    # The candidates, those first that tell the classes apart best.
+    tests = [mann_whitney(column, y) for column in values.T]
     areas = np.array([max(test.area, 1 - test.area) for test in tests])
     order = np.argsort(-areas, kind="stable")
     falling_areas = areas[order]
@@ -43,7 +56,7 @@ def warn_of_lone_columns(X: Floats, y: Floats, names: Sequence[Any]) -> list[Fin
     if n_lone == 0 or falling_areas[0] >= NEARLY_PERFECT_AREA:
         return []
     weakest_lone = tests[order[n_lone - 1]]
-    if not _is_no_accident(weakest_lone, X.shape[1]):
+    if not _is_no_accident(weakest_lone, len(names)):
         return []
     lone_columns = candidates[order[:n_lone]]
     question = _question(
@@ -67,7 +80,7 @@ def _question(names: list[str], *, smallest_area: float, next_area: float) -> Fi
     )
 
 
-def _most_correlated_columns(X: Floats, y: Floats) -> NDArray[np.int64]:
+def _most_correlated_columns(X: Floats, y: Floats) -> Ints:
     """Positions of the columns most correlated with the labels, at most `MOST_RANKED`."""
     spread = X.std(axis=0)
     covariances = np.abs((y - y.mean()) @ X)

@@ -5,14 +5,15 @@ together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtr
 
-from chanceline._arrays import Floats
+from chanceline._arrays import Bools, Floats, Ints
+from chanceline.columns.table import AnyTable
+from chanceline.tables.checks.equal_rows import row_digests
 from chanceline.tables.dataset import Finding
 
 # Rows are too near if their squared distance is at most this share of the median, …
@@ -50,7 +51,7 @@ class NearPairs(NamedTuple):
 
 
 def warn_of_near_rows(
-    X: Floats, y: Floats, group_of_row: NDArray[np.int64], row_names: Sequence[Any]
+    X: AnyTable, y: Floats, group_of_row: NDArray[np.int64], row_names: Sequence[Any]
 ) -> list[Finding]:
     """Warnings about rows that are far too near though nothing declared says that they belong
     together: one for pairs of rows of one class, and one for those of opposite classes.
@@ -108,7 +109,7 @@ def pairs_warning(pairs: NearPairs, row_names: Sequence[Any], meaning: str) -> F
     )
 
 
-def near_pairs(X: Floats, group_of_row: NDArray[np.int64]) -> NearPairs:
+def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
     """Pairs of rows of different groups that are too near.
 
     Their squared distance is small beside the median, and the closest of all pairs of independent
@@ -138,10 +139,10 @@ def near_pairs(X: Floats, group_of_row: NDArray[np.int64]) -> NearPairs:
     return candidates.those(is_near)
 
 
-def _standardized(X: Floats) -> Floats:
+def _standardized(X: AnyTable) -> Floats:
     """The rows and columns to compare, of mean 0 and variance 1 in each column that varies."""
     step = -(-X.shape[1] // MOST_COLUMNS_COMPARED)  # rounded up
-    values = X[:MOST_ROWS_COMPARED, ::step]
+    values = X[:, ::step][:MOST_ROWS_COMPARED]
     values = values[:, values.std(axis=0) > 0]
     standardized = (values - values.mean(axis=0)) / values.std(axis=0)
     return np.clip(standardized, -LARGEST_STANDARDIZED, LARGEST_STANDARDIZED)
@@ -194,10 +195,8 @@ def _chance_equal(values: Floats) -> float:
     return float(np.prod(shares_agreeing))
 
 
-def _are_equal(X: Floats, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _are_equal(X: AnyTable, first: Ints, second: Ints) -> Bools:
     """Which pairs have equal rows in X, of shape (pairs,)."""
-    rows = {*first.tolist(), *second.tolist()}
-    # Adding zero makes −0 and 0 one.
-    digests = {row: blake2b((X[row] + 0.0).tobytes()).digest() for row in rows}
+    digests = row_digests(X, [*first.tolist(), *second.tolist()])
     equal = [digests[i] == digests[k] for i, k in zip(first, second, strict=True)]
     return np.array(equal, dtype=np.bool_)

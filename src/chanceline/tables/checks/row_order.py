@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
+from chanceline.columns.table import AnyTable
 from chanceline.tables.checks.within_classes import (
     centred_within,
     class_of_rows,
@@ -25,7 +26,7 @@ from chanceline.tables.checks.within_classes import (
     size_of_smaller_class,
     standardized_within_classes,
 )
-from chanceline.tables.dataset import Finding
+from chanceline.tables.dataset import Dataset, Finding
 
 DRIFT_LEVEL = 0.002  # p-value up to which features are said to drift
 N_SHUFFLES = 999
@@ -37,7 +38,7 @@ ALONG_THE_ROWS = 0.9  # correlation of ranks from which on a column is the order
 RUNS_TOO_FEW = 3.0  # standard deviations below the number of runs of shuffled labels
 
 
-def warn_of_drift_along_rows(X: Floats, y: Floats) -> list[Finding]:
+def warn_of_drift_along_rows(X: AnyTable, y: Floats) -> list[Finding]:
     """A warning if labels stand in runs and features drift along the rows alike in both classes.
 
     Parameters
@@ -72,6 +73,15 @@ def is_in_order_of_rows(values: NDArray[Any]) -> bool:
     return bool(abs(correlation) >= ALONG_THE_ROWS)
 
 
+def order_is_allowed_for(data: Dataset) -> bool:
+    """Whether something was said that may keep a drift along the rows out: blocks, pairs, or a
+    covariate that rises or falls with the rows.
+    """
+    if data.blocks is not None or data.pairs is not None:
+        return True
+    return any(is_in_order_of_rows(values) for values in (data.covariates or {}).values())
+
+
 def labels_stand_in_runs(y: Floats) -> bool:
     """Whether neighbouring rows have one label far more often than by chance.
 
@@ -86,7 +96,7 @@ def labels_stand_in_runs(y: Floats) -> bool:
     return n_changes < mean - RUNS_TOO_FEW * sqrt(max(variance, 0.0))
 
 
-def drift_pvalue(X: Floats, y: Floats) -> float:
+def drift_pvalue(X: AnyTable, y: Floats) -> float:
     """How likely slopes along the rows agree so well between the classes by chance.
 
     A feature has a slope a along the positive rows and a slope b along the negative ones, and the
@@ -113,7 +123,7 @@ def drift_pvalue(X: Floats, y: Floats) -> float:
     return shuffle_pvalue(float(statistics[0]), statistics[1:])
 
 
-def likeness_to_drift(X: Floats, y: Floats) -> float:
+def likeness_to_drift(X: AnyTable, y: Floats) -> float:
     """The cosine, over features, between the differences of the classes' means and those that
     slopes along the rows within the classes predict.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from chanceline._arrays import Floats
+from chanceline.columns.table import AnyTable
 from chanceline.tables.checks.ranks import mann_whitney
 from chanceline.tables.checks.totals import are_counts
 from chanceline.tables.checks.within_classes import (
@@ -38,7 +39,20 @@ def warn_if_row_means_follow_classes(X: Floats, y: Floats) -> list[Finding]:
         return []
     if are_counts(X):
         return []  # `totals` speaks of these
-    area, pvalue = mann_whitney(X.mean(axis=1), y)
+    return warn_of_shifted_rows(X, y, X.mean(axis=1))
+
+
+def warn_of_shifted_rows(X: AnyTable, y: Floats, row_means: Floats) -> list[Finding]:
+    """The same warning about a table of enough columns that holds no counts.
+
+    Parameters
+    ----------
+    X, y : as in `warn_if_row_means_follow_classes`.
+    row_means : of X, of shape (samples,).
+    """
+    if size_of_smaller_class(y) < FEWEST_ROWS_OF_CLASS:
+        return []
+    area, pvalue = mann_whitney(row_means, y)
     if pvalue > SHIFT_LEVEL or not rows_are_shifted(X, y):
         return []
     return [
@@ -51,7 +65,7 @@ def warn_if_row_means_follow_classes(X: Floats, y: Floats) -> list[Finding]:
     ]
 
 
-def rows_are_shifted(X: Floats, y: Floats) -> bool:
+def rows_are_shifted(X: AnyTable, y: Floats) -> bool:
     """Whether, within the classes, nearly every column rises with the mean of the others, and all
     by the same amount.
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from chanceline._arrays import Floats
+from chanceline.columns.table import AnyTable, ColumnTable
 from chanceline.perceptron.blocks import column_blocks
 from chanceline.tables.checks.ranks import mann_whitney, warn_if_small
+from chanceline.tables.checks.scans import scan_table
 from chanceline.tables.dataset import Finding
 
 # A table of counts has enough columns with enough different large values. Answers of a survey are
@@ -17,13 +19,29 @@ SMALLEST_LARGE_VALUE = 10
 STEP_OF_SCALES = 5  # of scales from 0 to 100, which are no counts
 
 
-def warn_if_totals_follow_classes(X: Floats, labels: Floats) -> list[Finding]:
+def warn_if_totals_follow_classes(X: AnyTable, labels: Floats) -> list[Finding]:
     """A warning if a table of shape (samples, features) is one of counts, and its rows' totals tell
     the classes apart.
     """
+    if isinstance(X, ColumnTable):
+        scan = CountScan(len(X))
+        scan_table(X, [scan])
+        return warn_if_counts_follow_classes(scan, labels)
     if not are_counts(X):
         return []
-    area, pvalue = mann_whitney(X.sum(axis=1), labels)
+    return _warn_of_totals(X.sum(axis=1), labels)
+
+
+def warn_if_counts_follow_classes(scan: CountScan, labels: Floats) -> list[Finding]:
+    """The same warning, from a scan that has seen all columns."""
+    if not scan.are_counts:
+        return []
+    return _warn_of_totals(scan.row_totals, labels)
+
+
+def _warn_of_totals(totals: Floats, labels: Floats) -> list[Finding]:
+    """A warning if totals of counts (samples,) tell the classes apart."""
+    area, pvalue = mann_whitney(totals, labels)
     return warn_if_small(
         pvalue,
         "the table holds counts, and the totals of its rows alone tell the classes apart (area "
@@ -45,16 +63,56 @@ def are_counts(X: Floats) -> bool:
     # So many columns at a time, as every look needs a copy of them.
     if not all(_are_whole_from_0(X[:, block]) for block in column_blocks(X)):
         return False
+    return _n_count_columns(X, FEWEST_COUNTED_COLUMNS) >= FEWEST_COUNTED_COLUMNS
+
+
+class CountScan:
+    """Whether a table holds counts, and the totals of its rows.
+
+    Parameters
+    ----------
+    n_samples : rows of the table.
+    """
+
+    def __init__(self, n_samples: int) -> None:
+        self.row_totals: Floats = np.zeros(n_samples)
+        self._are_whole_from_0 = True
+        self._n_count_columns = 0
+
+    @property
+    def are_counts(self) -> bool:
+        """As `are_counts` says of the columns seen up to now."""
+        return self._are_whole_from_0 and self._n_count_columns >= FEWEST_COUNTED_COLUMNS
+
+    def see(self, start: int, columns: Floats) -> None:
+        self.row_totals += columns.sum(axis=1)
+        # One row tells most other tables from counts.
+        if not self._are_whole_from_0 or not _are_whole_from_0(columns[0]):
+            self._are_whole_from_0 = False
+            return
+        self._are_whole_from_0 = _are_whole_from_0(columns)
+        n_wanted = FEWEST_COUNTED_COLUMNS - self._n_count_columns
+        self._n_count_columns += _n_count_columns(columns, n_wanted)
+
+
+def _n_count_columns(values: Floats, at_most: int) -> int:
+    """How many columns (samples, columns) take several large values, no steps of a scale.
+
+    More than `at_most` are not counted.
+    """
     n_count_columns = 0
-    for column in X.T:
+    # Columns of small numbers are not looked at one by one.
+    may_count = np.flatnonzero(values.max(axis=0) >= SMALLEST_LARGE_VALUE)
+    for number in may_count:
+        if n_count_columns >= at_most:
+            break
+        column = values[:, number]
         large_values = np.unique(column[column >= SMALLEST_LARGE_VALUE])
-        # 10, 25, 50, … are steps of a scale; so are no values at all, which are too few anyway.
+        # 10, 25, 50, … are steps of a scale.
         is_scale = np.all(large_values % STEP_OF_SCALES == 0)
         if len(large_values) >= FEWEST_LARGE_VALUES and not is_scale:
             n_count_columns += 1
-        if n_count_columns == FEWEST_COUNTED_COLUMNS:
-            return True
-    return False
+    return n_count_columns
 
 
 def _are_whole_from_0(values: Floats) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
+from chanceline.columns.table import AnyTable
 
 MOST_COLUMNS_USED = 3000  # of wider tables, in equal steps
 LARGEST_DEVIATION = 3.0  # standard deviations; what lies beyond counts as if it lay there
@@ -16,7 +17,7 @@ SMALLEST_RELATIVE_SPREAD = 1e-9  # of a column's largest value; less is rounding
 SHUFFLE_SEED = 0  # the same table gets the same warnings
 
 
-def columns_in_steps(X: Floats, most_columns: int = MOST_COLUMNS_USED) -> Floats:
+def columns_in_steps(X: AnyTable, most_columns: int = MOST_COLUMNS_USED) -> Floats:
     """The columns in equal steps, at most so many."""
     step = -(-X.shape[1] // most_columns)  # rounded up
     return X[:, ::step]
@@ -48,7 +49,7 @@ def class_of_rows(y: Floats) -> NDArray[np.int64]:
     return (y > 0).astype(np.int64)
 
 
-def standardized_within_classes(X: Floats, y: Floats) -> Floats:
+def standardized_within_classes(X: AnyTable, y: Floats) -> Floats:
     """Features of mean 0 in each class and variance 1, extremes clipped; columns that are constant
     within the classes are left out.
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
+from chanceline.columns.names import PackedNames
+from chanceline.columns.source import ColumnSource, SlicedColumns
+from chanceline.columns.views import SparseColumns
+from chanceline.columns.wide import is_wide
 from chanceline.errors import InputError
 from chanceline.tables.cells import tidy_cells
 from chanceline.tables.raw_table import RawTable
+from chanceline.tables.readers.columns import table_of_columns
 from chanceline.tables.roles import find_column
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.wording import quoted
@@ -56,14 +62,38 @@ def table_from_anndata(data: Any, label: str | None, settings: TableSettings) ->
             f"obs has {quoted([*data.obs])}."
         )
 
-    matrix = samples.matrix
+    table = table_of_columns(
+        _columns_of_matrix(samples.matrix),
+        names=PackedNames(str(name) for name in data.var_names),
+        rows=[str(name) for name in samples.names],
+        about=samples.about,
+    )
+    return replace(table, undeclared=undeclared_sentence)
+
+
+def open_anndata(path: Path, settings: TableSettings) -> Any:
+    """The content of an `.h5ad` file; of very many columns that are not summed the numbers stay in
+    the file.
+    """
+    import anndata
+
+    backed = anndata.read_h5ad(path, backed="r")
+    stays_in_file = is_wide(backed.n_vars) and settings.pseudobulk is None
+    if stays_in_file:
+        return backed
+    backed.file.close()
+    return anndata.read_h5ad(path)
+
+
+def _columns_of_matrix(matrix: Any) -> ColumnSource:
+    """The columns of a matrix that is dense or sparse, in memory or in a file."""
+    # A sparse matrix in a file is read whole, without its zeros, as it is kept by rows.
+    if hasattr(matrix, "to_memory"):
+        matrix = matrix.to_memory()
     is_sparse = hasattr(matrix, "toarray")
     if is_sparse:
-        matrix = matrix.toarray()
-    index = pd.Index([str(name) for name in samples.names])
-    genes = [str(name) for name in data.var_names]
-    values = pd.DataFrame(matrix, columns=genes, index=index)
-    return RawTable(values, about=samples.about.set_index(index), undeclared=undeclared_sentence)
+        return SparseColumns(matrix)
+    return SlicedColumns(matrix, "the matrix of AnnData")
 
 
 def _read_matrix(data: Any, settings: TableSettings) -> AnnotatedMatrix:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
-
+from chanceline.columns.names import NumberedNames
 from chanceline.columns.source import open_npy
 from chanceline.errors import InputError
 from chanceline.tables.raw_table import RawTable
+from chanceline.tables.readers.columns import table_of_columns
 from chanceline.tables.settings import TableSettings
 
 
@@ -25,9 +25,5 @@ def read_npy(path: Path, settings: TableSettings) -> RawTable:
             f"{path.name} holds one array only; give the classes in another file (labels=FILE), or "
             "save X and y together with numpy.savez as .npz."
         )
-    source = open_npy(path)
-    values = source.read(0, source.n_columns)
-    if settings.transpose:
-        values = values.T
-    names = [f"x{column}" for column in range(values.shape[1])]
-    return RawTable(pd.DataFrame(values, columns=names))
+    source = open_npy(path, transpose=settings.transpose)
+    return table_of_columns(source, NumberedNames(source.n_columns))

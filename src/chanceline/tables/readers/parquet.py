@@ -1,11 +1,19 @@
-"""Parquet files, read in parts of many columns."""
+"""Parquet files: read in parts of many columns, or of very many columns only those that hold no
+numbers.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import IO, Any
 
 import pandas as pd
 
+from chanceline.columns.names import PackedNames
+from chanceline.columns.parquet import ParquetColumns
+from chanceline.columns.wide import is_wide
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.readers.columns import wide_features
 from chanceline.tables.readers.exact import inexact_columns
 from chanceline.tables.readers.grid import CellGrid
 
@@ -30,6 +38,48 @@ def read_parquet(file: IO[bytes]) -> CellGrid:
         names.insert(0, UNNAMED_INDEX)
     cells = pd.concat(parts, axis=1)[names].rename(columns={UNNAMED_INDEX: "row name"})
     return CellGrid(list(cells.columns), cells)
+
+
+def has_many_numbers(path: Path) -> bool:
+    """Whether a file has so many columns of numbers that they stay where they are."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as table:
+        return is_wide(len(_number_columns(table.schema_arrow)))
+
+
+def read_wide_parquet(path: Path) -> RawTable:
+    """The columns of numbers where they are kept, and the others in memory."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as table:
+        numbers = _number_columns(table.schema_arrow)
+        are_numbers = set(numbers)
+        others = [name for name in table.schema_arrow.names if name not in are_numbers]
+        # Without any columns the rows would be lost.
+        values = pd.DataFrame(index=pd.RangeIndex(table.metadata.num_rows))
+        if others:
+            values = _to_pandas(table.read(columns=others, use_threads=False))
+    return RawTable(
+        values.rename(columns={UNNAMED_INDEX: "row name"}),
+        wide=wide_features(ParquetColumns(path, numbers), PackedNames(numbers)),
+    )
+
+
+def _number_columns(schema: Any) -> list[str]:
+    """The names of the columns of numbers and truth values; an index is none of them."""
+    from pyarrow import types
+
+    return [
+        field.name
+        for field in schema
+        if field.name != UNNAMED_INDEX
+        and (
+            types.is_integer(field.type)
+            or types.is_floating(field.type)
+            or types.is_boolean(field.type)
+        )
+    ]
 
 
 def _to_pandas(part: Any) -> pd.DataFrame:

@@ -5,19 +5,18 @@ samples.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from chanceline.columns.plink import MISSING_GENOTYPE, PlinkColumns, fill_with_means
+from chanceline.columns.plink import MissingGenotypes, PlinkColumns
 from chanceline.tables.dataset import Finding
 from chanceline.tables.raw_table import RawTable
+from chanceline.tables.readers.columns import table_of_columns
 from chanceline.tables.wording import plural
 
-VARIANTS_AT_A_TIME = 4_096  # so that unpacking needs little memory besides the table
 SEXES = {"1": "male", "2": "female"}
 PHENOTYPES = {"1": "control", "2": "case"}
 UNKNOWN_CODES = {"0", "-9"}
@@ -35,39 +34,30 @@ def read_plink(path: Path, missing: str) -> RawTable:
     missing : what to do about missing genotypes. "error", which nobody has chosen, fills them with
         the mean of their column; with anything else they are left as gaps.
     """
-    columns = PlinkColumns(path)
-    genotypes = np.empty((columns.n_samples, columns.n_columns), dtype=np.int8)
-    for start in range(0, columns.n_columns, VARIANTS_AT_A_TIME):
-        stop = min(start + VARIANTS_AT_A_TIME, columns.n_columns)
-        genotypes[:, start:stop] = columns.genotypes(start, stop)
-    values, findings = _without_missing(genotypes, missing)
-    ids = columns.samples["sample"]
-    return RawTable(
-        values=pd.DataFrame(values, columns=columns.names, index=ids),
-        about=_about_samples(columns.samples),
+    # "error" is what nobody has chosen.
+    fills_missing = missing == "error"
+    columns = PlinkColumns(path, fills_missing=fills_missing)
+    findings = [ALLELES_COUNTED]
+    if fills_missing:
+        findings += _note_filled(columns.count_missing())
+    ids = list(columns.samples["sample"])
+    table = table_of_columns(columns, columns.names, ids, _about_samples(columns.samples))
+    return replace(
+        table,
         header_ids=ids,
         names_stand_in=f"{path.stem}.fam",
         index_name="samples",
-        findings=(ALLELES_COUNTED, *findings),
+        findings=tuple(findings),
     )
 
 
-def _without_missing(
-    genotypes: NDArray[np.int8], missing: str
-) -> tuple[NDArray[Any], list[Finding]]:
-    """The genotypes with means or gaps for the missing ones, and what was done."""
-    is_missing = genotypes == MISSING_GENOTYPE
-    n_missing = int(np.count_nonzero(is_missing))
-    if n_missing == 0:
-        return genotypes, []
-    if missing != "error":
-        return np.where(is_missing, np.nan, genotypes).astype(np.float32), []
-    n_columns = int(np.count_nonzero(is_missing.any(axis=0)))
-    finding = Finding.prepared(
-        f"{plural(n_missing, 'missing genotype')} in {plural(n_columns, 'column')} filled with the "
-        "mean of the column."
-    )
-    return fill_with_means(genotypes, is_missing), [finding]
+def _note_filled(missing: MissingGenotypes) -> list[Finding]:
+    """That missing genotypes have the mean of their column, if there are any."""
+    if missing.n_genotypes == 0:
+        return []
+    genotypes = plural(missing.n_genotypes, "missing genotype")
+    columns = plural(missing.n_columns, "column")
+    return [Finding.prepared(f"{genotypes} in {columns} filled with the mean of the column.")]
 
 
 def _about_samples(fields: Mapping[str, Sequence[str]]) -> pd.DataFrame:

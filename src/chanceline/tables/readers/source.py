@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -12,15 +14,16 @@ from chanceline.errors import InputError
 from chanceline.tables.cells import tidy_cells
 from chanceline.tables.raw_table import RawTable, named_index
 from chanceline.tables.readers import genomics
-from chanceline.tables.readers.annotated import is_anndata, table_from_anndata
+from chanceline.tables.readers.annotated import is_anndata, open_anndata, table_from_anndata
 from chanceline.tables.readers.encoding import decode, decompress, is_workbook
 from chanceline.tables.readers.excel import read_workbook
 from chanceline.tables.readers.grid import CellGrid, table_from_grid
 from chanceline.tables.readers.npy import read_npy
 from chanceline.tables.readers.npz import read_npz
-from chanceline.tables.readers.parquet import read_parquet
+from chanceline.tables.readers.parquet import has_many_numbers, read_parquet, read_wide_parquet
 from chanceline.tables.readers.plink import read_plink
 from chanceline.tables.readers.text import read_text
+from chanceline.tables.readers.zarr_folder import is_zarr_folder, read_zarr
 from chanceline.tables.settings import TableSettings
 
 # Packages that are installed on demand, and the extra that installs them, by the files' endings.
@@ -28,6 +31,7 @@ PACKAGE_AND_EXTRA = {
     ".h5ad": ("anndata", "anndata"),
     ".parquet": ("pyarrow", "parquet"),
     ".pq": ("pyarrow", "parquet"),
+    ".zarr": ("zarr", "zarr"),
 }
 EXCEL_PACKAGE_AND_EXTRA = ("openpyxl", "excel")  # Excel is known by its content, not its ending
 
@@ -52,24 +56,35 @@ def read_source(data: Any, label: str | None, settings: TableSettings) -> RawTab
 
 
 def read_file(path: Path, settings: TableSettings, label: str | None = None) -> RawTable:
-    """The file as a table; one sentence if its content makes that impossible."""
-    with path.open("rb") as file:
-        try:
+    """The file, or the folder, as a table; one sentence if its content makes that impossible."""
+    if is_zarr_folder(path):
+        with _errors_in_one_sentence(path):
+            table = read_zarr(path, settings)
+    else:
+        # A file that is not there, or must not be read, says so itself.
+        with path.open("rb") as file, _errors_in_one_sentence(path):
             table = _read_format(file, path, settings, label)
-        except (InputError, MemoryError):
-            raise
-        except ImportError:
-            # Of all other endings Excel alone needs a package that may not be installed.
-            package, extra = PACKAGE_AND_EXTRA.get(path.suffix, EXCEL_PACKAGE_AND_EXTRA)
-            remedy = f"install chanceline[{extra}] or save the table as CSV"
-            raise InputError(f"{path.name} cannot be read without {package}; {remedy}.") from None
-        except Exception as error:  # whatever the readers of damaged files raise
-            message = str(error).strip() or type(error).__name__
-            reason = message.splitlines()[0].rstrip(".")
-            raise InputError(f"{path.name} could not be read as a table ({reason}).") from error
     if len(table.values) == 0:
         raise InputError(f"{path.name} has a header but no rows.")
     return _tidied(table, settings)
+
+
+@contextmanager
+def _errors_in_one_sentence(path: Path) -> Iterator[None]:
+    """Say in one sentence what is wrong with the content of a file."""
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except ImportError:
+        # Of all other endings Excel alone needs a package that may not be installed.
+        package, extra = PACKAGE_AND_EXTRA.get(path.suffix, EXCEL_PACKAGE_AND_EXTRA)
+        remedy = f"install chanceline[{extra}] or save the table as CSV"
+        raise InputError(f"{path.name} cannot be read without {package}; {remedy}.") from None
+    except Exception as error:  # whatever the readers of damaged files raise
+        message = str(error).strip() or type(error).__name__
+        reason = message.splitlines()[0].rstrip(".")
+        raise InputError(f"{path.name} could not be read as a table ({reason}).") from error
 
 
 def _tidied(table: RawTable, settings: TableSettings) -> RawTable:
@@ -85,10 +100,8 @@ def _read_format(  # noqa: PLR0911 (one return for each format)
 ) -> RawTable:
     """The file read as what its ending or its content says it is."""
     if path.suffix == ".h5ad":
-        import anndata
-
         # It opens the file itself, by its path.
-        return table_from_anndata(anndata.read_h5ad(path), label, settings)
+        return table_from_anndata(open_anndata(path, settings), label, settings)
     if path.suffix == ".bed":
         return read_plink(path, settings.missing)
     if path.suffix == ".npy":
@@ -96,6 +109,10 @@ def _read_format(  # noqa: PLR0911 (one return for each format)
     if path.suffix == ".npz":
         return read_npz(file, path.name, transpose=settings.transpose)
     if path.suffix in (".parquet", ".pq"):
+        # Samples in columns and indicators of text are made in memory.
+        in_memory = settings.transpose or settings.one_hot
+        if not in_memory and has_many_numbers(path):
+            return read_wide_parquet(path)
         return table_from_grid(read_parquet(file), path.name, transpose=settings.transpose)
     raw = file.read()
     if is_workbook(raw):

@@ -1,0 +1,108 @@
+"""Equal rows of a table, of which a stretch of columns is in memory at a time.
+
+Digests stand for rows. Adding zero makes −0 and 0 the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+from chanceline._arrays import Floats
+from chanceline.columns.table import AnyTable, ColumnTable
+from chanceline.perceptron.duplicates import contradicting_rows
+from chanceline.tables.checks.scans import scan_table
+from chanceline.tables.checks.within_classes import columns_in_steps
+from chanceline.tables.dataset import Finding
+
+CONTRADICTIONS_SHOWN = 3
+
+
+class RowDigestScan:
+    """Digests of some rows over all columns.
+
+    Parameters
+    ----------
+    rows : their numbers.
+    """
+
+    def __init__(self, rows: Sequence[int]) -> None:
+        self._hashes = {row: blake2b() for row in rows}
+
+    def see(self, start: int, columns: Floats) -> None:
+        for row, row_hash in self._hashes.items():
+            row_hash.update((columns[row] + 0.0).tobytes())
+
+    @property
+    def digests(self) -> dict[int, bytes]:
+        """By row: equal ones belong to equal rows."""
+        return {row: row_hash.digest() for row, row_hash in self._hashes.items()}
+
+
+def row_digests(X: AnyTable, rows: Sequence[int]) -> dict[int, bytes]:
+    """Digests of these rows of X (samples, features): equal ones belong to equal rows."""
+    if not rows:
+        return {}
+    scan = RowDigestScan(rows)
+    scan_table(X, [scan])
+    return scan.digests
+
+
+def warn_of_contradictions(X: AnyTable, y: Floats, row_names: Sequence[Any]) -> list[Finding]:
+    """A warning about equal rows of opposite classes, if there are any.
+
+    Parameters
+    ----------
+    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    row_names : what sentences call the rows.
+    """
+    pairs = contradictions(X, y)
+    if not pairs:
+        return []
+    shown = [f"{row_names[i]} and {row_names[k]}" for i, k in pairs[:CONTRADICTIONS_SHOWN]]
+    if len(pairs) > CONTRADICTIONS_SHOWN:
+        shown.append("…")
+    return [
+        Finding.warning(
+            f"rows {'; '.join(shown)} are equal but have opposite labels, so no rule whatever "
+            "separates these data."
+        )
+    ]
+
+
+def contradictions(X: AnyTable, y: Floats) -> list[tuple[int, int]]:
+    """Pairs of equal rows of X (samples, features) with opposite labels y = ±1.
+
+    One pair (smaller index, larger index) for each set of equal rows, sorted.
+    """
+    if not isinstance(X, ColumnTable):
+        return contradicting_rows(X, y)
+    # Rows that differ in some columns need not be compared in the others.
+    groups_of_rows = _rows_with_equal_bytes(columns_in_steps(X))
+    suspects = [row for group in groups_of_rows for row in group if _has_both(group, y)]
+    digests = row_digests(X, suspects)
+    rows_of_digest: dict[bytes, list[int]] = {}
+    for row, digest in digests.items():
+        rows_of_digest.setdefault(digest, []).append(row)
+    return sorted(_first_pair(group, y) for group in rows_of_digest.values() if _has_both(group, y))
+
+
+def _rows_with_equal_bytes(values: Floats) -> list[list[int]]:
+    """The sets of equal rows of an array (samples, columns), each in the order of the rows."""
+    rows_of_bytes: dict[bytes, list[int]] = {}
+    for row, numbers in enumerate(values):
+        rows_of_bytes.setdefault((numbers + 0.0).tobytes(), []).append(row)
+    return list(rows_of_bytes.values())
+
+
+def _has_both(rows: list[int], y: Floats) -> bool:
+    """Whether these rows have both labels."""
+    return len({bool(y[row] > 0) for row in rows}) == 2
+
+
+def _first_pair(rows: list[int], y: Floats) -> tuple[int, int]:
+    """The first row of either label, the smaller number first."""
+    first_positive = min(row for row in rows if y[row] > 0)
+    first_negative = min(row for row in rows if y[row] < 0)
+    return min(first_positive, first_negative), max(first_positive, first_negative)

@@ -1,0 +1,76 @@
+"""Columns that are the label over again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from chanceline._arrays import Floats, Ints
+from chanceline.columns.table import AnyTable
+from chanceline.tables.checks.scans import FoundColumns, scan_table
+from chanceline.tables.dataset import Finding
+
+
+def warn_of_label_copies(X: AnyTable, y: Floats, names: Sequence[Any]) -> list[Finding]:
+    """A warning about every column that is the label over again.
+
+    Parameters
+    ----------
+    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    names : of the features.
+    """
+    scan = LabelCopyScan(y)
+    scan_table(X, [scan])
+    return scan.findings(names)
+
+
+class LabelCopyScan:
+    """Looks for columns that are the label over again.
+
+    Parameters
+    ----------
+    y : labels ±1 of shape (samples,); both classes occur.
+    """
+
+    def __init__(self, y: Floats) -> None:
+        self._is_positive = y > 0
+        self._found = FoundColumns()
+
+    def see(self, start: int, columns: Floats) -> None:
+        self._found.add(start, self._copies(columns))
+
+    def _copies(self, columns: Floats) -> Ints:
+        """Places of the columns (samples, columns) that have one value in each class, and not the
+        same in both.
+        """
+        positives = np.flatnonzero(self._is_positive)
+        negatives = np.flatnonzero(~self._is_positive)
+        positive_values = columns[positives[0]]  # (columns,) in the first positive row
+        negative_values = columns[negatives[0]]
+
+        # The first and last row of each class tell most columns from the label, so that few are
+        # copied.
+        is_candidate = (
+            (positive_values == columns[positives[-1]])
+            & (negative_values == columns[negatives[-1]])
+            & (positive_values != negative_values)
+        )
+        candidates = np.flatnonzero(is_candidate)
+        # What the columns would hold as copies of the label, of shape (samples, candidates).
+        label_copies = np.where(
+            self._is_positive[:, None], positive_values[candidates], negative_values[candidates]
+        )
+        is_copy = np.all(columns[:, candidates] == label_copies, axis=0)
+        return candidates[is_copy]
+
+    def findings(self, names: Sequence[Any]) -> list[Finding]:
+        """A warning for every column found; `names` of all features."""
+        return [
+            Finding.warning(
+                f"column {names[column]!r} is the label over again; leave it out unless it was "
+                "measured independently."
+            )
+            for column in self._found.numbers.tolist()
+        ]

@@ -1,0 +1,94 @@
+"""What bears on a verdict about a table whose columns are read a tile at a time.
+
+The questions are those of `advice`. All that needs every column is answered in one pass, and the
+rest by columns in equal steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chanceline._arrays import Ints
+from chanceline.columns.table import ColumnTable
+from chanceline.tables.checks.class_fills import ClassFillScan
+from chanceline.tables.checks.corrected import warn_of_corrected_batches
+from chanceline.tables.checks.correlations import CorrelationScan
+from chanceline.tables.checks.equal_rows import warn_of_contradictions
+from chanceline.tables.checks.filtered import warn_of_filtered_table
+from chanceline.tables.checks.label_copies import LabelCopyScan
+from chanceline.tables.checks.lone_columns import MOST_RANKED, question_lone_columns
+from chanceline.tables.checks.near_rows import warn_of_near_rows
+from chanceline.tables.checks.row_order import order_is_allowed_for, warn_of_drift_along_rows
+from chanceline.tables.checks.scans import ColumnScan, scan_table
+from chanceline.tables.checks.within_classes import columns_in_steps
+from chanceline.tables.dataset import Dataset, Finding
+from chanceline.tables.identifiers import IdentifierScan
+from chanceline.tables.partitions import first_of_each_group
+
+
+class _TableScans:
+    """One pass over all columns of a table, for several questions.
+
+    Parameters
+    ----------
+    data : the table, of which `X` are the columns.
+    X : these columns, (samples, features).
+    independent_rows : (rows,) one row of each group.
+    """
+
+    def __init__(self, data: Dataset, X: ColumnTable, independent_rows: Ints) -> None:
+        self._names = data.feature_names
+        self.correlations = CorrelationScan(data.y[independent_rows], independent_rows)
+        self._label_copies = LabelCopyScan(data.y)
+        self._class_fills = ClassFillScan(data.y)
+        self._identifiers = IdentifierScan(data.feature_names)
+        scans: list[ColumnScan] = [self.correlations, self._label_copies]
+        # Reading has looked for these already, where it has checked the columns.
+        if not data.columns_checked:
+            scans += [self._class_fills, self._identifiers]
+        scan_table(X, scans)
+
+    def about_class_fills(self) -> list[Finding]:
+        """The warning about columns that were filled class by class, if there are some."""
+        return self._class_fills.findings(self._names)
+
+    def about_columns(self) -> list[Finding]:
+        """Warnings about columns that name the rows, or are the label over again."""
+        return [*self._identifiers.findings(), *self._label_copies.findings(self._names)]
+
+
+def examine_wide_table(
+    data: Dataset, X: ColumnTable, group_of_row: Ints, *, has_all_candidates: bool
+) -> list[Finding]:
+    """What the numbers and labels of a table show that its reading did not look for.
+
+    Parameters
+    ----------
+    data : the table.
+    X : its columns, (samples, features).
+    group_of_row : rows with one number belong together and may be nearly equal, (samples,).
+    has_all_candidates : whether the table has all features that were candidates, as far as is
+        known.
+    """
+    y = data.y
+    row_names = data.rows or range(1, len(y) + 1)
+    independent_rows = np.flatnonzero(first_of_each_group(data.groups, len(y)))
+    scans = _TableScans(data, X, independent_rows)
+    some_columns = columns_in_steps(X)
+
+    findings = warn_of_near_rows(X, y, group_of_row, row_names)
+    findings += warn_of_corrected_batches(some_columns, y)
+    findings += scans.about_class_fills()
+    independent_y = y[independent_rows]
+    candidates = scans.correlations.most_correlated(MOST_RANKED)
+    findings += question_lone_columns(
+        candidates, X[:, candidates][independent_rows], y=independent_y, names=data.feature_names
+    )
+    if has_all_candidates:
+        findings += warn_of_filtered_table(
+            X.rows(independent_rows), independent_y, scans.correlations.correlations
+        )
+    if not order_is_allowed_for(data):
+        findings += warn_of_drift_along_rows(some_columns[independent_rows], independent_y)
+    findings += warn_of_contradictions(X, y, row_names)
+    return [*findings, *scans.about_columns()]

@@ -1,0 +1,52 @@
+"""Columns of numbers as a table: in memory, or where they are kept if there are very many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from chanceline.columns.names import first_repeated_name
+from chanceline.columns.source import ColumnSource
+from chanceline.columns.table import ColumnTable
+from chanceline.columns.wide import is_wide
+from chanceline.errors import InputError
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.wide_features import WideFeatures
+
+
+def table_of_columns(
+    source: ColumnSource,
+    names: Sequence[str],
+    rows: Sequence[str] | None = None,
+    about: pd.DataFrame | None = None,
+) -> RawTable:
+    """A table of numbers.
+
+    Parameters
+    ----------
+    source, names : the columns, and one name for each.
+    rows : what the rows are called; None for their numbers.
+    about : what is known about the samples, (samples, columns); None if nothing is.
+    """
+    index = pd.RangeIndex(source.n_samples) if rows is None else pd.Index(rows)
+    descriptions = pd.DataFrame() if about is None else about.set_index(index)
+    if is_wide(source.n_columns):
+        return RawTable(
+            values=pd.DataFrame(index=index),
+            about=descriptions,
+            wide=wide_features(source, names),
+        )
+    values = source.read(0, source.n_columns)
+    return RawTable(pd.DataFrame(values, columns=list(names), index=index), about=descriptions)
+
+
+def wide_features(source: ColumnSource, names: Sequence[str]) -> WideFeatures:
+    """Very many columns with a name for each; two with one name are an error."""
+    repeated = first_repeated_name(names)
+    if repeated is not None:
+        raise InputError(
+            f"two columns are called {repeated!r}; give every column a name of its own, or leave "
+            "one of them out."
+        )
+    return WideFeatures(ColumnTable(source), names)

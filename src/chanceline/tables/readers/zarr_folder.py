@@ -1,0 +1,59 @@
+"""A folder of Zarr: an array of samples × features, perhaps with labels and names beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from chanceline.columns.names import NumberedNames, PackedNames
+from chanceline.columns.zarr_store import ZarrColumns, open_zarr
+from chanceline.errors import InputError
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.readers.columns import table_of_columns
+from chanceline.tables.settings import TableSettings
+
+# What a folder of Zarr holds, in its second and third version.
+FILES_OF_ZARR = ("zarr.json", ".zarray", ".zgroup")
+
+
+def is_zarr_folder(path: Path) -> bool:
+    """Whether a path is a folder that Zarr wrote, or is called so."""
+    if not path.is_dir():
+        return False
+    return path.suffix == ".zarr" or any((path / name).exists() for name in FILES_OF_ZARR)
+
+
+def read_zarr(path: Path, settings: TableSettings) -> RawTable:
+    """The array of a folder of Zarr, or its arrays `X`, `y` and `feature_names`.
+
+    Parameters
+    ----------
+    path : of the folder.
+    settings : `labels`, without which an array alone has no classes, and `transpose`.
+    """
+    content = open_zarr(path)
+    if content.labels is None and settings.labels is None:
+        raise InputError(
+            f"{path.name} holds no labels; give the classes in another file (labels=FILE), or "
+            "beside X as an array y."
+        )
+    source = ZarrColumns(content.table, path.name, transpose=settings.transpose)
+    names: Sequence[str] = NumberedNames(source.n_columns)
+    if content.feature_names is not None:
+        names = PackedNames(str(name) for name in content.feature_names)
+    if len(names) != source.n_columns:
+        raise InputError(
+            f"{path.name} has {len(names)} feature names for {source.n_columns} columns; "
+            "set transpose=True if samples are columns."
+        )
+    about = None
+    if content.labels is not None:
+        if content.labels.shape != (source.n_samples,):
+            raise InputError(
+                f"{path.name} needs a label in y for each of {source.n_samples} samples, but y has "
+                f"the shape {content.labels.shape}; set transpose=True if samples are columns."
+            )
+        about = pd.DataFrame({"y": content.labels})
+    return table_of_columns(source, names, about=about)

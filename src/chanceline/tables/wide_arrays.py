@@ -1,0 +1,115 @@
+"""Arrays of very many columns, as they are given to `separation_test`: in memory, a memory map, an
+array of Zarr or Dask, a sparse matrix. They are checked a tile at a time, and never copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from chanceline._arrays import Floats
+from chanceline.columns.names import NumberedNames
+from chanceline.columns.source import NUMERIC_KINDS, ColumnSource, SlicedColumns
+from chanceline.columns.table import ColumnTable
+from chanceline.columns.views import SparseColumns
+from chanceline.columns.wide import is_wide
+from chanceline.columns.zarr_store import ZarrColumns, is_zarr_array
+from chanceline.errors import InputError
+from chanceline.perceptron.validation import check_labels, check_magnitudes
+from chanceline.tables.checks.scans import scan_table
+from chanceline.tables.gaps import GapScan
+from chanceline.tables.identifiers import IdentifierScan
+from chanceline.tables.wide_features import WideFeatures
+from chanceline.tables.wide_identifiers import find_special_columns
+
+
+class CheckedWideArrays(NamedTuple):
+    """A table and labels with which nothing is wrong.
+
+    Attributes
+    ----------
+    features : finite numbers.
+    larger_is_positive : (samples,) ±1, the larger of the two classes as 1.
+    whole_numbers : (samples, columns) the columns that may say which rows belong together.
+    """
+
+    features: WideFeatures
+    larger_is_positive: Floats
+    whole_numbers: pd.DataFrame
+
+
+class MagnitudeScan:
+    """Stops at a column whose squares no double can hold.
+
+    Parameters
+    ----------
+    names : of the features.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def see(self, start: int, columns: Floats) -> None:
+        names = self._names[start : start + columns.shape[1]]
+        check_magnitudes(columns, names)
+
+
+def wide_source(X: Any) -> ColumnSource | None:
+    """The columns of what has very many of them and is sliced like an array; None for anything
+    else, such as a data frame.
+    """
+    if isinstance(X, ColumnTable):
+        return X.source
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2 or not is_wide(shape[1]) or hasattr(X, "columns"):
+        return None
+    dtype = getattr(X, "dtype", None)
+    if getattr(dtype, "kind", "") not in NUMERIC_KINDS or isinstance(X, np.ma.MaskedArray):
+        return None
+    if is_zarr_array(X):
+        return ZarrColumns(X, "X")
+    if hasattr(X, "tocsc"):
+        return SparseColumns(X)
+    return SlicedColumns(X, "X")
+
+
+def check_wide_arrays(
+    source: ColumnSource, y: ArrayLike, feature_names: Sequence[str] | None
+) -> CheckedWideArrays:
+    """Check a table of two classes; whatever is wrong is said in one sentence.
+
+    Parameters
+    ----------
+    source : the columns.
+    y : (samples,), two classes.
+    feature_names : one for each column; None for x0, x1, …
+    """
+    names = feature_names
+    if names is None:
+        names = NumberedNames(source.n_columns)
+    if len(names) != source.n_columns:
+        raise InputError(
+            f"there are {len(names)} feature names for {source.n_columns} columns of X."
+        )
+    labels = check_labels(y, (source.n_samples, source.n_columns), min_classes=2)
+    features = WideFeatures(ColumnTable(source), names)
+    gap_scan = GapScan(labels)
+    identifier_scan = IdentifierScan(names)
+    scan_table(features.table, [gap_scan, MagnitudeScan(names), identifier_scan])
+    if gap_scan.gaps is not None:
+        row, column = gap_scan.gaps.first
+        raise InputError(
+            f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; "
+            "fill or drop it."
+        )
+    rows = pd.RangeIndex(source.n_samples)
+    special = find_special_columns(features, identifier_scan, rows)
+    return CheckedWideArrays(
+        features=features,
+        larger_is_positive=labels,
+        whole_numbers=features.frame(special.perhaps_subjects, rows),
+    )

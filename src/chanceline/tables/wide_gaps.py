@@ -1,0 +1,175 @@
+"""Missing and infinite values of features that are not in memory: left out with their rows or
+columns, or filled in when a column is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from chanceline._arrays import Bools, Floats
+from chanceline.columns.views import FilledColumns
+from chanceline.tables.checks.gap_patterns import warn_if_gaps_follow_medians
+from chanceline.tables.checks.scans import scan_table
+from chanceline.tables.dataset import Finding
+from chanceline.tables.gaps import (
+    FILLED_WITH,
+    Gaps,
+    note_columns_left_out,
+    note_filled,
+    note_rows_left_out,
+    refuse_gaps,
+    require_minima_from_0,
+    values_to_fill,
+    warn_of_uneven_gaps,
+)
+from chanceline.tables.wide_features import WideFeatures
+
+
+@dataclass(frozen=True, eq=False)
+class CompleteWideFeatures:
+    """Features without gaps.
+
+    Attributes
+    ----------
+    features : of the rows that are kept.
+    kept_rows : (samples,).
+    had_gap : (features,) which of them were filled in.
+    fill_values : (features,) what fills a gap of each; None if nothing does.
+    findings : what was done.
+    """
+
+    features: WideFeatures
+    kept_rows: Bools
+    had_gap: Bools
+    fill_values: Floats | None
+    findings: list[Finding]
+
+
+def wide_without_gaps(
+    features: WideFeatures,
+    gaps: Gaps | None,
+    labels: Floats,
+    missing: str,
+    row_labels: Sequence[Any],
+) -> CompleteWideFeatures:
+    """Features without missing or infinite values, treated as `missing` says.
+
+    Parameters
+    ----------
+    features, gaps : the features, and their gaps if they have any.
+    labels : ±1 of shape (samples,), for sentences only.
+    missing : error, rows, columns, or a key of `FILLED_WITH`.
+    row_labels : what rows are called.
+    """
+    if gaps is None:
+        fill_values = None
+        if missing in FILLED_WITH:
+            fill_values = _column_values(features, missing)
+        return _complete(features, len(labels), fill_values=fill_values)
+
+    uneven_findings = warn_of_uneven_gaps(gaps, labels)
+    refuse_gaps(gaps, missing, uneven_findings, features.names, row_labels)
+    # What is left out takes the pattern of gaps with it, so that it needs no warning.
+    if missing == "columns":
+        left_out = np.flatnonzero(gaps.column_has_gap)
+        finding = note_columns_left_out(gaps, [features.names[j] for j in left_out.tolist()])
+        return _complete(features.without_columns(left_out), len(labels), findings=[finding])
+    if missing == "rows":
+        kept_rows = ~gaps.row_has_gap
+        return CompleteWideFeatures(
+            features=features.with_rows(kept_rows),
+            kept_rows=kept_rows,
+            had_gap=np.zeros(features.n_columns, dtype=bool),
+            fill_values=None,
+            findings=[note_rows_left_out(gaps)],
+        )
+    # What is filled in keeps the pattern in the test.
+    filled = _fill(features, gaps, missing)
+    return CompleteWideFeatures(
+        features=filled.features,
+        kept_rows=filled.kept_rows,
+        had_gap=gaps.column_has_gap[~gaps.column_is_empty],
+        fill_values=filled.fill_values,
+        findings=[*uneven_findings, *filled.findings],
+    )
+
+
+def _complete(
+    features: WideFeatures,
+    n_samples: int,
+    *,
+    fill_values: Floats | None = None,
+    findings: Sequence[Finding] = (),
+) -> CompleteWideFeatures:
+    """Features of which nothing had to be filled in, with all samples."""
+    return CompleteWideFeatures(
+        features=features,
+        kept_rows=np.ones(n_samples, dtype=bool),
+        had_gap=np.zeros(features.n_columns, dtype=bool),
+        fill_values=fill_values,
+        findings=list(findings),
+    )
+
+
+def _fill(features: WideFeatures, gaps: Gaps, missing: str) -> CompleteWideFeatures:
+    """The features with gaps filled in, columns without any number left out.
+
+    Parameters
+    ----------
+    features, gaps : the features, and their gaps.
+    missing : a key of `FILLED_WITH`.
+    """
+    is_empty = gaps.column_is_empty
+    with_numbers = features.without_columns(np.flatnonzero(is_empty))
+    of_columns = gaps.of_columns[~is_empty]
+    fill_values = _column_values(with_numbers, missing)
+    findings = []
+    if missing == "median":
+        shares_of_gaps = pd.Series(of_columns / len(gaps.of_rows))
+        findings += warn_if_gaps_follow_medians(pd.Series(fill_values), shares_of_gaps)
+    if missing == "half-min":
+        with_gaps = np.flatnonzero(of_columns)
+        names = [with_numbers.names[j] for j in with_gaps.tolist()]
+        require_minima_from_0(pd.Series(fill_values[with_gaps], index=names))
+    findings.append(note_filled(gaps, missing))
+    source = FilledColumns(with_numbers.table.source, fill_values)
+    return _complete(
+        with_numbers.with_source(source),
+        len(gaps.of_rows),
+        fill_values=fill_values,
+        findings=findings,
+    )
+
+
+def _column_values(features: WideFeatures, missing: str) -> Floats:
+    """What fills the gaps of every column, (features,); `missing` is a key of `FILLED_WITH`."""
+    scan = FillValueScan(missing)
+    scan_table(features.table, [scan])
+    return scan.fill_values
+
+
+class FillValueScan:
+    """What fills the gaps of every column.
+
+    Parameters
+    ----------
+    missing : a key of `FILLED_WITH`.
+    """
+
+    def __init__(self, missing: str) -> None:
+        self._missing = missing
+        self._parts: list[Floats] = []
+
+    def see(self, start: int, columns: Floats) -> None:
+        numbers = pd.DataFrame(columns).where(np.isfinite(columns))
+        self._parts.append(values_to_fill(numbers, self._missing).to_numpy())
+
+    @property
+    def fill_values(self) -> Floats:
+        """Of all columns seen: (features,)."""
+        return np.concatenate(self._parts)

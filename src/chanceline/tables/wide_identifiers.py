@@ -1,0 +1,124 @@
+"""Columns of a table that is not in memory which are no features: dates, identifiers, subjects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from chanceline._arrays import Floats, Ints
+from chanceline.columns.names import NumberedNames
+from chanceline.tables.checks.subjects import MOST_COLUMNS_EXAMINED
+from chanceline.tables.column_names import is_called_date
+from chanceline.tables.dataset import Finding
+from chanceline.tables.identifiers import IdentifierScan, may_be_subjects, subject_columns
+from chanceline.tables.left_out import note_identifiers, without_dates
+from chanceline.tables.wide_features import WideFeatures
+
+
+@dataclass(frozen=True, eq=False)
+class SpecialColumns:
+    """Columns that are called, or look like, something else than a measurement.
+
+    Attributes
+    ----------
+    dates, subjects : (columns,) the numbers of those that are called so.
+    row_identifiers : (columns,) of those that name the rows.
+    possibly_whole : (columns,) of those that begin with a whole number.
+    """
+
+    dates: Ints
+    subjects: Ints
+    row_identifiers: Ints
+    possibly_whole: Ints
+
+    @property
+    def identifiers(self) -> Ints:
+        """The numbers of the columns that name subjects or rows, without dates; rising."""
+        both = np.union1d(self.subjects, self.row_identifiers)
+        return np.setdiff1d(both, self.dates)
+
+    @property
+    def perhaps_subjects(self) -> Ints:
+        """The numbers of the columns whose values may be subjects: whole numbers, or of many only
+        those that are called so.
+        """
+        if len(self.possibly_whole) > MOST_COLUMNS_EXAMINED:
+            return self.subjects
+        return self.possibly_whole
+
+
+def find_special_columns(
+    features: WideFeatures, scan: IdentifierScan, index: pd.Index
+) -> SpecialColumns:
+    """The columns of a table that are no measurements.
+
+    Parameters
+    ----------
+    features : numbers, perhaps with gaps.
+    scan : that has seen them.
+    index : what the rows are called.
+    """
+    called = _find_telling_names(features.names)
+    candidates = features.frame(called.subjects, index)
+    is_subject = candidates.columns.isin(subject_columns(candidates, scan.alike))
+    return SpecialColumns(
+        dates=called.dates,
+        subjects=called.subjects[is_subject],
+        row_identifiers=scan.row_identifiers,
+        possibly_whole=scan.possibly_whole,
+    )
+
+
+class _TellingNames(NamedTuple):
+    """The numbers of columns that are called like dates, and like subjects or identifiers."""
+
+    dates: Ints
+    subjects: Ints
+
+
+def _find_telling_names(names: Sequence[str]) -> _TellingNames:
+    """The columns whose names say that they are no measurements."""
+    dates: list[int] = []
+    subjects: list[int] = []
+    if not isinstance(names, NumberedNames):
+        for place, name in enumerate(names):
+            if is_called_date(name):
+                dates.append(place)
+            if may_be_subjects(name):
+                subjects.append(place)
+    return _TellingNames(_places_if_few(dates), _places_if_few(subjects))
+
+
+def _places_if_few(places: list[int]) -> Ints:
+    """The places, or none if there are very many: then these columns are measurements."""
+    if len(places) > MOST_COLUMNS_EXAMINED:
+        places = []
+    return np.array(places, dtype=np.int64)
+
+
+def without_special_columns(
+    features: WideFeatures,
+    special: SpecialColumns,
+    labels: Floats,
+    blocks: pd.Series | None,
+    index: pd.Index,
+) -> tuple[WideFeatures, list[Finding]]:
+    """The features that are no dates and no identifiers, and what to know about those left out.
+
+    Parameters
+    ----------
+    features, special : all columns, and the numbers of some.
+    labels : ±1 of shape (samples,), for warnings only.
+    blocks : blocks or pairs that the labels are exchanged in, if there are any.
+    index : what the rows are called.
+    """
+    _, findings = without_dates(features.frame(special.dates, index), labels, blocks)
+    if len(special.identifiers) > 0:
+        identifiers = features.frame(special.identifiers, index)
+        findings += note_identifiers(identifiers, labels, blocks)
+    left_out = np.union1d(special.dates, special.identifiers)
+    return features.without_columns(left_out), findings

@@ -1,0 +1,263 @@
+"""From a file of very many columns to a `Dataset` whose features stay where they are kept.
+
+The steps are those of `load`. The columns are passed twice, a tile of them at a time: for gaps and
+identifiers, then for traces of how the table was made. Nothing that changes a number looks at the
+labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from chanceline._arrays import Floats
+from chanceline.tables.checks.batches import FewWholeScan, warn_of_batches_in_table
+from chanceline.tables.checks.class_fills import ClassFillScan
+from chanceline.tables.checks.confounders import warn_of_confounders
+from chanceline.tables.checks.row_shifts import warn_of_shifted_rows
+from chanceline.tables.checks.scans import scan_table
+from chanceline.tables.checks.subjects import SampleColumns, Suspect
+from chanceline.tables.checks.totals import CountScan, warn_if_counts_follow_classes
+from chanceline.tables.checks.undeclared import find_undeclared
+from chanceline.tables.dataset import Dataset, Finding
+from chanceline.tables.declared_columns import (
+    find_declared_columns,
+    proposed_declaration,
+    require_features,
+)
+from chanceline.tables.gaps import Gaps, GapScan
+from chanceline.tables.identifiers import IdentifierScan
+from chanceline.tables.labelled import LabelledTable
+from chanceline.tables.learn_recipe import learn_wide_recipe
+from chanceline.tables.left_out import without_dates
+from chanceline.tables.one_hot import note_left_out_text
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.reading_steps import ReadingStep, at_step
+from chanceline.tables.report import TableReport
+from chanceline.tables.roles import NamedColumns
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.wide_features import WideFeatures
+from chanceline.tables.wide_gaps import CompleteWideFeatures, wide_without_gaps
+from chanceline.tables.wide_identifiers import (
+    SpecialColumns,
+    find_special_columns,
+    without_special_columns,
+)
+from chanceline.tables.wide_transforms import transform_wide_features
+
+
+@dataclass(frozen=True, eq=False)
+class _WideSamples:
+    """Samples whose features are not in memory.
+
+    Attributes
+    ----------
+    features : numbers, without the columns that the user names.
+    others : the table without these columns: what is in memory describes the samples.
+    words : of those in memory the columns that are no dates and stand beside the features.
+    labels : ±1 of shape (samples,).
+    named : the columns that the user names.
+    """
+
+    features: WideFeatures
+    others: RawTable
+    words: pd.DataFrame
+    labels: Floats
+    named: NamedColumns
+
+    @property
+    def index(self) -> pd.Index:
+        """What the rows are called."""
+        return self.others.values.index
+
+    @property
+    def text(self) -> pd.DataFrame:
+        """All that is known about the samples besides the features: (samples, columns)."""
+        return pd.concat([self.others.about, self.words], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Measurements:
+    """The features that are measurements.
+
+    Attributes
+    ----------
+    features : perhaps with gaps.
+    gaps : theirs; None if there are none.
+    suspect : a column that looks like subjects or pairs; None if none does.
+    findings : what was left out.
+    """
+
+    features: WideFeatures
+    gaps: Gaps | None
+    suspect: Suspect | None
+    findings: list[Finding]
+
+
+def wide_dataset_of_samples(
+    labelled: LabelledTable, features: WideFeatures, settings: TableSettings, source: str
+) -> Dataset:
+    """Make a `Dataset` of samples with their labels, whose features are not in memory.
+
+    Parameters
+    ----------
+    labelled : the samples, as `label_samples` gives them.
+    features : of the same samples.
+    settings : what to make of the columns.
+    source : what the table is called.
+    """
+    report = TableReport()
+    report.add(labelled.findings)
+    samples = _describe_samples(labelled, features, settings, report)
+    label_name = str(samples.named.label.name)
+    measurements = _find_measurements(samples, settings)
+    report.add(measurements.findings)
+    with at_step(ReadingStep.COLUMNS):
+        require_features(measurements.features.n_columns, source, label_name)
+    with at_step(ReadingStep.GAPS):
+        complete = wide_without_gaps(
+            measurements.features,
+            measurements.gaps,
+            labels=samples.labels,
+            missing=settings.missing,
+            row_labels=samples.index,
+        )
+    report.add(complete.findings)
+    report.put_first(_look_for_traces(complete, samples, settings))
+    with at_step(ReadingStep.UNITS):
+        transformed = transform_wide_features(complete.features, settings.transform or "none")
+    report.add(transformed.findings)
+    suspect = measurements.suspect
+    undeclared = samples.others.undeclared
+    if suspect is not None:
+        undeclared = suspect.sentence
+    return Dataset(
+        X=transformed.features.table,
+        y=samples.labels[complete.kept_rows],
+        feature_names=transformed.features.names,
+        classes=labelled.classes,
+        **samples.named.arrays(complete.kept_rows),
+        undeclared=undeclared,
+        proposed=proposed_declaration(suspect),
+        source=source,
+        findings=report.findings(),
+        rows=samples.index[complete.kept_rows].tolist(),
+        columns_checked=True,
+        recipe=learn_wide_recipe(
+            complete.features,
+            added=transformed.added,
+            fill_values=complete.fill_values,
+            label=label_name,
+            settings=settings,
+        ),
+    )
+
+
+def _describe_samples(
+    labelled: LabelledTable, features: WideFeatures, settings: TableSettings, report: TableReport
+) -> _WideSamples:
+    """Find the columns that the user names, and what else is known about the samples.
+
+    Parameters
+    ----------
+    labelled, features, settings : as in `wide_dataset_of_samples`.
+    report : gets what is worth knowing.
+    """
+    labels = labelled.labels
+    with at_step(ReadingStep.COLUMNS):
+        named, findings = find_declared_columns(labelled, settings)
+    report.add(findings)
+    others = labelled.table.without_columns(named.names)
+    for table in (others.about, others.values):
+        report.put_first(warn_of_confounders(table, labels, named.allowed_for, named.groups))
+    words, findings = without_dates(others.values, labels, named.exchange_blocks)
+    report.add([*findings, *note_left_out_text(words)])
+    return _WideSamples(
+        features=features.without_names(named.names),
+        others=others,
+        words=words,
+        labels=labels,
+        named=named,
+    )
+
+
+def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measurements:
+    """Leave out the columns that are dates or identifiers, and count gaps."""
+    features = samples.features
+    gap_scan = GapScan(samples.labels)
+    identifier_scan = IdentifierScan(features.names)
+    scan_table(features.table, [gap_scan, identifier_scan])
+    special = find_special_columns(features, identifier_scan, samples.index)
+    suspect = _find_suspect(samples, special, settings)
+    if settings.keep_identifiers:
+        return _Measurements(features, gap_scan.gaps, suspect, findings=[])
+
+    measured, findings = without_special_columns(
+        features,
+        special,
+        labels=samples.labels,
+        blocks=samples.named.exchange_blocks,
+        index=samples.index,
+    )
+    gaps = gap_scan.gaps
+    if gaps is not None and measured.n_columns < features.n_columns:
+        # Those of columns that are left out do not count.
+        gap_scan = GapScan(samples.labels)
+        scan_table(measured.table, [gap_scan])
+        gaps = gap_scan.gaps
+    return _Measurements(measured, gaps, suspect, findings)
+
+
+def _find_suspect(
+    samples: _WideSamples, special: SpecialColumns, settings: TableSettings
+) -> Suspect | None:
+    """A column that looks like subjects or pairs and was not declared; None if none does, or if
+    it is known already why a test stops.
+    """
+    if samples.others.undeclared:
+        return None
+    columns = SampleColumns(
+        text=samples.text,
+        numbers=samples.features.frame(special.perhaps_subjects, samples.index),
+        names=samples.others.sample_names,
+        names_place=samples.others.names_place,
+    )
+    return find_undeclared(columns, samples.labels, samples.named, settings.groups)
+
+
+def _look_for_traces(
+    complete: CompleteWideFeatures, samples: _WideSamples, settings: TableSettings
+) -> list[Finding]:
+    """Traces of how the table was made: totals or means of rows that follow the classes, batches,
+    and gaps that were filled class by class before the table was written.
+
+    Parameters
+    ----------
+    complete : features without gaps.
+    samples : all samples.
+    settings : of other units than those of the table nothing is said.
+    """
+    features = complete.features
+    kept_rows = complete.kept_rows
+    labels = samples.labels[kept_rows]
+    counts = CountScan(len(labels))
+    # What was filled in here is known not to look at the labels.
+    fills = ClassFillScan(labels, is_known_blind=complete.had_gap)
+    few_whole = FewWholeScan()
+    scan_table(features.table, [counts, fills, few_whole])
+
+    findings = []
+    if settings.transform is None:
+        findings += warn_if_counts_follow_classes(counts, labels)
+        if not counts.are_counts:
+            row_means = counts.row_totals / features.n_columns
+            findings += warn_of_shifted_rows(features.table, labels, row_means)
+    findings += warn_of_batches_in_table(
+        text=samples.text.loc[kept_rows],
+        features=features,
+        few_whole=few_whole.columns,
+        labels=labels,
+        allowed_for=[column.loc[kept_rows] for column in samples.named.allowed_for],
+    )
+    return [*findings, *fills.findings(features.names)]
