@@ -44,7 +44,7 @@ PACKAGES = {
     "experiments": {"theory", "chance", "kernels", "perceptron", "select"},
     "memory": {"perceptron", "select"},
     "figures": {"theory", "select", "significance", "experiments", "memory"},
-    "report": {"theory", "chance", "tables", "significance", "experiments", "figures"},
+    "report": {"theory", "chance", "columns", "tables", "significance", "experiments", "figures"},
     "app": {"columns", "tables", "significance", "report"},
     "reproduce": {"theory", "experiments", "memory", "figures"},
     "sklearn": {"perceptron", "select", "prediction"},

@@ -17,13 +17,13 @@ from typing import Any
 
 from chanceline._io import write_text
 from chanceline._results import plain
-from chanceline.columns.wide import make_read_only
 from chanceline.errors import ChancelineError
 from chanceline.report.separation import features_csv, methods_paragraph, write_test_report
 from chanceline.report.weights import workbook_can_be_written, write_weights
 from chanceline.significance.config import TestSettings
 from chanceline.significance.run import judge
 from chanceline.tables.load import load_data
+from chanceline.tables.memory_of_table import make_read_only
 from chanceline.tables.settings import TableSettings
 
 PAGE_FILE = "report.html"

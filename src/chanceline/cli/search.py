@@ -197,11 +197,11 @@ def load_table_and_tell(path: Path | None, label: str | None, settings: TableSet
 
 
 def search_data(dataset: Dataset) -> SearchData:
-    """The part of a data set that a search needs."""
-    from chanceline.columns.wide import in_memory
+    """The part of a data set in memory that a search needs."""
+    import numpy as np
 
     return SearchData(
-        X=in_memory(dataset.X),
+        X=np.asarray(dataset.X),
         y=dataset.y,
         feature_names=tuple(dataset.feature_names),
         classes=dataset.classes,

@@ -254,8 +254,8 @@ def load_outcome_or_example(
     path: Path | None, names: OutcomeNames, settings: TableSettings, example: str | None
 ) -> Dataset | OutcomeTable:
     """Read the table at `path`, or the example of this name; exactly one of them must be given."""
-    from chanceline.columns.wide import make_read_only
     from chanceline.tables.examples import EXAMPLES, load_example
+    from chanceline.tables.memory_of_table import make_read_only
     from chanceline.tables.outcome_table import load_any_outcome
 
     if (path is None) == (example is None):
@@ -272,16 +272,15 @@ def load_outcome_or_example(
 
 def load_table(path: Path | None, label: str | None, settings: TableSettings) -> Dataset:
     """Read a table into memory; `label` names the column with the classes."""
-    from chanceline.columns.wide import in_memory
     from chanceline.tables import load_data
+    from chanceline.tables.memory_of_table import make_read_only, with_array
 
     if path is None:
         raise InputError("give a data file.")
-    dataset = load_data(path, label, settings)
-    X = in_memory(dataset.X)
+    dataset = with_array(load_data(path, label, settings))
     # Nobody else has the array: what is computed from it needs no copy.
-    X.flags.writeable = False
-    return replace(dataset, X=X, feature_names=tuple(dataset.feature_names))
+    make_read_only(dataset.X)
+    return dataset
 
 
 def show_test(result: SeparationTest | OutcomeTest, source: str) -> None:

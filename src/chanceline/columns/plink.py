@@ -30,6 +30,7 @@ BIM_FIELDS = ("chromosome", "variant", "centimorgans", "position", "A1", "A2")
 FAM_FIELDS = ("family", "sample", "father", "mother", "sex", "phenotype")
 # Fields of which nearly every line has its own; of the others a few texts serve all lines.
 MOSTLY_DIFFERENT = frozenset({"variant", "centimorgans", "position"})
+FIELDS_OF_NAME = ("variant", "chromosome", "position", "A1", "A2")
 UNNAMED_VARIANT = "."
 BITS_OF_MISSING = 1
 VARIANTS_COUNTED_AT_ONCE = 16_384
@@ -92,15 +93,18 @@ class PlinkNames(Sequence[str]):
         return self._name(numbers)
 
     def __iter__(self) -> Iterator[str]:
-        return map(self._name, range(len(self)))
+        fields = (self._variants[name] for name in FIELDS_OF_NAME)
+        return map(self._name_of_line, *fields)
 
     def _name(self, number: int) -> str:
-        fields = self._variants
-        name = fields["variant"][number]
-        first_allele = fields["A1"][number]
-        if name in self._ambiguous:
-            place = f"{fields['chromosome'][number]}:{fields['position'][number]}"
-            name = f"{place}:{first_allele}:{fields['A2'][number]}"
+        return self._name_of_line(*(self._variants[name][number] for name in FIELDS_OF_NAME))
+
+    def _name_of_line(self, variant: str, chromosome: str, position: str, *alleles: str) -> str:
+        """The name of the variant with these fields of its line, two alleles at the end."""
+        first_allele, second_allele = alleles
+        name = variant
+        if variant in self._ambiguous:
+            name = f"{chromosome}:{position}:{first_allele}:{second_allele}"
         return f"{name}_{first_allele}"
 
 

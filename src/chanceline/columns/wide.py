@@ -36,11 +36,3 @@ def in_memory(X: AnyTable) -> NDArray[Any]:
         return X
     _, n_columns = X.shape
     return X.take(np.arange(n_columns))
-
-
-def make_read_only(X: AnyTable) -> None:
-    """Let nobody write to an array, so that it need not be copied; a table of columns has nothing
-    to write to.
-    """
-    if not isinstance(X, ColumnTable):
-        X.flags.writeable = False

@@ -11,7 +11,7 @@ import html
 import json
 import platform
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from io import StringIO
@@ -25,6 +25,8 @@ from markupsafe import Markup, escape
 from chanceline import __version__
 from chanceline._io import write_text
 from chanceline._results import plain, visible
+from chanceline.columns.table import ColumnTable
+from chanceline.columns.wide import in_tiles_if_wide
 from chanceline.errors import InputError
 from chanceline.figures.style import PALETTE, figure_style, fit_phone
 
@@ -174,12 +176,28 @@ def svg_in_page(svg: str) -> Markup:
 
 
 def hash_arrays(*arrays: Any) -> str:
-    """SHA-256 of the shapes and values of arrays, the same on every machine."""
+    """SHA-256 of the shapes and values of arrays, the same on every machine.
+
+    Very wide tables are read a tile at a time, wherever they are kept.
+    """
     digest = hashlib.sha256()
     for array in arrays:
-        values = np.ascontiguousarray(array, dtype="<f8")
-        digest.update(str(values.shape).encode() + values.tobytes())
+        digest.update(str(array.shape).encode())
+        for part in _parts_of_array(array):
+            digest.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
     return digest.hexdigest()
+
+
+def _parts_of_array(array: Any) -> Iterator[Any]:
+    """The whole of an array, or of a very wide table its tiles."""
+    table = array
+    if array.ndim == 2:
+        table = in_tiles_if_wide(array)
+    if not isinstance(table, ColumnTable):
+        yield array
+        return
+    for tile in table.tiles():
+        yield tile.values
 
 
 @dataclass

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats, Ints
+from chanceline.columns.names import ChosenNames
 from chanceline.tables.checks.scans import FoundColumns
 from chanceline.tables.column_names import is_called_identifier, is_called_subject
 from chanceline.tables.dataset import Finding
@@ -189,8 +190,8 @@ class IdentifierScan:
         self._n_unique = 0
 
     def see(self, start: int, columns: Floats) -> None:
-        n_columns = columns.shape[1]
-        names = self._names[start : start + n_columns]
+        # Few names are asked for.
+        names = ChosenNames(self._names, np.arange(start, start + columns.shape[1]))
         self._row_identifiers.add(start, row_identifiers(columns, names))
         whole = np.flatnonzero(columns[0] % 1 == 0)
         self._whole.add(start, whole)

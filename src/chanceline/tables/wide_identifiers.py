@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -61,24 +62,39 @@ def find_special_columns(
     scan : that has seen them.
     index : what the rows are called.
     """
-    called_subjects = _places_called(features.names, may_be_subjects)
-    candidates = features.frame(called_subjects, index)
+    called = _find_telling_names(features.names)
+    candidates = features.frame(called.subjects, index)
     is_subject = candidates.columns.isin(subject_columns(candidates, scan.alike))
     return SpecialColumns(
-        dates=_places_called(features.names, is_called_date),
-        subjects=called_subjects[is_subject],
+        dates=called.dates,
+        subjects=called.subjects[is_subject],
         row_identifiers=scan.row_identifiers,
         possibly_whole=scan.possibly_whole,
     )
 
 
-def _places_called(names: Sequence[str], is_called: Callable[[str], bool]) -> Ints:
-    """The numbers of the columns whose names say something; none if very many do, as then these
-    are measurements.
-    """
-    if isinstance(names, NumberedNames):
-        return np.zeros(0, dtype=np.int64)
-    places = [place for place, name in enumerate(names) if is_called(name)]
+class _TellingNames(NamedTuple):
+    """The numbers of columns that are called like dates, and like subjects or identifiers."""
+
+    dates: Ints
+    subjects: Ints
+
+
+def _find_telling_names(names: Sequence[str]) -> _TellingNames:
+    """The columns whose names say that they are no measurements."""
+    dates: list[int] = []
+    subjects: list[int] = []
+    if not isinstance(names, NumberedNames):
+        for place, name in enumerate(names):
+            if is_called_date(name):
+                dates.append(place)
+            if may_be_subjects(name):
+                subjects.append(place)
+    return _TellingNames(_places_if_few(dates), _places_if_few(subjects))
+
+
+def _places_if_few(places: list[int]) -> Ints:
+    """The places, or none if there are very many: then these columns are measurements."""
     if len(places) > MOST_COLUMNS_EXAMINED:
         places = []
     return np.array(places, dtype=np.int64)

@@ -162,12 +162,14 @@ def _are_exceptions(n_few_whole: int, n_columns: int) -> bool:
 
 
 class FewWholeScan:
-    """Looks for columns of a few whole numbers."""
+    """Looks for columns of a few whole numbers; more than can be exceptions are not looked for."""
 
     def __init__(self) -> None:
         self._found = FoundColumns()
 
     def see(self, start: int, columns: Floats) -> None:
+        if len(self.columns) > MOST_COLUMNS_ALIKE:
+            return
         # The first rows tell most measurements, so that few columns are sorted.
         candidates = np.flatnonzero(_are_few_whole(columns[:FIRST_ROWS]))
         is_found = _are_few_whole(columns[:, candidates])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline._arrays import Bools, Floats
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.columns.table import AnyTable
 from chanceline.tables.checks.scans import FoundColumns, scan_table
 from chanceline.tables.checks.within_classes import size_of_smaller_class
@@ -19,6 +19,7 @@ FEWEST_REPEATS = 3  # of a value in its class
 CLOSE_TO_CENTRE = 0.002  # standard deviations, as tables are rounded
 FEWEST_FILLED_COLUMNS = 2
 NAMES_SHOWN = 3
+FIRST_ROWS = 20  # of a class tell most columns of few values
 
 
 def warn_of_class_fills(X: AnyTable, y: Floats, names: Sequence[Any]) -> list[Finding]:
@@ -114,6 +115,24 @@ def _is_filled(
     in_class : the rows of the class, or all of them, of shape (samples,).
     centre : the mean or the median, a function of an array and an axis.
     """
+    is_filled = np.zeros(X.shape[1], dtype=np.bool_)
+    # The first rows tell coarse columns, of which there may be very many.
+    fine = np.flatnonzero(_n_values_that_repeat(X[in_class][:FIRST_ROWS]) <= 1)
+    is_filled[fine] = _repeat_their_centre(X[:, fine], in_class, centre)
+    return is_filled
+
+
+def _n_values_that_repeat(values: Floats) -> Ints:
+    """How many different values of each column (rows, columns) occur more than once: (columns,)."""
+    ordered = np.sort(values, axis=0)
+    is_tie = ordered[1:] == ordered[:-1]
+    begins_run = is_tie.copy()
+    begins_run[1:] &= ~is_tie[:-1]
+    return begins_run.sum(axis=0)
+
+
+def _repeat_their_centre(X: Floats, in_class: Bools, centre: Callable[..., Any]) -> Bools:
+    """The same as `_is_filled`, of columns of which few are coarse."""
     of_class = X[in_class]
     centres = centre(of_class, axis=0)  # (features,)
     of_others = X[~in_class]
