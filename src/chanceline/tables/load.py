@@ -155,13 +155,6 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
     )
 
 
-def proposed_declaration(suspect: Suspect | None) -> Declaration | None:
-    """What a column that looks like subjects or pairs could be declared as."""
-    if suspect is None:
-        return None
-    return Declaration(column=suspect.name, role=str(suspect.design.role), setting=suspect.setting)
-
-
 def _sample_columns(
     others: RawTable, columns: pd.DataFrame, features: pd.DataFrame
 ) -> SampleColumns:

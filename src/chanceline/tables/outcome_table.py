@@ -29,12 +29,13 @@ from chanceline.tables.checks.subjects import SampleColumns, Suspect
 from chanceline.tables.checks.undeclared import find_undeclared
 from chanceline.tables.dataset import Dataset, Declaration, Finding, Severity
 from chanceline.tables.dates import date_columns
+from chanceline.tables.declared_columns import proposed_declaration
 from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import CompleteFeatures, without_gaps
 from chanceline.tables.labelled import label_samples, read_table
 from chanceline.tables.labels import find_label_column, rows_to_compare
 from chanceline.tables.left_out import without_dates, without_identifiers
-from chanceline.tables.load import dataset_of_samples, proposed_declaration
+from chanceline.tables.load import dataset_of_samples
 from chanceline.tables.outcome_kind import OutcomeKind, check_asked_kind, kind_of_label
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import source_name
