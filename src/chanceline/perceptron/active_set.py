@@ -62,8 +62,7 @@ def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[floa
     # Partial sort: the `max_errors` smallest come first, in any order.
     smallest_first(partly_sorted, max_errors)
 
-    # The level is the largest of these.
-
+    # The level is the largest of these; count how many are equal to it.
     for place in range(max_errors):
         if partly_sorted[place] > level:
             level = partly_sorted[place]
@@ -88,7 +87,7 @@ def update_active(hinge: Any, max_errors: int, trim_noise: float) -> int:
     margins = hinge.state.margins
     active = hinge.state.active
     noisy_margins = hinge.scratch.noisy_margins
-    flipping = hinge.scratch.samples
+    flipped_samples = hinge.scratch.samples
     level, n_left_at_level = trimming_level(hinge, max_errors, trim_noise)
 
     n_flips = ZERO
@@ -104,7 +103,7 @@ def update_active(hinge: Any, max_errors: int, trim_noise: float) -> int:
         was_active = active[sample] > 0.5  # it is 1.0 or 0.0
         if is_active != was_active:
             active[sample] = 1.0 - active[sample]
-            flipping[n_flips] = sample
+            flipped_samples[n_flips] = sample
             n_flips += 1
     return n_flips
 

@@ -67,7 +67,9 @@ class Certificate(Result):
         else:
             verdict = "not separable"
 
-        accuracy = "exactly" if self.exact else f"up to {self.resolution:.2g}"
+        accuracy = f"up to {self.resolution:.2g}"
+        if self.exact:
+            accuracy = "exactly"
         text = f"{verdict}, {accuracy}"
         if not np.isnan(self.margin):
             text += f", margin {self.margin:.4g}"
@@ -172,7 +174,9 @@ def _proof_by_weights(
     checked = check_weights(
         problem.X, problem.y, columns, weights=slopes, bias=bias, signs=problem.signs
     )
-    return checked if checked.separable else None
+    if not checked.separable:
+        return None
+    return checked
 
 
 def _proof_in_integers(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate | None:
@@ -200,7 +204,7 @@ def _proof_in_integers(rows: Floats, multipliers: Floats, n_patterns: int) -> Ce
 def _certificate_without_weights(
     separable: bool | None, multipliers: Floats | list[int], exact: bool, resolution: float
 ) -> Certificate:
-    """A certificate of multipliers alone."""
+    """Make a certificate that has multipliers, but no weights that were checked."""
     return Certificate(
         separable=separable,
         exact=exact,
@@ -326,24 +330,27 @@ def _null_vector(matrix: list[list[int]]) -> list[Fraction] | None:
     sum of the pivot's row over the free columns.
     """
     work = [[Fraction(entry) for entry in row] for row in matrix]
-    n_columns = len(matrix[0]) if matrix else 0
-    pivots: list[int] = []
+    n_columns = 0
+    if matrix:
+        n_columns = len(matrix[0])
+    pivots: list[int] = []  # the columns with a pivot
     for column in range(n_columns):
         rank = len(pivots)
-        candidates = [i for i in range(rank, len(work)) if work[i][column] != 0]
-        if candidates:
-            pivot_row = candidates[0]
+        nonzero_rows = [i for i in range(rank, len(work)) if work[i][column] != 0]
+        if nonzero_rows:
+            pivot_row = nonzero_rows[0]
             work[rank], work[pivot_row] = work[pivot_row], work[rank]
             _eliminate(work, rank, column)  # the pivot becomes 1, all else in its column 0
             pivots.append(column)
 
-    free = [column for column in range(n_columns) if column not in pivots]
-    if not free:
+    free_columns = [column for column in range(n_columns) if column not in pivots]
+    if not free_columns:
         return None
     # A pivot's row says: v at the pivot + Σ (row's entry · 1) over the free columns = 0.
     vector = [Fraction(1)] * n_columns
     for row, column in zip(work[: len(pivots)], pivots, strict=True):
-        vector[column] = -sum((row[other] for other in free), Fraction(0))
+        sum_over_free = sum((row[other] for other in free_columns), Fraction(0))
+        vector[column] = -sum_over_free
     return vector
 
 

@@ -159,9 +159,9 @@ def minimize(  # noqa: C901, PLR0912
         if n_steps > 0 or noise > 0.0:
             n_flips = update_active(hinge, max_errors, noise)
 
-        # A full step after which no sample flips has reached the minimum, unless the Hessian was
-        # damped. Weights that are not finite come from an inverse that rounding has spoilt: the fit
-        # starts again from weights of zero.
+        # A full step after which no sample flips has reached the minimum; with a damped Hessian
+        # only nearly, and the fit goes on with a new one. Weights that are not finite come from an
+        # inverse that rounding has spoilt: the fit starts again from weights of zero.
         has_converged = n_steps > 0 and n_flips == 0 and step == 1.0
         has_diverged = n_steps > 0 and not dot_first(weights, weights, n_used[0]) < np.inf
         if has_diverged:
@@ -179,7 +179,7 @@ def minimize(  # noqa: C901, PLR0912
 
         # The full Newton step of the weights, and the change of the margins that it makes. (Written
         # out here: a function for all of the step would count references to its arrays every time,
-        # and make searches slower by a tenth.)
+        # and make searches slower by more than a tenth.)
         if damping[0] > 0.0:
             damped_step(hinge)
         else:

@@ -163,9 +163,9 @@ def largest_margin(
 
 
 def make_passive_set(n_rows: int, n_columns: int) -> PassiveSet:
-    """Allocate a passive set (see `PassiveSet`) for up to so many rows and columns."""
-    # Patterns have one more coordinate than columns, so columns + 1 rows can be independent; one
-    # place more is for the row that asks to enter.
+    """Allocate the arrays of a `PassiveSet` for up to so many rows and columns."""
+    # In the least squares a row has one more coordinate than columns, so that at most columns + 1
+    # rows are linearly independent. One more place is for a row that is tested.
     capacity = min(n_rows, n_columns + 1) + 1
     return PassiveSet(
         size=np.zeros(1, dtype=np.int64),
@@ -258,9 +258,10 @@ def longest_squared(rows: NDArray, n_columns: int) -> float:
 def queue_start(multipliers: NDArray, passive: Any) -> int:
     """Empty the passive set, and queue the rows with a positive starting multiplier for it.
 
-    The passive set are the rows whose multiplier λ may be positive. The queued rows stand in the
-    first places of `passive.members`, with their λ in `passive.values`, until `take_in` makes them
-    members. `multipliers`, (rows,), are the λ to start from. Returns how many rows are queued.
+    The passive set consists of the rows whose multiplier λ may be positive. The queued rows stand
+    in the first places of `passive.members`, with their λ in `passive.values`, until `take_in`
+    makes them members. `multipliers`, (rows,), are the λ to start from. Returns how many rows are
+    queued.
     """
     waiting = passive.members  # no row is a member yet
     values = passive.values
@@ -287,10 +288,10 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
 
         a_μ·w = slack where λ_μ > 0,    a_μ·w ≥ slack elsewhere.
 
-    The passive set are the rows with λ_μ > 0. A pass first solves the least squares on the passive
-    set, which meets the first condition. If some row violates the second one, the row of smallest
-    margin a_μ·w enters the passive set, and the next pass follows. (For rows e_j of nonnegative
-    weights the conditions have 0 instead of slack.)
+    The passive set consists of the rows with λ_μ > 0. A pass first solves the least squares on the
+    passive set, which meets the first condition. If some row violates the second one, the row of
+    smallest margin a_μ·w enters the passive set, and the next pass follows. (For rows e_j of
+    nonnegative weights the conditions have 0 instead of slack.)
 
     The inverse of the Gram matrix of the passive rows is updated for every row that enters or
     leaves. When the rounding errors of these updates show, it is computed anew.
@@ -308,12 +309,15 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
     take_in(table, passive, n_waiting)
     n_updates = n_waiting  # of the inverse, since it was computed anew
 
-    for _ in range(PASSES_PER_ROW * (table.rows.shape[0] + table.n_columns + 1)):
+    max_passes = PASSES_PER_ROW * (table.rows.shape[0] + table.n_columns + 1)
+    for _ in range(max_passes):
+        # Solve the least squares on the passive set; compute s and w.
         n_updates += settle(passive, table.n_patterns, unit)
         n_members = passive.size[0]
         multiplier_sum = combine_members(table, passive, weights)  # s; fills the weights with w
-        squared_length = dot_first(weights, weights, table.n_columns)
+
         # If w is zero, relative to s times the length of the longest row, nothing separates.
+        squared_length = dot_first(weights, weights, table.n_columns)
         squared_resolution = RESOLUTION**2 * unit * multiplier_sum * multiplier_sum
         if n_members > 0 and squared_length <= squared_resolution:
             return INSEPARABLE
@@ -403,15 +407,17 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
     solved = passive.solved
 
     for place in range(size[0], n_queued):
+        # Products of the new row with the members and with itself, and its pivot.
         row = queue[place]
         n_members = size[0]
-
         for i in range(n_members):
             cross[i] = gram_product(rows, members[i], row, n_patterns, n_columns, unit)
         diagonal = gram_product(rows, row, row, n_patterns, n_columns, unit)
         pivot = next_pivot(inverse, n_members, cross, diagonal, solved)
-        is_member[row] = 0  # unless it enters
-        if n_members < table.max_members and pivot >= DEPENDENT * diagonal:
+        is_member[row] = 0
+        has_room = n_members < table.max_members
+        is_independent = pivot >= DEPENDENT * diagonal
+        if has_room and is_independent:
             border(inverse, n_members, pivot, solved)
             is_member[row] = 1
             members[n_members] = row

@@ -140,7 +140,8 @@ class Problem:
         -------
         (samples, k [+ 1]), the intercept's column last.
         """
-        rows = (self.X[:, support][samples] - self.centre[support]) / self.scale[support]
+        entries = self.X[:, support][samples]  # (samples, k)
+        rows = (entries - self.centre[support]) / self.scale[support]
         if self.intercept:
             rows = np.column_stack([rows, np.ones(rows.shape[0])])
         return np.ascontiguousarray(rows * self.y[samples, None])
@@ -165,6 +166,7 @@ class Problem:
         weights : (k,) their weights on the scaled columns.
         constant : weight of the intercept.
         """
+        # weights · (x − centre) / scale + constant = slopes · x + bias
         slopes = weights / self.scale[support]
         bias = 0.0
         if self.intercept:

@@ -60,7 +60,7 @@ def _number_of_patterns(n: int, alpha: float | None, n_patterns: int | None) -> 
         patterns = real_number(alpha, "alpha") * n
     else:
         patterns = whole_number(n_patterns, "The number of patterns")
-    # α·n need not be whole: it is rounded, from above 0.5 to at least one.
+    # α·n need not be whole; from above 0.5 it is rounded to at least one pattern.
     if not 0.5 < patterns <= MAX_ENTRIES / n:
         raise InputError(
             f"There must be at least one pattern and at most {MAX_ENTRIES:,} numbers in all, "

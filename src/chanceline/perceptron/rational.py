@@ -248,7 +248,7 @@ class ExactTable:
     ) -> ErrorsDecision:
         """Decide exactly whether some weights on these columns make at most `max_errors` errors.
 
-        A branch and bound search. If the samples of a branch are not separable, rational arithmetic
+        A branching search. If the samples of a branch are not separable, rational arithmetic
         names a conflict: a set of samples that cannot all be correct. So at least one of them is an
         error, and a new branch is made for each, without that sample. A branch also has `certain`
         samples, which it takes to be correct because other branches take them to be errors; so no
@@ -307,7 +307,9 @@ class ExactTable:
         """
         centre = Fraction(float(self.problem.centre[j]))
         scale = float(self.problem.scale[j])
-        sign = -1 if scale < 0 else 1
+        sign = 1
+        if scale < 0:
+            sign = -1
 
         # All denominators are powers of two, so the largest is a multiple of the others.
         entries = [Fraction(float(value)) for value in self.problem.X[:, j]]

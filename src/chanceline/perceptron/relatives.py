@@ -122,5 +122,7 @@ def chance_of_correlation(r: NDArray[np.float64], n_samples: int) -> NDArray[np.
     rounding.
     """
     size = np.minimum(np.abs(r), 1.0)
-    divergence = 0.5 * xlogy(1.0 + size, 1.0 + size) + 0.5 * xlogy(1.0 - size, 1.0 - size)
+    agreement = 0.5 * xlogy(1.0 + size, 1.0 + size)
+    disagreement = 0.5 * xlogy(1.0 - size, 1.0 - size)
+    divergence = agreement + disagreement  # D
     return 2.0 * np.exp(-n_samples * divergence)

@@ -71,12 +71,13 @@ def make_rule(
     """
     entries = X[:, support]
     is_right = strictly_right(entries, y, weights, bias)
+    margins = y * (entries @ weights + bias)
     return Rule(
         support=support,
         weights=weights,
         bias=float(bias),
         wrong=np.flatnonzero(~is_right),
-        margin=float((y * (entries @ weights + bias)).min()),
+        margin=float(margins.min()),
     )
 
 

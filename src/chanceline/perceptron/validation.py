@@ -69,7 +69,10 @@ def check_matrix(
 def _feature_names(
     X: ArrayLike, feature_names: Sequence[str] | None, n_features: int
 ) -> tuple[str, ...]:
-    """Return the feature names as text: those given, else those of a data frame, else x0, x1, …."""
+    """Return one name for each feature, as text.
+
+    These are the names given by the caller, else those of a data frame, else x0, x1, ….
+    """
     names = feature_names
     if names is None:
         names = column_names(X)
@@ -81,8 +84,11 @@ def _feature_names(
 
 
 def _check_magnitudes(X: NDArray[np.float64], names: Sequence[str]) -> None:
-    """Refuse columns whose squares, or those of their weights, could not be held by doubles."""
-    largest_magnitude = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(float)
+    """Refuse columns with so large or so small values that squares would overflow or vanish.
+
+    `X` is (samples, features), and `names` are those of the features.
+    """
+    largest_magnitude = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(float)  # (features,)
     is_too_large = largest_magnitude > MAX_MAGNITUDE
     is_too_small = (largest_magnitude > 0) & (largest_magnitude < 1 / MAX_MAGNITUDE)
     refused = np.flatnonzero(is_too_large | is_too_small)
@@ -123,7 +129,9 @@ def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
     if raw.dtype.kind in "cmM":
         raise refusal
 
-    n_columns = raw.shape[-1] if raw.ndim > 0 else 0
+    n_columns = 0
+    if raw.ndim > 0:
+        n_columns = raw.shape[-1]
     dtype = working_precision([raw.dtype], n_columns)
     if raw.dtype == dtype and raw.flags.c_contiguous and not raw.flags.writeable:
         return raw
@@ -159,7 +167,7 @@ def check_labels(y: ArrayLike, shape: tuple[int, ...], min_classes: int = 1) -> 
     """
     labels = read_labels(y, shape)
     classes: NDArray[Any] = np.unique(labels)
-    # One class is refused only where two are asked for, so the message may ask for two.
+    # A single class is refused only if `min_classes` is 2, so the message fits that case too.
     if not min_classes <= len(classes) <= 2:
         shown = ", ".join(str(value) for value in classes[:MAX_CLASSES_SHOWN])
         if len(classes) > MAX_CLASSES_SHOWN:
@@ -167,8 +175,10 @@ def check_labels(y: ArrayLike, shape: tuple[int, ...], min_classes: int = 1) -> 
         raise InputError(f"y must have two classes, but has {len(classes)} ({shown}).")
 
     if len(classes) == 1:
-        is_negative = classes[0] in (-1, 0, False)
-        return np.full(shape[0], -1.0 if is_negative else 1.0)
+        label = 1.0
+        if classes[0] in (-1, 0, False):
+            label = -1.0
+        return np.full(shape[0], label)
     return np.where(labels == classes[1], 1.0, -1.0)
 
 
@@ -207,7 +217,10 @@ def _is_missing(label: Any) -> bool:
 
 
 def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArray[np.int64]:
-    """Convert features, given by name or by number, into sorted indices of `names`."""
+    """Convert features, each given by name or by number, into sorted indices of `names`.
+
+    Unknown names, numbers out of range and repeated features are refused.
+    """
     if len(features) == 0 or isinstance(features, str):
         raise InputError(
             "name at least one feature in a list, or leave the features out to search."
