@@ -17,7 +17,7 @@ UNSTABLE_PIVOT = 1e-5  # after a smaller one the inverse has lost half of its di
 
 @leaf_kernel(fastmath=REASSOCIATE)
 def rank_one(matrix: NDArray, factor: float, vector: NDArray, size: int) -> None:
-    """M += factor · v vᵀ."""
+    """Add factor · v vᵀ to the leading size × size places of a matrix; v is `vector`."""
     for i in range(size):
         scaled = factor * vector[i]
         for j in range(size):
@@ -26,9 +26,11 @@ def rank_one(matrix: NDArray, factor: float, vector: NDArray, size: int) -> None
 
 @leaf_kernel(fastmath=REASSOCIATE)
 def rank_four(matrix: NDArray, factors: NDArray, vectors: NDArray, size: int) -> None:
-    """M += Σ_b factors[b] · v_b v_bᵀ over four vectors, the rows of `vectors`; M is `matrix`.
+    """Add Σ_b factors[b] · v_b v_bᵀ, over b = 0 … 3, to a matrix in place.
 
-    Written out for four, so that every entry of M is read and written once instead of four times.
+    The v_b are the four rows of `vectors`, (4, ≥ size); only the leading `size` × `size` places of
+    `matrix` change. The four terms are written out, so that every entry of the matrix is read and
+    written once instead of four times.
     """
     for i in range(size):
         scaled0 = factors[0] * vectors[0, i]
@@ -46,7 +48,11 @@ def rank_four(matrix: NDArray, factors: NDArray, vectors: NDArray, size: int) ->
 
 @leaf_kernel(fastmath=REASSOCIATE)
 def four_products(matrix: NDArray, vectors: NDArray, size: int, out: NDArray) -> None:
-    """out_b = M v_b for four vectors, the rows of `vectors`, in one pass over the matrix."""
+    """Compute the products of a matrix M with four vectors in one pass over the matrix.
+
+    The vectors v_b are the rows of `vectors`, (4, ≥ size), and M stands in the leading `size` ×
+    `size` places of `matrix`. Row b of `out`, (4, ≥ size), becomes M v_b.
+    """
     for i in range(size):
         sum0 = 0.0
         sum1 = 0.0
@@ -73,25 +79,28 @@ def update_by_four(
     images: NDArray,
     coefficients: NDArray,
 ) -> bool:
-    """Let the inverse of M become that of M + Σ_b t_b v_b v_bᵀ, over four vectors.
+    """Update an inverse M⁻¹ in place when M changes by Σ_b t_b v_b v_bᵀ, over four vectors.
 
-    One after the other, by Sherman and Morrison:
+    The four rank-one changes are made one after the other, by the Sherman–Morrison formula
 
-        (M + t v vᵀ)⁻¹ = M⁻¹ − u uᵀ / (t + vᵀu),   u = M⁻¹v,   t = ±1.
+        (M + t v vᵀ)⁻¹ = M⁻¹ + c u uᵀ,   with u = M⁻¹v,  c = −1 / (t + vᵀu),  t = ±1.
+
+    All u_b and c_b are computed first, then the inverse is changed in one pass.
 
     Parameters
     ----------
-    inverse : M⁻¹ in its leading size × size places.
-    vectors : (4, ≥ size) the rows v_b; one of zeros changes nothing.
-    signs : (4,) the t_b = ±1.
-    images : (4, ≥ size) scratch for the u_b.
-    coefficients : (4,) scratch for the −1 / (t_b + v_bᵀu_b), by which the u_b u_bᵀ are added.
+    inverse : M⁻¹, in its leading size × size places; changed in place.
+    vectors : (4, ≥ size) the v_b, in rows; a row of zeros changes nothing.
+    signs : (4,) the t_b: 1 to add v_b v_bᵀ, −1 to subtract it.
+    images : (4, ≥ size) scratch, filled with the u_b.
+    coefficients : (4,) scratch, filled with the c_b.
 
     Returns
     -------
-    False, with the inverse as it was, if the update would be unstable.
+    True if the inverse was updated. False if the update would be numerically unstable; the inverse
+    is then unchanged.
     """
-    # u_b = M⁻¹v_b, as if each were the first.
+    # Start with u_b = M⁻¹v_b, which ignores the updates by the vectors before b.
     four_products(inverse, vectors, size, images)
     is_stable = True
     for b in range(FOUR):
@@ -99,7 +108,9 @@ def update_by_four(
         if signs[b] * pivot < UNSTABLE_PIVOT:
             is_stable = False
         coefficients[b] = -1.0 / pivot
-        # For the later vectors M⁻¹ has this update: u = (M⁻¹ + coefficient · u_b u_bᵀ) v.
+
+        # The later vectors must see the inverse M⁻¹ + c_b u_b u_bᵀ instead of M⁻¹, so their images
+        # change by c_b (u_bᵀ v_later) u_b.
         for later in range(b + 1, FOUR):
             overlap = dot_first(vectors[later], images[b], size)
             add_scaled(images[later], coefficients[b] * overlap, images[b], size)
@@ -112,10 +123,12 @@ def update_by_four(
 def next_pivot(
     inverse: NDArray, size: int, cross: NDArray, diagonal: float, solved: NDArray
 ) -> float:
-    """The pivot of a new row (cross, diagonal): diagonal − crossᵀ M⁻¹ cross.
+    """Return the pivot of a new row and column of M: diagonal − crossᵀ M⁻¹ cross.
 
-    It is what the new row has that the rows before it have not: 0 for a combination of them.
-    `solved` is overwritten by M⁻¹ cross, which `border` needs.
+    M is a symmetric size × size matrix, given by its `inverse`. The new row is (`cross`,
+    `diagonal`). The pivot is the Schur complement of M: it is zero if the new row is a linear
+    combination of the rows of M. `solved`, (≥ size,), is filled with M⁻¹ cross, which `border`
+    needs.
     """
     for i in range(size):
         solved[i] = dot_first(inverse[i], cross, size)
@@ -124,9 +137,10 @@ def next_pivot(
 
 @leaf_kernel()
 def border(inverse: NDArray, size: int, pivot: float, solved: NDArray) -> None:
-    """Let the inverse of a size × size matrix take in one more row and column.
+    """Update an inverse in place when its size × size matrix gets one more row and column.
 
-    `pivot` and `solved` are those of the new row, from `next_pivot`.
+    `pivot` and `solved` are those of the new row, from `next_pivot`. The array `inverse` must have
+    room for (size + 1) × (size + 1) entries.
     """
     rank_one(inverse, 1.0 / pivot, solved, size)
     for i in range(size):
@@ -137,24 +151,29 @@ def border(inverse: NDArray, size: int, pivot: float, solved: NDArray) -> None:
 
 @leaf_kernel()
 def unborder(inverse: NDArray, size: int, place: int, work: NDArray) -> None:
-    """Let the inverse of a symmetric size × size matrix lose the row and column `place`.
+    """Update an inverse in place when its matrix loses the row and column `place`.
 
-    The last row and column take that place. With the inverse's last row (rᵀ, d) after that, the
-    leading block B becomes B − r rᵀ / d. `work`, (size − 1,) or more, is scratch for r.
+    The matrix is symmetric, of size × size. Its last row and column move to `place`. After this
+    exchange the inverse ends with a row (rᵀ, d), and its leading block B becomes B − r rᵀ / d,
+    which is the inverse of the smaller matrix.
+
+    inverse : the inverse, in its leading size × size places; afterwards one row and column fewer
+        count.
+    work : (≥ size − 1,) scratch for r.
     """
     last = size - 1
 
-    # Exchange the row that goes with the last one, then the columns.
+    # Exchange row `place` with the last row, then column `place` with the last column.
     for i in range(size):
-        leaving = inverse[place, i]
+        removed_entry = inverse[place, i]
         inverse[place, i] = inverse[last, i]
-        inverse[last, i] = leaving
+        inverse[last, i] = removed_entry
     for i in range(size):
-        leaving = inverse[i, place]
+        removed_entry = inverse[i, place]
         inverse[i, place] = inverse[i, last]
-        inverse[i, last] = leaving
+        inverse[i, last] = removed_entry
 
-    # B − r rᵀ / d: the Schur complement of the last entry d.
+    # B − r rᵀ / d, the Schur complement of the last diagonal entry d; `work` holds r.
     for i in range(last):
         work[i] = inverse[last, i]
     rank_one(inverse, -1.0 / inverse[last, last], work, last)

@@ -9,17 +9,22 @@ from chanceline.kernels.compile import leaf_kernel
 
 @leaf_kernel()
 def smallest_first(values: NDArray, count: int) -> None:
-    """Reorder `values` so that the `count` ≥ 1 smallest come first (Hoare's selection).
+    """Reorder `values` in place so that the `count` smallest come first (Hoare's quickselect).
 
-    Each round splits values[low … high] at a pivot and goes on in the part that holds the place
-    `count` − 1; it ends when that place is between the parts. No value may be NaN.
+    Each round splits values[low … high] at a pivot value into a lower and an upper part, and
+    continues with the part that contains index `count` − 1. It ends when the value at this index is
+    the one that sorting would put there; then all smaller values stand before it.
+
+    values : (n,) numbers, none of them NaN.
+    count : how many smallest values are asked for, 1 … n.
     """
-    wanted = count - 1  # the place that must get its value of the sorted order
+    last_wanted = count - 1  # the index that must get the value it has in sorted order
     low = 0
     high = values.size - 1
     while low < high:
-        # Values below the pivot go left, those above it go right. Neither scan can leave the range:
-        # it stops at the pivot itself, or at a value that was exchanged before.
+        # Move values below the pivot to the left and those above it to the right. Neither inner
+        # scan can run out of the range: it stops at the pivot itself, or at a value exchanged
+        # before.
         pivot = values[(low + high) >> 1]
         left = low
         right = high
@@ -35,10 +40,11 @@ def smallest_first(values: NDArray, count: int) -> None:
                 left += 1
                 right -= 1
 
-        # Now low … right are ≤ pivot, left … high are ≥ pivot, and what is between equals it.
-        if wanted <= right:
+        # Now values[low … right] ≤ pivot ≤ values[left … high], and any value between these two
+        # parts equals the pivot: if the wanted index lies there, it has its value.
+        if last_wanted <= right:
             high = right
-        elif wanted >= left:
+        elif last_wanted >= left:
             low = left
         else:
             return

@@ -27,12 +27,22 @@ MAX_FLIPS_PER_COLUMN = 4  # more flips cost more than an inverse computed anew
 
 @leaf_kernel()
 def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[float, int]:
-    """The largest noisy margin of a trimmed sample, and how many samples of that level are trimmed.
+    """Find the margin at or below which samples are trimmed, that is left out of the fit as errors.
 
-    Trimmed samples, the errors that are allowed, have no part in the fit. They are the `max_errors`
-    samples of smallest noisy margin, margin + trim_noise · u with u ~ U(−1, 1): all below the level
-    and, as some may be equal, so many at it. `hinge.scratch.noisy_margins` is left filled. Where no
-    sample is trimmed the level is −∞, and nothing is filled.
+    The `max_errors` samples of smallest noisy margin are trimmed; a noisy margin is the margin plus
+    trim_noise · u with u uniform on (−1, 1). The level is the largest noisy margin among them.
+    Since several samples may have exactly this margin, it is also returned how many of those are
+    trimmed.
+
+    Parameters
+    ----------
+    hinge : the workspace. Its `scratch.noisy_margins`, (samples,), is filled for the caller.
+    max_errors : the number of samples to trim. If it is 0, the level is −∞ and nothing is filled.
+    trim_noise : size of the noise; 0 for none.
+
+    Returns
+    -------
+    The level, and the number of trimmed samples whose noisy margin equals it.
     """
     margins = hinge.state.margins
     random = hinge.state.random
@@ -49,9 +59,10 @@ def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[floa
         if trim_noise > 0.0:
             noisy_margins[sample] += trim_noise * (2.0 * next_random(random) - 1.0)
         partly_sorted[sample] = noisy_margins[sample]
-    # The smallest come first, in any order.
+    # Partial sort: the `max_errors` smallest come first, in any order.
     smallest_first(partly_sorted, max_errors)
 
+    # The level is the largest of these; count how many are equal to it.
     for place in range(max_errors):
         if partly_sorted[place] > level:
             level = partly_sorted[place]
@@ -63,45 +74,48 @@ def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[floa
 
 @leaf_kernel()
 def update_active(hinge: Any, max_errors: int, trim_noise: float) -> int:
-    """Bring the active samples in line with the margins; return how many flipped.
+    """Recompute which samples are active in the fit; return how many changed.
 
-    A sample is active if its margin is below 1 and it is not among the `max_errors` that are
-    trimmed, those of smallest margin; random numbers of up to ± `trim_noise` are added to the
-    margins for that. Samples that flip, from active to inactive or back, are listed at the head of
-    `hinge.scratch.samples`. The inverse of the Hessian still has to follow.
-    `hinge.state.active` holds 1.0 or 0.0 for every sample.
+    A sample is active, and has a part in the squared hinge loss, if its margin is below 1 and it is
+    not trimmed. Trimmed are the `max_errors` samples of smallest margin, where random numbers of up
+    to ± `trim_noise` are added to the margins first.
+
+    The samples that changed ("flipped") are listed at the head of `hinge.scratch.samples`, so that
+    `follow_flips` can update the inverse Hessian, which is not done here. `hinge.state.active`,
+    (samples,), holds 1.0 for active samples and 0.0 for the others.
     """
     margins = hinge.state.margins
     active = hinge.state.active
     noisy_margins = hinge.scratch.noisy_margins
-    flipping = hinge.scratch.samples
+    flipped_samples = hinge.scratch.samples
     level, n_left_at_level = trimming_level(hinge, max_errors, trim_noise)
 
     n_flips = ZERO
     for sample in range(margins.size):
         is_active = margins[sample] < 1.0
         if max_errors > 0:
-            # Trimmed: all below the level, and the first ones at it.
+            # Trimmed are all samples below the level, and as many at the level as are left over.
             if noisy_margins[sample] < level:
                 is_active = False
             elif noisy_margins[sample] == level and n_left_at_level > 0:
                 is_active = False
                 n_left_at_level -= 1
-        was_active = active[sample] > 0.5
+        was_active = active[sample] > 0.5  # it is 1.0 or 0.0
         if is_active != was_active:
             active[sample] = 1.0 - active[sample]
-            flipping[n_flips] = sample
+            flipped_samples[n_flips] = sample
             n_flips += 1
     return n_flips
 
 
 @leaf_kernel()
 def border_column(hinge: Any, place: int) -> None:
-    """Let the column at a place of the support enter inverse and target, behind those before it.
+    """Extend the inverse Hessian and the target by the column at a place of the support.
 
-    The Hessian A_actᵀA_act + (ε + δ)I, over the active samples, gets one more row: the new column's
-    products with the columns before it (`cross`), and with itself plus ridge ε and damping δ
-    (`diagonal`). The target A_actᵀ1 gets the column's sum over the active samples.
+    The Hessian is A_actᵀA_act + (ε + δ)I, where A_act holds the active samples on the columns of
+    the support, ε is the ridge and δ the damping. Columns before `place` are in it already. The new
+    one adds a row: its dot products with the columns before it (`cross`), and with itself plus ε +
+    δ (`diagonal`). The target A_actᵀ1 gets the sum of the column over the active samples.
     """
     columns = hinge.data.columns
     ridge = hinge.data.ridge
@@ -118,9 +132,8 @@ def border_column(hinge: Any, place: int) -> None:
         cross[i] = dot_masked(columns[support[i]], column, active)
     diagonal = dot_masked(column, column, active) + ridge + damping
 
-    # Without rounding the pivot is at least ε + δ, what the column has of its own on the diagonal.
-    # A column that depends on those before it leaves rounding to decide: a pivot below ε, or NaN,
-    # is wrong, and ε the smallest that can be right.
+    # In exact arithmetic the pivot is at least ε + δ. If the column depends linearly on those
+    # before it, rounding can make the pivot smaller, or NaN: then ε is used instead.
     pivot = next_pivot(inverse, place, cross, diagonal, solved)
     if not pivot > ridge:
         pivot = ridge
@@ -130,31 +143,33 @@ def border_column(hinge: Any, place: int) -> None:
 
 @inner_kernel()
 def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
-    """Compute margins, active samples, inverse and target anew from support and weights.
+    """Compute margins, active samples, inverse Hessian and target anew from support and weights.
 
-    The inverse is that of the Hessian A_actᵀA_act + εI, over the active samples and the columns of
-    the support, ε the ridge; the target is A_actᵀ1. With fewer active samples than columns the
-    Hessian is singular but for ε, and updates of the inverse soon lose their digits: in a fit that
-    has done many of Newton's steps (`n_steps`) the Hessian gets a damping δI.
+    The Hessian is A_actᵀA_act + (ε + δ)I, where A_act holds the active samples on the columns of
+    the support and ε is the ridge; the target is A_actᵀ1. With fewer active samples than columns
+    the Hessian would be singular without ε, and updates of its inverse soon lose precision. So a
+    fit that has not converged after many Newton steps gets a damping δ > 0 in this case.
 
-    max_errors : the samples of smallest margin that are trimmed, and so inactive.
+    hinge : the workspace, whose state is changed.
+    max_errors : how many samples, those of smallest margin, are trimmed and so inactive.
+    n_steps : Newton steps that the present fit has done so far.
     """
     support = hinge.state.support
     active = hinge.state.active
     damping = hinge.state.damping
     size = hinge.state.n_used[0]
 
-    # Margins are A w, and `active` follows them. How many samples flip does not matter here.
+    # The margins are A w; they determine the active samples.
     combine(hinge.data.columns, support, hinge.state.weights, size, hinge.state.margins)
     update_active(hinge, max_errors, trim_noise=0.0)
 
-    # δ, which `border_column` adds to the diagonal of the Hessian.
+    # Set the damping δ, which `border_column` adds to the diagonal of the Hessian.
     damping[0] = 0.0
     n_active = dot_first(active, active, active.size)  # `active` holds zeros and ones
     if n_steps >= DAMPED_FROM and n_active < size:
         damping[0] = DAMPING_PER_SAMPLE * n_active
 
-    # Inverse and target grow from nothing, column by column.
+    # Build inverse and target from nothing, column by column.
     hinge.state.flips_since_rebuild[0] = 0
     for place in range(size):
         border_column(hinge, place)
@@ -162,21 +177,24 @@ def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
 
 @leaf_kernel()
 def follow_flips(hinge: Any, n_flips: int) -> bool:
-    """Update inverse and target for the first `n_flips` of `scratch.samples`, which have flipped.
+    """Update the inverse Hessian and the target for samples that became active or inactive.
 
-    The inverse is that of the Hessian, Σ rrᵀ over the active samples plus a multiple of the unit
-    matrix, where r is a sample's row on the support; the target is Σ r. So a sample that flips
-    changes the Hessian by t·rrᵀ and the target by t·r, where t = 1 if it is active now, else −1.
-    Four are taken in at a time, their r in `flipped_rows`, their t in `flip_signs`.
+    The Hessian is Σ r rᵀ over the active samples, plus a multiple of the unit matrix, where r is a
+    sample's row on the columns of the support. The target is Σ r. A sample that becomes active adds
+    its term to both sums, and one that becomes inactive subtracts it. Four samples are processed at
+    a time, by rank-one updates of the inverse.
 
-    Returns False where the inverse has to be computed anew instead: flips are many, or an update
-    would be unstable. Inverse and target are then out of line with the active samples, and the
-    caller must `rebuild` both.
+    hinge : the workspace; the first `n_flips` entries of `scratch.samples` are the samples.
+
+    Returns
+    -------
+    Whether the update was made. False if the samples are too many or the update would be
+    numerically unstable: the caller must then `rebuild` inverse and target.
     """
     rows = hinge.data.rows
     support = hinge.state.support
     active = hinge.state.active
-    flipping = hinge.scratch.samples
+    flipped_samples = hinge.scratch.samples
     inverse = hinge.state.inverse
     target = hinge.state.target
     flips_since_rebuild = hinge.state.flips_since_rebuild
@@ -186,6 +204,7 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
     images = hinge.scratch.images
     coefficients = hinge.scratch.coefficients
 
+    # Rebuilding is cheaper than very many updates, and removes the rounding errors of earlier ones.
     flips_since_rebuild[0] += n_flips
     are_too_many = n_flips > MAX_FLIPS_PER_COLUMN * size
     is_worn_out = flips_since_rebuild[0] > REBUILD_AFTER
@@ -193,10 +212,10 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
         return False
 
     for start in range(0, n_flips, FOUR):
-        # Gather r and t of the next four.
+        # Gather rows r and signs of the next four samples.
         for b in range(FOUR):
             if start + b < n_flips:
-                sample = flipping[start + b]
+                sample = flipped_samples[start + b]
                 flip_signs[b] = 2.0 * active[sample] - 1.0  # `active` is 1 or 0
                 for i in range(size):
                     flipped_rows[b, i] = rows[sample, support[i]]
@@ -216,9 +235,10 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
 
 @leaf_kernel()
 def append_column(hinge: Any, column: int) -> None:
-    """Take a column into the support, at its end and with weight zero; inverse and target follow.
+    """Add a column of the table at the end of the support, with weight zero.
 
-    `hinge.state.n_used[0]`, a number that kernels can change, is the size of the support.
+    The inverse Hessian and the target are extended by it. `hinge.state.n_used[0]` is the number of
+    columns in the support, stored in an array so that compiled functions can change it.
     """
     state = hinge.state
     place = state.n_used[0]
@@ -231,10 +251,11 @@ def append_column(hinge: Any, column: int) -> None:
 
 @leaf_kernel()
 def drop_column(hinge: Any, place: int) -> None:
-    """Take the column at a place of the support out; the last one gets its place.
+    """Remove the column at a place of the support; the last column of the support moves there.
 
-    Margins lose what the column contributed. Inverse and target (A_actᵀ1, one entry for each column
-    of the support) lose its place. A column off the support has position −1.
+    The contribution of the column is subtracted from the margins. The inverse Hessian and the
+    target (one entry for each column of the support) lose its row. Columns outside the support have
+    position −1.
     """
     columns = hinge.data.columns
     support = hinge.state.support
@@ -248,14 +269,16 @@ def drop_column(hinge: Any, place: int) -> None:
     size = n_used[0]
     last = size - 1
 
-    leaving = support[place]
-    add_scaled(margins, -weights[place], columns[leaving], margins.size)
+    # Subtract the column's contribution to the margins.
+    removed_column = support[place]
+    add_scaled(margins, -weights[place], columns[removed_column], margins.size)
 
-    # If the last column itself leaves, its position must end as −1: that is written second.
+    # Move the last column to `place`. If it is itself the one removed, its position must end as −1,
+    # so −1 is written second.
     position[support[last]] = place
-    position[leaving] = -1
+    position[removed_column] = -1
     support[place] = support[last]
     weights[place] = weights[last]
     target[place] = target[last]
-    unborder(inverse, size, place, solved)  # here too the last place becomes `place`
+    unborder(inverse, size, place, solved)  # this too moves the last row to `place`
     n_used[0] = last

@@ -10,9 +10,10 @@ BLOCK_ENTRIES = 1_000_000  # 8 MB
 
 
 def column_blocks(X: AnyTable, block_entries: int = BLOCK_ENTRIES) -> Iterator[slice]:
-    """Slices of the columns of X (samples, features), each of about `block_entries` entries.
+    """Yield slices that cover the columns of X (samples, features) in blocks.
 
-    Those of a table that is read by tiles are its tiles.
+    Each block has about `block_entries` numbers, so that a temporary copy of it is small. The
+    blocks of a table that is read by tiles are its tiles.
     """
     n_samples, n_features = X.shape
     width = max(1, block_entries // n_samples)

@@ -57,7 +57,7 @@ class Certificate(Result):
         return "exact" if self.exact else "numerical"
 
     def summary(self) -> str:
-        """The verdict, or the errors of weights checked, which say more; and how exact it is."""
+        """Say the verdict, or the errors of weights that were checked, and how exact it is."""
         if self.errors:
             verdict = f"{self.errors} errors"
         elif self.separable is None:
@@ -67,7 +67,9 @@ class Certificate(Result):
         else:
             verdict = "not separable"
 
-        accuracy = "exactly" if self.exact else f"up to {self.resolution:.2g}"
+        accuracy = f"up to {self.resolution:.2g}"
+        if self.exact:
+            accuracy = "exactly"
         text = f"{verdict}, {accuracy}"
         if not np.isnan(self.margin):
             text += f", margin {self.margin:.4g}"
@@ -82,9 +84,17 @@ def check_weights(  # noqa: PLR0913
     bias: float = 0.0,
     signs: ArrayLike | None = None,
 ) -> Certificate:
-    """Decide exactly whether y_μ(x_μ·w + b) > 0 for all μ.
+    """Check exactly whether given weights classify every sample correctly: y_μ(x_μ·w + b) > 0.
 
-    Weights against their `signs` (+1, −1 or 0 for every column of X) are refused.
+    Parameters
+    ----------
+    X : (samples, features).
+    y : (samples,) labels, two values.
+    support : (k,) indices of the features that have weights.
+    weights : (k,) their weights w.
+    bias : the intercept b.
+    signs : the sign that each weight must have, +1, −1 or 0 (free), for every feature or one for
+        all. A weight of the wrong sign is an error of the caller.
     """
     problem = make_problem(X, y, allow_contradictions=True, signs=signs)
     columns = np.asarray(support, dtype=np.int64)
@@ -97,7 +107,7 @@ def check_weights(  # noqa: PLR0913
     entries = problem.X[:, columns]
     is_right = strictly_right(entries, problem.y, checked_weights, bias)
     errors = int(np.count_nonzero(~is_right))
-    # The verdict is exact; the margin, a number to be shown, is rounded.
+    # The verdict is exact. The margin is only shown, and computed in floating point.
     margins = problem.y * (entries @ checked_weights + bias)
     return Certificate(
         separable=errors == 0,
@@ -116,21 +126,34 @@ def certify(
     intercept: bool = False,
     signs: ArrayLike | None = None,
 ) -> Certificate:
-    """Decide whether (X, y) is separable on these columns, with weights or multipliers as proof.
+    """Decide whether (X, y) is separable on some features, with weights or multipliers as proof.
 
-    With `signs` (+1, −1 or 0 for every column of X) by weights that have them.
+    A linear program finds either weights or multipliers. Weights are then checked exactly.
+    Multipliers λ prove the contrary by Σ λ_μ a_μ = 0 with rows a_μ = y_μ x_μ: exactly if the data
+    are integers, else up to rounding.
+
+    Parameters
+    ----------
+    X : (samples, features).
+    y : (samples,) labels, two values.
+    support : (k,) indices of features.
+    intercept : whether the rule has one.
+    signs : the sign that each weight must have, +1, −1 or 0 (free), for every feature or one for
+        all.
     """
     problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
     columns = np.asarray(support, dtype=np.int64)
     n_patterns = problem.n_samples
     rows = _rows_with_signs(problem, columns)
-    scale = np.maximum(np.abs(rows).max(axis=0, initial=0.0), np.finfo(float).tiny)
+    # Columns are scaled to entries of at most 1, for the linear program.
+    largest_entries = np.abs(rows).max(axis=0, initial=0.0)
+    scale = np.maximum(largest_entries, np.finfo(float).tiny)
     scaled_rows = rows / scale
     direction, multipliers = _widest_box_margin(scaled_rows, n_patterns)
 
     proof = None
-    has_positive_margin = (scaled_rows[:n_patterns] @ direction).min() > 0.0
-    if has_positive_margin:
+    margins = scaled_rows[:n_patterns] @ direction
+    if margins.min() > 0.0:
         proof = _proof_by_weights(problem, columns, weights=direction / scale)
     if proof is None:
         proof = _proof_in_integers(rows, multipliers, n_patterns)
@@ -142,23 +165,29 @@ def certify(
 def _proof_by_weights(
     problem: Problem, columns: NDArray[np.int64], weights: Floats
 ) -> Certificate | None:
-    """The certificate of weights, the intercept's last, that separate when checked exactly.
+    """Check weights exactly, and return their certificate if they separate, else None.
 
-    Weights that fail prove nothing of others: None.
+    Weights that fail prove nothing about other weights. `weights` has one entry for each of the
+    columns, and a last one for the intercept if there is one.
     """
     slopes, bias = problem.split(weights)
     checked = check_weights(
         problem.X, problem.y, columns, weights=slopes, bias=bias, signs=problem.signs
     )
-    return checked if checked.separable else None
+    if not checked.separable:
+        return None
+    return checked
 
 
 def _proof_in_integers(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate | None:
-    """The certificate of integer multipliers, solved for on the rows with positive `multipliers`.
+    """Look for integer multipliers that prove inseparability; None if there are none to be found.
 
-    None where the rows, (rows, columns), hold other numbers than integers, or no such multipliers
-    are found. The first `n_patterns` rows are patterns, and their multipliers are kept; the others,
-    one for every weight of given sign, only ask for that sign.
+    Where the linear program has positive multipliers, exact ones are solved for. This needs rows of
+    integers.
+
+    rows : (rows, columns) first the `n_patterns` patterns, then one row for each weight of given
+        sign, which only asks for that sign.
+    multipliers : (rows,) those of the linear program. The certificate gets those of the patterns.
     """
     are_integers = np.all(rows == np.round(rows))
     if not are_integers or np.abs(rows).max(initial=0.0) >= EXACT_INTEGERS:
@@ -175,7 +204,7 @@ def _proof_in_integers(rows: Floats, multipliers: Floats, n_patterns: int) -> Ce
 def _certificate_without_weights(
     separable: bool | None, multipliers: Floats | list[int], exact: bool, resolution: float
 ) -> Certificate:
-    """A certificate of multipliers alone."""
+    """Make a certificate that has multipliers, but no weights that were checked."""
     return Certificate(
         separable=separable,
         exact=exact,
@@ -187,17 +216,20 @@ def _certificate_without_weights(
 
 
 def _certificate_of_rounded(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
-    """What rounded multipliers say: no w of length 1 has a margin larger than the `resolution`,
+    """Say what multipliers prove that are only known up to rounding.
+
+    No weights of length 1 have a margin larger than the `resolution`
 
         |Σ_{all rows r} λ_r a_r| / Σ_{patterns μ} λ_μ.
 
-    If that is small, the patterns count as inseparable, else they are undecided.
+    If that is small, the patterns count as inseparable, otherwise as undecided.
 
-    rows : a_r, `n_patterns` patterns and then rows of signs, of which a_r·w ≥ 0 is asked.
-    multipliers : λ_r ≥ 0, one for each row.
+    rows : (rows, columns) the a_r: first the `n_patterns` patterns, then one row for each weight of
+        given sign, of which only a_r·w ≥ 0 is asked.
+    multipliers : (rows,) the λ_r ≥ 0.
     """
-    # If w has length 1 and a_μ·w ≥ margin for all patterns,
-    # margin · Σ_patterns λ_μ ≤ Σ_all λ_r a_r·w ≤ |Σ_all λ_r a_r|: rows of signs add nothing
+    # Proof: if w has length 1 and a_μ·w ≥ margin for all patterns, then
+    # margin · Σ_patterns λ_μ ≤ Σ_all λ_r a_r·w ≤ |Σ_all λ_r a_r|. Rows of signs add nothing
     # negative to the sum in the middle.
     resolution = float("inf")
     sum_over_patterns = float(multipliers[:n_patterns].sum())
@@ -216,7 +248,11 @@ def _certificate_of_rounded(rows: Floats, multipliers: Floats, n_patterns: int) 
 
 
 def _rows_with_signs(problem: Problem, columns: NDArray[np.int64]) -> Floats:
-    """The patterns y_μ x_μ on these columns, the intercept last; below them s_j e_j per sign."""
+    """Return the rows of the linear program, (rows, columns).
+
+    First the patterns y_μ x_μ on these columns, with y_μ as the last entry if there is an
+    intercept; then for every weight of given sign s_j the row s_j e_j, which asks s_j w_j ≥ 0.
+    """
     rows = problem.y[:, None] * problem.X[:, columns]
     if problem.intercept:
         rows = np.column_stack([rows, problem.y])
@@ -227,11 +263,13 @@ def _rows_with_signs(problem: Problem, columns: NDArray[np.int64]) -> Floats:
 
 
 def _widest_box_margin(rows: Floats, n_patterns: int) -> tuple[Floats, Floats]:
-    """max s ≤ 1 with a_μ·w ≥ s (≥ 0 for rows after the patterns) and |w_j| ≤ 1: a linear program.
+    """Find the largest margin s ≤ 1 with |w_j| ≤ 1, by a linear program; return w and multipliers.
 
-    Returns w (columns,) and λ ≥ 0 (rows,) of its dual. If no w has s > 0, the dual's optimum is a
-    vertex with Σ λ_μ a_μ = 0, so that few patterns carry it. The bound s ≤ 1 is not met then, and
-    leaves Σ λ_μ = 1 over the patterns.
+    Maximise s subject to a_μ·w ≥ s for the `n_patterns` first rows and a_r·w ≥ 0 for the others.
+
+    Returns w, (columns,), and the multipliers λ ≥ 0 of the constraints, (rows,). If no w has s > 0,
+    then Σ λ_r a_r = 0 and Σ λ_μ = 1 over the patterns. The solver ends at a vertex, so that few
+    rows have λ > 0.
     """
     from scipy.optimize import linprog
 
@@ -257,11 +295,14 @@ def _widest_box_margin(rows: Floats, n_patterns: int) -> tuple[Floats, Floats]:
 def _integer_multipliers(
     rows: NDArray[np.int64], positive_rows: NDArray[np.int64]
 ) -> list[int] | None:
-    """λ ≥ 0 in integers, zero but on `positive_rows`, with Σ λ_μ a_μ = 0; else None.
+    """Find λ ≥ 0 in integers, not all zero, with Σ λ_r a_r = 0; None if this fails.
 
-    `rows` is (rows, columns), `positive_rows` indices of some. The null space of a minimal set of
-    rows is one-dimensional. Where it is larger, the vector with all free multipliers equal to 1 is
-    tried. The result is checked.
+    Only rows with index in `positive_rows` may have λ > 0. If their number is minimal, λ is unique
+    up to a factor. Otherwise the solution in which all free multipliers are 1 is tried. The result
+    is checked.
+
+    rows : (rows, columns) the a_r.
+    positive_rows : (k,) indices of rows.
     """
     fractions = _null_vector(rows[positive_rows].T.tolist())
     if fractions is None or min(fractions) < 0:
@@ -271,8 +312,10 @@ def _integer_multipliers(
     for row, fraction in zip(positive_rows, fractions, strict=True):
         multipliers[int(row)] = int(fraction * common_denominator)
 
+    # Check that Σ_r λ_r a_r is zero in every column, and that not all λ are.
     for column in rows.T.tolist():
-        if sum(m * a for m, a in zip(multipliers, column, strict=True)) != 0:
+        terms = [weight * entry for weight, entry in zip(multipliers, column, strict=True)]
+        if sum(terms) != 0:
             return None
     if not any(multipliers):
         return None
@@ -280,35 +323,39 @@ def _integer_multipliers(
 
 
 def _null_vector(matrix: list[list[int]]) -> list[Fraction] | None:
-    """A vector v with M v = 0 and all free entries equal to 1; None if there is only v = 0.
+    """Return a vector v ≠ 0 with M v = 0, its free entries all equal to 1; None if there is none.
 
-    Gauss–Jordan elimination in rationals: the pivot columns become unit vectors, and the entry of v
-    at a pivot is then minus the sum of its row over the free columns.
+    `matrix` is M, a list of rows. Gauss–Jordan elimination in rational numbers turns the columns
+    with a pivot into unit vectors; the others are free. Then the entry of v at a pivot is minus the
+    sum of the pivot's row over the free columns.
     """
     work = [[Fraction(entry) for entry in row] for row in matrix]
-    n_columns = len(matrix[0]) if matrix else 0
-    pivots: list[int] = []
+    n_columns = 0
+    if matrix:
+        n_columns = len(matrix[0])
+    pivots: list[int] = []  # the columns with a pivot
     for column in range(n_columns):
         rank = len(pivots)
-        candidates = [i for i in range(rank, len(work)) if work[i][column] != 0]
-        if candidates:
-            pivot_row = candidates[0]
+        nonzero_rows = [i for i in range(rank, len(work)) if work[i][column] != 0]
+        if nonzero_rows:
+            pivot_row = nonzero_rows[0]
             work[rank], work[pivot_row] = work[pivot_row], work[rank]
             _eliminate(work, rank, column)  # the pivot becomes 1, all else in its column 0
             pivots.append(column)
 
-    free = [column for column in range(n_columns) if column not in pivots]
-    if not free:
+    free_columns = [column for column in range(n_columns) if column not in pivots]
+    if not free_columns:
         return None
     # A pivot's row says: v at the pivot + Σ (row's entry · 1) over the free columns = 0.
     vector = [Fraction(1)] * n_columns
     for row, column in zip(work[: len(pivots)], pivots, strict=True):
-        vector[column] = -sum((row[other] for other in free), Fraction(0))
+        sum_over_free = sum((row[other] for other in free_columns), Fraction(0))
+        vector[column] = -sum_over_free
     return vector
 
 
 def _eliminate(work: list[list[Fraction]], pivot_row: int, column: int) -> None:
-    """Divide the pivot's row by the pivot, and clear its column in all other rows."""
+    """Divide the pivot's row by the pivot, and make the column zero in all other rows, in place."""
     pivot = work[pivot_row][column]
     work[pivot_row] = [entry / pivot for entry in work[pivot_row]]
     for i, row in enumerate(work):

@@ -54,14 +54,14 @@ class Conflict(NamedTuple):
 
 @inner_kernel()
 def largest_gap(conflict: Any, total: NDArray) -> float:
-    """No weights of length 1 have a larger margin than this: |Σ λ_μ a_μ| / Σ λ_μ, plus rounding.
+    """Bound the margin that any weights of length 1 can have: |Σ λ_μ a_μ| / Σ λ_μ, plus rounding.
 
-    For a_μ·w ≥ m for all patterns μ and |w| = 1 give m Σ λ_μ ≤ (Σ λ_μ a_μ)·w ≤ |Σ λ_μ a_μ|. Rows
-    e_j of nonnegative weights ask only w_j ≥ 0: they are in the sum of the rows, not in that of λ.
-    ∞ if no pattern has λ > 0.
+    If a_μ·w ≥ m for all patterns μ and |w| = 1, then m Σ λ_μ ≤ (Σ λ_μ a_μ)·w ≤ |Σ λ_μ a_μ|. Rows
+    that are unit vectors e_j ask only for w_j ≥ 0: they count in the sum of the rows, not in that
+    of the λ. The bound is ∞ if no pattern has λ > 0.
 
-    conflict : the `Conflict` with the rows a_μ and the multipliers λ_μ ≥ 0.
-    total : (columns or more,), scratch, filled with Σ λ_μ a_μ.
+    conflict : the `Conflict`, with the rows a_μ and the multipliers λ_μ ≥ 0.
+    total : (≥ columns,) scratch, filled with Σ λ_μ a_μ.
     """
     rows = conflict.rows
     multipliers = conflict.multipliers
@@ -87,11 +87,11 @@ def largest_gap(conflict: Any, total: NDArray) -> float:
 
 @leaf_kernel()
 def gap_rounding(n_columns: int, longest_squared: float) -> float:
-    """A bound of the rounding of |Σ λ_μ a_μ| / Σ λ_μ, where at most columns + 1 rows have λ_μ > 0.
+    """Bound the rounding error of |Σ λ_μ a_μ| / Σ λ_μ, where at most columns + 1 rows have λ_μ > 0.
 
-    An entry of the vector Σ λ_μ a_μ / Σ λ_μ is a mean of entries, none larger than the length L of
-    the longest pattern. So each of its roundings is at most UNIT_ROUNDOFF · L, and the errors of
-    all entries make a vector √columns times as long:
+    Every entry of the vector Σ λ_μ a_μ / Σ λ_μ is a weighted mean of entries of patterns, and so
+    not larger than the length L of the longest pattern. Each rounding of an entry is at most
+    UNIT_ROUNDOFF · L, and over all entries the errors form a vector of length at most
 
         n_roundings · UNIT_ROUNDOFF · √columns · L.
 
@@ -105,19 +105,22 @@ def gap_rounding(n_columns: int, longest_squared: float) -> float:
 
 @kernel()
 def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool:
-    """Whether exact multipliers near these prove the conflict, with all rounding in the account.
+    """Whether approximate multipliers prove that the rows are in conflict, all rounding included.
 
-    The rows with λ > 0, each with a last place (1 for patterns, 0 for the others), are the columns
-    of a matrix B, and B λ = e with e = (0, …, 0, 1). If B is square and not singular, λ is unique.
-    An approximate inverse C bounds it: with R = C B − 1 and |R| < 1 in the row sum norm, B is not
-    singular, and λ differs from its approximation l = C e by at most |C (B l − e)| / (1 − |R|). For
-    C (B l − e) = C B (l − λ) = (1 + R) (l − λ), and |(1 + R) v| ≥ (1 − |R|) |v| for every v.
+    A conflict means Σ λ_μ a_μ = 0 with λ > 0: then no weights separate. Take the rows with λ > 0,
+    append 1 to each pattern and 0 to each other row, and let them be the columns of a matrix B. The
+    exact multipliers of sum 1 solve B λ = e with e = (0, …, 0, 1). They are positive, and the
+    conflict is proven, if their approximation l = C e exceeds its error in every entry. Here C is a
+    computed, approximate inverse of B.
 
-    Only λ > 0 is asked for, so a positive factor of the patterns does not matter: they are scaled
-    by `shrink` to a length of 1 at most, for numerical stability.
+    The error bound: let R = C B − 1 with |R| < 1 in the row sum norm. Then B is not singular, and C
+    (B l − e) = C B (l − λ) = (1 + R) (l − λ) implies |l − λ| ≤ |C (B l − e)| / (1 − |R|).
 
-    conflict : the `Conflict` with the rows and the approximate multipliers.
-    basis, inverse : (columns + 1, columns + 1) or more, scratch for B and C.
+    A positive factor of the patterns does not change which λ are positive: they are scaled by
+    `shrink` to a length of 1 at most, for numerical stability.
+
+    conflict : the `Conflict`, with the rows and the approximate multipliers.
+    basis, inverse : (≥ columns + 1, ≥ columns + 1) scratch for B and C.
     """
     size = conflict.n_columns + 1
     shrink = basis_scaling(conflict)
@@ -127,7 +130,7 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     fill_basis(conflict, shrink, basis)
     if not invert(basis, inverse, size):
         return False
-    # Inverting has used the matrix up.
+    # Inverting has overwritten the matrix: fill it again.
     fill_basis(conflict, shrink, basis)
 
     rounding = rounding_of_products(size)
@@ -135,11 +138,11 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     if not inverse_error < MAX_INVERSE_ERROR:
         return False
 
-    # |C (B l − e)| / (1 − |R|), and a little more for the rounding of the bound itself.
+    # |C (B l − e)| / (1 − |R|), a little enlarged for the rounding of the bound itself.
     multiplier_error = bound_solution_error(basis, inverse, size, rounding)
     multiplier_error *= (1.0 + rounding) / (1.0 - inverse_error)
 
-    # The last column of C is the approximation l = C e of λ: each entry must exceed its error.
+    # l = C e is the last column of C: each entry must exceed the error.
     last = size - 1
     for i in range(size):
         is_positive = inverse[i, last] > multiplier_error
@@ -150,10 +153,10 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
 
 @leaf_kernel()
 def rounding_of_products(size: int) -> float:
-    """The rounding of a sum of `size` products, relative to the sum of their absolute values.
+    """Bound the rounding of a sum of `size` products, relative to the sum of their absolute values.
 
-    The products are of entries of the basis B and of its approximate inverse, and one entry of the
-    unit matrix is taken off their sum.
+    The sums are entries of B l − e and C B − 1: products of entries of a basis B and of its
+    approximate inverse C, minus an entry of e or of the unit matrix.
     """
     n_roundings = size + 2.0  # a sum of n terms takes n + 1 roundings, and that entry is a term
     n_roundings += ENTRY_ROUNDINGS  # of the rows as they are given
@@ -164,11 +167,12 @@ def rounding_of_products(size: int) -> float:
 
 @inner_kernel()
 def basis_scaling(conflict: Any) -> float:
-    """1 / (length of the longest pattern with λ > 0), by which `fill_basis` scales the patterns.
+    """Return the factor that scales the patterns of a conflict: 1 / length of the longest one.
 
-    `fill_basis` makes a square matrix of the columns + 1 rows with λ > 0. Where there are fewer or
-    more of them, or all patterns among them are zero, it cannot, and 0 is returned. `conflict` is
-    the `Conflict`; rows from `n_patterns` on are unit vectors e_j.
+    Only rows with a positive multiplier count. `fill_basis` makes a square matrix of them, for
+    which there must be exactly columns + 1, not all of the patterns zero; otherwise 0 is returned.
+
+    conflict : the `Conflict`; its rows from `n_patterns` on are unit vectors, not patterns.
     """
     n_positive = 0
     longest_squared = 0.0
@@ -186,11 +190,12 @@ def basis_scaling(conflict: Any) -> float:
 
 @inner_kernel()
 def fill_basis(conflict: Any, shrink: float, basis: NDArray) -> None:
-    """Fill the columns of `basis` with the rows of the conflict whose multiplier λ is positive.
+    """Fill the columns of `basis` with the rows of the conflict whose multiplier is positive.
 
-    A pattern is multiplied by `shrink` and gets a 1 in the last place. The other rows, unit vectors
-    e_j of weights that must not be negative, stay as they are and get a 0. As `basis_scaling` has
-    made sure, there are columns + 1 rows with λ > 0: they fill (columns + 1, columns + 1) places.
+    A pattern is multiplied by `shrink` and gets a 1 in an additional last entry. The other rows,
+    unit vectors e_j of weights that must not be negative, stay as they are and get a 0. There are
+    columns + 1 rows with a positive multiplier, as `basis_scaling` has made sure, so that they fill
+    the leading (columns + 1) × (columns + 1) places.
     """
     n_columns = conflict.n_columns
     basis_column = 0
@@ -212,9 +217,9 @@ def fill_basis(conflict: Any, shrink: float, basis: NDArray) -> None:
 def invert(matrix: NDArray, inverse: NDArray, size: int) -> bool:
     """Fill `inverse` with an approximate inverse of the leading size × size places of `matrix`.
 
-    Gauss–Jordan elimination: whatever is done to the rows of the matrix, until it is the unit
-    matrix, is done to those of a unit matrix too. That uses the matrix up. False if a pivot
-    vanishes.
+    Gauss–Jordan elimination with row pivoting: row operations that turn `matrix` into the unit
+    matrix are applied to a unit matrix as well, which becomes the inverse. `matrix` is overwritten.
+    Returns False if a pivot vanishes.
     """
     # Start from the unit matrix.
     for i in range(size):
@@ -232,12 +237,12 @@ def invert(matrix: NDArray, inverse: NDArray, size: int) -> bool:
         if not abs(pivot) > TINY_PIVOT:
             return False
 
-        # The pivot row moves to the row with the number of this column: pivots end up on the
-        # diagonal.
+        # Exchange the pivot row with row number `column`, so that the pivot is on the diagonal, and
+        # divide it by the pivot.
         swap_and_divide(matrix, pivot_row, column, pivot, size)
         swap_and_divide(inverse, pivot_row, column, pivot, size)
 
-        # Take the pivot row off all others, so that this column is zero there.
+        # Subtract multiples of the pivot row from all others, so that this column is zero there.
         for i in range(size):
             factor = matrix[i, column]
             if i != column and factor != 0.0:
@@ -249,7 +254,7 @@ def invert(matrix: NDArray, inverse: NDArray, size: int) -> bool:
 
 @inner_kernel()
 def swap_and_divide(work: NDArray, source: int, target: int, pivot: float, size: int) -> None:
-    """Exchange the rows `source` and `target`; what comes to `target` is divided by the pivot."""
+    """Exchange the rows `source` and `target`, then divide row `target` by the pivot."""
     for j in range(size):
         moved = work[source, j]
         work[source, j] = work[target, j]
@@ -258,11 +263,11 @@ def swap_and_divide(work: NDArray, source: int, target: int, pivot: float, size:
 
 @inner_kernel()
 def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: float) -> float:
-    """A bound of |C B − 1| in the row sum norm, rounding included: C = `inverse`, B = `basis`.
+    """Bound |C B − 1| in the row sum norm, rounding included; C is `inverse`, B is `basis`.
 
-    The norm is the largest sum, over the rows, of absolute entries. An entry, a sum of products,
-    is computed up to `rounding` times the sum of their absolute values. Both matrices are used in
-    their leading size × size places.
+    The row sum norm is the largest sum of the absolute entries of a row. An entry of C B − 1, a sum
+    of products, is computed up to `rounding` times the sum of their absolute values. Both matrices
+    are used in their leading size × size places.
     """
     largest_row_sum = 0.0
     for i in range(size):
@@ -278,15 +283,16 @@ def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: f
 
 @inner_kernel()
 def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: float) -> float:
-    """A bound of the entries of |C| |B l − e|: how far l may be from the solution of B λ = e.
+    """Bound the largest entry of |C| |B l − e|, where l approximates the solution λ of B λ = e.
 
-    B = `basis` and C = `inverse` are used in their leading size × size places; e = (0, …, 0, 1),
-    and l = C e, the last column of C, approximates the solution. A sum of products is computed up
-    to `rounding` times the sum of their absolute values. Not quite the distance itself: it lacks
-    the factor 1 / (1 − |C B − 1|). B is used up.
+    B is `basis` and C its approximate inverse, both used in their leading size × size places; e =
+    (0, …, 0, 1), and l = C e is the last column of C. A sum of products is computed up to
+    `rounding` times the sum of their absolute values. To become a bound of |l − λ|, the result must
+    be multiplied by 1 / (1 − |C B − 1|). B is overwritten.
     """
     last = size - 1
-    # The bounds of |B l − e|, in B's first column: entry i is written when row i has been read.
+    # Bounds of |B l − e|. They are stored in the first column of B: entry i is written after row i
+    # has been read, which is not needed again.
     residual_bounds = basis[:, 0]
     for i in range(size):
         e_entry = 0.0
@@ -313,10 +319,10 @@ def bound_difference(  # noqa: PLR0913
     size: int,
     rounding: float,
 ) -> float:
-    """A bound of |(left · right)[row, column] − target|, rounding included; target is 0 or 1.
+    """Bound |(left · right)[row, column] − target|, rounding included; the target is 0 or 1.
 
-    Both matrices are used in their leading size × size places. The sum is computed up to `rounding`
-    times the sum of the absolute values of its terms.
+    The product of the two matrices is taken over their leading size × size places. The difference
+    is computed up to `rounding` times the sum of the absolute values of its terms.
     """
     difference = -target
     absolute = target  # the sum of the absolute values of the terms
@@ -363,19 +369,23 @@ class IntegerReduction(NamedTuple):
 
 @kernel()
 def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
-    """Whether Σ λ_i b_i = 0 has a solution λ > 0 in integers, one that is unique but for a factor.
+    """Whether rows in small integers are in conflict: Σ λ_i b_i = 0 with all λ_i > 0, exactly.
 
-    The b_i are the patterns and unit vectors of the `IntegerConflict`, the columns of `work`.
-    Elimination leaves one and the same `pivot` in every column but one, the free column. A row that
-    has its pivot in column i, and some `entry` in the free column, then says
+    The b_i are the patterns and unit vectors of the `IntegerConflict`, written into the columns of
+    `work`. Only a solution that is unique up to a factor is looked for. Integer elimination leaves
+    the same number, `pivot`, in every column but one, the free column. A row with its pivot in
+    column i and the number `entry` in the free column says
 
         pivot · λ_i + entry · λ_free = 0,
 
-    and λ_free = pivot, λ_i = −entry is the solution. All λ have one sign, and so all can be
-    positive, if every such entry has the sign opposite to the pivot. False also where integers
-    become too large.
+    so λ_free = pivot, λ_i = −entry is a solution. All λ have the same sign, and after
+    multiplication by ±1 all are positive, if every entry has the opposite sign of the pivot.
 
-    `work`, (columns, patterns + unit vectors) or more, is scratch in 64-bit integers.
+    work : (≥ columns, ≥ patterns + unit vectors) scratch of 64-bit integers.
+
+    Returns
+    -------
+    False also if the integers become too large for 64 bits.
     """
     if not fill_integers(conflict, work):
         return False
@@ -398,9 +408,9 @@ def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
 def fill_integers(conflict: Any, work: NDArray) -> bool:
     """Fill the columns of `work` with the rows in conflict; False if a value is no small integer.
 
-    First the patterns with λ > 0, on the used columns; then the unit vector e_j of every place j of
-    `unit_places`. `work` is (n_columns, patterns + unit vectors) or more. Columns without small
-    integers hold NaN in `conflict.integer_values`, which fails the comparison.
+    First come the patterns with λ > 0, on the used columns, then for every place j of `unit_places`
+    the unit vector e_j. `work` has the shape (≥ n_columns, ≥ patterns + unit vectors). Where a
+    column has no small integers, `conflict.integer_values` holds NaN, which fails the comparison.
     """
     n_patterns = conflict.patterns.size
     for j in range(conflict.n_columns):
@@ -417,15 +427,15 @@ def fill_integers(conflict: Any, work: NDArray) -> bool:
 
 @inner_kernel()
 def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduction:
-    """Bareiss' elimination of the leading n_rows × n_columns places of `work`, in place.
+    """Bareiss' fraction-free Gauss–Jordan elimination of a matrix of integers, in place.
 
-    Column by column, a row without a pivot gets one there, and all other rows, above and below,
-    become zero in that column. No division has a remainder, and all pivots become equal to the
-    last.
+    Only the leading n_rows × n_columns places of `work` are used. Column by column, a row that has
+    no pivot yet gets one there, and all other rows become zero in that column. All divisions are
+    exact, and in the end all pivots are equal to the last one.
 
-    A column in which no such row has an entry is free. The caller wants a solution that is unique
-    but for a factor, that is exactly one free column. With a second one, and where integers could
-    become larger than 64 bits hold, the reduction has failed: its free_column is −1.
+    A column in which no such row has an entry is free. The caller needs exactly one free column,
+    which means a solution that is unique up to a factor. With a second free column, or where
+    integers could exceed 64 bits, the reduction has failed: its `free_column` is −1.
     """
     failed = IntegerReduction(free_column=NONE, rank=ZERO, pivot=ZERO)
     rank = ZERO  # rows 0 … rank − 1 have pivots so far
@@ -439,7 +449,7 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
             free_column = column
             continue
 
-        # The pivot row moves up, behind the rows that have pivots.
+        # Move the pivot row up, directly below the rows that have pivots.
         for place in range(n_columns):
             moved = work[pivot_row, place]
             work[pivot_row, place] = work[rank, place]
@@ -475,22 +485,20 @@ def first_nonzero(work: NDArray, column: int, start: int, stop: int) -> int:
 def eliminate_row(  # noqa: PLR0913
     work: NDArray, row: int, pivot_row: int, column: int, n_columns: int, last_pivot: int
 ) -> bool:
-    """One row of Bareiss' elimination, in place.
+    """Make one row zero in a column by Bareiss' fraction-free elimination, in place.
 
-    False where products could be more than 64 bits hold: the row is then half eliminated, and
-    `work` of no more use.
+    With `pivot` and `factor` the entries of the pivot row and of this row in `column`,
 
-    The row becomes zero in `column`, where the pivot row has the pivot and it had the factor:
+        row ← (pivot · row − factor · pivot row) / last_pivot,
 
-        row ← (pivot · row − factor · pivot row) / last_pivot.
-
-    The division by the pivot of the elimination step before has no remainder (FIRST_PIVOT = 1 in
-    the first step).
+    where `last_pivot` is that of the step before (FIRST_PIVOT = 1 in the first step). The division
+    is exact. Returns False where products could exceed 64 bits; the row is then only partly
+    changed, and `work` is of no further use.
     """
     pivot = work[pivot_row, column]
     factor = work[row, column]
     for j in range(n_columns):
-        # Bounded in floating point, where nothing overflows.
+        # Estimate the size of the products in floating point, where nothing overflows.
         own_product = abs(float(pivot) * float(work[row, j]))
         pivot_product = abs(float(factor) * float(work[pivot_row, j]))
         if own_product + pivot_product > MAX_INTEGER:

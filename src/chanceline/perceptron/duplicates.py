@@ -18,19 +18,23 @@ FIRST_COLUMNS = 16  # rows that differ mostly do so here
 
 
 def distinct_columns(X: AnyTable, intercept: bool) -> NDArray[np.int64]:
-    """Sorted indices of the first column of every set of equal ones, without constant columns.
+    """Return the sorted indices of columns that are different and not useless.
 
-    With an intercept every constant is left out, without one only zeros. A rule that uses a
-    duplicate can use the first of its kind, and a constant is the intercept over again, so the
-    union over supports need only run over these columns. X is (samples, features).
+    Of each set of equal columns only the first is kept. Useless are constant columns if there is an
+    intercept, which can replace them, and columns of zeros without one. Any rule can be written
+    with the columns that are left.
+
+    X : (samples, features).
+    intercept : whether rules have one.
     """
-    first_with_digest: dict[bytes, int] = {}
+    first_with_digest: dict[bytes, int] = {}  # digest of a column's bytes → first such column
     for block in column_blocks(X):
         columns = np.ascontiguousarray(X[:, block].T) + 0.0  # −0 becomes 0: equal bytes
 
-        is_useless = np.all(columns[:, :1] == columns, axis=1)
+        is_constant = np.all(columns[:, :1] == columns, axis=1)
+        is_useless = is_constant
         if not intercept:
-            is_useless &= columns[:, 0] == 0
+            is_useless = is_constant & (columns[:, 0] == 0)
 
         for j in np.flatnonzero(~is_useless):
             digest = blake2b(columns[j], digest_size=16).digest()
@@ -39,16 +43,21 @@ def distinct_columns(X: AnyTable, intercept: bool) -> NDArray[np.int64]:
 
 
 def contradicting_rows(X: AnyTable, y: NDArray[np.float64]) -> list[tuple[int, int]]:
-    """Pairs of equal rows of X (samples, features) with opposite labels y = ±1.
+    """Find equal rows of X with opposite labels, which no rule can both classify correctly.
 
-    One pair (smaller index, larger index) for each set of equal rows, sorted.
+    Returns one pair (smaller index, larger index) for each set of equal rows with both labels, in
+    sorted order. Equal rows are found by digests of their bytes.
+
+    X : (samples, features).
+    y : (samples,) labels ±1.
     """
-    # Rows that all differ in their first columns are not equal: no need to read the others.
+    # If all rows differ in their first columns, none are equal, and the others need not be read.
+    # Here and below, adding zero turns −0 into 0, so that equal numbers have equal bytes.
     n_distinct_beginnings = len(np.unique(X[:, :FIRST_COLUMNS] + 0.0, axis=0))
     if n_distinct_beginnings == len(X):
         return []
 
-    # For every distinct row, by its digest: label → the first sample that has it.
+    # Digest of a row → (whether the label is positive → the first sample with this row and label).
     samples_of_row: dict[bytes, dict[bool, int]] = {}
     for i, digest in enumerate(_digests_of_rows(X)):
         is_positive = bool(y[i] > 0)
@@ -63,14 +72,20 @@ def contradicting_rows(X: AnyTable, y: NDArray[np.float64]) -> list[tuple[int, i
 
 
 def consistent_rows(X: AnyTable, y: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Indices of the rows without the minority of every set of equal rows with both labels.
+    """Return the indices of rows without those that contradict a majority of equal rows.
 
-    Any rule gets that minority wrong; of a tie the negative rows are left out.
+    If equal rows of X have both labels, every rule misclassifies some of them; the minority is left
+    out. If both labels are equally frequent, the negative rows are left out.
+
+    X : (samples, features).
+    y : (samples,) labels ±1.
     """
     if not contradicting_rows(X, y):
         return np.arange(len(y))
-    _, row_kind = np.unique(_digests_of_rows(X), return_inverse=True)
-    balance = np.bincount(row_kind, weights=y)[row_kind]
+    # (samples,): equal rows have the same number.
+    _, group = np.unique(_digests_of_rows(X), return_inverse=True)
+    label_sums = np.bincount(group, weights=y)  # (groups,)
+    balance = label_sums[group]  # (samples,): positive where most equal rows are positive
     is_majority = balance * y > 0
     is_positive_of_tie = (balance == 0) & (y > 0)
     return np.flatnonzero(is_majority | is_positive_of_tie)

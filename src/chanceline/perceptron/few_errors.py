@@ -18,11 +18,16 @@ from chanceline.perceptron.validation import check_support
 
 
 def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False) -> Rule:
-    """Few errors on the given columns, by a heuristic: give up the worst samples, then retry them.
+    """Find a rule with few errors on given columns, where they may not separate (a heuristic).
 
-    The squared hinge is fitted, the sample of smallest margin given up, and so on until the rest
-    separates. Then every sample given up is tried again, those nearest to being right first, and
-    taken back if all still separate.
+    Fit the squared hinge, give up the sample of smallest margin, and repeat until the other samples
+    separate. Then try to take back every sample that was given up, those of largest margin first.
+    The rule is that of largest margin on the samples kept; the others may be errors.
+
+    X : (samples, features).
+    y : (samples,) labels, two values.
+    support : (k,) indices of features.
+    intercept : whether the rule has one.
     """
     problem = make_problem(X, y, intercept, allow_contradictions=True)
     columns = check_support(support, problem.n_features)
@@ -30,34 +35,40 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
     if not has_weights:
         return make_rule(problem.X, problem.y, columns, np.zeros(0), 0.0)
 
-    # Give up samples until the rest separates.
+    # Give up samples until the others separate.
     rows = problem.rows(columns)
-    right = np.arange(problem.n_samples)
+    kept = np.arange(problem.n_samples)
     given_up: list[int] = []
     separable, weights = fit_hinge(rows)
-    while not separable and right.size > 1:
-        worst = int(right[np.argmin(rows[right] @ weights)])
+    while not separable and kept.size > 1:
+        margins = rows[kept] @ weights
+        worst = int(kept[np.argmin(margins)])
         given_up.append(worst)
-        right = right[right != worst]
-        separable, weights = fit_hinge(rows[right])
+        kept = kept[kept != worst]
+        separable, weights = fit_hinge(rows[kept])
 
-    # Take back what fits, those of largest margin first.
+    # Take samples back while all kept ones still separate, those of largest margin first.
     given_up.sort(key=lambda sample: -float(rows[sample] @ weights))
     for sample in given_up:
-        trial = np.sort(np.append(right, sample))
-        # Only the verdict counts: `early` ends at any separating weights.
+        trial = np.sort(np.append(kept, sample))
+        # Only the verdict is needed, so any separating weights will do (`early`).
         if largest_margin(rows[trial], early=True).verdict == SEPARABLE:
-            right = trial
+            kept = trial
 
-    slopes, constant = problem.split(largest_margin(rows[right]).weights)
+    slopes, constant = problem.split(largest_margin(rows[kept]).weights)
     return scaled_rule(problem, columns, slopes, constant)
 
 
 def rule_on(X: AnyTable, y: Floats, support: NDArray[np.int64], intercept: bool) -> Rule:
-    """The rule of largest margin on these features if they separate, else one of few errors.
+    """Return the rule of largest margin on some features if they separate, else one of few errors.
 
-    X is (samples, features), y = ±1. Rows that contradict a majority of equal rows do not take part
-    in the fit, but count as errors.
+    Where equal rows of X have different labels, the minority does not take part in the fit, but
+    counts among the errors of the rule.
+
+    X : (samples, features).
+    y : (samples,) labels ±1.
+    support : (k,) indices of features.
+    intercept : whether the rule has one.
     """
     support = np.asarray(support, dtype=np.int64)
     columns = X[:, support]
@@ -73,8 +84,8 @@ def rule_on(X: AnyTable, y: Floats, support: NDArray[np.int64], intercept: bool)
         rule = separate(columns[rows], y[rows], every_column, intercept)
         separates = rule.separates
     except ConvergenceError:
-        # Floating point could not decide. A rule of few errors will do: `make_rule` counts its
-        # errors exactly, and finds none if it separates after all.
+        # Floating point could not decide. Then look for a rule of few errors: `make_rule` counts
+        # them exactly, and finds none if the rule separates after all.
         separates = False
     if not separates:
         rule = fewest_errors(columns[rows], y[rows], every_column, intercept)

@@ -53,17 +53,19 @@ def fit(
     max_errors: int = 0,
     max_newton: int = FULL_FIT_STEPS,
 ) -> bool:
-    """Change the support and fit; whether at most `max_errors` margins are not positive.
+    """Optionally change the support by one column, then fit the squared hinge by Newton's method.
 
-    The fit minimises the squared hinge, from the weights that the workspace has.
+    The fit starts from the weights that the workspace has. Returns whether all samples but at most
+    `max_errors` have a positive margin, that is are classified correctly.
 
     Parameters
     ----------
     hinge : the workspace, whose state is changed.
-    add : a column of the table to take in, or −1.
-    drop : a place in the support, not a column: the column there is taken out; or −1.
-    max_errors : how many samples are trimmed.
-    max_newton : Newton's steps at most.
+    add : index of a column to add to the support, or −1.
+    drop : position in the support (not an index of the table) of a column to remove, or −1.
+    max_errors : how many samples, those of smallest margin, are trimmed: left out of the fit as
+        errors.
+    max_newton : largest number of Newton steps.
     """
     return bool(
         refit(
@@ -81,22 +83,24 @@ def fit(
 def refit(  # noqa: PLR0913
     hinge: Any, add: int, drop: int, max_errors: int, trim_noise: float, max_newton: int
 ) -> bool:
-    """Change the support and minimise E; whether at most `max_errors` margins are not positive.
+    """Change the support by one column and minimise the trimmed squared hinge on it (compiled).
 
-    E is half the squared hinge of the untrimmed samples, plus the ridge. A kernel of its own, not
-    part of those that swap: a first verdict needs no more, and it compiles once for all of them.
+    The loss is half the squared hinge of the untrimmed samples, plus a ridge. Returns whether all
+    samples but at most `max_errors` have a positive margin. This is a kernel of its own, so that it
+    is compiled once for all searches that call it.
 
     Parameters
     ----------
     hinge : the workspace, whose state is changed.
-    add : a column to take in, or −1.
-    drop : the place in the support of a column to take out, or −1.
-    max_errors : how many samples, those of smallest margin, are trimmed: left out of E.
-    trim_noise : random numbers of up to ± this are added to the margins by which samples are
-        trimmed first; 0 for none.
-    max_newton : Newton's steps at most.
+    add : index of a column to add to the support, or −1.
+    drop : position in the support of a column to remove, or −1.
+    max_errors : how many samples, those of smallest margin, are trimmed: left out of the loss.
+    trim_noise : random numbers of up to ± this are added to the margins when samples are trimmed
+        before the first step; 0 for none.
+    max_newton : largest number of Newton steps.
     """
-    # After a new start the state has only support and weights; its count of flips says so.
+    # A support that was set from outside comes without margins and inverse; a too large number of
+    # flips says so.
     if hinge.state.flips_since_rebuild[0] > REBUILD_AFTER:
         rebuild(hinge, max_errors, n_steps=ZERO)
     if add >= 0:
@@ -110,20 +114,27 @@ def refit(  # noqa: PLR0913
 def minimize(  # noqa: C901, PLR0912
     hinge: Any, max_errors: int, trim_noise: float, max_newton: int
 ) -> bool:
-    """Minimise E on the support by Newton's method, in at most `max_newton` steps.
+    """Minimise the trimmed squared hinge on the support by Newton's method.
 
-    E(w) = ½ Σ' (1 − a_μ·w)₊² + ½ ε|w|², where a_μ·w is the margin of sample μ, Σ' leaves out the
-    `max_errors` samples of smallest margin (they are trimmed), and ε is the ridge. A sample is
-    active if it is not trimmed and its margin is below 1; A_act are the rows of the active samples
-    on the support, and the inverse of the Hessian A_actᵀA_act + εI follows them as they flip.
+    The loss is E(w) = ½ Σ' max(0, 1 − a_μ·w)² + ½ ε|w|², where a_μ·w is the margin of sample μ, Σ'
+    leaves out the `max_errors` samples of smallest margin ("trimmed"), and ε is the ridge. A sample
+    is active if it is not trimmed and its margin is below 1. As long as the active samples stay the
+    same, E is quadratic and one Newton step reaches its minimum.
 
-    Every step solves (A_actᵀA_act + εI) w = A_actᵀ1, moves there by a halving line search, and lets
-    samples flip. The first one trusts the active samples as they are and needs no line search; with
-    noise, samples are trimmed anew before it. Returns True as soon as at most `max_errors` margins
-    are not positive; False when the active samples repeat, or no step leads on.
+    Each round updates the active samples, updates the inverse Hessian for those that changed, and
+    takes a Newton step. The first round uses the active samples as they are.
 
-    trim_noise : random numbers of up to ± this are added to the margins by which samples are
-        trimmed before the first step.
+    Parameters
+    ----------
+    hinge : the workspace, whose state is changed.
+    trim_noise : random numbers of up to ± this are added to the margins when samples are trimmed
+        before the first step; 0 for none.
+    max_newton : largest number of steps.
+
+    Returns
+    -------
+    True as soon as all samples but at most `max_errors` have a positive margin. False if the fit
+    ends without that: it has converged, a step has hardly any length, or the steps are used up.
     """
     columns = hinge.data.columns
     support = hinge.state.support
@@ -137,10 +148,10 @@ def minimize(  # noqa: C901, PLR0912
     shortest = SHORTEST_STEP
     if max_errors > 0:
         shortest = SHORTEST_TRIMMED_STEP
-    step = 1.0  # the share of Newton's step that was gone last
-    # One round more than steps: the last one only brings the inverse in line.
+    step = 1.0  # the fraction of the Newton step that was taken last
+    # One round more than steps: the last round only updates the inverse.
     for n_steps in range(max_newton + 1):
-        # Before the first step samples flip only where noise trims them anew.
+        # Update the active samples; before the first step only where noise trims others.
         noise = 0.0
         if n_steps == 0:
             noise = trim_noise
@@ -148,60 +159,64 @@ def minimize(  # noqa: C901, PLR0912
         if n_steps > 0 or noise > 0.0:
             n_flips = update_active(hinge, max_errors, noise)
 
-        # Is the fit at rest, or the inverse worn out?
-        must_rebuild = False
-        if n_steps > 0:
-            are_weights_finite = dot_first(weights, weights, n_used[0]) < np.inf
-            if not are_weights_finite:
-                # Too many updates have spoilt the inverse: once more from nothing.
-                clear_weights(hinge)
-                must_rebuild = True
-            elif n_flips == 0 and step == 1.0:
-                # At rest, unless the inverse was that of a damped Hessian.
-                if damping[0] == 0.0:
-                    return False
-                must_rebuild = True
+        # A full step after which no sample flips has reached the minimum; with a damped Hessian
+        # only nearly, and the fit goes on with a new one. Weights that are not finite come from an
+        # inverse that rounding has spoilt: the fit starts again from weights of zero.
+        has_converged = n_steps > 0 and n_flips == 0 and step == 1.0
+        has_diverged = n_steps > 0 and not dot_first(weights, weights, n_used[0]) < np.inf
+        if has_diverged:
+            clear_weights(hinge)
+        elif has_converged and damping[0] == 0.0:
+            return False
 
-        # Bring the inverse in line with the active samples.
+        # Make the inverse Hessian that of the present active samples.
+        must_rebuild = has_diverged or has_converged
         if must_rebuild or not follow_flips(hinge, n_flips):
             rebuild(hinge, max_errors, n_steps)
         is_stuck = max_errors > 0 and step <= shortest
         if n_steps == max_newton or is_stuck:
             return False
 
-        # Along Newton's step as far as E falls and weights keep their signs.
+        # The full Newton step of the weights, and the change of the margins that it makes. (Written
+        # out here: a function for all of the step would count references to its arrays every time,
+        # and make searches slower by more than a tenth.)
         if damping[0] > 0.0:
             damped_step(hinge)
         else:
             newton_step(hinge)
         combine(columns, support, weight_step, n_used[0], margin_step)
-        longest, leaving = step_within_signs(hinge)
+
+        # Take it as far as nonnegative weights allow and, but for the first one, the loss falls.
+        longest, zero_place = step_within_signs(hinge)
         step = longest
         if n_steps > 0 and longest > 0.0:
             step = line_search(hinge, longest=longest, shortest=shortest, max_errors=max_errors)
         move(hinge, step)
 
-        # A nonnegative weight that has become zero leaves.
-        has_left = leaving >= 0 and step == longest
-        if has_left:
-            retire(hinge, leaving)
+        # A nonnegative weight that has become zero leaves the support with its column.
+        has_zero_weight = zero_place >= 0 and step == longest
+        if has_zero_weight:
+            retire(hinge, zero_place)
         if has_few_errors(margins, max_errors):
             return True
-        if has_left:
-            drop_column(hinge, leaving)
+        if has_zero_weight:
+            drop_column(hinge, zero_place)
             step = INTERRUPTED_STEP
     return False
 
 
 @leaf_kernel()
 def tabu_wait(least: int, random: NDArray) -> int:
-    """For how many swaps a column is tabu: at least so many, and some more drawn by lot."""
+    """Draw for how many swaps a column is tabu: `least`, plus a random number below TABU_SPREAD."""
     return least + int(TABU_SPREAD * next_random(random))
 
 
 @leaf_kernel()
 def retire(hinge: Any, place: int) -> None:
-    """Set the weight at a place of the support to zero; its column is tabu for a while."""
+    """Set the weight at a place of the support to zero, and make its column tabu for a few swaps.
+
+    A tabu column may not enter the support before the swap number `tabu_until`.
+    """
     support = hinge.state.support
     weights = hinge.state.weights
     tabu_until = hinge.state.tabu_until
@@ -213,7 +228,7 @@ def retire(hinge: Any, place: int) -> None:
 
 @leaf_kernel()
 def clear_weights(hinge: Any) -> None:
-    """Set the weights of all columns in use to zero."""
+    """Set the weights of all columns in the support to zero."""
     weights = hinge.state.weights
     size = hinge.state.n_used[0]
     for i in range(size):
@@ -222,10 +237,11 @@ def clear_weights(hinge: Any) -> None:
 
 @leaf_kernel()
 def newton_step(hinge: Any) -> None:
-    """Write Newton's step of the weights, H⁻¹A_actᵀ1 − w, into `scratch.weight_step`.
+    """Write the full Newton step of the weights into `scratch.weight_step`.
 
-    w are the weights of the columns in use, H⁻¹ is the `inverse` of the Hessian, and A_actᵀ1, the
-    sum of the active samples' rows, is the `target`.
+    On the active samples (rows A_act on the columns of the support) the loss is quadratic, with the
+    Hessian H = A_actᵀA_act + εI and its minimum at H⁻¹A_actᵀ1. So the step from the weights w is
+    H⁻¹A_actᵀ1 − w. `hinge.state` has H⁻¹ as `inverse` and A_actᵀ1 as `target`.
     """
     weights = hinge.state.weights
     inverse = hinge.state.inverse
@@ -238,11 +254,12 @@ def newton_step(hinge: Any) -> None:
 
 @leaf_kernel()
 def damped_step(hinge: Any) -> None:
-    """Write the damped step of the weights, (H + δI)⁻¹g, into `scratch.weight_step`.
+    """Write the damped Newton step of the weights, (H + δI)⁻¹g, into `scratch.weight_step`.
 
-    H = A_actᵀA_act + εI is the Hessian over the active samples, ε the ridge and δ the damping;
-    `inverse` is that of H + δI. The step comes from the descent direction itself, g = A_actᵀ(1 −
-    Aw) − εw, the negative gradient, and so leads down for every δ. The margins are Aw.
+    H = A_actᵀA_act + εI is the Hessian of the loss, over the active samples A_act on the columns of
+    the support, ε the ridge and δ > 0 the damping; `hinge.state.inverse` is (H + δI)⁻¹. The
+    negative gradient is g = A_actᵀ(1 − m) − εw, with weights w and margins m. As the step is a
+    positive definite matrix times g, it leads downhill for every δ.
     """
     columns = hinge.data.columns
     ridge = hinge.data.ridge
@@ -256,10 +273,11 @@ def damped_step(hinge: Any) -> None:
     slack = hinge.scratch.slack
     descent = hinge.scratch.products  # g
 
+    # 1 − m of the active samples, 0 of the others.
     for sample in range(margins.size):
         slack[sample] = active[sample] * (1.0 - margins[sample])
     for i in range(size):
-        slack_product = dot_first(columns[support[i]], slack, slack.size)  # A_actᵀ(1 − Aw)
+        slack_product = dot_first(columns[support[i]], slack, slack.size)  # A_actᵀ(1 − m)
         descent[i] = slack_product - ridge * weights[i]
     for i in range(size):
         weight_step[i] = dot_first(inverse[i], descent, size)
@@ -267,11 +285,12 @@ def damped_step(hinge: Any) -> None:
 
 @leaf_kernel()
 def step_within_signs(hinge: Any) -> tuple[float, int]:
-    """The share of Newton's step that may be gone, and the place whose weight then is zero.
+    """Find how far the weights can move along the Newton step before one violates its sign.
 
-    The step d is in `scratch.weight_step`. A share t of it takes the weights w to w + t·d. Weights
-    that must not be negative are ≥ 0 before it, and t ends where the first of them becomes zero. If
-    none does before t = 1, the whole step, the place (in the support) is −1.
+    A fraction t of the step d (`scratch.weight_step`) moves the weights w to w + t·d. Some weights
+    must not be negative, and are not before the step. Returns the largest t ≤ 1 that keeps them so,
+    and the place in the support of the weight that is zero there; −1 if the whole step, t = 1, is
+    allowed.
     """
     nonnegative = hinge.data.nonnegative
     support = hinge.state.support
@@ -279,18 +298,21 @@ def step_within_signs(hinge: Any) -> tuple[float, int]:
     size = hinge.state.n_used[0]
     weight_step = hinge.scratch.weight_step
 
-    share = 1.0
-    leaving = NONE
+    fraction = 1.0
+    zero_place = NONE
     for i in range(size):
-        if nonnegative[support[i]] and weights[i] + share * weight_step[i] < 0.0:
-            share = weights[i] / -weight_step[i]  # w_i + t·d_i = 0
-            leaving = i
-    return share, leaving
+        if nonnegative[support[i]] and weights[i] + fraction * weight_step[i] < 0.0:
+            fraction = weights[i] / -weight_step[i]  # w_i + t·d_i = 0
+            zero_place = i
+    return fraction, zero_place
 
 
 @leaf_kernel(fastmath=REASSOCIATE)
 def squared_hinge(margins: NDArray, margin_step: NDArray, step: float) -> float:
-    """Σ (1 − m_μ − step·s_μ)₊² over all samples, m the margins and s their step, shape (P,)."""
+    """Return Σ_μ max(0, 1 − m_μ − step·s_μ)², with the margins m and their full step s, (samples,).
+
+    A slack that is NaN counts as zero.
+    """
     total = 0.0
     for sample in range(margins.size):
         slack = 1.0 - margins[sample] - step * margin_step[sample]
@@ -309,16 +331,19 @@ def take_off_trimmed(  # noqa: PLR0913
     max_errors: int,
     partly_sorted: NDArray,
 ) -> float:
-    """The `total` of `squared_hinge` without the `max_errors` samples of smallest margin.
+    """Subtract the terms of the trimmed samples from a sum of squared hinges, and return the rest.
 
-    Margins are those after the step: margins + step · margin_step, of shape (P,) for P samples.
-    `partly_sorted`, (P,), is overwritten. A sample with a margin above 1 has no part in the total.
+    Trimmed are the `max_errors` samples of smallest margin, which are not to count.
+
+    total : the sum over all samples, from `squared_hinge`.
+    margins, margin_step, step : the margins are margins + step · margin_step, of shape (samples,).
+    partly_sorted : (samples,) scratch, overwritten with the margins.
     """
     for sample in range(margins.size):
         partly_sorted[sample] = margins[sample] + step * margin_step[sample]
     smallest_first(partly_sorted, max_errors)
     for place in range(max_errors):
-        # As in `squared_hinge`: NaN, which weights that are not finite make, counts as no slack.
+        # As in `squared_hinge`, a slack that is negative or NaN counts as zero.
         slack = 1.0 - partly_sorted[place]
         if not slack > 0.0:
             slack = 0.0
@@ -328,14 +353,21 @@ def take_off_trimmed(  # noqa: PLR0913
 
 @leaf_kernel()
 def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) -> float:
-    """How far to go along Newton's step d: from `longest` halved until E falls, or to `shortest`.
+    """Halve the step along Newton's direction d, from `longest`, until the loss E falls.
 
-    With weights w, ridge ε and t = `step`, E(w + t·d) is half the squared hinge without the
-    `max_errors` samples of smallest margin, + ½ε|w|² + t·εwᵀd + t²·½ε|d|² (`constant`, `linear`,
-    `quadratic`). The first turn of the loop evaluates E at t = 0, for comparison: what evaluates E
-    is copied to where it is called, so there is one such place.
+    It gives up at `shortest`. With weights w, ridge ε and step t, the loss is
+
+        E(w + t·d) = ½ hinge(t) + ½ε|w|² + t·εwᵀd + t²·½ε|d|²,
+
+    where hinge(t) is the squared hinge without the `max_errors` samples of smallest margin. The
+    first round of the loop evaluates E at t = 0, for comparison. (This is done in the loop, as the
+    compiled code of the evaluation is large and is then needed once.)
 
     d is in `scratch.weight_step`, the change of the margins that it makes in `scratch.margin_step`.
+
+    Returns
+    -------
+    The step t.
     """
     ridge = hinge.data.ridge
     weights = hinge.state.weights
@@ -345,6 +377,7 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
     margin_step = hinge.scratch.margin_step
     partly_sorted = hinge.scratch.partly_sorted
 
+    # The coefficients of 1, t and t² in the ridge's part of E.
     constant = 0.5 * ridge * dot_first(weights, weights, size)
     linear = ridge * dot_first(weights, weight_step, size)
     quadratic = 0.5 * ridge * dot_first(weight_step, weight_step, size)
@@ -352,19 +385,19 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
     energy_before = np.inf
     step = 0.0
     while True:
-        loss = squared_hinge(margins, margin_step, step)
+        hinge_sum = squared_hinge(margins, margin_step, step)
         if max_errors > 0:
-            loss = take_off_trimmed(
-                loss,
+            hinge_sum = take_off_trimmed(
+                hinge_sum,
                 margins,
                 margin_step,
                 step=step,
                 max_errors=max_errors,
                 partly_sorted=partly_sorted,
             )
-        energy = 0.5 * loss + constant + step * (linear + step * quadratic)
+        energy = 0.5 * hinge_sum + constant + step * (linear + step * quadratic)
         if step == 0.0:
-            # The energy to fall below; then the longest step.
+            # This was E before the step; now try the longest one.
             energy_before = energy
             step = longest
         elif energy > energy_before and step > shortest:
@@ -375,7 +408,7 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
 
 @leaf_kernel()
 def move(hinge: Any, step: float) -> None:
-    """Go so far along Newton's step, with weights and margins."""
+    """Move weights and margins by the fraction `step` of the Newton step."""
     weights = hinge.state.weights
     margins = hinge.state.margins
     size = hinge.state.n_used[0]
@@ -387,7 +420,7 @@ def move(hinge: Any, step: float) -> None:
 
 @leaf_kernel()
 def has_few_errors(margins: NDArray, max_errors: int) -> bool:
-    """Whether all margins but at most `max_errors` are safely positive."""
+    """Whether all margins but at most `max_errors` are positive, by more than rounding."""
     n_positive = ZERO
     for sample in range(margins.size):
         if margins[sample] > SAFELY_POSITIVE:

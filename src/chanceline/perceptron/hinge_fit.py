@@ -15,18 +15,19 @@ MAX_ADDITIONS_PER_COLUMN = 4  # nonnegative columns may leave and come back
 def fit_hinge(
     rows: NDArray[np.float64], nonnegative: bool = False
 ) -> tuple[bool, NDArray[np.float64]]:
-    """Fit the least squared hinge on all columns of the rows a_μ, (patterns, columns).
+    """Fit the squared hinge on all columns of the rows a_μ = y_μ x_μ, (patterns, columns).
 
-    Returns whether every margin is positive, and the weights (columns,), none of them negative if
-    `nonnegative`.
+    Returns whether every margin a_μ·w is positive, and the weights w, (columns,). If `nonnegative`,
+    no weight is negative.
     """
     n_columns = rows.shape[1]
     if nonnegative:
-        # A column that would get a negative weight leaves, so columns are added one at a time.
+        # A column whose weight would become negative leaves the support, so columns are added one
+        # at a time.
         hinge = make_hinge(rows.T, n_columns, nonnegative=np.ones(n_columns, dtype=np.bool_))
         separable = add_greedily(hinge)
     else:
-        # Unpenalized columns belong to every support: all of them are fitted at once.
+        # Columns that are declared unpenalized belong to every support: all are fitted at once.
         hinge = make_hinge(rows.T, n_columns, n_unpenalized=n_columns)
         separable = fit(hinge)
     weights = np.zeros(n_columns)
@@ -35,16 +36,18 @@ def fit_hinge(
 
 
 def add_greedily(hinge: Hinge) -> bool:
-    """Add the column of largest screening score and refit, until no column helps.
+    """Add columns to the support one by one, each time the most promising one, and refit.
 
-    Returns whether all margins are positive, which ends it too.
+    The most promising column is that of largest screening score, its product with the present
+    slack. It ends when all margins are positive, when no column helps, or when the support is full.
+    Returns whether all margins are positive.
     """
     separable = False
     if hinge.data.n_unpenalized:
         separable = fit(hinge)
 
-    # A column that left at once is not tried again until another has stayed: rounding could send
-    # one to and fro.
+    # A nonnegative column may leave the support in its own fit. It is then not tried again until
+    # another column has stayed, or rounding could make it come and go forever.
     has_left = np.zeros(hinge.state.position.size, dtype=np.bool_)
     capacity = hinge.state.support.size
     for _ in range(MAX_ADDITIONS_PER_COLUMN * capacity):
@@ -64,12 +67,14 @@ def add_greedily(hinge: Hinge) -> bool:
 
 
 def screening_scores(hinge: Hinge) -> NDArray[np.float32]:
-    """|a_jᵀr| of every column that could enter the support; −1 for the others; shape (columns,).
+    """Score every column by |a_j·r|, its product with the slack r; shape (columns,).
 
-    r is the slack 1 − a_μ·w of the active patterns. A nonnegative column can only enter with
-    a_jᵀr > 0.
+    The slack is 1 − margin for active samples and 0 for the others; the loss falls fastest along
+    the column of largest score. Columns in the support score −1, and so do nonnegative columns with
+    a_j·r ≤ 0, whose weight would become negative. Scores are in single precision.
     """
     slack = hinge.state.active * (1.0 - hinge.state.margins)
     products = hinge.data.columns_float32 @ slack.astype(np.float32)
-    can_enter = (hinge.state.position < 0) & ((products > 0) | ~hinge.data.nonnegative)
-    return np.where(can_enter, np.abs(products), np.float32(-1.0))
+    is_outside = hinge.state.position < 0  # it has no position in the support
+    has_allowed_sign = (products > 0) | ~hinge.data.nonnegative
+    return np.where(is_outside & has_allowed_sign, np.abs(products), np.float32(-1.0))

@@ -39,16 +39,16 @@ class IntegerSolution(NamedTuple):
 
 
 def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]) -> NearestPoint:
-    """Minimise |Σ_i λ_i b_i − (0, …, 0, unit)|² over λ ≥ 0, exactly, for the rows b_i.
+    """Minimise |Σ_i λ_i b_i − target|² over λ ≥ 0, exactly, with the target (0, …, 0, unit).
 
-    Each pass solves the least squares on the passive rows, those with λ > 0. The residual is the
-    target (0, …, 0, unit) less their sum, times a positive integer. If another row has a positive
-    product with it, a little of that row would bring the sum nearer: the one of the largest product
-    becomes passive. If none has, the sum is the nearest point.
+    Lawson and Hanson's method. The passive rows are those with λ > 0. Each pass solves the least
+    squares on them. If some other row has a positive product with the residual (target minus sum),
+    a little of that row would bring the sum nearer: the row of largest product becomes passive. If
+    there is none, the sum is the nearest point.
 
-    rows : the b_i, integers, all of one length.
-    unit : the last place of the target.
-    start : row → λ > 0 of some rows, from which the method starts.
+    rows : the b_i, lists of integers, all of one length.
+    unit : the last entry of the target.
+    start : row → λ > 0, for some rows, from which the method starts.
     """
     passive = _PassiveRows(rows, unit, start)
     while True:
@@ -60,13 +60,13 @@ def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]
         entering = None
         steepest = 0
         for i, row in enumerate(rows):
-            slope = _product(residual, row)  # zero for passive rows
+            slope = _product(residual, row)  # it is zero for passive rows
             if slope > steepest:
                 entering = i
                 steepest = slope
         if entering is None:
-            # No row has b_i·residual > 0, so b_i·(−residual) ≥ 0: point − target = −residual, whose
-            # places but the last are the weights.
+            # No row has b_i·residual > 0: the sum is the nearest point. The weights are
+            # point − target = −residual, without the last entry.
             weights = [-entry for entry in residual[:-1]]
             return NearestPoint(weights=weights, positive=passive.members)
         passive.add(entering)
@@ -83,26 +83,27 @@ class _PassiveRows:
         self._products: dict[tuple[int, int], int] = {}
 
     def add(self, row: int) -> None:
-        """Let a row enter with λ = 0."""
+        """Add a row with λ = 0."""
         self.members.append(row)
         self.values.append(Fraction(0))
 
     def settle(self) -> IntegerSolution:
-        """Solve the least squares on the members under λ ≥ 0: λ as numerators and a denominator.
+        """Solve the least squares on the members under λ ≥ 0, and return λ in integers.
 
-        The solution without that constraint solves G λ = t, with the products G_ij = b_i·b_j of
-        the members (`gram`) and their products t_i with the target (0, …, 0, unit) (`target`). Walk
-        from λ towards it. If a λ becomes zero on the way, stop there, let its row leave, and walk
-        on towards the solution on the others.
+        Without the constraint λ solves G λ = t, with the products G_ij = b_i·b_j of the members
+        (`gram`) and their products t_i with the target (0, …, 0, unit). λ moves on a straight line
+        towards this solution. If some λ becomes zero on the way, its row is removed, and λ
+        continues towards the solution on the rows that are left.
         """
         while self.members:
             gram = [[self._gram(i, j) for j in self.members] for i in self.members]
-            # The target (0, …, 0, unit) meets nothing but the last place of a row.
+            # The target has only one entry that is not zero, the last.
             last_entries = [self.rows[i][-1] for i in self.members]
-            target = [self.unit * last_entry for last_entry in last_entries]
-            solution = solve_integers(gram, target)
+            target_products = [self.unit * last_entry for last_entry in last_entries]
+            solution = solve_integers(gram, target_products)
             if solution.dependent is not None:
-                # Only a start can have such a row: one that enters is independent of the members.
+                # Remove a row that depends linearly on the others. Only a start can have one: rows
+                # that enter later are independent of the members.
                 del self.members[solution.dependent]
                 del self.values[solution.dependent]
                 continue
@@ -115,20 +116,23 @@ class _PassiveRows:
         return IntegerSolution(numerators=[], denominator=1)
 
     def _walk_towards(self, goals: list[Fraction]) -> None:
-        """Move λ towards the goals until one becomes zero; members with λ = 0 leave.
+        """Move λ towards the goals until the first λ becomes zero, and remove the rows with λ = 0.
 
-        λ + step · (goal − λ) is zero at step = λ / (λ − goal); the smallest such step counts. At
-        least one goal is not positive.
+        λ + step · (goal − λ) is zero at step = λ / (λ − goal), and the smallest such step counts.
+        At least one goal must not be positive.
         """
         pairs = list(zip(self.values, goals, strict=True))
-        step = min(value / (value - goal) for value, goal in pairs if goal <= 0)
+        steps_to_zero = [value / (value - goal) for value, goal in pairs if goal <= 0]
+        step = min(steps_to_zero)
         moved = [value + step * (goal - value) for value, goal in pairs]
-        stays = [place for place, value in enumerate(moved) if value > 0]
-        self.members = [self.members[place] for place in stays]
-        self.values = [moved[place] for place in stays]
+
+        # Keep the rows whose λ is still positive.
+        kept = [place for place, value in enumerate(moved) if value > 0]
+        self.members = [self.members[place] for place in kept]
+        self.values = [moved[place] for place in kept]
 
     def residual(self, solution: IntegerSolution) -> Integers:
-        """(0, …, 0, unit) − Σ_i λ_i b_i, times the denominator of λ."""
+        """Return (0, …, 0, unit) − Σ_i λ_i b_i, multiplied by the denominator of λ."""
         residual = [0] * len(self.rows[0])
         residual[-1] = self.unit * solution.denominator
         for i, numerator in zip(self.members, solution.numerators, strict=True):
@@ -137,7 +141,7 @@ class _PassiveRows:
         return residual
 
     def _gram(self, i: int, j: int) -> int:
-        """b_i·b_j, computed once."""
+        """Return b_i·b_j, which is computed once and kept."""
         key = (min(i, j), max(i, j))
         if key not in self._products:
             self._products[key] = _product(self.rows[i], self.rows[j])
@@ -149,17 +153,18 @@ def _product(left: Integers, right: Integers) -> int:
 
 
 def solve_integers(matrix: list[Integers], target: Integers) -> IntegerSolution:
-    """Solve a positive definite system by Bareiss' elimination: no division has a remainder.
+    """Solve a positive definite linear system in integers, by Bareiss' fraction-free elimination.
 
-    A row in which row i, the pivot's, is eliminated becomes
+    Eliminating column i from a row below row i changes it to
 
         (pivot · row − factor · row i) / last pivot,
 
-    where `factor` is its entry in column i. A pivot of zero means that row i depends on those
-    before it: the matrix is only semidefinite, and there is no solution.
+    where `pivot` and `factor` are the entries of row i and of the row in column i. These divisions
+    are exact. A pivot of zero means that row i of the matrix depends on those before it: then there
+    is no solution.
 
-    matrix : (size, size), symmetric; its rows are the equations.
-    target : (size,), their right-hand sides.
+    matrix : (size, size) symmetric; its rows are the equations.
+    target : (size,) the right-hand sides.
     """
     size = len(matrix)
     # The equations with their right-hand sides in the last column.
@@ -176,11 +181,11 @@ def solve_integers(matrix: list[Integers], target: Integers) -> IntegerSolution:
                 work[row][column] = product // last_pivot
         last_pivot = pivot
 
-    # Backwards; the last pivot is the determinant, the common denominator of the solution.
+    # Back substitution. The last pivot is the determinant, the common denominator of the solution.
     numerators = [0] * size
     for i in range(size - 1, -1, -1):
         rest = last_pivot * work[i][size]
         for j in range(i + 1, size):
             rest -= work[i][j] * numerators[j]
-        numerators[i] = rest // work[i][i]  # exact: by Cramer's rule the numerators are integers
+        numerators[i] = rest // work[i][i]  # exact, as numerators are integers by Cramer's rule
     return IntegerSolution(numerators=numerators, denominator=last_pivot)

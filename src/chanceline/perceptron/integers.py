@@ -15,11 +15,18 @@ MAX_SMALL_INTEGER = 2.0**20  # products of differences are far below 2^53: doubl
 def small_integers(
     problem: Problem, support: NDArray[np.int64] | slice = slice(None)
 ) -> NDArray[np.float64]:
-    """The columns of a support as small integers in doubles, (columns, samples); NaN for others.
+    """Write columns of X as small integers, on which floating-point arithmetic is exact.
 
-    Each is X times a positive constant, the first of FACTORS that makes small integers of all its
-    values. Of columns with two values (with an intercept), or of one absolute value (without), the
-    values may be replaced by the simplest ones: the same rules are possible.
+    Each column is multiplied by the first of FACTORS that makes small integers of all its values.
+    Columns for which none does are filled with NaN. Columns with only two different values (with an
+    intercept), or with only one absolute value (without), get the simplest such values instead, 0
+    and 1 or −1, 0 and 1, since the same rules are possible on them.
+
+    support : indices of features, or a slice; by default all.
+
+    Returns
+    -------
+    (columns, samples) integers, stored as doubles.
     """
     X = np.asarray(problem.X[:, support], dtype=float)
     integers = np.full(X.T.shape, np.nan)
@@ -40,7 +47,11 @@ def small_integers(
 
 
 def _simplify_two_values(X: Floats, integers: Floats) -> None:
-    """Write 0 and 1 for the values of columns of X (samples, columns) that have at most two."""
+    """Replace the values of columns that have at most two different ones by 0 and 1, in place.
+
+    X : (samples, columns) the original values.
+    integers : (columns, samples) overwritten in these columns.
+    """
     is_lowest = np.equal(X, X.min(axis=0))
     is_highest = np.equal(X, X.max(axis=0))
     has_two_values = (is_lowest | is_highest).all(axis=0)
@@ -48,19 +59,24 @@ def _simplify_two_values(X: Floats, integers: Floats) -> None:
 
 
 def _simplify_one_size(X: Floats, integers: Floats) -> None:
-    """Write the signs for columns of X (samples, columns) whose values are 0 or ± one number."""
+    """Replace values by their signs in columns whose values are 0 or ± one number, in place.
+
+    X : (samples, columns) the original values.
+    integers : (columns, samples) overwritten in these columns.
+    """
     sizes = np.abs(X)
-    has_one_size = ((sizes == 0) | (sizes == sizes.max(axis=0))).all(axis=0)
+    is_zero_or_largest = (sizes == 0) | (sizes == sizes.max(axis=0))
+    has_one_size = is_zero_or_largest.all(axis=0)
     integers[has_one_size] = np.sign(X).T[has_one_size]
 
 
 def integer_columns(
     problem: Problem, support: NDArray[np.int64] | slice = slice(None)
 ) -> NDArray[np.float64]:
-    """y_μ x_μ on a support in small integers: (columns, samples), the intercept last.
+    """Return y_μ x_μ on some columns in small integers, (columns, samples), the intercept last.
 
-    NaN for columns that are no small integers. Columns whose weight must not be positive are
-    reversed, as those of the problem are.
+    Columns that cannot be written in small integers are NaN. Columns whose weight must not be
+    positive have the opposite sign, as the scaled columns of the problem do.
     """
     integers = small_integers(problem, support) * problem.y
     if problem.signs is not None:

@@ -122,15 +122,19 @@ def largest_margin(
     early: bool = False,
     nonnegative: NDArray[np.bool_] | None = None,
 ) -> Margin:
-    """Find the weights of largest margin on the rows a_μ, or multipliers that refute all weights.
+    """Find the weights of largest margin on some rows, or multipliers that prove there are none.
+
+    The rows are a_μ = y_μ x_μ, features times the label ±1. Weights w separate if a_μ·w > 0 for
+    every row. If no w does, there are multipliers λ ≥ 0, not all zero, with Σ λ_μ a_μ = 0 (Gordan's
+    theorem); they are found up to rounding.
 
     Parameters
     ----------
-    rows : (patterns, columns).
-    start : (patterns,), multipliers λ ≥ 0 to start from.
-    early : stop at the first w that separates, not at the largest margin.
-    nonnegative : (columns,), the weights that must not be negative. For these Σ λ_μ a_μj ≤ 0 proves
-        as much as Σ λ_μ a_μj = 0.
+    rows : (patterns, columns) the a_μ.
+    start : (patterns,) multipliers λ ≥ 0 to start from; by default zeros.
+    early : stop at the first w that separates, rather than at the largest margin.
+    nonnegative : (columns,) the weights that must not be negative; by default none. For these
+        columns Σ λ_μ a_μj ≤ 0 proves as much as Σ λ_μ a_μj = 0.
     """
     n_patterns, n_columns = rows.shape
     if start is None:
@@ -138,11 +142,12 @@ def largest_margin(
     else:
         multipliers = start.copy()
 
-    # A nonnegative weight w_j is one more row e_j. A start with Σ λ_μ a_μj < 0 gives it the
-    # multiplier −Σ λ_μ a_μj, with which the sum over all rows is zero in place j.
+    # The condition w_j ≥ 0 is one more row, the unit vector e_j. If the start has Σ λ_μ a_μj < 0,
+    # the multiplier of e_j is −Σ λ_μ a_μj, which makes the sum over all rows zero in column j.
     if nonnegative is not None:
-        sums = (multipliers @ rows)[nonnegative]
-        multipliers = np.append(multipliers, np.maximum(-sums, 0.0))
+        column_sums = multipliers @ rows
+        sign_multipliers = np.maximum(-column_sums[nonnegative], 0.0)
+        multipliers = np.append(multipliers, sign_multipliers)
         rows = np.vstack([rows, np.eye(n_columns)[nonnegative]])
 
     weights = np.zeros(n_columns)
@@ -158,9 +163,9 @@ def largest_margin(
 
 
 def make_passive_set(n_rows: int, n_columns: int) -> PassiveSet:
-    """Allocate a passive set for up to so many rows and columns."""
-    # Patterns have one more coordinate than columns, so columns + 1 rows can be independent; one
-    # place more is for the row that asks to enter.
+    """Allocate the arrays of a `PassiveSet` for up to so many rows and columns."""
+    # In the least squares a row has one more coordinate than columns, so that at most columns + 1
+    # rows are linearly independent. One more place is for a row that is tested.
     capacity = min(n_rows, n_columns + 1) + 1
     return PassiveSet(
         size=np.zeros(1, dtype=np.int64),
@@ -185,23 +190,24 @@ def hard_margin(  # noqa: PLR0913
 ) -> int:
     """Separate the rows or show that it cannot be done: SEPARABLE, INSEPARABLE or UNDECIDED.
 
-    With w = Σ_μ λ_μ a_μ the multipliers λ ≥ 0 make
+    With rows a_μ and multipliers λ_μ ≥ 0, it minimises
 
-        |w|² + unit · (1 − Σ_μ λ_μ)²
+        |w|² + unit · (1 − Σ_μ λ_μ)²,   where w = Σ_μ λ_μ a_μ,
 
-    as small as possible, where `unit` is the squared length of the longest row. That is Lawson and
-    Hanson's nonnegative least squares, run by `run_passes`, from the multipliers as a start. If
-    that leads to no verdict, once more without a start. Where the smallest value has w ≠ 0, this w
-    has the largest margin; where it has w = 0, nothing separates.
+    and `unit` is the squared length of the longest row. This is nonnegative least squares, solved
+    by Lawson and Hanson's active-set method (`run_passes`). If the minimum has w ≠ 0, these are the
+    weights of largest margin; if it has w = 0, nothing separates. If the given start leads to no
+    verdict, the method runs once more from zeros.
 
     Parameters
     ----------
-    rows : (rows, columns or more), `n_patterns` patterns a_μ, then e_j for nonnegative weights.
-    weights : (columns,), filled with w = Σ λ_μ a_μ; a_μ·w > 0 for all μ if SEPARABLE.
-    multipliers : (rows,), a start λ ≥ 0 (zeros will do); filled with λ. Σ λ_μ a_μ = 0 up to
-        rounding if INSEPARABLE.
-    early : stop at the first separating w rather than at the largest margin.
-    passive : a `PassiveSet` for as many rows and columns or more.
+    rows : (rows, ≥ columns) the `n_patterns` patterns a_μ, then one unit vector e_j for each weight
+        that must not be negative.
+    weights : (columns,) filled with w; a_μ·w > 0 for all patterns if SEPARABLE.
+    multipliers : (rows,) the start, λ ≥ 0 (zeros will do); filled with the final λ. If INSEPARABLE,
+        Σ λ_μ a_μ = 0 up to rounding.
+    early : stop at the first w that separates, rather than at the largest margin.
+    passive : a `PassiveSet` for at least as many rows and columns; scratch.
     """
     n_rows = rows.shape[0]
     n_columns = weights.size
@@ -211,16 +217,17 @@ def hard_margin(  # noqa: PLR0913
         rows=rows,
         n_patterns=n_patterns,
         n_columns=n_columns,
-        # So both terms of what is made small are squared lengths, of the same order.
+        # With it both terms of the objective are squared lengths of the same order.
         unit=longest_squared(rows, n_columns),
-        # Patterns have one more coordinate √unit: no more than columns + 1 rows are independent.
+        # In the least squares a pattern has one more coordinate √unit, so that at most columns + 1
+        # rows are linearly independent.
         max_members=min(n_rows, n_columns + 1),
     )
 
     n_waiting = queue_start(multipliers, passive)
     verdict = run_passes(table, passive, n_waiting, weights, early)
     if verdict == UNDECIDED and n_waiting > 0:
-        # The start led nowhere: once more from nothing.
+        # The start led nowhere: try again with an empty passive set.
         passive.size[0] = 0
         for row in range(n_rows):
             passive.is_member[row] = 0
@@ -240,7 +247,7 @@ def hard_margin(  # noqa: PLR0913
 
 @leaf_kernel()
 def longest_squared(rows: NDArray, n_columns: int) -> float:
-    """The squared length of the longest row, never zero."""
+    """Return the squared length of the longest row; a tiny number if all rows are zero."""
     longest = TINY
     for row in range(rows.shape[0]):
         longest = max(longest, dot_first(rows[row], rows[row], n_columns))
@@ -249,10 +256,12 @@ def longest_squared(rows: NDArray, n_columns: int) -> float:
 
 @leaf_kernel()
 def queue_start(multipliers: NDArray, passive: Any) -> int:
-    """Empty the passive set and let the rows with λ > 0 wait; return how many they are.
+    """Empty the passive set, and queue the rows with a positive starting multiplier for it.
 
-    `multipliers` (rows,) are the λ to start from. The rows wait in the first places of
-    `passive.members`, with their λ in `passive.values`, until `take_in` makes them members.
+    The passive set consists of the rows whose multiplier λ may be positive. The queued rows stand
+    in the first places of `passive.members`, with their λ in `passive.values`, until `take_in`
+    makes them members. `multipliers`, (rows,), are the λ to start from. Returns how many rows are
+    queued.
     """
     waiting = passive.members  # no row is a member yet
     values = passive.values
@@ -270,53 +279,61 @@ def queue_start(multipliers: NDArray, passive: Any) -> int:
 
 @leaf_kernel()
 def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early: bool) -> int:
-    """Pass after pass of Lawson and Hanson's method, until a verdict or UNDECIDED.
+    """Run Lawson and Hanson's nonnegative least squares until it reaches a verdict.
 
-    With w = Σ λ_μ a_μ, s = Σ λ_μ over the patterns and slack = unit · (1 − s), the minimum of
-    |w|² + unit · (1 − s)² over λ ≥ 0 has
+    The verdict is SEPARABLE, INSEPARABLE or UNDECIDED.
 
-        a_μ·w = slack where λ_μ > 0 (members of the passive set), a_μ·w ≥ slack elsewhere.
+    Minimised over λ ≥ 0 is |w|² + unit · (1 − s)², where w = Σ λ_μ a_μ and s = Σ λ_μ. With slack =
+    unit · (1 − s), the conditions of the minimum are
 
-    A pass settles the first condition. Where the second one fails, the row of smallest margin
-    becomes a member for the next pass. Rows e_j have 0 in the place of the slack. Every row that
-    enters or leaves updates the inverse of the members' Gram matrix; the errors of the updates add
-    up, so it is computed anew when they show.
+        a_μ·w = slack where λ_μ > 0,    a_μ·w ≥ slack elsewhere.
+
+    The passive set consists of the rows with λ_μ > 0. A pass first solves the least squares on the
+    passive set, which meets the first condition. If some row violates the second one, the row of
+    smallest margin a_μ·w enters the passive set, and the next pass follows. (For rows e_j of
+    nonnegative weights the conditions have 0 instead of slack.)
+
+    The inverse of the Gram matrix of the passive rows is updated for every row that enters or
+    leaves. When the rounding errors of these updates show, it is computed anew.
 
     Parameters
     ----------
-    table : the `PatternRows`; its `unit` is the squared length of the longest row, the scale that
-        tolerances are relative to.
-    passive : a `PassiveSet` without members; the first `n_waiting` places of `passive.members` hold
-        rows to start with. `settle` and `take_in` change `passive.size[0]`, the number of members.
-    weights : (columns,), filled with w.
+    table : the `PatternRows`; tolerances are relative to its `unit`, the squared length of the
+        longest row.
+    passive : an empty `PassiveSet`; the first `n_waiting` places of `passive.members` hold rows to
+        start with. `passive.size[0]` is the number of members.
+    weights : (columns,) filled with w.
     early : any separating weights end the method.
     """
     unit = table.unit
     take_in(table, passive, n_waiting)
     n_updates = n_waiting  # of the inverse, since it was computed anew
 
-    for _ in range(PASSES_PER_ROW * (table.rows.shape[0] + table.n_columns + 1)):
+    max_passes = PASSES_PER_ROW * (table.rows.shape[0] + table.n_columns + 1)
+    for _ in range(max_passes):
+        # Solve the least squares on the passive set; compute s and w.
         n_updates += settle(passive, table.n_patterns, unit)
         n_members = passive.size[0]
-        multiplier_sum = combine_members(table, passive, weights)  # s; the weights become w
+        multiplier_sum = combine_members(table, passive, weights)  # s; fills the weights with w
+
+        # If w is zero, relative to s times the length of the longest row, nothing separates.
         squared_length = dot_first(weights, weights, table.n_columns)
-        # Is w = 0, relative to the sum s of multipliers times the longest row?
         squared_resolution = RESOLUTION**2 * unit * multiplier_sum * multiplier_sum
         if n_members > 0 and squared_length <= squared_resolution:
             return INSEPARABLE
 
-        # The first condition holds up to rounding, unless updates have spoilt the inverse.
+        # The first condition holds up to rounding. If it does not, updates have spoilt the inverse.
         slack = unit * (1.0 - multiplier_sum)
         survey = survey_margins(table, passive, weights, slack)
         if survey.drift > WORN_OUT * unit and n_updates > 0:
             compute_inverse_anew(table, passive)
-            n_updates = ZERO  # the typed 0 of kernels
+            n_updates = ZERO  # 0 as a 64-bit integer
             continue
 
         if early and n_members > 0 and survey.lowest > OPTIMAL * unit * multiplier_sum:
             return SEPARABLE
 
-        # The second condition: no row is missing in the passive set, or there is no room for it.
+        # The second condition: it holds for all other rows, or the passive set is full.
         is_optimal = (
             survey.entering < 0
             or survey.entering_margin >= slack - OPTIMAL * unit
@@ -325,15 +342,15 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
         if is_optimal:
             return verdict_at_optimum(n_members, survey.lowest)
 
-        # The row of smallest margin enters, with λ = 0. (Written out: a function of its own would
-        # count references to all arrays of the passive set once more.)
+        # The row of smallest margin enters the passive set, with λ = 0. (Not a function of its own:
+        # counting references to all arrays of the passive set once more would take time.)
         passive.members[n_members] = survey.entering
         passive.values[n_members] = 0.0
         take_in(table, passive, n_members + 1)
         n_updates += 1
         has_entered = passive.size[0] > n_members
         if not has_entered:
-            # The row depends on the members, up to rounding: nothing can be improved.
+            # The row is linearly dependent on the members, up to rounding: no improvement is left.
             if n_members > 0 and survey.lowest > 0.0:
                 return SEPARABLE
             return UNDECIDED
@@ -342,7 +359,7 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
 
 @leaf_kernel()
 def compute_inverse_anew(table: Any, passive: Any) -> None:
-    """Let all members wait, and take them in again: their inverse then has no former updates."""
+    """Compute the inverse of the members' Gram matrix by taking all of them in again."""
     n_members = passive.size[0]
     passive.size[0] = 0
     take_in(table, passive, n_members)
@@ -350,9 +367,11 @@ def compute_inverse_anew(table: Any, passive: Any) -> None:
 
 @leaf_kernel()
 def verdict_at_optimum(n_members: int, lowest: float) -> int:
-    """The verdict where the least squares are solved, from the smallest margin.
+    """Translate the smallest margin at the optimum of the least squares into a verdict.
 
-    Without members w is zero though nothing shows a conflict: UNDECIDED.
+    lowest : the smallest margin of a row: SEPARABLE if it is positive, else INSEPARABLE.
+    n_members : rows with a positive multiplier. Without any the weights are zero although no
+        conflict is known: UNDECIDED.
     """
     if n_members == 0:
         return UNDECIDED
@@ -363,18 +382,16 @@ def verdict_at_optimum(n_members: int, lowest: float) -> int:
 
 @leaf_kernel()
 def take_in(table: Any, passive: Any, n_queued: int) -> None:
-    """Let the waiting rows enter the passive set, one after the other.
+    """Move the queued rows into the passive set, but for those that depend on its members.
 
-    `members` (and `values`, the λ of the same places) hold the members in places 0 … size − 1, and
-    the queue of waiting rows in places size … n_queued − 1. A row that enters gets the place behind
-    the members. That is never ahead of the place it waits in, so that nothing in the queue is
-    overwritten before it is read.
+    The array `members` holds the members in places 0 … size − 1 and the queue behind them, up to
+    place n_queued − 1; `values` holds the multipliers λ in the same places. A row that enters is
+    written behind the members, which is never ahead of the place it is read from.
 
-    A row that depends on the members, or for which there is no room, is left out, even one that was
-    a member before the inverse was computed anew. The inverse of the members' Gram matrix is
-    bordered by every row that enters: `cross` and `diagonal` are the new row's products with the
-    members and with itself, and the pivot is the squared length of its part that is independent of
-    the members.
+    The inverse of the members' Gram matrix grows by one row and column for each row that enters:
+    `cross` and `diagonal` are the new row's products with the members and with itself. The pivot is
+    the squared length of its component orthogonal to the members, so a tiny pivot means linear
+    dependence. Rows that are dependent, or for which there is no room, are left out.
     """
     rows = table.rows
     n_patterns = table.n_patterns
@@ -382,7 +399,7 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
     unit = table.unit
     size = passive.size
     members = passive.members
-    queue = passive.members  # the same array: the queue is behind the members
+    queue = passive.members  # the same array: the queue stands behind the members
     values = passive.values
     is_member = passive.is_member
     inverse = passive.inverse
@@ -390,15 +407,17 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
     solved = passive.solved
 
     for place in range(size[0], n_queued):
+        # Products of the new row with the members and with itself, and its pivot.
         row = queue[place]
         n_members = size[0]
-
         for i in range(n_members):
             cross[i] = gram_product(rows, members[i], row, n_patterns, n_columns, unit)
         diagonal = gram_product(rows, row, row, n_patterns, n_columns, unit)
         pivot = next_pivot(inverse, n_members, cross, diagonal, solved)
-        is_member[row] = 0  # unless it enters
-        if n_members < table.max_members and pivot >= DEPENDENT * diagonal:
+        is_member[row] = 0
+        has_room = n_members < table.max_members
+        is_independent = pivot >= DEPENDENT * diagonal
+        if has_room and is_independent:
             border(inverse, n_members, pivot, solved)
             is_member[row] = 1
             members[n_members] = row
@@ -410,9 +429,10 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
 def gram_product(  # noqa: PLR0913
     rows: NDArray, first: int, second: int, n_patterns: int, n_columns: int, unit: float
 ) -> float:
-    """The product of two rows in the Gram matrix: a_μ·a_ν, plus `unit` if both are patterns.
+    """Return the product of two rows in the Gram matrix: a_μ·a_ν, plus `unit` if both are patterns.
 
-    For a pattern has one more coordinate √unit.
+    In the least squares every pattern has one more coordinate, √unit. Rows from index `n_patterns`
+    on are unit vectors of nonnegative weights, without that coordinate.
     """
     product = dot_first(rows[first], rows[second], n_columns)
     if first < n_patterns and second < n_patterns:
@@ -422,13 +442,15 @@ def gram_product(  # noqa: PLR0913
 
 @leaf_kernel()
 def settle(passive: Any, n_patterns: int, unit: float) -> int:
-    """Solve the least squares on the passive set under λ ≥ 0; return how many rows had to leave.
+    """Solve the least squares on the passive set under λ ≥ 0; return how many rows were removed.
 
-    Walk from λ (`passive.values`) towards the solution without that constraint (`passive.goal`). If
-    a λ becomes zero on the way, stop there, let its row leave, and walk on towards the solution on
-    the others. A row whose goal is zero up to rounding leaves as well, at the goal.
+    λ (`passive.values`) moves on a straight line towards the unconstrained solution
+    (`passive.goal`). If some λ would become negative, it stops where the first one is zero, removes
+    that row from the passive set, and continues towards the solution of the smaller problem. A row
+    whose goal is zero up to rounding is removed as well.
 
-    n_patterns : rows from this index on are e_j of nonnegative weights.
+    passive : the `PassiveSet`, changed.
+    n_patterns : rows from this index on are unit vectors of nonnegative weights.
     unit : squared length of the longest row.
     """
     n_departures = ZERO
@@ -443,14 +465,14 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
         n_members = size[0]
         solve_unconstrained(inverse, members, n_members, n_patterns, unit, goal)
 
-        # The longest step, at most 1 (to the goal), that keeps every λ ≥ 0; the row that limits it
-        # leaves. The first whose goal is zero up to rounding does even if it limits nothing: its λ
-        # becomes zero at the goal or just behind it, at a step of 1 or more.
+        # Find the longest step, at most 1 (to the goal), that keeps every λ ≥ 0; the row that
+        # limits it is removed. A row whose goal is zero up to rounding is removed even if it limits
+        # nothing: its λ is zero at the goal, a step of 1, or just beyond it.
         step = 1.0
         leaving = NONE
         for i in range(n_members):
             if goal[i] <= ZERO_MULTIPLIER:
-                # λ + step · (goal − λ) = 0; λ − goal is not positive only where both are nearly 0.
+                # Solve λ + step · (goal − λ) = 0. If both are nearly 0, so may be the denominator.
                 step_to_zero = values[i] / max(values[i] - goal[i], TINY)
                 if step_to_zero < step or leaving < 0:
                     leaving = i
@@ -459,9 +481,9 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
         for i in range(n_members):
             values[i] += step * (goal[i] - values[i])
         if leaving < 0:
-            break  # the solution is reached
+            break  # the unconstrained solution was reached
 
-        # The last member takes the place of the one that leaves.
+        # Remove the row; the last member takes its place.
         is_member[members[leaving]] = 0
         unborder(inverse, n_members, leaving, solved)
         members[leaving] = members[n_members - 1]
@@ -480,14 +502,14 @@ def solve_unconstrained(  # noqa: PLR0913
     unit: float,
     goal: NDArray,
 ) -> None:
-    """Fill `goal` (n_members or more,) with the λ of least squares on the members, of any sign.
+    """Fill `goal`, (≥ n_members,), with the least-squares multipliers of the members, of any sign.
 
-    |Σ λ_μ a_μ|² + unit · (1 − Σ λ_μ)² is minimal at λ = unit · G⁻¹ b. G is the members' Gram
-    matrix, with `unit` added to the products of two patterns; b is 1 for patterns and 0 for rows
-    e_j of nonnegative weights, those from index `n_patterns` on.
+    The objective |Σ λ_μ a_μ|² + unit · (1 − Σ λ_μ)² has its minimum at λ = unit · G⁻¹ b. Here G is
+    the Gram matrix of the members, with `unit` added to the products of two patterns, and b is 1
+    for patterns and 0 for unit vectors of nonnegative weights, the rows from index `n_patterns` on.
 
-    inverse : G⁻¹ in its leading n_members × n_members places.
-    members : the row of each member.
+    inverse : G⁻¹, in its leading n_members × n_members places.
+    members : (≥ n_members,) the row index of each member.
     """
     for i in range(n_members):
         inverse_times_b = 0.0
@@ -502,9 +524,11 @@ def solve_unconstrained(  # noqa: PLR0913
 def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
     """Fill the weights with Σ λ_μ a_μ over the passive set; return Σ λ_μ over its patterns.
 
-    `table` is the `PatternRows`, `passive` the `PassiveSet`: `passive.size[0]` rows are members,
-    their λ_μ in `passive.values`. Rows e_j of nonnegative weights, from `table.n_patterns` on, are
-    in the first sum only.
+    table : the `PatternRows`. Rows from `table.n_patterns` on are unit vectors of nonnegative
+        weights, which count in the first sum only.
+    passive : the `PassiveSet`: its first `passive.size[0]` `members` are row indices, and `values`
+        their multipliers λ_μ.
+    weights : (columns,) overwritten.
     """
     rows = table.rows
     n_columns = table.n_columns
@@ -523,19 +547,21 @@ def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
 
 @leaf_kernel()
 def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> MarginSurvey:
-    """The margins of all rows: the smallest ones, and whether those of the members are `slack`.
+    """Compute the margins of all rows, and check them against the conditions of the optimum.
 
-    Half the derivative of |w|² + unit · (1 − Σ λ_μ)² by a pattern's λ_μ is a_μ·w − slack, where
-    slack = unit · (1 − Σ λ_μ). So at the optimum the margin a_μ·w of a pattern is ≥ slack, and
-    = slack for members, whose λ_μ is positive. The margin w_j of a row e_j, which is not in Σ λ_μ,
-    is ≥ 0, and = 0 for members: raised by slack it has the same bound as those of patterns.
+    The objective is |w|² + unit · (1 − Σ λ_μ)². Half its derivative by the λ_μ of a pattern is
+    a_μ·w − slack, with slack = unit · (1 − Σ λ_μ). So at the optimum the margin a_μ·w of a pattern
+    is ≥ slack, and equal to it for members of the passive set, whose λ_μ is positive. For a unit
+    vector e_j of a nonnegative weight the same holds with 0 instead of slack; adding slack to its
+    margin w_j makes the two cases alike.
 
-    A weight w_j that is negative by no more than rounding, as those of members are, is set to zero
-    at the end. So it does not count among the `lowest`; one that is clearly negative does.
+    A weight w_j that is negative only by rounding, as that of a member may be, is set to zero at
+    the end. So it does not count for `lowest`; one that is clearly negative does.
 
-    table : the `PatternRows`, e_j from row `n_patterns` on.
+    table : the `PatternRows`; unit vectors are the rows from `n_patterns` on.
     passive : the `PassiveSet`.
-    weights : (columns,), w = Σ λ_μ a_μ.
+    weights : (columns,) w = Σ λ_μ a_μ.
+    slack : unit · (1 − Σ λ_μ).
     """
     rows = table.rows
     is_member = passive.is_member
@@ -550,7 +576,7 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
         if is_pattern or margin < -tolerance:
             lowest = min(lowest, margin)
 
-        # From here on `slack` is the bound of every row.
+        # Raised in this way, the margin of every row has the lower bound `slack`.
         raised_margin = margin
         if not is_pattern:
             raised_margin += slack
@@ -566,10 +592,10 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
 
 @leaf_kernel()
 def clear_bound_weights(table: Any, passive: Any, weights: NDArray) -> None:
-    """Set nonnegative weights to zero that are members, or negative by rounding.
+    """Set nonnegative weights to exactly zero where they are members, or negative by rounding.
 
-    Their rows, from `table.n_patterns` on, are unit vectors e_j. A member's weight is zero but for
-    rounding: it is what its multiplier holds there.
+    Their rows, from `table.n_patterns` on, are unit vectors e_j. The weight of a member of the
+    passive set is zero up to rounding, since its multiplier holds it at its bound.
     """
     for row in range(table.n_patterns, table.rows.shape[0]):
         weight = dot_first(table.rows[row], weights, table.n_columns)

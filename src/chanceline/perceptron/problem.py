@@ -56,40 +56,47 @@ class Problem:
 
     @cached_property
     def nonnegative(self) -> NDArray[np.bool_]:
-        """(features [+ 1],), whether the weight of a scaled column must not be negative."""
+        """Whether each weight of a scaled column must not be negative, (features [+ 1],).
+
+        The last entry is that of the intercept, if there is one; its weight is free.
+        """
         nonnegative = np.zeros(self.n_features + self.n_unpenalized, dtype=np.bool_)
         if self.signs is not None:
             nonnegative[: self.n_features] = self.signs != 0
         return nonnegative
 
     def nonnegative_on(self, support: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """The same for the columns of a support, the intercept last."""
+        """Whether the weights on a support must not be negative, (k [+ 1],), the intercept last."""
         return np.append(self.nonnegative[support], np.zeros(self.n_unpenalized, dtype=np.bool_))
 
     @cached_property
     def centre(self) -> Floats:
-        """(features,), what is subtracted from the columns of X: their means, or zeros."""
+        """What is subtracted from the columns of X, (features,).
+
+        These are their means if there is an intercept, else zeros.
+        """
         if self.intercept:
             return self.X.mean(axis=0, dtype=float)
         return np.zeros(self.n_features)
 
     @cached_property
     def scale(self) -> Floats:
-        """(features,), what the centred columns are divided by, with the sign of the weight.
+        """What the centred columns are divided by, (features,): their root mean square.
 
-        Their root mean square, negative where the weight must not be positive; infinity for columns
-        that carry nothing.
+        It is negative where the weight must not be positive, and infinite for useless columns:
+        constant ones if there is an intercept, zeros without one.
         """
         root_mean_square = np.empty(self.n_features)
         is_constant = np.zeros(self.n_features, dtype=np.bool_)
         for block in column_blocks(self.X):
             centred = self.X[:, block] - self.centre[block]
-            # Squares of numbers up to 1 neither overflow nor vanish.
+            # Divide by the largest entry first: squares of numbers up to 1 do not overflow.
             largest = np.maximum(np.abs(centred).max(axis=0), np.finfo(float).tiny)
-            root_mean_square[block] = largest * np.sqrt(((centred / largest) ** 2).mean(axis=0))
+            relative = centred / largest
+            root_mean_square[block] = largest * np.sqrt((relative**2).mean(axis=0))
             is_constant[block] = (self.X[:, block] == self.X[:1, block]).all(axis=0)
 
-        # A constant carries nothing that the intercept does not; without one only zeros do.
+        # With an intercept every constant column is useless, without one only a column of zeros.
         if self.intercept:
             is_useless = is_constant
         else:
@@ -101,10 +108,14 @@ class Problem:
 
     @cached_property
     def columns(self) -> Floats:
-        """(features [+ 1], samples), C-contiguous: the scaled columns, the intercept last."""
+        """The scaled columns y (x − centre) / scale, (features [+ 1], samples), C-contiguous.
+
+        With an intercept the last one is that of the constant 1, which is y.
+        """
         columns = np.empty((self.n_features + self.n_unpenalized, self.n_samples))
-        features = columns[: self.n_features]
-        np.divide((self.X - self.centre).T, self.scale[:, None], out=features)
+        features = columns[: self.n_features]  # a view, without the intercept
+        centred = self.X - self.centre
+        np.divide(centred.T, self.scale[:, None], out=features)
         features *= self.y
         if self.intercept:
             columns[-1] = self.y
@@ -118,17 +129,28 @@ class Problem:
     def rows(
         self, support: NDArray[np.int64], samples: NDArray[np.int64] | slice = slice(None)
     ) -> Floats:
-        """The scaled a_μ of these samples on a support: (samples, columns), the intercept last.
+        """The scaled rows a_μ = y_μ (x_μ − centre) / scale of some samples on a support.
 
-        Very wide tables do without `columns`.
+        They are computed from X itself, as very wide tables do without `columns`.
+
+        support : (k,) indices of features.
+        samples : indices of samples, or a slice; by default all.
+
+        Returns
+        -------
+        (samples, k [+ 1]), the intercept's column last.
         """
-        rows = (self.X[:, support][samples] - self.centre[support]) / self.scale[support]
+        entries = self.X[:, support][samples]  # (samples, k)
+        rows = (entries - self.centre[support]) / self.scale[support]
         if self.intercept:
             rows = np.column_stack([rows, np.ones(rows.shape[0])])
         return np.ascontiguousarray(rows * self.y[samples, None])
 
     def split(self, weights: Floats) -> tuple[Floats, float]:
-        """Weights of columns like those of `rows`: those of the features, and the intercept's."""
+        """Split weights into those of the features and that of the intercept, 0 without one.
+
+        `weights`, (k [+ 1],), belong to columns like those of `rows`, the intercept last.
+        """
         if self.intercept:
             return weights[:-1], float(weights[-1])
         return weights, 0.0
@@ -136,15 +158,21 @@ class Problem:
     def original(
         self, support: NDArray[np.int64], weights: Floats, constant: float
     ) -> tuple[Floats, float]:
-        """Scaled weights and the intercept's as slopes and bias in the units of X.
+        """Convert weights on scaled columns into slopes and a bias in the units of X.
 
-        Together they have Euclidean length 1, unless all are zero.
+        Together they are scaled to Euclidean length 1, unless all are zero.
+
+        support : (k,) indices of features.
+        weights : (k,) their weights on the scaled columns.
+        constant : weight of the intercept.
         """
+        # weights · (x − centre) / scale + constant = slopes · x + bias
         slopes = weights / self.scale[support]
         bias = 0.0
         if self.intercept:
             bias = constant - float(slopes @ self.centre[support])
-        length = float(np.sqrt(slopes @ slopes + bias * bias))
+        squared_length = slopes @ slopes + bias * bias
+        length = float(np.sqrt(squared_length))
         if length > 0 and np.isfinite(length):
             return slopes / length, bias / length
         return slopes, bias
@@ -157,15 +185,17 @@ def make_problem(
     allow_contradictions: bool = False,
     signs: ArrayLike | None = None,
 ) -> Problem:
-    """Check the data and make a problem of them; an error says in one sentence what is wrong.
+    """Check data and make a problem of them; an error says in one sentence what is wrong.
 
     Parameters
     ----------
-    X : (samples, features).
-    y : (samples,), any two values (the larger one becomes +1), or one: a single class is a problem
-        like any other.
+    X : (samples, features) finite numbers.
+    y : (samples,) labels of any two values, the larger of which becomes +1; or of a single value,
+        as one class is a problem like any other.
+    intercept : whether rules have one.
     allow_contradictions : whether equal rows with opposite labels are accepted.
-    signs : +1, −1 or 0 (free) for the weight of every feature, or one for all.
+    signs : the sign that each weight must have, +1, −1 or 0 (free), for every feature or one for
+        all.
     """
     data, _ = check_matrix(X)
     checked_signs = check_signs(signs, data.shape[1])

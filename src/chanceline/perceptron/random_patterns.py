@@ -19,11 +19,14 @@ def random_problem(
     *,
     n_patterns: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Draw patterns X, shape (P, n), and labels y = ±1 by fair coin; P = `n_patterns` or round(αn).
+    """Draw random patterns X, shape (P, n), and labels y = ±1 by fair coin.
 
     Parameters
     ----------
-    alpha, n_patterns : α or P; exactly one of them must be given.
+    n : number of variables.
+    alpha, n_patterns : the number of patterns P, as P = round(alpha · n) or itself; exactly one of
+        the two must be given.
+    seed : of the random numbers.
     inputs : "binary" (entries ±1), "gaussian" (standard normal) or "sphere" (rows uniform on the
         sphere of radius √n).
     """
@@ -38,12 +41,16 @@ def random_problem(
         return _fair_coins(generator, (n_rows, n)), y
     X = generator.standard_normal((n_rows, n))
     if inputs == "sphere":
-        X *= np.sqrt(n) / np.linalg.norm(X, axis=1, keepdims=True)
+        lengths = np.linalg.norm(X, axis=1, keepdims=True)
+        X *= np.sqrt(n) / lengths
     return X, y
 
 
 def _number_of_patterns(n: int, alpha: float | None, n_patterns: int | None) -> int:
-    """P from α or from itself, exactly one of which must be there; X must fit into memory."""
+    """Return the number of patterns, which is given either as alpha per variable or as itself.
+
+    Exactly one of the two must be given, and the table must fit into memory.
+    """
     if (alpha is None) == (n_patterns is None):
         raise InputError(
             "Give the number of patterns either as alpha (per variable) or as n_patterns, not both."
@@ -53,7 +60,7 @@ def _number_of_patterns(n: int, alpha: float | None, n_patterns: int | None) -> 
         patterns = real_number(alpha, "alpha") * n
     else:
         patterns = whole_number(n_patterns, "The number of patterns")
-    # α·n need not be whole: it is rounded, from above 0.5 to at least one.
+    # α·n need not be whole; from above 0.5 it is rounded to at least one pattern.
     if not 0.5 < patterns <= MAX_ENTRIES / n:
         raise InputError(
             f"There must be at least one pattern and at most {MAX_ENTRIES:,} numbers in all, "
@@ -65,5 +72,5 @@ def _number_of_patterns(n: int, alpha: float | None, n_patterns: int | None) -> 
 def _fair_coins(
     generator: np.random.Generator, shape: int | tuple[int, int]
 ) -> NDArray[np.float64]:
-    """±1 with probability 1/2 each."""
+    """Draw an array of ±1 with probability 1/2 each."""
     return np.where(generator.integers(0, 2, shape) == 1, 1.0, -1.0)

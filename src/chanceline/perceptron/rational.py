@@ -99,7 +99,7 @@ class _ErrorBranch(NamedTuple):
 
 
 def is_affordable(n_columns: int, n_samples: int) -> bool:
-    """Whether so many columns, the intercept included, are decided upon within a moment."""
+    """Whether a support of so many columns, including the intercept, is decided quickly."""
     return n_columns <= MAX_COLUMNS and n_columns * n_samples <= MAX_SUPPORT_ENTRIES
 
 
@@ -120,18 +120,19 @@ class ExactTable:
         samples: Sequence[int] | NDArray[np.int64] | None = None,
         start: Mapping[int, float] | None = None,
     ) -> Decision:
-        """Whether weights on these columns (and an intercept if the problem has one) separate.
+        """Decide exactly whether weights on these columns (and the intercept) separate the samples.
 
-        With rows a_μ = y_μ x_μ and multipliers λ ≥ 0, the sum Σ_μ λ_μ (a_μ, unit) nearest to the
-        target (0, …, 0, unit) decides. If it reaches the target, Σ_μ λ_μ a_μ = 0: the samples with
-        λ_μ > 0 are in conflict. Else the weights are its difference from the target.
+        With rows a_μ = y_μ x_μ and multipliers λ ≥ 0, take the sum Σ_μ λ_μ (a_μ, unit) that is
+        nearest to the target (0, …, 0, unit), by nonnegative least squares in integers. If it
+        reaches the target, Σ_μ λ_μ a_μ = 0: nothing separates, and the samples with λ_μ > 0 are in
+        conflict. Otherwise the difference of the sum from the target gives weights that separate.
 
         Parameters
         ----------
-        support : columns of X.
-        samples : rows of X; all of them by default.
-        start : multipliers of some samples, from which the method starts; by default those of
-            floating point.
+        support : indices of columns of X.
+        samples : indices of rows of X; all of them by default.
+        start : sample → multiplier, from which the method starts; by default those of floating
+        point.
         """
         self.decisions += 1
         support = [int(j) for j in support]
@@ -141,14 +142,14 @@ class ExactTable:
         if not samples:
             return Decision(separable=True, slopes=(Fraction(0),) * len(support))
 
-        # The columns in integers, each times a power of two ("raised") so that all are of about
-        # one size. `unit` is about as large as a row is long: so in |Σ λ_μ (a_μ, unit) − target|²
-        # the last place counts about as much as all others.
+        # The columns as integers, each multiplied by a power of two ("raised") so that all are of
+        # about the same size. `unit` is about the length of a row, so that in the squared distance
+        # to the target the last coordinate counts about as much as all others together.
         raised_columns = self._raised_columns(support)
         unit = self._unit(raised_columns)
 
-        # The rows (a_μ, unit) of the samples; then, for weights that must not be negative, rows of
-        # signs, with zero in the place of `unit`.
+        # The rows (a_μ, unit) of the samples. After them one row for each weight that must not be
+        # negative; these have 0 as last coordinate.
         rows = [[*row, unit] for row in self._pattern_rows(raised_columns, samples)]
         rows += self._sign_rows(support, unit)
 
@@ -156,31 +157,35 @@ class ExactTable:
             start = self._approximate_multipliers(support, samples)
         point = nearest_point(rows, unit, _multipliers_of_rows(start, samples))
         if point.weights is None:
-            # The target is reached. The conflict is of samples; rows of signs are left out.
+            # The target is reached. A conflict names samples only, not rows of signs.
             conflict = [samples[row] for row in point.positive if row < len(samples)]
             return Decision(separable=False, conflict=tuple(conflict))
         return self._in_units_of_X(point.weights, raised_columns)
 
     def _raised_columns(self, support: list[int]) -> _RaisedColumns:
-        """The columns of a support, and by how many bits each is raised to the size of all."""
+        """Return the columns of a support in integers, and by how many bits each must be raised.
+
+        Multiplied by 2^raised_by, all columns are of about the size 2^bits of the largest.
+        """
         columns = [self._column(j) for j in support]
         bits = max([column.bits for column in columns], default=1)
         raised_by = [bits - column.bits for column in columns]
         return _RaisedColumns(columns=columns, raised_by=raised_by, bits=bits)
 
     def _unit(self, raised_columns: _RaisedColumns) -> int:
-        """A number about as large as the length of the rows: √columns entries of about 2^bits.
+        """Return a number about as large as the length of a row, which has entries of about 2^bits.
 
-        It weighs the two terms of the least squares, so that neither drowns the other.
+        A row of k entries of size s has a length of about √k · s. The number weighs the two terms
+        of the least squares, so that they are of the same order.
         """
         n_columns = len(raised_columns.columns) + self.problem.n_unpenalized
         return (isqrt(max(n_columns, 1)) + 1) * 2**raised_columns.bits
 
     def _pattern_rows(self, raised_columns: _RaisedColumns, samples: list[int]) -> list[Integers]:
-        """The rows y_μ x_μ of these samples in integers, the intercept last.
+        """Return the rows y_μ x_μ of these samples in integers, with the intercept's entry last.
 
-        Each column is raised, multiplied by 2^raised_by, so that the entries of all columns are of
-        size about 2^bits; the intercept's entry is y_μ · 2^bits.
+        Each column is multiplied by 2^raised_by, so that the entries of all columns are of size
+        about 2^bits; the intercept's entry, if there is one, is y_μ · 2^bits.
         """
         columns = raised_columns.columns
         rows = []
@@ -194,9 +199,10 @@ class ExactTable:
         return rows
 
     def _sign_rows(self, support: list[int], unit: int) -> list[Integers]:
-        """One row unit · e_j for each weight of the support that must not be negative.
+        """Return one row unit · e_j for each weight of the support that must not be negative.
 
-        Rows have a place for the intercept, if there is one, and a last place, here zero.
+        A row has an entry for each column, one for the intercept if there is one, and a last one,
+        0.
         """
         rows = []
         for place, j in enumerate(support):
@@ -207,15 +213,16 @@ class ExactTable:
         return rows
 
     def _in_units_of_X(self, weights: Integers, raised_columns: _RaisedColumns) -> Decision:
-        """The weights v that separate `_pattern_rows` as slopes and bias in the units of X.
+        """Convert weights v of the integer rows into slopes and a bias in the units of X.
 
-        A row has the entries factor_j · y (x_j − centre_j), integers, where
+        The rows are those of `_pattern_rows`. A row has the integer entries factor_j · y (x_j −
+        centre_j), where
 
-            factor_j = sign_j · 2^(shift_j + raised_by_j):
+            factor_j = sign_j · 2^(shift_j + raised_by_j).
 
-        2^shift_j makes integers of column j, 2^raised_by_j brings them to the size 2^bits of all
-        columns, and sign_j is −1 where the weight must not be positive. The intercept's entry is
-        brought to that size as well, y · 2^bits. So v·row = y (Σ_j slope_j x_j + bias) with
+        2^shift_j turns the numbers of column j into integers, 2^raised_by_j brings them to the size
+        2^bits of all columns, and sign_j is −1 where the weight must not be positive. The
+        intercept's entry is y · 2^bits. So v·row = y (Σ_j slope_j x_j + bias) with
 
             slope_j = v_j · factor_j
             bias    = v_intercept · 2^bits − Σ_j slope_j · centre_j.
@@ -226,7 +233,8 @@ class ExactTable:
         for column, raised_by, weight in zip(
             columns, raised_columns.raised_by, column_weights, strict=True
         ):
-            slopes.append(Fraction(weight * column.sign) * 2 ** (column.shift + raised_by))
+            factor = column.sign * Fraction(2) ** (column.shift + raised_by)
+            slopes.append(weight * factor)
 
         bias = Fraction(0)
         if self.problem.intercept:
@@ -238,13 +246,19 @@ class ExactTable:
     def errors_within(
         self, support: Sequence[int] | NDArray[np.int64], max_errors: int, max_decisions: int
     ) -> ErrorsDecision:
-        """Whether the samples without at most `max_errors` of them separate on these columns.
+        """Decide exactly whether some weights on these columns make at most `max_errors` errors.
 
-        At least one of the samples of a conflict is an error, so a search that takes each in turn
-        for an error is exhaustive. It goes depth first: `branches` is a stack of sets of samples
-        that are still to be decided on. A branch has some `certain` samples, which it takes for
-        right, as other branches take them for errors: no set of errors is tried twice. After
-        `max_decisions` the answer is None.
+        A branching search. If the samples of a branch are not separable, rational arithmetic
+        names a conflict: a set of samples that cannot all be correct. So at least one of them is an
+        error, and a new branch is made for each, without that sample. A branch also has `certain`
+        samples, which it takes to be correct because other branches take them to be errors; so no
+        set of errors is tried twice. `branches` is a stack: the search is depth first.
+
+        Parameters
+        ----------
+        support : indices of columns of X.
+        max_errors : the number of errors allowed.
+        max_decisions : after so many decisions the answer is None.
         """
         decisions_limit = self.decisions + max_decisions
         every_sample = list(range(self.problem.n_samples))
@@ -257,12 +271,12 @@ class ExactTable:
             if decision.separable:
                 return ErrorsDecision(within=True, decision=decision, right_samples=branch.samples)
             if branch.errors_left > 0:
-                # Reversed, so that the first one is popped first.
+                # In reverse order, so that the first branch is popped first.
                 branches.extend(reversed(_split_branch(branch, decision.conflict)))
         return ErrorsDecision(within=False)
 
     def _approximate_multipliers(self, support: list[int], samples: list[int]) -> dict[int, float]:
-        """Sample → multiplier of the largest margin in floating point, which is nearly right."""
+        """Return sample → multiplier of the largest margin, approximately, in floating point."""
         columns = np.array(support, dtype=np.int64)
         rows = self.problem.rows(columns, np.array(samples, dtype=np.int64))
         if rows.shape[1] == 0:
@@ -275,24 +289,29 @@ class ExactTable:
         return [int(label) for label in self.problem.y]
 
     def _column(self, j: int) -> _ScaledColumn:
-        """Column j in integers, converted once."""
+        """Return column j in integers; it is converted once and kept."""
         if j not in self._columns:
             self._columns[j] = self._scaled_column(j)
         return self._columns[j]
 
     def _scaled_column(self, j: int) -> _ScaledColumn:
-        """Convert column j, less the same centre as in floating point, times a power of two.
+        """Convert column j of X to integers.
 
-        The values are sign · 2^shift · y (x − centre), integers. 2^shift is the common denominator
-        of the column, and the sign is that of the problem's scale, negative where the weight must
-        not be positive. `bits` tells their size: the scale, about the root mean square of
-        x − centre, lies below 2^exponent, so the values are of size about 2^(exponent + shift).
+        The integers are values = sign · 2^shift · y (x − centre), with the labels y = ±1 and the
+        same centre as in floating point. 2^shift is the common denominator of all numbers of the
+        column, which are doubles and so have powers of two as denominators. The sign is −1 where
+        the weight must not be positive, which the problem's scale tells by its own sign.
+
+        `bits` tells the size of the values. The scale, about the root mean square of x − centre, is
+        below 2^exponent, so the values are of size about 2^(exponent + shift).
         """
         centre = Fraction(float(self.problem.centre[j]))
         scale = float(self.problem.scale[j])
-        sign = -1 if scale < 0 else 1
+        sign = 1
+        if scale < 0:
+            sign = -1
 
-        # Denominators of doubles are powers of two, so the largest is a multiple of all.
+        # All denominators are powers of two, so the largest is a multiple of the others.
         entries = [Fraction(float(value)) for value in self.problem.X[:, j]]
         common_denominator = max(entry.denominator for entry in [centre, *entries])
         shifted_centre = int(centre * common_denominator)
@@ -302,27 +321,28 @@ class ExactTable:
             values.append(sign * label * (shifted_entry - shifted_centre))
 
         shift = common_denominator.bit_length() - 1  # the denominator is 2^shift
-        exponent = 0  # of a column that carries nothing, whose scale is infinite
+        exponent = 0  # for a constant column, whose scale is infinite
         if np.isfinite(scale):
-            exponent = frexp(scale)[1]
-        bits = max(exponent + shift, 1)  # integers other than 0 have at least one
+            _, exponent = frexp(scale)
+        bits = max(exponent + shift, 1)  # an integer other than 0 has at least one
         return _ScaledColumn(values=values, centre=centre, sign=sign, shift=shift, bits=bits)
 
 
 def _multipliers_of_rows(start: Mapping[int, float], samples: list[int]) -> dict[int, Fraction]:
-    """Row → multiplier, where row i is that of samples[i]; `start` has them by sample.
+    """Translate sample → multiplier into row → multiplier, where row i belongs to samples[i].
 
-    Those that are zero are left out.
+    Multipliers that are not positive are left out.
     """
     row_of_sample = {sample: row for row, sample in enumerate(samples)}
     return {row_of_sample[sample]: Fraction(value) for sample, value in start.items() if value > 0}
 
 
 def _split_branch(branch: _ErrorBranch, conflict: Sequence[int]) -> list[_ErrorBranch]:
-    """One branch for each sample of the conflict that may be an error, with it left out.
+    """Make one new branch for each sample of a conflict that may be an error.
 
-    In the branches after it the sample is right: those with it wrong have been seen. So it is
-    `certain` there, and is not taken for an error again.
+    The new branch has that sample as an error: it is left out of the samples, and one error fewer
+    is left. In the branches after it the sample is taken to be correct (`certain`), since all sets
+    of errors that contain it are covered.
     """
     branches = []
     certain = branch.certain

@@ -40,7 +40,7 @@ class Relatives(NamedTuple):
 
 
 def no_relatives(n_columns: int) -> Relatives:
-    """Empty lists, for `n_columns` columns."""
+    """Return empty lists of relatives for `n_columns` columns."""
     return Relatives(
         first=np.zeros(n_columns + 1, dtype=np.int64),
         column=np.zeros(0, dtype=np.int64),
@@ -49,9 +49,11 @@ def no_relatives(n_columns: int) -> Relatives:
 
 
 def find_relatives(columns: NDArray[np.float64]) -> Relatives:
-    """The relatives among the columns of a table, (n, samples), each of mean square 1 or 0.
+    """List, for every column of a table, the other columns that are strongly correlated with it.
 
-    Tables of more than MAX_RELATED_COLUMNS get empty lists.
+    columns : (n, samples) the columns, each of mean square 1 (or 0).
+
+    Tables of more than MAX_RELATED_COLUMNS columns get empty lists.
     """
     n_columns = columns.shape[0]
     if n_columns > MAX_RELATED_COLUMNS:
@@ -59,7 +61,8 @@ def find_relatives(columns: NDArray[np.float64]) -> Relatives:
     starts = range(0, n_columns, COLUMNS_PER_BLOCK)
     blocks = [pairs_of_block(columns, start) for start in starts]
 
-    # The pairs come in the order of their first columns, so each column's are together.
+    # The pairs are sorted by their first column. So the list of column j begins where the first
+    # column reaches j.
     first_columns = np.concatenate([pairs.first_column for pairs in blocks])
     return Relatives(
         first=np.searchsorted(first_columns, np.arange(n_columns + 1)),
@@ -77,10 +80,14 @@ class RelatedPairs(NamedTuple):
 
 
 def pairs_of_block(columns: NDArray[np.float64], start: int) -> RelatedPairs:
-    """The relatives of COLUMNS_PER_BLOCK columns from `start` on, among all columns, (n, samples).
+    """Find the strongly correlated pairs whose first column is in one block of columns.
 
-    A pair counts if r is at least LEAST_CORRELATION, or at most −LEAST_CORRELATION, and independent
-    columns would hardly ever have such a pair.
+    A pair counts if |r| is at least LEAST_CORRELATION, unless such a correlation could be chance:
+    independent columns would have one among all pairs with probability CHANCE_OF_RELATIVES or more.
+    Copies of a column do not count.
+
+    columns : (n, samples) all columns, each of mean square 1 (or 0).
+    start : the block is the COLUMNS_PER_BLOCK columns from this one on.
     """
     n_columns, n_samples = columns.shape
     block = columns[start : start + COLUMNS_PER_BLOCK]
@@ -88,9 +95,12 @@ def pairs_of_block(columns: NDArray[np.float64], start: int) -> RelatedPairs:
     places, others = np.nonzero(np.abs(correlations) >= LEAST_CORRELATION)
     r = correlations[places, others]
 
-    # Each column is a copy of itself, and left out as one.
+    # 1 − r² is the squared length that is left of a column without its part along the other one.
+    # Copies, each column itself among them, have none left.
     squared_length = 1.0 - r**2
     is_copy = squared_length < LEAST_SQUARED_LENGTH
+
+    # Chance of one such pair, times the number of pairs (Bonferroni).
     n_pairs = n_columns * (n_columns - 1) // 2
     may_be_chance = n_pairs * chance_of_correlation(r, n_samples) > CHANCE_OF_RELATIVES
     counts = ~is_copy & ~may_be_chance
@@ -102,14 +112,17 @@ def pairs_of_block(columns: NDArray[np.float64], start: int) -> RelatedPairs:
 
 
 def chance_of_correlation(r: NDArray[np.float64], n_samples: int) -> NDArray[np.float64]:
-    """A bound on the chance that two independent columns are correlated by r or more, or −r.
+    """Bound the probability that two independent columns have a correlation of at least |r|.
 
-    For columns of fair signs ±1 it is Chernoff's, with P samples:
+    For columns of fair signs ±1 and P samples, Chernoff's bound is
 
         2 exp(−P D),    D = ½ (1 + r) ln(1 + r) + ½ (1 − r) ln(1 − r).
 
-    Of Gaussian columns strong correlations are rarer. Rounding may leave |r| a bit above 1.
+    For Gaussian columns strong correlations are rarer. `r`, of any shape, may exceed 1 a little by
+    rounding.
     """
     size = np.minimum(np.abs(r), 1.0)
-    divergence = 0.5 * xlogy(1.0 + size, 1.0 + size) + 0.5 * xlogy(1.0 - size, 1.0 - size)
+    agreement = 0.5 * xlogy(1.0 + size, 1.0 + size)
+    disagreement = 0.5 * xlogy(1.0 - size, 1.0 - size)
+    divergence = agreement + disagreement  # D
     return 2.0 * np.exp(-n_samples * divergence)

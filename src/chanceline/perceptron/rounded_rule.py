@@ -30,7 +30,12 @@ class ExactSeparation(NamedTuple):
 def separating_rule(
     table: ExactTable, support: NDArray[np.int64], samples: NDArray[np.int64] | None = None
 ) -> ExactSeparation:
-    """Decide exactly whether these columns separate these samples (by default all)."""
+    """Decide exactly whether these columns separate these samples, and find a rule in doubles.
+
+    table : the problem in rational arithmetic.
+    support : indices of columns of X.
+    samples : indices of rows of X; by default all.
+    """
     decision = table.decide(support, samples)
     if not decision.separable:
         return ExactSeparation(separable=False, rule=None)
@@ -44,16 +49,18 @@ def rule_in_doubles(
     decision: Decision,
     samples: ArrayLike | None = None,
 ) -> Rule | None:
-    """The rule of a decision's weights, rounded to doubles so that it separates these samples.
+    """Round exact weights to doubles in such a way that they still separate the samples.
 
-    Where the gap is a few units in the last place, not every rounding separates. So weights of
-    slightly different lengths are rounded, and with an intercept the bias is placed in the middle
-    of what the rounded weights leave for it. None if no rounding separates.
+    Where the gap between the classes is only a few units in the last place, not every rounding
+    separates. So the weights are multiplied by slightly different factors before they are rounded,
+    up to MAX_ROUNDINGS times. Returns None if no rounding separates.
 
-    support : columns of X.
-    decision : has one slope, a fraction, for each column of the support, and the bias; they
-        separate the samples exactly.
-    samples : indices of rows, by default all.
+    Parameters
+    ----------
+    support : indices of columns of X.
+    decision : the exact weights: one slope, a fraction, for each column of the support, and the
+        bias. They separate the samples.
+    samples : indices of rows of X; by default all.
     """
     if samples is None:
         samples = np.arange(problem.n_samples)
@@ -64,7 +71,7 @@ def rule_in_doubles(
     columns = np.asarray(support, dtype=np.int64)[is_used]
     slopes = [slope for slope in decision.slopes if slope != 0]
     if not slopes and decision.bias == 0:
-        # No weights at all: every sample is on the threshold, and wrong.
+        # Without any weights every sample is on the threshold, which is an error.
         if rows.size:
             return None
         return make_rule(problem.X, problem.y, columns, np.zeros(0), 0.0)
@@ -73,44 +80,54 @@ def rule_in_doubles(
     entries = problem.X[np.ix_(rows, columns)]
     labels = problem.y[rows]
     for attempt in range(MAX_ROUNDINGS):
-        factor = inverse_length * (1 + attempt * LENGTH_STEP)  # weights of length about 1
+        factor = inverse_length * (1 + attempt * LENGTH_STEP)  # the weights get a length of about 1
         weights = np.array([float(slope * factor) for slope in slopes])
         rounded_bias = float(decision.bias * factor)
-        if strictly_right(entries, labels, weights, rounded_bias).all():
-            bias: float | None = rounded_bias
-        elif problem.intercept:
-            bias = _bias_between(entries, labels, weights)
-        else:
-            bias = None
-
-        # Errors are counted exactly, as the rule is applied: no sample in question may be wrong.
+        bias = _separating_bias(entries, labels, weights, rounded_bias, problem.intercept)
         if bias is not None:
+            # `make_rule` counts errors exactly; none of the samples in question may be wrong.
             rule = make_rule(problem.X, problem.y, columns, weights, bias)
             if not np.isin(rule.wrong, rows).any():
                 return rule
     return None
 
 
-def _inverse_length(weights: list[Fraction]) -> Fraction:
-    """1 / |w|, right to about a double's precision, whatever the size of the fractions.
+def _separating_bias(
+    entries: Floats, labels: Floats, weights: Floats, rounded_bias: float, intercept: bool
+) -> float | None:
+    """A bias with which rounded weights separate the samples; None if there is none.
 
-    Relative to the largest weight no fraction is too large for a double; those too small do not
-    count.
+    The bias of the exact weights, rounded, is tried first. If it fails and the rule has an
+    intercept, the bias may be any other. `entries` are the x_μ, (samples, columns).
+    """
+    if strictly_right(entries, labels, weights, rounded_bias).all():
+        return rounded_bias
+    if intercept:
+        return _bias_between(entries, labels, weights)
+    return None
+
+
+def _inverse_length(weights: list[Fraction]) -> Fraction:
+    """Return 1 / |w| to about double precision, however large or small the fractions are.
+
+    The weights are divided by the largest one before they are converted to doubles, so that none is
+    too large; those that become zero are negligible.
     """
     largest = max(abs(weight) for weight in weights)
-    relative = [float(weight / largest) for weight in weights]
-    return 1 / (largest * Fraction(float(np.linalg.norm(relative))))
+    relative_weights = [float(weight / largest) for weight in weights]
+    relative_length = float(np.linalg.norm(relative_weights))
+    return 1 / (largest * Fraction(relative_length))
 
 
 def _bias_between(entries: Floats, labels: Floats, weights: Floats) -> float | None:
-    """A double b with y_μ(x_μ·w + b) > 0 for all μ, exactly, in the middle of where it must lie.
+    """Find a double b with y_μ(x_μ·w + b) > 0 for all samples, exactly; None if there is none.
 
-    A sample of label y = 1 asks b > −x·w, one of label −1 asks b < −x·w. None if no double lies
-    between these limits, or there is only one class.
+    A sample with label y = 1 requires b > −x·w, one with label −1 requires b < −x·w. The middle
+    between the strictest of these limits is taken. None also if there is only one class.
 
-    entries : (samples, columns), the x_μ.
-    labels : (samples,), the y_μ = ±1.
-    weights : (columns,), w.
+    entries : (samples, columns) the x_μ.
+    labels : (samples,) the y_μ = ±1.
+    weights : (columns,) w.
     """
     lower_limits = []
     upper_limits = []
@@ -128,7 +145,7 @@ def _bias_between(entries: Floats, labels: Floats, weights: Floats) -> float | N
     if lower >= upper:
         return None
 
-    # The limits are fractions: rounding may take their middle beyond one of them.
+    # The limits are fractions: rounding to a double may move their middle outside.
     middle = float((lower + upper) / 2)
     if lower < Fraction(middle) < upper:
         return middle

@@ -60,55 +60,75 @@ class Rule(Result):
 def make_rule(
     X: AnyTable, y: Floats, support: NDArray[np.int64], weights: Floats, bias: float
 ) -> Rule:
-    """The rule of these weights in the units of X, its errors counted exactly.
+    """Make the rule of given weights, with its errors counted exactly.
 
-    Its margin is rounded: one that is zero but for rounding may have another sign than `wrong`
-    says.
+    The margin of the rule is computed in floating point: if it is zero up to rounding, its sign may
+    not agree with `wrong`.
+
+    X : (samples, features).
+    y : (samples,) labels ±1.
+    support : (k,) indices of features.
+    weights, bias : (k,) weights and the intercept, in the units of X.
     """
     entries = X[:, support]
     is_right = strictly_right(entries, y, weights, bias)
+    margins = y * (entries @ weights + bias)
     return Rule(
         support=support,
         weights=weights,
         bias=float(bias),
         wrong=np.flatnonzero(~is_right),
-        margin=float((y * (entries @ weights + bias)).min()),
+        margin=float(margins.min()),
     )
 
 
 def strictly_right(entries: Floats, y: Floats, weights: Floats, bias: float) -> NDArray[np.bool_]:
-    """Whether y_μ(x_μ·w + b) > 0, decided exactly; shape (samples,).
+    """Whether y_μ(x_μ·w + b) > 0 for every sample, decided exactly; shape (samples,).
 
-    Where rounding could matter, in rational arithmetic. `entries` are the x_μ, (samples, columns),
-    `weights` and `bias` are w and b.
+    The margins are computed in floating point. Those so near to zero that rounding could change
+    their sign are computed again in rational arithmetic.
+
+    entries : (samples, columns) the x_μ.
+    y : (samples,) labels ±1.
+    weights, bias : (columns,) w, and b.
     """
     margins = y * (entries @ weights + bias)
     is_right = margins > 0
 
-    # The rounding of a sum of n products is below n·eps/(1 − n·eps) times the sum of their absolute
-    # values. The bias is one more term, and one more is to spare; four times that covers the
-    # denominator, and the rounding of the bound itself, with room to spare.
+    # The rounding error of a sum of n products is below n·eps/(1 − n·eps) times the sum of their
+    # absolute values. The bias is one more term, and one is added for safety. The factor 4 covers
+    # the denominator and the rounding of the bound itself, generously.
     n_terms = entries.shape[1] + 2
-    absolute = np.abs(entries) @ np.abs(weights) + abs(bias)
-    rounding = 4 * n_terms * np.finfo(float).eps * absolute
-    for i in np.flatnonzero(np.abs(margins) <= rounding):
-        field = exact_product(entries[i].tolist(), weights.tolist()) + Fraction(bias)
-        is_right[i] = field * int(y[i]) > 0
+    sum_of_absolutes = np.abs(entries) @ np.abs(weights) + abs(bias)
+    largest_rounding = 4 * n_terms * np.finfo(float).eps * sum_of_absolutes
+    is_doubtful = np.abs(margins) <= largest_rounding
+    for i in np.flatnonzero(is_doubtful):
+        score = exact_product(entries[i].tolist(), weights.tolist()) + Fraction(bias)
+        is_right[i] = score * int(y[i]) > 0
     return is_right
 
 
 def exact_product(left: Sequence[float], right: Sequence[float]) -> Fraction:
-    """Σ_i left_i right_i without rounding."""
-    return sum((Fraction(a) * Fraction(b) for a, b in zip(left, right, strict=True)), Fraction(0))
+    """Return the dot product Σ_i left_i right_i without rounding, as a fraction."""
+    total = Fraction(0)
+    for left_entry, right_entry in zip(left, right, strict=True):
+        total += Fraction(left_entry) * Fraction(right_entry)
+    return total
 
 
 def scaled_rule(
     problem: Problem, support: NDArray[np.int64], weights: Floats, constant: float
 ) -> Rule:
-    """The rule of weights on scaled columns, and of the intercept's weight, in the units of X.
+    """Convert weights on scaled columns into a rule in the units of X.
 
-    A weight that has not the sign it must have is zero; features without weight then leave the
-    support.
+    Where the sign of a weight is prescribed, one of the wrong sign becomes zero, and features
+    without weight leave the support.
+
+    problem : the data; its scaled columns are y (x − centre) / scale, turned so that weights of
+        prescribed sign must not be negative.
+    support : (k,) indices of features.
+    weights : (k,) weights on the scaled columns.
+    constant : weight of the intercept.
     """
     if problem.signs is not None:
         clipped = np.maximum(weights, 0.0)
@@ -121,8 +141,12 @@ def scaled_rule(
 
 
 def constant_rule(X: AnyTable, y: Floats, support: NDArray[np.int64]) -> Rule:
-    """Everybody belongs to the larger class, whatever the features; this takes an intercept."""
+    """Return the rule that puts every sample into the larger class; it needs an intercept.
+
+    `support` are features that get the weight zero.
+    """
+    n_positive = np.sum(y > 0)
     bias = 1.0
-    if np.sum(y > 0) * 2 < len(y):
+    if 2 * n_positive < len(y):
         bias = -1.0
     return make_rule(X, y, support, np.zeros(len(support)), bias)

@@ -38,11 +38,26 @@ def separate(
     intercept: bool = False,
     signs: ArrayLike | None = None,
 ) -> Rule:
-    """The perceptron of largest margin on the given columns, or multipliers that refute all.
+    """Find the rule of largest margin on given columns, or multipliers that prove there is none.
 
-    With `signs` (+1, −1 or 0 for every column of X) the weights have them, and those that are zero
-    leave the support. What rounding could decide is decided in rational arithmetic. Only on more
-    than 24 columns or 20,000 numbers a margin below 1e-8 of the longest row counts as none.
+    The margin is first computed in floating point. If that does not yield a rule that separates
+    when its errors are counted exactly, and rounding could be the reason, rational arithmetic
+    decides. Only on more than 24 columns, or more than 20,000 numbers, this would take too long;
+    then a margin below 1e-8 of the longest row counts as none.
+
+    Parameters
+    ----------
+    X : (samples, features).
+    y : (samples,) labels, two values.
+    support : (k,) indices of features.
+    intercept : whether the rule has one.
+    signs : the sign that each weight must have, +1, −1 or 0 (free), for every feature or one for
+        all. Features whose weight is then zero leave the support.
+
+    Returns
+    -------
+    The rule, without errors if the columns separate. Otherwise its weights are zero, and its
+    multipliers prove that nothing separates.
     """
     problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
     columns = check_support(support, problem.n_features)
@@ -73,9 +88,14 @@ def separate(
 def _rule_of_margin(
     problem: Problem, support: NDArray[np.int64], margin: Margin, multipliers: Floats
 ) -> Rule:
-    """The rule that floating point found, without weights unless the verdict is SEPARABLE.
+    """Make a rule of the largest margin that floating point has found.
 
-    Even then rounding may leave errors. `multipliers` are those of the margin, of sum 1.
+    The rule has no weights unless the verdict is SEPARABLE. Even then it may have errors, by
+    rounding.
+
+    support : (k,) indices of features.
+    margin : the weights and the verdict.
+    multipliers : (samples,) the multipliers of the margin, scaled to sum 1.
     """
     if margin.verdict != SEPARABLE:
         return _rule_without_weights(problem, support, multipliers)
@@ -84,10 +104,10 @@ def _rule_of_margin(
 
 
 def _separate_exactly(problem: Problem, support: NDArray[np.int64], multipliers: Floats) -> Rule:
-    """A separating rule found in rational arithmetic; one without weights where there is none.
+    """Look for a separating rule in rational arithmetic; the rule has no weights if there is none.
 
-    The rule gets `multipliers`, (samples,), those of the largest margin in floating point: the
-    exact decision keeps none.
+    The rule gets the given `multipliers`, (samples,), those of the largest margin in floating
+    point, as the exact decision returns none.
     """
     exact = separating_rule(ExactTable(problem), support)
     if not exact.separable:
@@ -103,7 +123,7 @@ def _separate_exactly(problem: Problem, support: NDArray[np.int64], multipliers:
 def _rule_without_weights(
     problem: Problem, support: NDArray[np.int64], multipliers: Floats
 ) -> Rule:
-    """The rule with weights zero, which gets every sample wrong: nothing separates."""
+    """Return the rule with all weights zero, which misclassifies every sample."""
     return Rule(
         support=support,
         weights=np.zeros(support.size),
@@ -120,9 +140,14 @@ def margin_on(
     samples: NDArray[np.int64] | slice = slice(None),
     early: bool = False,
 ) -> Margin:
-    """The largest margin on these columns and samples, the intercept last.
+    """Compute the largest margin in floating point on some columns and samples.
 
-    Prescribed signs are kept. With `early` any separating weights will do.
+    The weights found are those of the scaled columns, with the intercept's last, and keep
+    prescribed signs.
+
+    support : (k,) indices of features.
+    samples : indices of rows; by default all.
+    early : stop at any separating weights, rather than at the largest margin.
     """
     nonnegative = None
     if problem.signs is not None:
@@ -131,11 +156,15 @@ def margin_on(
 
 
 def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> bool:
-    """Whether the multipliers of a margin on these columns prove that nothing separates.
+    """Whether the multipliers of a margin prove that nothing separates on these columns.
 
-    First a quick check, which allows for the largest possible rounding. If that leaves it open, an
-    exact one in integers. To the multipliers λ_μ of the samples belong those of the rows e_j, one
-    for each weight that must not be negative (`sign_multipliers`).
+    Multipliers λ ≥ 0 with Σ λ_μ a_μ = 0 are such a proof (rows a_μ = y_μ x_μ), but here they are
+    only known up to rounding. A quick check bounds all rounding errors. If it does not succeed, an
+    exact one in integers is tried. Each weight that must not be negative adds a row e_j, with its
+    own multiplier.
+
+    support : (k,) indices of features.
+    margin : verdict and multipliers of the largest margin in floating point.
     """
     if margin.verdict != INSEPARABLE:
         return False
@@ -150,20 +179,20 @@ def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> 
 
 
 def _sign_multipliers(rows: Floats, nonnegative: NDArray[np.bool_], multipliers: Floats) -> Floats:
-    """Multipliers of the rows e_j, one for each column j whose weight must not be negative.
+    """Return the multipliers of the rows e_j, one for each weight j that must not be negative.
 
-    There Σ λ_μ a_μj ≤ 0 refutes as much as Σ λ_μ a_μj = 0: the multiplier of e_j makes up for a
-    negative sum. It is rounded, and what could be rounding alone becomes zero, so that what these
-    multipliers prove has to be checked.
+    For such a column Σ λ_μ a_μj ≤ 0 proves as much as Σ λ_μ a_μj = 0. If the sum is negative, the
+    multiplier of the unit vector e_j is its absolute value, so that the sum over all rows becomes
+    zero. Values that could be rounding errors are set to zero. So the result must still be checked.
 
     Parameters
     ----------
-    rows : (samples, columns), the a_μ.
-    nonnegative : (columns,), the columns j.
-    multipliers : (samples,), the λ_μ, of sum 1.
+    rows : (samples, columns) the a_μ.
+    nonnegative : (columns,) whether a weight must not be negative.
+    multipliers : (samples,) the λ_μ, of sum 1.
     """
-    sums = (multipliers @ rows)[nonnegative]
-    sign_multipliers = np.maximum(-sums, 0.0)
+    column_sums = multipliers @ rows  # Σ λ_μ a_μj of every column j
+    sign_multipliers = np.maximum(-column_sums[nonnegative], 0.0)
     negligible = NEGLIGIBLE_MULTIPLIER * np.abs(rows).max()
     sign_multipliers[sign_multipliers <= negligible] = 0.0
     return sign_multipliers
@@ -175,23 +204,24 @@ def _is_refuted_with_rounding(
     multipliers: Floats,
     sign_multipliers: Floats,
 ) -> bool:
-    """Whether the multipliers prove the conflict with all rounding in the account.
+    """Whether the multipliers prove that nothing separates, with bounds of all rounding errors.
 
     Parameters
     ----------
-    rows : (samples, columns), the a_μ.
-    nonnegative : (columns,), whether a weight must not be negative: one more row e_j.
-    multipliers : (samples,), the λ_μ, of sum 1.
-    sign_multipliers : one for each nonnegative weight, those of the e_j.
+    rows : (samples, columns) the a_μ = y_μ x_μ.
+    nonnegative : (columns,) whether a weight must not be negative; each of these adds a row e_j.
+    multipliers : (samples,) those of the a_μ, of sum 1.
+    sign_multipliers : (nonnegative weights,) those of the e_j.
     """
     n_patterns, n_columns = rows.shape
+    sign_rows = np.eye(n_columns)[nonnegative]  # the e_j
     conflict = Conflict(
-        rows=np.vstack([rows, np.eye(n_columns)[nonnegative]]),
+        rows=np.vstack([rows, sign_rows]),
         multipliers=np.append(multipliers, sign_multipliers),
         n_patterns=n_patterns,
         n_columns=n_columns,
     )
-    # Square, for the columns + 1 rows of a minimal conflict.
+    # Scratch matrices for the columns + 1 rows of a minimal conflict.
     basis = np.zeros((n_columns + 1, n_columns + 1))
     inverse = np.zeros_like(basis)
     return bool(conflict_is_certain(conflict, basis, inverse))
@@ -203,14 +233,18 @@ def _is_refuted_in_integers(
     multipliers: Floats,
     sign_multipliers: Floats,
 ) -> bool:
-    """Whether samples and signs whose multipliers are not negligible are in conflict, in integers.
+    """Whether the multipliers prove that nothing separates, in exact integer arithmetic.
+
+    The multipliers only say which samples and signs are in conflict: those where they are not
+    negligible. Exact multipliers of these are then computed.
 
     Parameters
     ----------
-    integers : (columns, samples), those of `integer_columns`; NaN refutes nothing.
-    nonnegative : (columns,), whether a weight must not be negative.
-    multipliers : (samples,), of sum 1.
-    sign_multipliers : one for each nonnegative weight; negligible ones are zero already.
+    integers : (columns, samples) y_μ x_μ in small integers, from `integer_columns`. A column that
+        has none is NaN, and then nothing is proven.
+    nonnegative : (columns,) whether a weight must not be negative.
+    multipliers : (samples,) of sum 1.
+    sign_multipliers : (nonnegative weights,) negligible ones are exactly zero.
     """
     n_columns = len(integers)
     conflict = IntegerConflict(
@@ -228,10 +262,14 @@ def _is_refuted_in_integers(
 def widest_rule(
     problem: Problem, support: NDArray[np.int64], weights: Floats, constant: float
 ) -> Rule:
-    """The rule of largest margin on the samples that weights on scaled columns have right.
+    """Find the rule of largest margin on the samples that given weights classify correctly.
 
-    Where that makes more errors, the rule of the weights themselves. `constant` is the intercept's
-    weight; the support need not be sorted.
+    If this rule makes more errors on all samples than the given weights, the rule of these is
+    returned.
+
+    support : (k,) indices of features, in any order.
+    weights : (k,) weights on the scaled columns.
+    constant : weight of the intercept.
     """
     order = np.argsort(support)
     support = support[order].astype(np.int64)

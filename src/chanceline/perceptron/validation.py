@@ -23,9 +23,11 @@ MAX_SUGGESTIONS = 2  # of features with a name like the one that is not there
 def check_arrays(
     X: ArrayLike, y: ArrayLike, feature_names: Sequence[str] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[str, ...]]:
-    """Check data of two classes: X (samples, features), y (samples,) as ±1, and feature names.
+    """Check data of two classes, and return X, y as ±1, and the feature names.
 
-    The larger of the two values of y becomes +1.
+    X : (samples, features) numbers, at least two samples.
+    y : (samples,) labels; the larger of the two values becomes +1.
+    feature_names : by default those of a data frame, else x0, x1, ….
     """
     data, names = check_matrix(X, feature_names)
     if data.shape[0] < 2:
@@ -40,9 +42,9 @@ def check_arrays(
 def check_matrix(
     X: ArrayLike, feature_names: Sequence[str] | None = None
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Check that X (samples, features) holds finite numbers; return it with feature names.
+    """Check that X (samples, features) holds finite numbers; return it with the feature names.
 
-    Polars and Arrow tables are read by way of pandas. Without names features are x0, x1, ….
+    Polars and Arrow tables are converted to pandas first. Without names features are x0, x1, ….
     """
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
@@ -67,7 +69,10 @@ def check_matrix(
 def _feature_names(
     X: ArrayLike, feature_names: Sequence[str] | None, n_features: int
 ) -> tuple[str, ...]:
-    """The names as text: those of the caller, else those of a data frame, else x0, x1, …."""
+    """Return one name for each feature, as text.
+
+    These are the names given by the caller, else those of a data frame, else x0, x1, ….
+    """
     names = feature_names
     if names is None:
         names = column_names(X)
@@ -79,8 +84,11 @@ def _feature_names(
 
 
 def check_magnitudes(X: NDArray[np.float64], names: Sequence[str]) -> None:
-    """Refuse columns whose squares, or the squares of whose weights, no double can hold."""
-    largest_magnitude = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(float)
+    """Refuse columns with so large or so small values that squares would overflow or vanish.
+
+    `X` is (samples, features), and `names` are those of the features.
+    """
+    largest_magnitude = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(float)  # (features,)
     is_too_large = largest_magnitude > MAX_MAGNITUDE
     is_too_small = (largest_magnitude > 0) & (largest_magnitude < 1 / MAX_MAGNITUDE)
     refused = np.flatnonzero(is_too_large | is_too_small)
@@ -94,18 +102,18 @@ def check_magnitudes(X: NDArray[np.float64], names: Sequence[str]) -> None:
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
-    """The names of a data frame's columns; None for an array."""
+    """Return the column names of a data frame as text; None for an array."""
     if not hasattr(X, "columns"):
         return None
     return tuple(str(name) for name in X.columns)
 
 
 def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
-    """Turn X (samples, features) into a C-contiguous array of doubles.
+    """Convert X (samples, features) to a C-contiguous array of floating-point numbers.
 
-    The result is a copy, unless X is such an array already and read-only. A sparse matrix is filled
-    with its zeros. The numbers of a very wide table are in single precision if that holds them
-    exactly (`working_precision`).
+    The result is a copy, unless X is such an array already and read-only. A sparse matrix becomes a
+    dense one. Numbers are doubles, but for very wide tables that single precision holds exactly
+    (`working_precision`). Text, complex numbers and dates are refused.
     """
     if np.ma.is_masked(X):
         raise InputError("X must be a plain matrix: fill masked values.")
@@ -121,7 +129,9 @@ def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
     if raw.dtype.kind in "cmM":
         raise refusal
 
-    n_columns = raw.shape[-1] if raw.ndim > 0 else 0
+    n_columns = 0
+    if raw.ndim > 0:
+        n_columns = raw.shape[-1]
     dtype = working_precision([raw.dtype], n_columns)
     if raw.dtype == dtype and raw.flags.c_contiguous and not raw.flags.writeable:
         return raw
@@ -132,15 +142,14 @@ def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
 
 
 def working_precision(dtypes: Iterable[Any], n_columns: int) -> np.dtype[Any]:
-    """Double precision; single for more than `SINGLE_PRECISION_FROM` columns that lose nothing.
+    """Choose the number type for a table: doubles, or single precision for very wide tables.
 
-    Twice as much memory would be for nothing there: genotypes and counts of a byte or two, and what
-    is in single precision already.
+    Single precision is chosen for more than SINGLE_PRECISION_FROM columns if it holds all their
+    values exactly, as it does for small integers (genotypes, counts) and for data in single
+    precision.
 
-    Parameters
-    ----------
-    dtypes : of all columns.
-    n_columns : how many there are.
+    dtypes : the types of all columns.
+    n_columns : how many columns there are.
     """
     if n_columns > SINGLE_PRECISION_FROM and EXACT_IN_SINGLE.issuperset(dtypes):
         return np.dtype(np.float32)
@@ -148,13 +157,17 @@ def working_precision(dtypes: Iterable[Any], n_columns: int) -> np.dtype[Any]:
 
 
 def check_labels(y: ArrayLike, shape: tuple[int, ...], min_classes: int = 1) -> NDArray[np.float64]:
-    """Turn y into ±1, shape (samples,), for an X of that shape; the larger of two values is +1.
+    """Convert labels of two values to ±1, shape (samples,); the larger value becomes +1.
 
-    A single value is a problem like any other: −1, 0 and False become −1, everything else +1.
+    If there is only one value, −1, 0 and False become −1 and everything else +1.
+
+    y : (samples,) labels.
+    shape : that of X, (samples, features).
+    min_classes : 2 if a single value is to be refused.
     """
     labels = read_labels(y, shape)
     classes: NDArray[Any] = np.unique(labels)
-    # One class is refused only where two are asked for, so the message may ask for two.
+    # A single class is refused only if `min_classes` is 2, so the message fits that case too.
     if not min_classes <= len(classes) <= 2:
         shown = ", ".join(str(value) for value in classes[:MAX_CLASSES_SHOWN])
         if len(classes) > MAX_CLASSES_SHOWN:
@@ -162,13 +175,18 @@ def check_labels(y: ArrayLike, shape: tuple[int, ...], min_classes: int = 1) -> 
         raise InputError(f"y must have two classes, but has {len(classes)} ({shown}).")
 
     if len(classes) == 1:
-        is_negative = classes[0] in (-1, 0, False)
-        return np.full(shape[0], -1.0 if is_negative else 1.0)
+        label = 1.0
+        if classes[0] in (-1, 0, False):
+            label = -1.0
+        return np.full(shape[0], label)
     return np.where(labels == classes[1], 1.0, -1.0)
 
 
 def read_labels(y: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
-    """The labels as an array (samples,), one for each row of an X of that shape, none missing."""
+    """Return the labels as an array (samples,), after a check of their number and of missing ones.
+
+    shape : that of X, (samples, features).
+    """
     n_samples, n_features = shape
     labels: NDArray[Any] = np.asarray(y)
     if labels.shape == (n_features,) and n_features != n_samples:
@@ -189,7 +207,7 @@ def read_labels(y: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN, or what pandas writes for a missing value."""
+    """Whether a label is None, NaN, or one of the values of pandas for missing data."""
     if label is None:
         return True
     is_unequal_to_itself = label != label  # True for NaN and for pandas' NaT
@@ -199,7 +217,10 @@ def _is_missing(label: Any) -> bool:
 
 
 def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArray[np.int64]:
-    """Turn features, by name or by number, into sorted indices of `names`."""
+    """Convert features, each given by name or by number, into sorted indices of `names`.
+
+    Unknown names, numbers out of range and repeated features are refused.
+    """
     if len(features) == 0 or isinstance(features, str):
         raise InputError(
             "name at least one feature in a list, or leave the features out to search."
@@ -219,7 +240,7 @@ def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArra
 
 
 def _unknown_feature(feature: str, names: Sequence[str]) -> InputError:
-    """The error for a name that is not there, with names that are like it."""
+    """Make the error for a name that does not exist, which suggests similar names."""
     hint = "."
     similar = difflib.get_close_matches(feature, names, n=MAX_SUGGESTIONS)
     if similar:
@@ -230,9 +251,9 @@ def _unknown_feature(feature: str, names: Sequence[str]) -> InputError:
 
 
 def check_signs(signs: ArrayLike | None, n_features: int) -> NDArray[np.int64] | None:
-    """The signs of the weights as an array (features,) of +1, −1 or 0 (free); None if all are free.
+    """Return the prescribed signs of the weights as an array (features,); None if all are free.
 
-    A single number is the sign of all weights.
+    A sign is +1, −1 or 0 (free); a single number is the sign of all weights.
     """
     if signs is None:
         return None
@@ -249,7 +270,7 @@ def check_signs(signs: ArrayLike | None, n_features: int) -> NDArray[np.int64] |
 
 
 def check_support(support: ArrayLike, n_features: int) -> NDArray[np.int64]:
-    """The columns of a support as sorted indices; each must exist, and none be there twice."""
+    """Return the columns of a support as sorted indices; each must exist, and none occur twice."""
     columns = np.atleast_1d(np.asarray(support, dtype=np.int64))
     if columns.size and (columns.min() < 0 or columns.max() >= n_features):
         raise InputError(

@@ -159,17 +159,21 @@ def make_hinge(  # noqa: PLR0913
     seed: int = 0,
     relatives: Relatives | None = None,
 ) -> Hinge:
-    """Make a workspace for a table; its support has the unpenalized columns alone, of weight zero.
+    """Allocate the workspace of a fit by the squared hinge, for one table.
+
+    The workspace starts with the unpenalized columns as its support (the set of columns in use),
+    all with weight zero. Its three parts are the data, which fits only read; the state, which
+    belongs to the present support; and scratch arrays.
 
     Parameters
     ----------
-    columns : (n, P) the table A = y·x, one row for each column of X.
-    capacity : the largest number of columns in use at a time, the unpenalized ones among them.
-    n_unpenalized : that many of the last columns belong to every support.
-    nonnegative : (n,) bools, the columns whose weight must not be negative; by default none.
-    ridge : ε.
+    columns : (n, P) the table of n features and P samples, each row a feature times the labels ±1.
+    capacity : the largest number of columns in use at a time, including the unpenalized ones.
+    n_unpenalized : so many of the last columns (the intercept) belong to every support.
+    nonnegative : (n,) whether the weight of a column must not be negative; by default none.
+    ridge : coefficient of ½|w|² in the loss, which keeps the Hessian invertible.
     seed : of the random numbers.
-    relatives : columns that are strongly correlated; by default none.
+    relatives : lists of strongly correlated columns; by default empty.
     """
     n_columns, n_samples = columns.shape
     capacity = min(capacity, n_columns)
@@ -227,10 +231,11 @@ def make_hinge(  # noqa: PLR0913
 def set_column(
     hinge: Hinge, column: int, values: NDArray[np.float64], is_nonnegative: bool
 ) -> None:
-    """Write other values, (P,), into a column of the table that is not in the support.
+    """Overwrite a column of the table, one that is not in the support, with other values (P,).
 
-    For tables whose columns become known one by one. The table is held three times: by columns, by
-    samples and in single precision.
+    This is for tables whose columns become known one by one. The table is stored three times (by
+    columns, by samples, and in single precision), and all three copies are changed.
+    `is_nonnegative` says whether the weight of this column must not be negative.
     """
     hinge.data.columns[column] = values
     hinge.data.rows[:, column] = values
@@ -241,11 +246,15 @@ def set_column(
 def set_support(
     hinge: Hinge, support: NDArray[np.int64], weights: NDArray[np.float64] | float = 0.0
 ) -> None:
-    """Go to another support, the unpenalized columns first, and to these weights.
+    """Replace the support (the columns in use) of a workspace, and their weights.
 
-    `support` are columns of the table, (size,), `weights` their weights, (size,), or one number for
-    all. Margins, active samples and the inverse are computed by the next fit. `n_used[0]` and
-    `flips_since_rebuild[0]` are single numbers, in arrays so that kernels can change them.
+    Only support and weights are written here. Margins, active samples and the inverse Hessian are
+    computed by the next fit, which sees from the large number of flips that it must rebuild them.
+
+    hinge : the workspace, changed in place. `n_used[0]` and `flips_since_rebuild[0]` are single
+        numbers, stored in arrays of one entry so that compiled functions can change them.
+    support : (size,) indices of columns, the unpenalized ones first.
+    weights : (size,) their weights, or one number for all.
     """
     size = len(support)
     state = hinge.state

@@ -87,40 +87,46 @@ class Slab(NamedTuple):
 
 
 def inverse_mills(x: NDArray) -> NDArray:
-    """φ(x)/Φ(x), by the scaled complementary error function, which does not underflow."""
+    """Return φ(x)/Φ(x), the Gaussian density divided by the distribution function.
+
+    It is computed from the scaled complementary error function, which does not underflow for large
+    negative x.
+    """
     return math.sqrt(2.0 / math.pi) / erfcx(-x / math.sqrt(2.0))
 
 
 def log_odds_for(evidence: NDArray, count: float) -> float:
-    """The prior log-odds ℓ with Σ_i 1/(1 + exp(−ℓ − evidence_i)) = count.
+    """Find the prior log-odds ℓ with which `count` weights are expected to be nonzero.
 
-    The sum is that of the posterior probabilities of w_i ≠ 0: `count` weights are expected not to
-    be zero. `evidence`, (variables,), is for w_i ≠ 0, in nats.
+    A weight with `evidence` e_i (a log likelihood ratio for w_i ≠ 0, in nats; shape (variables,))
+    is nonzero with the posterior probability 1/(1 + exp(−ℓ − e_i)). ℓ is chosen such that these
+    probabilities sum to `count`.
     """
     from scipy.optimize import brentq
 
+    # The expected number of nonzero weights, minus `count`: it rises with the log-odds.
     def surplus(log_odds: float) -> float:
         return expit(log_odds + evidence).sum() - count
 
-    # So far out all probabilities are 0 at one end and 1 at the other.
+    # At these limits all probabilities are 0, or all are 1, to a double's precision.
     lowest = -evidence.max() - SPARE_NATS
     highest = -evidence.min() + SPARE_NATS
     return float(brentq(surplus, lowest, highest, xtol=1e-12))
 
 
 def slab_moments(field: Floats, width: float, nonnegative: NDArray[np.bool_]) -> Slab:
-    """The moments of Gaussian weights of mean width·field and variance `width`.
+    """Compute mean, second moment and evidence of weights, given that they are not zero.
 
-    This is the posterior of a weight that is not zero: its prior has variance 1 and the messages
-    give it the `field`; `width` is 1 / (1 + curvature of the messages). The evidence that it is not
-    zero is the logarithm of the ratio of likelihoods, ½ width·field².
+    A nonzero weight has a Gaussian prior of variance 1. Together with the messages of the samples
+    its posterior is Gaussian with variance `width` = 1 / (1 + curvature of the messages) and mean
+    width·field. The evidence that it is not zero is the log likelihood ratio ½ width·field².
 
-    Of a nonnegative weight only the positive half of the Gaussian counts. With z = √width·field and
-    φ, Φ the density and distribution of a Gaussian, the mean rises by √width φ(z)/Φ(z) (`lift`),
-    the second moment by mean · lift, and the evidence by ln Φ(z).
+    If a weight must not be negative, only the positive half of the Gaussian is allowed. With z =
+    √width·field, and φ, Φ the Gaussian density and distribution function, the mean then rises by
+    lift = √width φ(z)/Φ(z), the second moment by mean · lift, and the evidence by ln Φ(z).
 
-    field : (n,).
-    nonnegative : (n,), the weights that must not be negative.
+    field : (n,) the linear terms of the messages.
+    nonnegative : (n,) the weights that must not be negative.
     """
     evidence = 0.5 * width * field**2
     mean = width * field
@@ -140,14 +146,17 @@ def slab_moments(field: Floats, width: float, nonnegative: NDArray[np.bool_]) ->
 def sample_messages(
     columns: NDArray[np.float32], mean: Floats, variance: Floats, previous_response: Floats
 ) -> SampleMessages:
-    """What the samples say of N weights that are believed to have this mean and variance, (N,).
+    """Compute what all samples say of the weights: the first half of a message-passing step.
 
-    Every sample wants its margin, wᵀA/√N, to be positive. By the beliefs that margin is Gaussian.
-    The sample's response, by which it pushes the margin up, is the slope of ln P(margin > 0) in the
-    mean of that Gaussian.
+    Every sample demands that its margin wᵀA/√N is positive. As the weights are believed to have
+    this mean and variance, the margin is Gaussian. The response of a sample, its push on the
+    margin, is the derivative of ln P(margin > 0) by the mean of that Gaussian. The responses are
+    combined into a Gaussian factor for every weight, exp(field·w − ½ curvature·w²).
 
-    columns : the table A, (N, samples), every column of mean square 1; products with it are in
-        single precision.
+    Parameters
+    ----------
+    columns : (N, samples) the table A, every column of mean square 1, in single precision.
+    mean, variance : (N,) beliefs on the weights.
     previous_response : (samples,) the responses of the step before.
     """
     n_columns = columns.shape[0]
@@ -156,15 +165,16 @@ def sample_messages(
     # The margin's variance V = Σ_i v_i / N is the same for all samples. Its mean is
     # ω = mᵀA/√N − V · previous response (Onsager's correction), with the weights' mean m.
     margin_variance = max(variance.sum() / n_columns, SMALLEST_VARIANCE)
-    margin_mean = mean.astype(np.float32) @ columns / sqrt_N - margin_variance * previous_response
+    naive_mean = mean.astype(np.float32) @ columns / sqrt_N
+    margin_mean = naive_mean - margin_variance * previous_response
 
-    # P(margin > 0) = Φ(ω/√V), the normal distribution function. The slope of ln Φ(ω/√V) in ω is
-    # (φ/Φ)(ω/√V)/√V, with the density φ.
+    # P(margin > 0) = Φ(ω/√V), with the normal distribution function Φ and its density φ. The
+    # derivative of ln Φ(ω/√V) by ω is (φ/Φ)(ω/√V)/√V.
     margin_width = math.sqrt(margin_variance)
     response = inverse_mills(margin_mean / margin_width) / margin_width
 
-    # The fall of the response with ω is response · (response + ω/V), by (φ/Φ)' = −φ/Φ (x + φ/Φ).
-    # Its sum over the samples, divided by N, is the curvature.
+    # Minus the derivative of the response by ω is response · (response + ω/V), since
+    # (φ/Φ)'(x) = −φ/Φ (x + φ/Φ). Its sum over the samples, divided by N, is the curvature.
     total_fall = float(response @ (response + margin_mean / margin_variance))
     curvature = max(total_fall / n_columns, 0.0)
     # field = curvature · m + A · response/√N
@@ -173,36 +183,38 @@ def sample_messages(
 
 
 def probabilities_not_zero(evidence: Floats, n_variables: int, count: int) -> Floats:
-    """The probability, (n,), of every weight not to be zero, from the evidence for that, (n,).
+    """Return the probability, (n,), that each weight is not zero, from the evidence for that, (n,).
 
-    The prior is such that `count` of the first `n_variables` weights are expected not to be zero;
-    the others, those of unpenalized columns, have probability 1.
+    The prior is such that `count` of the first `n_variables` weights are expected to be nonzero.
+    The others, those of unpenalized columns, have probability 1.
     """
     probability = np.ones(evidence.size)
     of_variables = evidence[:n_variables]
-    probability[:n_variables] = expit(log_odds_for(of_variables, count) + of_variables)
+    prior_log_odds = log_odds_for(of_variables, count)
+    probability[:n_variables] = expit(prior_log_odds + of_variables)
     return probability
 
 
 def damped(old: Floats, new: Floats) -> Floats:
-    """The share MESSAGE_DAMPING of the old values, and the rest of the new ones."""
+    """Mix old and new values: the share MESSAGE_DAMPING of the old, and the rest of the new."""
     return MESSAGE_DAMPING * old + (1.0 - MESSAGE_DAMPING) * new
 
 
 def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> Iterator[Beliefs]:
-    """Message-passing steps for K = `count`; the beliefs after every step.
+    """Run message passing for K = `count` nonzero weights; yield the beliefs after every step.
 
-    A step has two halves. The samples, by what is believed of the weights, send a field and a
-    curvature: a Gaussian of every weight, exp(field·w − ½ curvature·w²). The weights, by these and
-    their prior (zero, or Gaussian of variance 1), get new means and variances, which are damped.
-    The steps end if the evidence for weights other than zero runs away.
+    A step has two halves. First the samples, given the beliefs on the weights, send a Gaussian
+    factor for every weight, exp(field·w − ½ curvature·w²). Then every weight combines it with its
+    prior (zero, or Gaussian of variance 1) to a new mean and variance, which are damped. The
+    generator ends if the evidence for nonzero weights diverges.
 
     Parameters
     ----------
     hinge : for its table of N columns; neither its state nor its scratch is used.
-    count : the number K of variables that the prior expects.
+    count : the number K of nonzero weights that the prior expects.
     mean : (N,) the means of the weights to start from.
-    reinforcement : beliefs harden as 1 − reinforcement^t after t steps.
+    reinforcement : the messages of earlier steps are added with the factor 1 − reinforcement^t at
+        step t, which drives the beliefs towards certainty.
     """
     columns = hinge.data.columns_float32
     n_columns, n_samples = columns.shape
@@ -216,19 +228,19 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
         messages = sample_messages(columns, mean, variance, response)
         response = messages.response
 
-        # Reinforcement: the messages of former steps count too, more and more of them.
+        # Reinforcement: add the messages of earlier steps, with a growing factor.
         memory = 1.0 - reinforcement**step
         field = messages.field + memory * field
         curvature = messages.curvature + memory * curvature
 
-        # The prior of a weight that is not zero has curvature 1, which adds to that of the messages
-        # and leaves it the variance `width`. The evidence for such a weight is ½ width·field².
+        # The prior of a nonzero weight has curvature 1, which adds to that of the messages; the
+        # posterior variance `width` is the reciprocal. The evidence is ½ width·field².
         width = 1.0 / (1.0 + curvature)
         largest_evidence = (0.5 * width * field**2).max()
-        if not largest_evidence < RUNAWAY_EVIDENCE:  # so that NaN ends it too
+        if not largest_evidence < RUNAWAY_EVIDENCE:  # "not" so that NaN ends it too
             return
 
-        # The moments of a weight: those it has if it is not zero, times the probability of that.
+        # The moments of a weight are those given that it is not zero, times the probability of it.
         slab = slab_moments(field, width, hinge.data.nonnegative)
         probability = probabilities_not_zero(slab.evidence, n_variables, count)
         new_mean = probability * slab.mean
@@ -239,30 +251,33 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
 
 
 def load_most_evident(hinge: Hinge, count: int, beliefs: Beliefs) -> None:
-    """Let the support be the `count` variables of largest evidence.
+    """Make the `count` variables of largest evidence the support of the workspace.
 
-    Nonnegative weights start at their means: from zero, those that Newton's first step turns away
-    would leave. All others start at zero. Unpenalized columns, the last of the table, belong to
-    every support and have its first places.
+    Weights that must not be negative start at their believed means, since from zero some would
+    leave in the first Newton step. All others start at zero. Unpenalized columns, the last of the
+    table, belong to every support and come first in it.
     """
     nonnegative = hinge.data.nonnegative
     n_columns = nonnegative.size
     n_variables = n_columns - hinge.data.n_unpenalized
-    order = np.argsort(-beliefs.evidence[:n_variables], kind="stable")
-    support = np.concatenate([np.arange(n_variables, n_columns), np.sort(order[:count])])
-    weights = np.where(nonnegative, np.maximum(beliefs.mean, 0.0), 0.0)
+    by_evidence = np.argsort(-beliefs.evidence[:n_variables], kind="stable")
+    variables = np.sort(by_evidence[:count])
+    unpenalized = np.arange(n_variables, n_columns)
+    support = np.concatenate([unpenalized, variables])
+    weights = np.where(nonnegative, np.maximum(beliefs.mean, 0.0), 0.0)  # (N,)
     set_support(hinge, support, weights[support])
 
 
 def pass_messages(hinge: Hinge, count: int, pace: Pace) -> Iterator[tuple[int, bool]]:
-    """Message passing for K = `count`; at every look the steps done, and whether K separate.
+    """Run message passing for K = `count`, and test now and then whether it has found a support.
 
-    A look comes after every STEPS_PER_LOOK steps: the workspace `hinge` is fitted to the `count`
-    variables of largest evidence. Ends after `pace.max_steps`, or early if the evidence runs away.
+    After every STEPS_PER_LOOK steps the `count` variables of largest evidence are fitted in the
+    workspace `hinge`. Yields the number of steps done and whether these variables separate. It ends
+    after `pace.max_steps`, or earlier if the evidence diverges.
     """
     n_columns = hinge.data.columns.shape[0]
     draws = np.array([next_random(hinge.state.random) for _ in range(n_columns)])
-    start = 2 * START_WIDTH * draws - START_WIDTH  # from draws in 0 … 1 to ±START_WIDTH
+    start = 2 * START_WIDTH * draws - START_WIDTH  # uniform in ±START_WIDTH
     steps = amp_steps(hinge, count, start, pace.reinforcement)
     for n_steps, beliefs in enumerate(itertools.islice(steps, pace.max_steps), 1):
         if n_steps % STEPS_PER_LOOK == 0:
@@ -273,22 +288,24 @@ def pass_messages(hinge: Hinge, count: int, pace: Pace) -> Iterator[tuple[int, b
 def pass_down(
     hinge: Hinge, n_variables: int, seed: int, tries: int, spent: int = 0
 ) -> Iterator[Candidate | int]:
-    """Message passing for fewer and fewer variables.
+    """Search for smaller and smaller supports that separate, by message passing.
 
-    Every success is thinned further: the cheapest variables are dropped as long as it separates.
-    After every failure the next K is nearer to the variables known to suffice.
+    Each try asks for fewer variables than are known to suffice. After a success further variables
+    are removed, the cheapest first, as long as the others separate. After a failure the next try
+    asks for only half as many fewer.
 
     Parameters
     ----------
     hinge : a workspace; its support is changed.
-    n_variables : so many are known to suffice.
+    n_variables : number of variables that are known to suffice.
     seed : of the random numbers.
-    tries : failures after which the search ends.
-    spent : iterations of the searches before this one, which are added to its own.
+    tries : number of failures after which the search ends.
+    spent : iterations of searches before this one, which are added to its own.
 
     Yields
     ------
-    A candidate at every success, and the iterations spent at every other chance to interrupt.
+    A candidate for every support that separates, and between them the number of iterations spent,
+    as a chance to interrupt.
     """
     hinge.state.random[:] = random_state(seed)
     pace = BRISK_PACE
@@ -297,17 +314,17 @@ def pass_down(
     shrink = FIRST_SHRINK
     failures = 0
     while failures < tries and n_variables > 1:
-        # Message passing for fewer variables than are known to suffice.
+        # Try a smaller number of variables.
         goal = min(n_variables - 1, int(shrink * n_variables))
         n_steps = yield from steps_to_separate(hinge, goal, pace, spent)
         if n_steps is None:
-            # The next goal is half as far below. A failure counts as all its steps.
+            # Halve the distance of the next goal. A failure counts as the largest number of steps.
             spent += pace.max_steps
             failures += 1
             shrink = 1.0 - 0.5 * (1.0 - shrink)
             yield spent
         else:
-            # Variables dropped after a success cost no steps: all its candidates have this `spent`.
+            # Removing further variables counts no steps: all its candidates have the same `spent`.
             spent += n_steps
             for candidate in thin_out(hinge, spent):
                 n_variables = candidate.support.size
@@ -317,9 +334,9 @@ def pass_down(
 def steps_to_separate(
     hinge: Hinge, count: int, pace: Pace, spent: int
 ) -> Generator[int, None, int | None]:
-    """Pass messages until `count` variables separate: the steps it took; None if they never do.
+    """Pass messages until `count` variables separate; return the steps it took, or None.
 
-    Yields the iterations at every look in vain, those `spent` before among them.
+    Yields the number of iterations, including those `spent` before, at every test without success.
     """
     for n_steps, separates in pass_messages(hinge, count, pace):
         if separates:
@@ -329,10 +346,10 @@ def steps_to_separate(
 
 
 def thin_out(hinge: Hinge, spent: int) -> Iterator[Candidate]:
-    """Drop the cheapest variable again and again, as long as the others separate.
+    """Remove the cheapest variable again and again, as long as the others separate.
 
-    Yields a candidate for the present support of the workspace, which separates, and for every
-    smaller one. `spent` are the iterations that they cost.
+    Yields a candidate for the present support of the workspace, which must separate, and for every
+    smaller one that does. `spent` is the number of iterations that the candidates report.
     """
     separates = True
     while separates:
@@ -341,17 +358,17 @@ def thin_out(hinge: Hinge, spent: int) -> Iterator[Candidate]:
 
 
 def iterations_of(event: Candidate | int) -> int:
-    """The iterations spent at an event: a candidate says it, other events are that number."""
+    """Return the iterations spent at an event, which is a candidate or the number itself."""
     if isinstance(event, Candidate):
         return event.iterations
     return event
 
 
 def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
-    """Method `amp`: down from the greedy support; the budget counts message-passing steps.
+    """Method `amp`: message passing, down from a greedy support; the budget counts its steps.
 
     Each variable that the greedy search adds counts as one step too. Yields a candidate for every
-    smaller support, and in between the steps spent.
+    smaller support, and between them the number of steps spent.
     """
     hinge, separates = fit_greedily(problem)
     n_added = hinge.n_selected

@@ -51,7 +51,10 @@ WITHOUT_SIGNS = ("greedy-biht", "biht")  # methods of the paper, whose weights h
 
 
 def find_method(name: str) -> Method:
-    """The method of that name: one of `METHODS`, or "module:function" that can be imported."""
+    """Return the search method of that name, a generator function.
+
+    The name is one of `METHODS`, or "module:function", which is then imported.
+    """
     entry = METHODS.get(name, name)  # a function, or the text "module:function"
     if callable(entry):
         return entry
@@ -149,12 +152,12 @@ def iter_search(  # noqa: PLR0913
     progress: Callable[[int, SearchOutcome], None] | None = None,
     **options: Any,
 ) -> Iterator[SearchOutcome]:
-    """Yield an outcome at every improvement, and once more the best, with the largest margin.
+    """Yield an outcome at every improvement of a search, and in the end the final one.
 
-    On the way outcomes have the method's own weights. The last one is what `search` returns.
-    Parameters as there.
+    On the way outcomes have the weights that the method has found; the final outcome, which is what
+    `search` returns, has those of the largest margin. Parameters are those of `search`.
 
-    Ctrl-C is not caught: KeyboardInterrupt comes out of the iteration.
+    Ctrl-C is not caught: KeyboardInterrupt is raised by the iteration.
     """
     # Check the arguments before the data, which may be large.
     run = find_method(method)
@@ -166,11 +169,11 @@ def iter_search(  # noqa: PLR0913
     max_errors = whole_number(errors, "The number of errors allowed")
     _check_abilities(method, max_errors=max_errors, has_signs=signs is not None)
     if max_errors > 0:
-        options["errors"] = max_errors  # methods that allow none do not know this option
+        options["errors"] = max_errors  # other methods do not have this option
     _check_options(method, run, options)
     problem = make_problem(X, y, intercept, allow_contradictions=max_errors > 0, signs=signs)
 
-    # Follow the method until it ends, or the target is reached.
+    # Run the method until it ends or the target is reached.
     record = _SearchRecord(
         problem, method=method, seed=seed, max_errors=max_errors, names=column_names(X)
     )
@@ -189,7 +192,7 @@ def iter_search(  # noqa: PLR0913
 
 
 def _check_abilities(method: str, *, max_errors: int, has_signs: bool) -> None:
-    """Refuse errors that a rule may make, and prescribed signs, where the method knows neither."""
+    """Refuse errors or prescribed signs if the method does not support them."""
     if max_errors > 0 and method not in FORGIVING:
         raise InputError(
             f"The method {method!r} allows no errors; choose one of {', '.join(FORGIVING)}."
@@ -199,13 +202,16 @@ def _check_abilities(method: str, *, max_errors: int, has_signs: bool) -> None:
 
 
 def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
-    """Refuse options that the method does not take."""
+    """Refuse options that the search method `run` does not have.
+
+    Its options are its arguments after `problem`, `budget` and `seed`, which every method has.
+    """
     parameters = inspect.signature(run).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return  # a method with **options takes whatever comes
+        return  # a method with **options accepts any
 
-    # All arguments but the first ones, which every method has, are options.
-    known_names = [parameter.name for parameter in parameters][N_COMMON_ARGUMENTS:]
+    all_names = [parameter.name for parameter in parameters]
+    known_names = all_names[N_COMMON_ARGUMENTS:]
     for name in options:
         if name not in known_names:
             known = ", ".join(known_names) or "none"
@@ -213,16 +219,16 @@ def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
 
 
 def _iterations_at(event: Event, best: SearchOutcome) -> int:
-    """The iterations spent when a method yielded this event.
+    """Return the iterations spent when a method yielded this event.
 
-    A proof does not say; then they are those of the best outcome so far.
+    A candidate holds them, and a plain number is the iterations. A lower bound does not say; then
+    those of the best outcome so far are returned.
     """
     if isinstance(event, Candidate):
         return event.iterations
     if isinstance(event, LowerBound):
         return best.iterations
-    # The event is the number itself.
-    return event
+    return event  # the number itself
 
 
 class _SearchRecord:
@@ -246,6 +252,10 @@ class _SearchRecord:
         max_errors: int,
         names: tuple[str, ...] | None,
     ) -> None:
+        """Start the record of a search: no outcome yet, and nothing proven.
+
+        The arguments are the attributes of the same names.
+        """
         self.problem = problem
         self.method = method
         self.seed = seed
@@ -257,15 +267,15 @@ class _SearchRecord:
 
     @property
     def history(self) -> list[tuple[int, int]]:
-        """(iterations, selected variables) of every improvement so far, that to `best` the last."""
+        """(iterations, number of variables) of every improvement so far; the last one is `best`."""
         if self.best is None:
             return []
         return self.best.history
 
     def take(self, event: Event) -> bool:
-        """Note what the method yielded; whether `best` is another one now.
+        """Process an event of the method; return whether `best` has changed.
 
-        That is a candidate, a proof, or the number of iterations, which changes nothing.
+        An event is a candidate, a proof, or the number of iterations, which changes nothing.
         """
         if isinstance(event, Candidate):
             return self._take_candidate(event)
@@ -277,7 +287,7 @@ class _SearchRecord:
         return False
 
     def _take_candidate(self, candidate: Candidate) -> bool:
-        """Make a candidate the best if its `_cost` is less than that of the best; whether it is."""
+        """Make a candidate the best one if it is better (its `_cost` is less); whether it is."""
         rule = _own_rule(self.problem, candidate)
         outcome = self._outcome(rule, candidate.iterations, self.history)
         if self.best is not None and _cost(outcome) >= _cost(self.best):
@@ -287,9 +297,9 @@ class _SearchRecord:
         return True
 
     def final(self) -> SearchOutcome:
-        """The best outcome with the weights of largest margin.
+        """Return the best outcome, with the weights of largest margin on its support.
 
-        The last entry of the history is that of the same outcome: it is written anew.
+        The last entry of the history belongs to the same outcome, and is written again.
         """
         rule = _max_margin_rule(self.problem, self.best_candidate)
         return self._outcome(rule, self.best_candidate.iterations, self.history[:-1])
@@ -297,9 +307,9 @@ class _SearchRecord:
     def _outcome(
         self, rule: Rule, iterations: int, earlier: list[tuple[int, int]]
     ) -> SearchOutcome:
-        """The outcome of a rule that was found after so many iterations.
+        """Make the outcome of a rule that was found after so many iterations.
 
-        `earlier` is the history before it: (iterations, selected variables) of every improvement.
+        earlier : the history before it, (iterations, number of variables) of every improvement.
         """
         features: tuple[str, ...] = ()
         if self.names is not None:
@@ -323,7 +333,7 @@ class _SearchRecord:
         return self._with_proof(outcome)
 
     def _with_proof(self, outcome: SearchOutcome) -> SearchOutcome:
-        """The outcome with what is proven by now."""
+        """Return the outcome together with what is proven by now."""
         return replace(
             outcome,
             lower_bound=self.bound.smallest,
@@ -333,13 +343,16 @@ class _SearchRecord:
 
 
 def _cost(outcome: SearchOutcome) -> tuple[int, int, int]:
-    """What is to be small: errors beyond those allowed, then variables, then errors."""
+    """Return what a search minimises, in order of importance.
+
+    These are the errors beyond those allowed, the number of variables, and the errors.
+    """
     excess = max(outcome.errors - outcome.max_errors, 0)
     return excess, outcome.n_selected, outcome.errors
 
 
 def _own_rule(problem: Problem, candidate: Candidate) -> Rule:
-    """The rule of the candidate's own weights if it separates, else that of largest margin."""
+    """Return the rule of the candidate's own weights if it separates, else of largest margin."""
     rule = candidate_rule(problem, candidate)
     if rule.separates:
         return rule
@@ -347,11 +360,11 @@ def _own_rule(problem: Problem, candidate: Candidate) -> Rule:
 
 
 def _max_margin_rule(problem: Problem, candidate: Candidate) -> Rule:
-    """The rule of largest margin on a candidate's support.
+    """Return the rule of largest margin on a candidate's support.
 
-    First all samples are to be right. If no weights do that, only those are which the candidate's
-    own weights have right. A rule that the method found in exact arithmetic, `candidate.rule`, is
-    taken where it makes fewer errors.
+    It is looked for on all samples. If no weights separate them, only the samples count that the
+    candidate's own weights classify correctly. If the method has found a rule in exact arithmetic
+    (`candidate.rule`) that makes fewer errors, this is returned.
     """
     support = candidate.support.astype(np.int64)
     n_weights = support.size + problem.n_unpenalized

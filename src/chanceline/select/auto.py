@@ -79,18 +79,21 @@ def run_auto(  # noqa: PLR0913
     pool: int | None = None,
     wanted: int | None = None,
 ) -> Iterator[Event]:
-    """Method `auto`: search all columns, or in a large table a pool of the most promising ones.
+    """Method `auto`: search all columns, or in a very large table the most promising ones.
 
-    The `budget` counts swaps (None: as many as the table is worth); message passing and sweeps have
-    a fixed effort. `errors` are those that a rule may make.
-
-    In a large table a `pool` of so many columns stands for all, and one twice as large if nothing
-    in it suffices. By default it is used where it is less than half of a table of more than six
-    million entries, and has several columns for every variable that a rule would need if the labels
-    were noise.
-
-    Where no more than a `wanted` number of variables would be of use, larger sizes are tried with
-    less patience: a search that stays far above it ends soon.
+    Parameters
+    ----------
+    budget : largest number of swaps; None for as many as the table is worth. Message passing and
+        sweeps have a fixed effort.
+    seed : of the random numbers.
+    errors : number of errors that a rule may make.
+    pool : number of columns to search in place of all; twice as many if nothing in this pool
+        suffices. By default a pool is used if it is less than half of a table of more than six
+        million entries, and has several columns for every variable that a rule would need if the
+        labels were noise.
+    wanted : the largest number of variables that would be of use; None: the fewer, the better.
+        Larger supports are then searched with less patience, so that a search which stays far above
+        it ends soon.
     """
     settings = AutoSettings(budget=budget, seed=seed, max_errors=errors, wanted=wanted)
     min_entries = MIN_POOLED_ENTRIES
@@ -105,15 +108,19 @@ def run_auto(  # noqa: PLR0913
 
 
 def is_tall(problem: Problem) -> bool:
-    """Whether samples are so many that all columns together cannot separate noise (Cover)."""
+    """Whether there are so many samples that even all columns cannot separate random labels.
+
+    By Cover's theorem this is so for more than two samples for each column.
+    """
     return problem.n_samples > 2 * problem.n_features
 
 
 def variables_needed(problem: Problem) -> int:
-    """Variables that noise may need.
+    """Return the number of variables that a rule may need if the labels are noise.
 
-    Half as many as samples separate it as often as not, whichever they are (Cover). In a tall table
-    noise is not separated at all; what can be separated there has structure, and needs few.
+    By Cover's theorem half as many variables as samples separate random labels with probability ½,
+    whichever they are. In a tall table noise cannot be separated at all; what can be separated
+    there has structure and needs few variables: 0 is returned.
     """
     if is_tall(problem):
         return 0
@@ -123,10 +130,10 @@ def variables_needed(problem: Problem) -> int:
 def search_pools(
     problem: Problem, ranking: Ranking, width: int, settings: AutoSettings
 ) -> Iterator[Event]:
-    """Search the first `width` columns of a ranking; twice as many if nothing there suffices.
+    """Search the first `width` columns of a ranking, and twice as many while nothing suffices.
 
-    And so on to all columns. Where a larger pool cannot help, the first one is the last: its search
-    yields the rule of fewest errors it can find.
+    This goes on up to all columns. If a larger pool cannot help, only the first one is searched,
+    for the rule of fewest errors.
     """
     may_grow = can_grow(problem, ranking, settings.max_errors)
     while width < problem.n_features:
@@ -135,7 +142,7 @@ def search_pools(
             yield from search_pool(problem, pool, settings)
             return
 
-        # A search that gives up yields no candidate where nothing suffices. So a candidate says
+        # A search that gives up yields no candidate if nothing suffices. So any candidate means
         # that this pool suffices.
         pool_suffices = False
         for event in search_pool(problem, pool, settings, gives_up=True):
@@ -144,7 +151,7 @@ def search_pools(
             yield event
         if pool_suffices:
             return
-        # Not twice the width asked for: a pool is wider if the ranking's greedy path is longer.
+        # The pool may be wider than `width`, if the ranking's greedy path is longer.
         width = 2 * pool.size
     yield from search_all(problem, settings)
 
@@ -152,9 +159,9 @@ def search_pools(
 def search_pool(
     problem: Problem, pool: NDArray[np.int64], settings: AutoSettings, *, gives_up: bool = False
 ) -> Iterator[Event]:
-    """Search the columns `pool`; `gives_up` as in `search_all`.
+    """Search the columns `pool`; the events yielded name columns of the whole table.
 
-    The events name columns of the whole table.
+    gives_up : if nothing suffices, yield no candidate at all instead of the best rule found.
     """
     events = search_all(pooled_problem(problem, pool), settings, gives_up=gives_up)
     return events_of_pool(events, pool)
@@ -163,13 +170,14 @@ def search_pool(
 def can_grow(problem: Problem, ranking: Ranking, max_errors: int) -> bool:
     """Whether a larger pool may suffice where a smaller one does not.
 
-    The `ranking` begins with a greedy path; `max_errors` are those that a rule may make.
+    ranking : all columns, beginning with those of a greedy path.
+    max_errors : number of errors that a rule may make.
     """
     if ranking.separates:
         return True
     if ranking.path_length == problem.n_features:
-        return False  # the path has taken all columns in vain
-    # With errors or signs it is not known whether all columns suffice; else it can be computed.
+        return False  # the path contains all columns and does not separate
+    # With errors or signs it is not known whether all columns suffice; otherwise it is computed.
     if max_errors > 0 or problem.signs is not None:
         return True
     return all_columns_separate(problem)
@@ -178,23 +186,24 @@ def can_grow(problem: Problem, ranking: Ranking, max_errors: int) -> bool:
 def all_columns_separate(problem: Problem) -> bool:
     """Whether all columns together separate, with weights of any sign; True if it is undecided.
 
-    Without a copy of the table, by the products of the P samples with each other. Their Gram matrix
-    is V D Vᵀ, and the rows of V √D have the same lengths and angles as the samples, in P columns.
+    No copy of the table is needed: separability depends only on the dot products of the P samples
+    with each other. Their Gram matrix is V D Vᵀ, and the P rows of V √D have the same dot products
+    as the samples, in only P columns.
     """
     n_samples = problem.n_samples
     gram = np.zeros((n_samples, n_samples))
     for block in column_blocks(problem.X):
         columns = np.arange(block.start, block.stop)
-        # Without the intercept, which is added once.
+        # Without the intercept's column, which is added once, after the loop.
         rows = problem.rows(columns)[:, : columns.size]
         gram += rows @ rows.T
     if problem.intercept:
         gram += np.outer(problem.y, problem.y)
 
-    # D and V; rounding may leave an eigenvalue below zero.
+    # D and V. Rounding may make an eigenvalue negative.
     eigenvalues, eigenvectors = np.linalg.eigh(gram)
     rotated_rows = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
-    margin = largest_margin(rotated_rows, early=True)  # early: any w that separates
+    margin = largest_margin(rotated_rows, early=True)  # any separating weights will do
     return margin.verdict != INSEPARABLE
 
 
@@ -203,8 +212,7 @@ def search_all(
 ) -> Iterator[Event]:
     """Search all columns of the problem.
 
-    Where nothing suffices, a search that `gives_up` yields no candidate; another yields the rule of
-    fewest errors it can find.
+    gives_up : if nothing suffices, yield no candidate at all instead of the best rule found.
     """
     if settings.max_errors:
         yield from search_with_errors(
@@ -217,16 +225,18 @@ def search_all(
 def search_separating(
     problem: Problem, settings: AutoSettings, *, gives_up: bool = False
 ) -> Iterator[Event]:
-    """Search for few variables that separate all samples; `gives_up` as in `search_all`.
+    """Search for few variables that separate all samples.
 
-    From a support that separates: one and two variables exhaustively, message passing where many
-    variables are needed, then swaps.
+    It starts from a support that separates. Then one and two variables are tried exhaustively;
+    message passing follows if many variables are needed, and then swaps.
+
+    gives_up : if nothing separates, yield no candidate at all instead of the best rule found.
     """
     start = find_start(problem)
     if not start.separates:
         if gives_up:
             return
-        # What the greedy search ended with is a poor rule; the front has better ones.
+        # The greedy search has ended with a poor rule; a search for few errors finds better ones.
         yield start.candidate
         yield from search_fewest_errors(
             problem, settings.budget, settings.seed, spent=start.n_greedy_steps
@@ -234,17 +244,17 @@ def search_separating(
         return
     yield start.candidate
 
-    # `best` hands all events on, and keeps the last candidate and proof among them.
+    # `best.watch` passes all events on, and keeps the last candidate and proof among them.
     best = _BestSoFar(start.candidate)
 
-    # One and two variables exhaustively, if that takes no longer than the swaps.
+    # Try one and two variables exhaustively, if that takes no longer than the swaps.
     max_pairs = affordable_pairs(problem, best.size(), settings.budget)
     yield from best.watch(sweep_small_supports(problem, start.candidate, max_pairs))
     if best.is_minimal():
         return
 
-    # Message passing changes the support of the workspace, and the swaps need one that has the best
-    # support so far.
+    # Message passing changes the support of the workspace. After it a new workspace is made that
+    # has the best support so far, from which the swaps start.
     hinge = start.hinge
     if best.size() >= MESSAGE_PASSING_FROM:
         messages = pass_messages(
@@ -277,9 +287,9 @@ class SeparatingStart(NamedTuple):
 
 
 def find_start(problem: Problem) -> SeparatingStart:
-    """A support that separates: greedily, or by the linear program, which misses none.
+    """Find a support that separates: greedily, or else by a linear program, which misses none.
 
-    Where nothing separates, the support that the greedy search ended with.
+    If nothing separates, the support that the greedy search ended with is returned.
     """
     greedy_hinge, greedy_separates = fit_greedily(problem)
     n_greedy_steps = greedy_hinge.n_selected
@@ -292,10 +302,10 @@ def find_start(problem: Problem) -> SeparatingStart:
     if greedy_separates:
         return greedy_start
 
-    relaxed = l1_candidate(problem)  # the linear program's
+    relaxed = l1_candidate(problem)  # by the linear program
     if relaxed is None:
         return greedy_start
-    # Whether a refit separates too does not matter: the linear program has found weights that do.
+    # Whether the refit separates does not matter: the linear program has found weights that do.
     relaxed_hinge, _refit_separates = start_from(problem, relaxed)
     return SeparatingStart(
         candidate=relaxed,
@@ -313,15 +323,15 @@ class _BestSoFar:
         self.lower_bound = 1
 
     def size(self) -> int:
-        """Variables of the candidate."""
+        """Number of variables of the candidate."""
         return int(self.candidate.support.size)
 
     def is_minimal(self) -> bool:
-        """Whether fewer variables are known not to suffice."""
+        """Whether it is proven that fewer variables do not suffice."""
         return self.size() <= self.lower_bound
 
     def watch(self, events: Iterator[Event]) -> Iterator[Event]:
-        """Hand events on, and take note of candidates and proofs."""
+        """Pass events on, and keep the last candidate and the last proof among them."""
         for event in events:
             if isinstance(event, Candidate):
                 self.candidate = event
@@ -333,10 +343,13 @@ class _BestSoFar:
 def pass_messages(
     hinge: Hinge, n_selected: int, seed: int, spent: int
 ) -> Iterator[Candidate | int]:
-    """Look for fewer than `n_selected` variables by message passing, on the workspace's columns.
+    """Search for fewer than `n_selected` variables by message passing.
 
-    `spent` iterations were done before. Tables of many samples are searched at a slow pace, with
-    more failures allowed before it ends.
+    In tables of many samples message passing goes slowly, and more failures are allowed before it
+    ends.
+
+    hinge : a workspace; its support is changed.
+    spent : iterations of searches before this one.
     """
     max_failures = FAILURES_ALLOWED
     if hinge.state.margins.size >= SLOWLY_FROM:
@@ -347,9 +360,13 @@ def pass_messages(
 def swap_from(
     problem: Problem, hinge: Hinge, start: Candidate, settings: AutoSettings
 ) -> Iterator[Candidate | int]:
-    """Look for fewer variables by swaps, from a candidate that the workspace has as its support.
+    """Search for fewer variables by swaps, from a candidate.
 
-    A budget that the user has set is used up; the default one ends early without success.
+    If the user has set a budget it is used up; with the default one the search ends early if it has
+    no success for long.
+
+    hinge : a workspace that has the candidate's support.
+    start : the candidate.
     """
     budget = settings.budget
     patience = Patience()
@@ -360,23 +377,25 @@ def swap_from(
 
 
 def affordable_swaps(problem: Problem, n_variables: int) -> int:
-    """The default budget of swaps, from a start of so many variables.
+    """Return the default number of swaps, from a start of so many variables.
 
-    It is no more than is worth a minute where the columns do not fit into the processor's cache.
+    If the columns do not fit into the processor's cache, no more than about a minute's worth.
     """
     n_columns, n_samples = problem.columns.shape
     n_swaps = default_swaps(problem, n_variables)
     n_entries = n_columns * n_samples
     if n_entries <= CACHED_ENTRIES:
         return n_swaps
-    work = swap_work(n_columns, n_samples, n_variables) + UNCACHED_COST * n_entries
-    return min(n_swaps, max(MIN_UNCACHED_SWAPS, int(MAX_UNCACHED_WORK / work)))
+    work_per_swap = swap_work(n_columns, n_samples, n_variables) + UNCACHED_COST * n_entries
+    n_in_a_minute = int(MAX_UNCACHED_WORK / work_per_swap)
+    return min(n_swaps, max(MIN_UNCACHED_SWAPS, n_in_a_minute))
 
 
 def affordable_pairs(problem: Problem, n_variables: int, budget: int | None) -> int:
-    """How many pairs may be swept: no longer than the swaps take, or some hundred swaps.
+    """Return how many pairs may be tried: as many as take no longer than the swaps.
 
-    `budget` counts swaps; None: as many as a start of `n_variables` is worth.
+    budget : number of swaps; None for the default from a start of `n_variables`. Pairs may take the
+        time of MIN_SWAPS_FOR_PAIRS swaps in any case.
     """
     n_swaps = budget
     if n_swaps is None:

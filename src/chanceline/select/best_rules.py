@@ -50,15 +50,16 @@ class BestRules(NamedTuple):
     line: LineScratch
 
     def take_where(self, where: NDArray[np.bool_], other: BestRules) -> None:
-        """Take over another's rules at the sizes `where` this mask, (M + 1,), is true."""
+        """Copy the rules of another `BestRules` at the sizes where the mask, (M + 1,), is true."""
         self.errors[where] = other.errors[where]
         self.supports[where] = other.supports[where]
         self.weights[where] = other.weights[where]
 
     def candidate(self, n_variables: int, n_unpenalized: int, iterations: int) -> Candidate:
-        """The candidate of the best rule of so many variables, found after so many iterations.
+        """Return the best rule of `n_variables` variables as a candidate.
 
-        `n_unpenalized` columns, 1 with an intercept and 0 without, come before the variables.
+        n_unpenalized : columns that come before the variables: 1 with an intercept, else 0.
+        iterations : the effort after which it was found.
         """
         size = n_variables + n_unpenalized
         return as_candidate(
@@ -70,11 +71,11 @@ class BestRules(NamedTuple):
 
 
 def make_best_rules(max_variables: int, n_unpenalized: int, n_samples: int) -> BestRules:
-    """Make room for rules of 0 … `max_variables` variables, none of which is found yet.
+    """Allocate the best rules of 0 … `max_variables` variables; none is known yet.
 
-    So all `n_samples` are errors, and the first column of every support is −1.
+    So the errors of each are `n_samples`, and the first column of its support is −1.
     """
-    width = max_variables + n_unpenalized + 1  # the largest rule, and one place in reserve
+    width = max_variables + n_unpenalized + 1  # columns of the largest rule, and one in reserve
     return BestRules(
         errors=np.full(max_variables + 1, n_samples, dtype=np.int64),
         supports=np.full((max_variables + 1, width), -1, dtype=np.int64),
@@ -87,10 +88,11 @@ def make_best_rules(max_variables: int, n_unpenalized: int, n_samples: int) -> B
 
 @leaf_kernel()
 def store(best: Any, n_unpenalized: int, support: NDArray, weights: NDArray, size: int) -> None:
-    """Copy a rule of `size` columns into `best` (`BestRules`), at its number of variables.
+    """Copy a rule of `size` columns into `best`, at its number of variables.
 
-    `support` and `weights` have shape (capacity,), the unpenalized columns first; the first `size`
-    entries count. The caller sets `best.errors`.
+    best : the `BestRules`. Its `errors` are not set here, but by the caller.
+    n_unpenalized : how many of the columns are no variables; they come first.
+    support, weights : (≥ size,) the columns of the rule and their weights.
     """
     supports = best.supports
     stored_weights = best.weights
@@ -104,7 +106,12 @@ def store(best: Any, n_unpenalized: int, support: NDArray, weights: NDArray, siz
 def note_rule(hinge: Any, best: Any) -> int:
     """Count the errors of the workspace's present rule, and store it if it is the best of its size.
 
-    `hinge` is a fitted `Hinge`; `best`, the `BestRules` so far, is changed. Returns the errors.
+    hinge : a fitted `Hinge`.
+    best : the `BestRules` so far; changed.
+
+    Returns
+    -------
+    The number of errors.
     """
     n_unpenalized = hinge.data.n_unpenalized
     support = hinge.state.support
@@ -116,10 +123,10 @@ def note_rule(hinge: Any, best: Any) -> int:
     supports = best.supports
 
     errors = count_errors(margins)
-    # Rules without variables are not noted, and for too large ones there is no room.
+    # Rules without variables are not stored, and for too large ones there is no room.
     has_place = 1 <= n_variables < fewest.size
     if has_place:
-        is_first_of_size = supports[n_variables, 0] < 0  # a first column of −1: no rule yet
+        is_first_of_size = supports[n_variables, 0] < 0  # −1 means that there is no rule yet
         if is_first_of_size or errors < fewest[n_variables]:
             fewest[n_variables] = errors
             store(best, n_unpenalized, support=support, weights=weights, size=size)
@@ -130,8 +137,12 @@ def note_rule(hinge: Any, best: Any) -> int:
 def is_near_best(hinge: Any, best: Any, errors: int, descent_gap: int) -> bool:
     """Whether the present rule makes at most `descent_gap` errors more than the best of its size.
 
-    `errors` are those of the present rule of the workspace `hinge`; `best` are the `BestRules` so
-    far. Never for a rule without errors, which has nothing to gain.
+    It is False for a rule without errors, which cannot be improved, and for sizes that are not
+    kept.
+
+    hinge : the workspace with the present rule.
+    best : the `BestRules` so far.
+    errors : those of the present rule.
     """
     n_variables = hinge.state.n_used[0] - hinge.data.n_unpenalized
     fewest = best.errors
@@ -141,13 +152,18 @@ def is_near_best(hinge: Any, best: Any, errors: int, descent_gap: int) -> bool:
 
 @inner_kernel()
 def descend_and_note(hinge: Any, best: Any) -> int:
-    """Descend on the errors from the present rule, on a copy; the errors that are left.
+    """Lower the errors of the present rule by line searches, and store the result if it is good.
 
-    What is found replaces the best rule of its size even if that has as many errors: what starts
-    from the best rule next then begins elsewhere on the plateau.
+    The rule found replaces the best rule of its size even if both have equally many errors, so that
+    the next search from the best rule starts elsewhere on the plateau.
 
-    `hinge` is a fitted `Hinge`, whose rule stays; `best`, the `BestRules` so far, is changed. The
-    size of the rule must have a place there, which `is_near_best` tests.
+    hinge : a fitted `Hinge`. Its own rule is not changed: the descent works on a copy.
+    best : the `BestRules` so far; changed. The size of the rule must be one that is kept, which
+        `is_near_best` tests.
+
+    Returns
+    -------
+    The number of errors after the descent.
     """
     n_unpenalized = hinge.data.n_unpenalized
     support = hinge.state.support
@@ -175,18 +191,25 @@ def descend_and_note(hinge: Any, best: Any) -> int:
 def refit_and_note(  # noqa: PLR0913
     hinge: Any, best: Any, add: int, drop: int, n_trimmed: int, max_newton: int, descent_gap: int
 ) -> int:
-    """Change the support, fit it and note the rule; its errors. The compiled part of `try_change`.
+    """Change the support by one column, refit, and store the rule if it is the best of its size.
+
+    This is the compiled part of `try_change`. A rule that is nearly as good as the best of its size
+    is improved by a descent on its errors.
 
     Parameters
     ----------
-    hinge : the workspace; it ends with the new support, its weights and margins.
-    best : the `BestRules` so far; the rule is stored there if it is the best of its size.
-    add : a column to take in, or −1.
-    drop : the place in the support of a column to take out, or −1.
-    n_trimmed : how many samples, those of smallest margin, the fit leaves out as lost.
-    max_newton : Newton's steps of the fit at most.
-    descent_gap : a rule with at most so many errors more than the best of its size descends on its
-        errors.
+    hinge : the workspace; changed.
+    best : the `BestRules` so far; changed.
+    add : index of a column to add, or −1.
+    drop : position in the support of a column to remove, or −1.
+    n_trimmed : how many samples, those of smallest margin, the fit leaves out as errors.
+    max_newton : largest number of Newton steps of the fit.
+    descent_gap : a rule with at most so many errors more than the best of its size is improved by a
+        descent.
+
+    Returns
+    -------
+    The number of errors, after the descent if there was one.
     """
     refit(
         hinge,
@@ -212,22 +235,24 @@ def try_change(  # noqa: PLR0913
     max_newton: int = int(SWAP_FIT_STEPS),
     descent_gap: int = 0,
 ) -> int:
-    """Change the support, fit it, and note the rule if it is the best of its size.
+    """Change the support by one column, refit, and store the rule if it is the best of its size.
+
+    A rule that is nearly as good as the best of its size is improved by a descent on its errors.
 
     Parameters
     ----------
-    hinge : the workspace.
-    best : the best rules so far, changed.
-    add : a column to take in, or −1.
-    drop : the place in the support of a column to take out, or −1.
-    n_trimmed : how many samples, those of smallest margin, the fit leaves out as lost.
-    max_newton : Newton's steps of the fit at most.
-    descent_gap : a rule with at most so many errors more than the best of its size descends on its
-        errors (NO_DESCENT: none does).
+    hinge : the workspace; changed.
+    best : the best rules so far; changed.
+    add : index of a column to add, or −1.
+    drop : position in the support of a column to remove, or −1.
+    n_trimmed : how many samples, those of smallest margin, the fit leaves out as errors.
+    max_newton : largest number of Newton steps of the fit.
+    descent_gap : a rule with at most so many errors more than the best of its size is improved by a
+        descent (NO_DESCENT: none is).
 
     Returns
     -------
-    The errors of the rule, after the descent if there was one.
+    The number of errors, after the descent if there was one.
     """
     errors = refit_and_note(
         hinge,
@@ -253,25 +278,31 @@ def swap_and_note(  # noqa: PLR0913
     trim_noise: float,
     descent_gap: int,
 ) -> int:
-    """Swap columns at a fixed size, and note the rule after each change; the swaps done.
+    """Swap columns at a fixed size, and store every rule that is the best of its size.
 
-    The compiled part of `swap_for_errors`. A swap has two halves: an addition and, as the support
-    is then too large, a removal; each with a fit that trims samples (leaves them out, as lost).
+    This is the compiled part of `swap_for_errors`. A swap has two halves: add the most attractive
+    column, then remove the one that costs least. Each is followed by a fit that trims samples, that
+    is leaves them out as errors.
 
     Parameters
     ----------
-    hinge : a fitted `Hinge`. Its `n_used` (columns in use, which refits change) and `iteration`
-        (swaps begun) are arrays of one number, so that kernels can change them.
-    best : the `BestRules` so far, changed.
-    size : columns of the support to keep to, the unpenalized ones among them.
-    max_swaps : it ends after so many, or where no column is left to add.
-    target_errors : it ends when the best rule of this size makes no more.
-    n_trimmed_at_first : samples that are trimmed until the first addition.
-    trim_share : from then on trim_share · (E − 1) are, where the best rule of this size makes E
-        errors: with 1 the fit aims at one error fewer than that.
-    trim_noise : size of the noise in which samples are trimmed after an addition.
-    descent_gap : a rule with at most so many errors more than the best of its size descends on
-        its errors.
+    hinge : a fitted `Hinge`. Its `n_used` (number of columns in use, which refits change) and
+        `iteration` (number of the swap) are arrays of one entry, so that compiled functions can
+        change them.
+    best : the `BestRules` so far; changed.
+    size : number of columns to keep to, including the unpenalized ones.
+    max_swaps : it ends after so many, or when no column is left to add.
+    target_errors : it ends when the best rule of this size makes no more errors.
+    n_trimmed_at_first : number of samples trimmed before the first addition.
+    trim_share : after it, trim_share · (E − 1) samples are trimmed, where E are the errors of the
+        best rule of this size. With 1 the fit aims at one error fewer than that.
+    trim_noise : size of the noise with which samples are trimmed after an addition.
+    descent_gap : a rule with at most so many errors more than the best of its size is improved by a
+        descent on its errors.
+
+    Returns
+    -------
+    The number of swaps done.
     """
     n_used = hinge.state.n_used
     iteration = hinge.state.iteration
@@ -283,8 +314,8 @@ def swap_and_note(  # noqa: PLR0913
             return n_halves // 2
 
         if n_used[0] > size:
-            # The second half, which trims as many as the addition before it. As in
-            # `refit_and_note`; to call that would be slower by 4 %.
+            # Second half: remove a column, and trim as many samples as after the addition. This is
+            # what `refit_and_note` does; calling it would be slower by 4 %.
             refit(
                 hinge,
                 add=NONE,
@@ -297,14 +328,14 @@ def swap_and_note(  # noqa: PLR0913
             if is_near_best(hinge, best, errors=errors, descent_gap=descent_gap):
                 descend_and_note(hinge, best)
         else:
-            # The first half, a look ahead: few steps, samples trimmed at random, and no descent on
-            # the errors.
+            # First half: add a column. This is only a look ahead: the fit has few steps, trims with
+            # noise, and no descent follows.
             iteration[0] += 1
             find_gradient(hinge)
             add = choose_addition(hinge)
             if add == NONE:
                 break
-            # Aim below the best rule, which makes an error at least, or the swaps had ended.
+            # Aim at fewer errors than the best rule, which has at least one or the swaps had ended.
             n_trimmed = int(trim_share * (fewest[n_variables] - 1))
             refit(
                 hinge,
@@ -334,23 +365,25 @@ def swap_for_errors(  # noqa: PLR0913
 
     Parameters
     ----------
-    hinge : a fitted workspace.
-    best : the best rules so far, changed.
-    size : columns of the support, the unpenalized ones among them. Where nonnegative columns have
-        left the support, additions fill it up.
-    max_swaps : swaps at most.
-    target_errors : at which the swaps end.
-    n_trimmed_at_first : samples that fits trim (leave out, as lost) before the first addition.
-    trim_share : from then on fits trim trim_share · (E − 1) samples, where the best rule of this
-        size makes E errors. With 1 they always aim at a better rule; 0 is the plain squared hinge,
-        whose landscape is smoother.
-    trim_noise : size of the noise in which samples are trimmed after an addition.
-    descent_gap : a rule with at most so many errors more than the best of its size descends on its
-        errors.
+    hinge : a fitted workspace; changed.
+    best : the best rules so far; changed.
+    size : number of columns of the support, including the unpenalized ones. If nonnegative columns
+        have left the support, additions fill it up.
+    max_swaps : largest number of swaps.
+    target_errors : number of errors at which the swaps end.
+    n_trimmed_at_first : number of samples that fits trim (leave out as errors) before the first
+        addition.
+    trim_share : after it, fits trim trim_share · (E − 1) samples, where E are the errors of the
+        best rule of this size. With 1 they always aim at a better rule; 0 is the plain squared
+        hinge, whose landscape is smoother.
+    trim_noise : size of the noise with which samples are trimmed after an addition.
+    descent_gap : a rule with at most so many errors more than the best of its size is improved by a
+        descent on its errors.
 
     Returns
     -------
-    The swaps done: `max_swaps` unless the target was reached, even if no column was left to add.
+    The number of swaps done: `max_swaps` unless the target was reached, even if no column was left
+    to add.
     """
     n_swaps = swap_and_note(
         hinge,

@@ -40,19 +40,22 @@ ITERATIONS_A_REPORT = 100  # of `biht`, between two chances to interrupt
 
 
 def in_units_of_tau(weights: Floats, n_samples: int) -> Floats:
-    """w/τ, with the step size τ = STEP_TIMES_SAMPLES / P for P = `n_samples`."""
+    """Return w/τ, where the step size of the paper is τ = STEP_TIMES_SAMPLES / `n_samples`."""
     return weights * n_samples / STEP_TIMES_SAMPLES
 
 
 def hard_threshold(values: Floats, n_nonzero: int, is_fixed: NDArray[np.bool_]) -> Floats:
-    """η_K(v | I_f): `values` v, (features,), with all but K = `n_nonzero` entries set to zero.
+    """Set all but K = `n_nonzero` entries of a vector to zero; keep the fixed and the largest ones.
 
-    The entries kept are the fixed ones, I_f, and the largest of the others; of equals the first.
+    values : (features,) the vector.
+    n_nonzero : K, including the fixed entries.
+    is_fixed : (features,) entries that are kept in any case. Of the others the largest in absolute
+        value are kept; of equal ones the first.
     """
     sizes = np.abs(np.where(is_fixed, 0.0, values))
     order = np.argsort(-sizes, kind="stable")
-    n_free = n_nonzero - int(is_fixed.sum())
-    free_places = order[~is_fixed[order]]  # the largest first
+    n_free = n_nonzero - int(is_fixed.sum())  # entries to keep besides the fixed ones
+    free_places = order[~is_fixed[order]]  # the largest entries first
 
     is_nonzero = is_fixed.copy()
     is_nonzero[free_places[:n_free]] = True
@@ -60,8 +63,15 @@ def hard_threshold(values: Floats, n_nonzero: int, is_fixed: NDArray[np.bool_]) 
 
 
 def gradient_step(columns: Floats, rows: Floats, weights: Floats) -> Floats:
-    """w + ½ Xᵀ(1 − sign(Xw)), (features,): what the threshold is applied to; `rows` = columnsᵀ."""
-    return weights + 0.5 * (columns @ (1.0 - np.sign(rows @ weights)))
+    """Return w + ½ Xᵀ(1 − sign(Xw)), (features,): the weights plus the sum of the wrong patterns.
+
+    columns : (features, samples) Xᵀ, with the labels, so that Xw > 0 is correct.
+    rows : (samples, features) X, the transpose of `columns`.
+    weights : (features,) w, in units of the step size τ.
+    """
+    margins = rows @ weights
+    twice_wrong = 1.0 - np.sign(margins)  # 2 for a wrong pattern, 1 on the threshold, else 0
+    return weights + 0.5 * (columns @ twice_wrong)
 
 
 class LoopState(NamedTuple):
@@ -80,7 +90,7 @@ class LoopState(NamedTuple):
 
 
 def start_of_loop(weights: Floats) -> LoopState:
-    """The state with which the inner loop begins."""
+    """Return the state with which the inner loop begins."""
     return LoopState(weights=weights, iterations=0, change=np.inf)
 
 
@@ -91,14 +101,16 @@ def plain_loop(
     is_fixed: NDArray[np.bool_],
     max_iterations: int,
 ) -> LoopState:
-    """The inner loop of Algorithm 1 at K = `n_nonzero`, transcribed line by line.
+    """Run the inner loop of Algorithm 1 at K = `n_nonzero`, transcribed line by line.
 
-    Every iteration is a gradient step and a threshold that leaves K weights, those at the places
-    `is_fixed`, (features,), among them. It ends when the change is at most ε (MIN_CHANGE), or when
-    iterations exceed L = `max_iterations`.
+    Every iteration takes a gradient step and then keeps K weights by `hard_threshold`. It ends when
+    the change of the weights is at most ε (MIN_CHANGE), or after more than `max_iterations` (the
+    paper's L).
 
-    `columns`, (features, samples), carry the labels. Weights are w/τ, so the change of w itself is
-    τ times theirs.
+    columns : (features, samples) the features times the labels ±1.
+    state : where the loop starts. Weights are divided by the step size τ, so that the change of w
+        itself is τ times theirs.
+    is_fixed : (features,) weights that are kept in any case.
     """
     n_features, n_samples = columns.shape
     rows = np.ascontiguousarray(columns.T)
@@ -107,9 +119,10 @@ def plain_loop(
     weights, iterations, change = state
     while change > MIN_CHANGE and iterations <= max_iterations:
         iterations += 1
-        before = weights
-        weights = hard_threshold(gradient_step(columns, rows, before), n_nonzero, is_fixed)
-        change = tau * float(np.linalg.norm(weights - before)) / n_features
+        weights_before = weights
+        moved = gradient_step(columns, rows, weights_before)
+        weights = hard_threshold(moved, n_nonzero, is_fixed)
+        change = tau * float(np.linalg.norm(weights - weights_before)) / n_features
     return LoopState(weights, iterations, change)
 
 
@@ -121,22 +134,22 @@ def greedy_biht_plain(
     resets: bool = True,
     max_iterations: int = MAX_ITERATIONS,
 ) -> tuple[Floats, int]:
-    """Algorithm 1 of the paper, greedy-BIHT, transcribed: the last weights, and the last K.
+    """Run Algorithm 1 of the paper, greedy-BIHT, transcribed; return the weights and K at its end.
 
-    K, the number of weights that are not zero, grows by one until no pattern is wrong; at every K
-    the inner loop runs (`plain_loop`), and the places that are not zero then are fixed.
+    K is the number of weights that are not zero. At every K the inner loop (`plain_loop`) runs, and
+    the places that are not zero afterwards are fixed. K grows by one until no pattern is wrong.
 
-    All weights but `start` are kept, and returned, divided by the paper's step size τ: a step of
-    the loop then adds the wrong patterns to them, without a factor (½ of one on the threshold).
+    Weights are stored, and returned, divided by the paper's step size τ. So a step of the loop
+    simply adds the wrong patterns to them (½ of a pattern on the threshold).
 
     Parameters
     ----------
-    columns : (features, samples), with the labels: y·x.
+    columns : (features, samples) the features times the labels ±1.
     start : (features,) weights to begin with, as in the paper, not divided by τ.
-    n_unpenalized : so many of the last columns (the intercept) are fixed from the beginning; K
-        counts them.
+    n_unpenalized : so many of the last columns (the intercept) are fixed from the beginning; they
+        are included in K.
     resets : whether the inner loop's count of iterations (the paper's l) and last change (its err)
-        start anew for every K, the working reading; without it the algorithm is as printed, and
+        start anew for every K, the reading that works. Without it the algorithm is as printed, and
         the inner loop never runs again after the first K.
     max_iterations : of the inner loop, the paper's L.
     """
@@ -159,7 +172,7 @@ def greedy_biht_plain(
 
 @inner_kernel()
 def compute_margins(columns: NDArray, weights: NDArray, margins: NDArray) -> None:
-    """margins = Σ_j w_j a_j, from nothing."""
+    """Fill `margins`, (samples,), with Σ_j w_j a_j, where the a_j are the rows of `columns`."""
     margins[:] = 0.0
     for j in range(weights.size):
         if weights[j] != 0.0:
@@ -175,19 +188,19 @@ def update_sums(  # noqa: PLR0913
     gradient: NDArray,
     velocity: NDArray,
 ) -> None:
-    """Bring `wrong`, and the two sums over wrong patterns, from former margins to the present ones.
+    """Update which patterns are wrong, and two sums over the wrong patterns, for new margins.
 
-    Only patterns where `wrong` differs from before cost anything. If wrong_μ rises by δ, the
-    gradient rises by δ a_μ, and the velocity A_F A_Fᵀ wrong by δ times row μ of A_F A_Fᵀ.
+    Only patterns whose value in `wrong` has changed cost anything. If wrong_μ rises by δ, the
+    gradient rises by δ a_μ, and the velocity by δ times row μ of `gram`.
 
     Parameters
     ----------
-    rows : (samples, features) the a_μ.
-    gram : (samples, samples) A_F A_Fᵀ, the products of patterns on the fixed places F.
-    margins : (samples,) m = A w.
-    wrong : (samples,) ½ (1 − sign m_μ): 1 if wrong, 0 if right, ½ on the threshold; changed.
-    gradient : (features,) c = Σ_μ wrong_μ a_μ, the step of the weights; changed.
-    velocity : (samples,) A_F c_F, the step that F makes in the margins; changed.
+    rows : (samples, features) the patterns a_μ.
+    gram : (samples, samples) products of the patterns with each other, on the fixed places F only.
+    margins : (samples,) the present margins a_μ·w.
+    wrong : (samples,) 1 for a wrong pattern, 0 for a correct one, ½ on the threshold; updated.
+    gradient : (features,) Σ_μ wrong_μ a_μ, the step of the weights; updated.
+    velocity : (samples,) the change of the margins by the gradient's entries on F; updated.
     """
     for pattern in range(margins.size):
         wrong_now = 0.5 * (1.0 - np.sign(margins[pattern]))
@@ -200,9 +213,13 @@ def update_sums(  # noqa: PLR0913
 
 @inlined_kernel()
 def largest_free(weights: NDArray, gradient: NDArray, is_fixed: NDArray) -> int:
-    """The place, among those not fixed, of the largest |w_j + c_j|; of equals the first.
+    """Find the place of the largest |w_j + c_j| among those that are not fixed.
 
-    `weights` w, `gradient` c and `is_fixed` have shape (features,). −1 if all places are fixed.
+    weights, gradient, is_fixed : (features,) w, c, and whether a place is fixed.
+
+    Returns
+    -------
+    The place, the first one of equals; −1 if all places are fixed.
     """
     best = -1
     largest = -1.0
@@ -217,18 +234,22 @@ def largest_free(weights: NDArray, gradient: NDArray, is_fixed: NDArray) -> int:
 def clear_weight(
     columns: NDArray, weights: NDArray, margins: NDArray, place: int, is_from_start: bool
 ) -> None:
-    """Set w_j at the place j to zero, and take w_j a_j off the margins (samples,).
+    """Set the weight at one place to zero, and subtract its part from the margins.
 
-    On ±1 data a weight that has grown from zero is a multiple of ½, and taking it off is exact. One
-    that still has the Gaussian start in it (`is_from_start`) would leave its rounding in the
-    margins: they are computed anew.
+    On ±1 data a weight that has grown from zero is a multiple of ½, and the subtraction is exact. A
+    weight that still contains the Gaussian start (`is_from_start`) would leave a rounding error:
+    then the margins are computed anew.
+
+    columns : (features, samples) the features times the labels.
+    weights, margins : (features,) and (samples,), changed.
+    place : index of the weight.
     """
-    leaving = weights[place]
+    old_weight = weights[place]
     weights[place] = 0.0
     if is_from_start:
         compute_margins(columns, weights, margins)
     else:
-        add_scaled(margins, -leaving, columns[place], margins.size)
+        add_scaled(margins, -old_weight, columns[place], margins.size)
 
 
 @kernel()
@@ -243,31 +264,36 @@ def biht_steps(  # noqa: PLR0913
     max_iterations: int,
     min_squared_change: float,
 ) -> int:
-    """The inner loop at one K, where all places with a weight but one are fixed; the iterations.
+    """Run the inner loop of greedy-BIHT at one K, where all weights but one are at fixed places.
 
-    One iteration is w ← η_K(w + c), where c, the gradient, is the sum of the wrong patterns a_μ.
-    With a single free place that is
+    One iteration is w ← η_K(w + c): add the gradient c, the sum of the wrong patterns a_μ, and keep
+    K entries. With fixed places F and a single free place this means:
 
-    - sums: c, and the velocity A_F c_F by which the fixed places F move the margins m = A w;
-    - threshold: the free place is the one of largest |w_j + c_j| outside F. If it was another
-      before, that one's weight is set to zero;
-    - step: w_j += c_j on F and on the free place j, and m += A_F c_F + c_j a_j.
+    - sums: compute c, and the velocity, by which the entries of c on F change the margins;
+    - threshold: the free place is the j outside F of largest |w_j + c_j|. If this is another one
+      than before, the weight of the former is set to zero;
+    - step: add c to w on F and on the free place j. The margins change by velocity + c_j a_j.
 
-    Signs swing with period two, so that few patterns have changed since the iteration before the
-    last. So even and odd iterations have sums of their own, each brought up to date from two
-    iterations ago; at first no pattern is wrong in them and both sums are zero.
+    The signs of the margins oscillate with period two, so that few patterns have changed since two
+    iterations ago. Therefore even and odd iterations keep separate sums, each updated from two
+    iterations ago. At first no pattern is wrong in them, and the sums are zero.
 
     Parameters
     ----------
-    columns, rows : A as (features, samples) and as (samples, features).
-    gram : A_F A_Fᵀ on the fixed places F, (samples, samples).
-    weights : (features,) w/τ, changed in place; zero but for F and the free place.
+    columns, rows : the features times the labels ±1, as (features, samples) and as (samples,
+        features).
+    gram : (samples, samples) products of the patterns with each other, on F only.
+    weights : (features,) w in units of τ, changed in place; zero outside F and the free place.
     is_fixed : (features,) F. At least one place is not fixed.
     free_place : the free place if it has a weight, that of the Gaussian start; else −1, and the
-        first iteration chooses a place.
-    iterations : done before; even and odd ones go on from there.
+        first iteration chooses one.
+    iterations : number done before; its parity says whether the next one is even or odd.
     max_iterations : it ends when the iterations exceed this, the paper's L.
-    min_squared_change : it ends when |Δw|² is no more than this.
+    min_squared_change : it ends when |Δw|² is at most this.
+
+    Returns
+    -------
+    The number of iterations, including those done before.
     """
     n_features, n_samples = columns.shape
     margins = np.zeros(n_samples)
@@ -278,8 +304,8 @@ def biht_steps(  # noqa: PLR0913
     gradient_by_parity = np.zeros((2, n_features))
     velocity_by_parity = np.zeros((2, n_samples))
 
-    # Whether the free weight has the Gaussian start in it. Later ones grow from zero, which makes
-    # them exact on ±1 data, and cheap to clear.
+    # Whether the free weight still contains the Gaussian start. Later free weights grow from zero,
+    # which makes them exact on ±1 data, and cheap to clear.
     is_from_start = free_place >= 0
     while iterations <= max_iterations:
         parity = iterations & 1
@@ -287,7 +313,7 @@ def biht_steps(  # noqa: PLR0913
         velocity = velocity_by_parity[parity]
         update_sums(rows, gram, margins, wrong_by_parity[parity], gradient, velocity)
 
-        # The threshold: another place may be the free one now, and the weight of the former goes.
+        # Threshold: if another place is now the largest, the weight at the former one is cleared.
         squared_change = 0.0
         best_place = largest_free(weights, gradient, is_fixed)
         if best_place != free_place:
@@ -297,7 +323,7 @@ def biht_steps(  # noqa: PLR0913
             free_place = best_place
             is_from_start = False
 
-        # The step, on the fixed places and the free one, which there is now.
+        # Step: on the fixed places and on the free one, which exists by now.
         for j in range(n_features):
             if is_fixed[j] or j == free_place:
                 squared_change += gradient[j] ** 2
@@ -322,28 +348,30 @@ class GreedyStep(NamedTuple):
 def greedy_biht(
     columns: Floats, start: Floats, n_unpenalized: int = 0, max_iterations: int = MAX_ITERATIONS
 ) -> Iterator[GreedyStep]:
-    """Algorithm 1 in the working reading, compiled; yields at the end of every K.
+    """Run greedy-BIHT in the reading that works, compiled; yield the weights at the end of every K.
 
-    K, the number of weights that are not zero, grows until no pattern is wrong. At every K one
-    place is free and all others that have a weight are fixed, so that the compiled loop,
-    `biht_steps`, does; in the rare other case the plain one.
+    K, the number of weights that are not zero, grows until no pattern is wrong. At every K all
+    places that have a weight become fixed, and one new place is free, for which the compiled loop
+    `biht_steps` is made. In the rare case of more than one free place the plain loop runs.
 
-    `columns`, (features, samples), carry the labels; the last `n_unpenalized` (the intercept)
-    always have a weight. `start`, (features,), is in the paper's units, the weights yielded are in
-    those of the step τ. `max_iterations` are those at one K.
+    columns : (features, samples) the features times the labels ±1.
+    start : (features,) weights to begin with, in the units of the paper; the weights yielded are in
+        units of the step size τ.
+    n_unpenalized : so many of the last columns (the intercept) always have a weight.
+    max_iterations : at one K, the paper's L.
     """
     n_features, n_samples = columns.shape
     rows = np.ascontiguousarray(columns.T)
-    # err = τ|Δw|/N ≤ ε as a condition on |Δw|² in units of τ.
+    # The paper's condition τ|Δw|/N ≤ ε, as one on |Δw|² with w in units of τ.
     min_squared_change = (MIN_CHANGE * n_features * n_samples / STEP_TIMES_SAMPLES) ** 2
 
-    # The fixed places F, and A_F A_Fᵀ.
+    # The fixed places, and the products of the patterns with each other on these places.
     unpenalized = np.arange(n_features - n_unpenalized, n_features)
     is_fixed = np.zeros(n_features, dtype=bool)
     is_fixed[unpenalized] = True
     gram = columns[unpenalized].T @ columns[unpenalized]
 
-    # The first iteration starts from a dense w; the threshold leaves one free place.
+    # The first iteration starts from weights at all places; the threshold leaves one free place.
     n_nonzero = 1 + n_unpenalized  # K
     weights = in_units_of_tau(start, n_samples)
     weights = hard_threshold(gradient_step(columns, rows, weights), n_nonzero, is_fixed)
@@ -364,7 +392,7 @@ def greedy_biht(
         if not has_wrong_pattern or n_nonzero >= n_features:
             return
 
-        # Fix what is not zero, and go on with one place more.
+        # Fix the places that are not zero, and continue with one place more.
         newly_fixed = np.flatnonzero((weights != 0.0) & ~is_fixed)
         is_fixed[newly_fixed] = True
         gram += columns[newly_fixed].T @ columns[newly_fixed]
@@ -378,26 +406,29 @@ def greedy_biht(
                 gram=gram,
                 weights=weights,
                 is_fixed=is_fixed,
-                free_place=-1,  # none has a weight yet
+                free_place=-1,  # no free place has a weight yet
                 iterations=0,
                 max_iterations=max_iterations,
                 min_squared_change=min_squared_change,
             )
         else:
-            # A free place that ended at zero was not fixed, so there is more than one now.
+            # The free place has ended at weight zero and was not fixed: now more than one is free.
             state = plain_loop(columns, start_of_loop(weights), n_nonzero, is_fixed, max_iterations)
             weights = state.weights
             iterations += state.iterations
 
 
 def gaussian_start(n_features: int, seed: int) -> Floats:
-    """i.i.d. Gaussian entries divided by √N (multiplied, the algorithm does worse than K = P/2)."""
+    """Draw i.i.d. Gaussian weights divided by √N.
+
+    (Multiplied by √N, the algorithm does worse than K = P/2.)
+    """
     generator = np.random.Generator(np.random.PCG64(seed))
     return generator.standard_normal(n_features) / np.sqrt(n_features)
 
 
 def _candidate(problem: Problem, weights: Floats, iterations: int) -> Candidate:
-    """The candidate of weights (features [+ 1],) on all columns: those that are zero stay out."""
+    """Make a candidate of weights on all columns, (features [+ 1],): zeros are left out."""
     support = np.flatnonzero(weights[: problem.n_features])
     constant = 0.0
     if problem.intercept:
@@ -408,7 +439,7 @@ def _candidate(problem: Problem, weights: Floats, iterations: int) -> Candidate:
 
 
 def run_greedy_biht(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
-    """Method `greedy-biht`: the working reading; it ends by itself, whatever the budget."""
+    """Method `greedy-biht`, in the reading that works; it ends by itself, whatever the budget."""
     start = gaussian_start(problem.columns.shape[0], seed)
     last = GreedyStep(weights=start, n_nonzero=0, iterations=0)
     for step in greedy_biht(problem.columns, start, problem.n_unpenalized):
@@ -420,11 +451,12 @@ def run_greedy_biht(problem: Problem, budget: int | None, seed: int) -> Iterator
 def run_biht(
     problem: Problem, budget: int | None, seed: int, size: int | None = None
 ) -> Iterator[Candidate | int]:
-    """Method `biht`: K = `size` variables (by default P/2) from w = 0.
+    """Method `biht`: binary iterative hard thresholding at fixed K = `size`, from w = 0.
 
-    Every iteration is a gradient step and a threshold to the K largest weights, besides that of
-    the intercept. It goes on until no pattern is wrong or the budget of iterations is spent (None:
-    a thousand), and yields the weights of fewest errors.
+    Every iteration takes a gradient step and then keeps the K largest weights, besides that of the
+    intercept. It ends when no pattern is wrong or the budget of iterations (None: a thousand) is
+    used up, and yields the weights with the fewest errors. By default K is half the number of
+    samples.
     """
     if size is None:
         size = max(1, min(problem.n_features, problem.n_samples // 2))
@@ -434,7 +466,7 @@ def run_biht(
     n_nonzero = size + problem.n_unpenalized
     max_iterations = MAX_ITERATIONS
     if budget is not None:
-        max_iterations = max(budget, 1)  # from w = 0 one iteration is needed to have any weights
+        max_iterations = max(budget, 1)  # before the first iteration all weights are zero
 
     columns = problem.columns
     rows = np.ascontiguousarray(columns.T)
@@ -445,7 +477,8 @@ def run_biht(
     fewest_errors = problem.n_samples + 1  # more than any weights make
     iterations = 0
     for iterations in range(1, max_iterations + 1):
-        weights = hard_threshold(gradient_step(columns, rows, weights), n_nonzero, is_fixed)
+        moved = gradient_step(columns, rows, weights)
+        weights = hard_threshold(moved, n_nonzero, is_fixed)
         errors = int(np.count_nonzero(rows @ weights <= 0.0))
         if errors < fewest_errors:
             best_weights = weights

@@ -21,7 +21,7 @@ ONE_PER_OCTET = np.uint64(0x0101010101010101)
 
 
 def pack(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Sets (sets, variables) as bits: (words, sets).
+    """Write sets of variables, (sets, variables) bools, as bits: (words, sets).
 
     Variable j is bit j mod 64 of word j // 64. Bits beyond the last variable are zero.
     """
@@ -34,12 +34,12 @@ def pack(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
 
 
 def pack_set(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """One set (variables,) as bits: (words,)."""
+    """Write one set of variables, (variables,) bools, as bits: (words,)."""
     return pack(members[None])[:, 0].copy()
 
 
 def unpack(words: NDArray[np.uint64], n_variables: int) -> NDArray[np.bool_]:
-    """The sets (sets, variables) that `pack` has packed into (words, sets)."""
+    """Convert bits, (words, sets), back to the sets (sets, variables) that `pack` was given."""
     n_words, n_sets = words.shape
     # The eight octets of each word, the lowest first.
     octets = np.ascontiguousarray(words.T).view(np.uint8).reshape(n_sets, 8 * n_words)
@@ -61,22 +61,22 @@ def bit_of(j: int) -> Any:
 
 @leaf_kernel()
 def bits_set(word: Any) -> Any:
-    """The number of bits set in a word, by the well-known sums in place."""
-    # Every pair of bits becomes the number of its bits: for bits b₁ b₀ it is (2 b₁ + b₀) − b₁.
+    """Count the bits set in a word of 64, by adding up neighbouring groups of bits in parallel."""
+    # Replace every pair of bits b₁ b₀ by the number of bits set in it: (2 b₁ + b₀) − b₁.
     word -= (word >> np.uint64(1)) & EVERY_OTHER_BIT
 
-    # Neighbouring pairs are added, then neighbouring fours: the sum of every octet.
+    # Add neighbouring pairs, then neighbouring groups of four: the number of every octet.
     lower_pairs = word & EVERY_OTHER_PAIR
     upper_pairs = (word >> np.uint64(2)) & EVERY_OTHER_PAIR
     word = lower_pairs + upper_pairs
     word = (word + (word >> np.uint64(4))) & EVERY_OTHER_FOUR
 
-    # The product has the sum of all eight octets in its highest octet.
+    # The highest octet of this product is the sum of all eight octets.
     return np.int64((word * ONE_PER_OCTET) >> np.uint64(56))
 
 
 @leaf_kernel()
 def lowest_place(word: Any) -> int:
-    """The place of the lowest bit set in a word that is not empty: as many bits are below it."""
+    """Return the position of the lowest bit set in a word that is not empty."""
     lowest_bit = word & (~word + ONE_BIT)
-    return bits_set(lowest_bit - ONE_BIT)
+    return bits_set(lowest_bit - ONE_BIT)  # that many bits are below it

@@ -34,13 +34,14 @@ def pool_width(
     max_variables: int,
     min_entries: int = MIN_POOLED_ENTRIES,
 ) -> int | None:
-    """How many columns the pool gets, or None if all columns are to be searched.
+    """Decide how many columns the pool gets; None if all columns are to be searched.
 
     Parameters
     ----------
-    pool : how many columns the user wants; None: there is a pool where `needs_pool` says so.
-    max_variables : of a rule; a default pool has several columns for each.
-    min_entries : X must have more entries than this for a default pool.
+    pool : number of columns that the user wants; None to decide by the size of the table.
+    max_variables : largest number of variables of a rule; a default pool has several columns for
+        each.
+    min_entries : by default there is a pool only if X has more entries than this.
     """
     if pool is not None:
         width = whole_number(pool, "The pool, a number of columns,", at_least=1)
@@ -54,12 +55,12 @@ def pool_width(
 
 
 def needs_pool(problem: Problem, width: int, min_entries: int = MIN_POOLED_ENTRIES) -> bool:
-    """Whether X has so many entries, and so many more columns than a pool, that this must do."""
+    """Whether X is so large, and so much wider than a pool, that a pool should stand for it."""
     return problem.X.size > min_entries and width < problem.n_features // 2
 
 
 def default_pool_width(problem: Problem, max_variables: int) -> int:
-    """Columns of a pool for rules of up to so many variables: several for each of them."""
+    """Return the default number of columns of a pool, for rules of so many variables."""
     affordable = POOL_ENTRIES // problem.n_samples
     return max(MIN_POOL_WIDTH, affordable, COLUMNS_PER_VARIABLE * max_variables)
 
@@ -79,9 +80,9 @@ class Ranking(NamedTuple):
     separates: bool
 
     def pool(self, width: int) -> NDArray[np.int64]:
-        """Sorted indices of the first so many columns.
+        """Return the sorted indices of the first `width` columns.
 
-        The whole path is among them if it separates: then the pool does.
+        If the greedy path separates, all its columns are included, so that the pool separates too.
         """
         if self.separates:
             width = max(width, self.path_length)
@@ -89,14 +90,15 @@ class Ranking(NamedTuple):
 
 
 def rank_columns(problem: Problem, max_steps: int, errors_of_singles: NDArray[np.int64]) -> Ranking:
-    """Rank columns: those of a greedy path, the best by themselves, then all by screening score.
+    """Rank all columns: first those of a greedy path, then the best single ones, then all others.
 
-    Columns that rank equal come in the order of the table.
+    The others are ranked by their screening score along the path. Columns that rank equal keep the
+    order of the table.
 
     Parameters
     ----------
-    max_steps : of the path.
-    errors_of_singles : (features,) the fewest errors of a rule on each column by itself, from
+    max_steps : largest length of the path.
+    errors_of_singles : (features,) the fewest errors of a rule on each single column, from
         `single_errors`.
     """
     path = _greedy_path(problem, max_steps)
@@ -104,7 +106,7 @@ def rank_columns(problem: Problem, max_steps: int, errors_of_singles: NDArray[np
     by_score = np.argsort(-path.scores, kind="stable")
     with_repeats = np.concatenate([path.columns, best_singles, by_score])
 
-    # Each column counts where it comes first.
+    # Each column keeps its first place only.
     _, first_places = np.unique(with_repeats, return_index=True)
     return Ranking(
         order=with_repeats[np.sort(first_places)],
@@ -129,11 +131,14 @@ class _GreedyPath(NamedTuple):
 
 
 def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
-    """Add the column of largest product with the slack and refit, until all samples are right.
+    """Add columns one by one, each time that of largest product with the slack, until all separate.
 
-    The slack r, (samples,), is 1 − margin of the samples whose margin is below 1, and 0 of the
-    others. Each step multiplies all columns with it, raises the `scores` to |a_jᵀ r| / |r| where
-    that is larger, and adds the best column that was not chosen before.
+    The slack r, (samples,), is 1 − margin where that is positive, else 0. Each step computes
+    |a_j·r| for all columns a_j, keeps the largest |a_j·r| / |r| of every column so far as its
+    score, adds the best column that was not chosen before, and refits.
+
+    The workspace has one column for each step of the path, which is filled when the step is made.
+    So no scaled copy of the whole table is needed.
     """
     max_steps = min(max_steps, problem.n_samples, problem.n_features)
     hinge = _empty_workspace(problem, max_steps)
@@ -145,11 +150,11 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
         products = slack_products(problem, slack)
         slack_norm = max(float(np.linalg.norm(slack)), SMALLEST_NORM)
         np.maximum(scores, products / slack_norm, out=scores)
-        products[chosen] = -1.0  # below all others, which are 0 or more: each is chosen once
+        products[chosen] = -1.0  # below all others, so that no column is chosen twice
         best = int(np.argmax(products))
         chosen.append(best)
 
-        # Fill the workspace's column of this step, and take it into the support.
+        # Fill the workspace's column of this step, and add it to the support.
         values = problem.rows(np.array([best]))[:, 0]
         set_column(hinge, step, values, is_nonnegative=bool(problem.nonnegative[best]))
         separates = fit(hinge, add=step, max_newton=SWAP_FIT_STEPS)
@@ -160,11 +165,11 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
 
 
 def _empty_workspace(problem: Problem, max_steps: int) -> Hinge:
-    """A workspace with a column of zeros for every step of a path, to be filled one by one.
+    """Make a workspace with a column of zeros for each step of a path, to be filled step by step.
 
-    Column s is for step s. With an intercept there is one more, the last, which is in every
-    support: as scaled columns are y·x, that of the constant 1 is y. No column is nonnegative yet:
-    `set_column` says it of each when it is filled.
+    With an intercept there is one more column, the last, which belongs to every support. As scaled
+    columns are y·x, that of the constant 1 is y. Which weights must not be negative is said when a
+    column is filled, by `set_column`.
     """
     n_columns = max_steps + problem.n_unpenalized
     columns = np.zeros((n_columns, problem.n_samples))
@@ -178,28 +183,29 @@ def _empty_workspace(problem: Problem, max_steps: int) -> Hinge:
 
 
 def slack_products(problem: Problem, slack: Floats) -> Floats:
-    """|a_jᵀ r| of every scaled column a_j with the slack r, (samples,); shape (features,).
+    """Return |a_j·r| of every scaled column a_j with the slack r, (samples,); shape (features,).
 
-    As a_j = y·(x_j − centre_j)/scale_j, the product is (Σ y r x_j − centre_j Σ y r)/scale_j, which
-    needs no scaled copy of X. A negative product asks for a negative weight: where that is
-    forbidden it is 0. (Columns that must have a negative weight are nonnegative too: a negative
-    scale_j has turned them round.)
+    As a_j = y (x_j − centre_j) / scale_j, the product is (Σ y r x_j − centre_j Σ y r) / scale_j,
+    which needs no scaled copy of X. A negative product asks for a negative weight. If this is
+    forbidden, 0 is returned for the column. (A column whose weight must not be positive has a
+    negative scale_j, so that its scaled weight must not be negative.)
     """
     labelled_slack = problem.y * slack
     products = labelled_slack.astype(problem.X.dtype) @ problem.X
 
-    # Single precision overflows where doubles do not.
+    # If X is in single precision, products may overflow: compute those again in doubles.
     overflown = np.flatnonzero(~np.isfinite(products))
     products = products.astype(float)
     products[overflown] = labelled_slack @ problem.X[:, overflown].astype(float)
 
-    products = (products - labelled_slack.sum() * problem.centre) / problem.scale
+    centred_products = products - labelled_slack.sum() * problem.centre
+    products = centred_products / problem.scale
     has_wrong_sign = problem.nonnegative[: problem.n_features] & (products < 0)
     return np.where(has_wrong_sign, 0.0, np.abs(products))
 
 
 def pooled_problem(problem: Problem, pool: NDArray[np.int64]) -> Problem:
-    """The problem on the pool's columns alone."""
+    """Return the problem restricted to the columns of the pool."""
     signs = None
     if problem.signs is not None:
         signs = problem.signs[pool]
@@ -207,9 +213,9 @@ def pooled_problem(problem: Problem, pool: NDArray[np.int64]) -> Problem:
 
 
 def events_of_pool(events: Iterator[Event], pool: NDArray[np.int64]) -> Iterator[Event]:
-    """Events of a search in the pool, in the table's own columns.
+    """Translate the events of a search in a pool into the table's own columns.
 
-    Lower bounds are left out: what was proven of the pool is not proven of the table.
+    Lower bounds are left out: what is proven for the pool is not proven for the whole table.
     """
     for event in events:
         if isinstance(event, LowerBound):
@@ -221,7 +227,7 @@ def events_of_pool(events: Iterator[Event], pool: NDArray[np.int64]) -> Iterator
 
 
 def _candidate_of_table(candidate: Candidate, pool: NDArray[np.int64]) -> Candidate:
-    """A candidate on columns of the pool as one on columns of the table."""
+    """Translate a candidate on columns of the pool into one on columns of the table."""
     rule = candidate.rule
     if rule is not None:
         rule = replace(rule, support=pool[rule.support])

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.perceptron.problem import make_problem
+from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.perceptron.rational import ExactTable
 from chanceline.select.support_fit import COUNTED_SUPPORTS, NODES, UNDECIDED_SUPPORTS
 from chanceline.select.supports import NODES_A_CHUNK, RATIONAL_DECISIONS, answer_question
@@ -53,13 +53,16 @@ class SupportCount(Result):
 def count(
     X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False, signs: ArrayLike | None = None
 ) -> SupportCount:
-    """Count the supports of `size` variables on which some w separates (X, y).
+    """Count the supports of `size` variables on which some weights separate (X, y), exactly.
 
-    For up to about 24 variables. With `signs` (+1, −1 or 0 for every column) a weight has its sign
-    or is zero; 0 leaves it free.
+    This is feasible for up to about 24 variables. A walk visits all supports that may separate, and
+    counts those that do. Where floating point leaves a doubt, rational arithmetic decides.
 
-    A walk visits all supports that can separate, and tallies those that do. It pauses after some
-    nodes, and asks where floating point leaves a doubt; rational arithmetic answers.
+    X : (samples, features).
+    y : (samples,) labels, two values.
+    intercept : whether rules have one; it does not count as a variable.
+    signs : the sign that each weight must have, +1, −1 or 0 (free), for every feature or one for
+        all. A weight may also be zero.
     """
     problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
     if not 0 <= size <= problem.n_features:
@@ -67,16 +70,9 @@ def count(
             f"The size of a support must lie between 0 and {problem.n_features}, but is {size}."
         )
     if size == 0:
-        # Without variables an intercept separates a single class.
-        has_one_class = bool(np.all(problem.y == problem.y[0]))
-        return SupportCount(
-            count=int(problem.intercept and has_one_class),
-            size=0,
-            n_features=problem.n_features,
-            n_samples=problem.n_samples,
-            nodes=1,
-        )
+        return _count_without_variables(problem)
 
+    # The walk pauses now and then, and asks where floating point leaves a doubt.
     walk = make_walk(problem, size, counting=True)
     table = ExactTable(problem)
     event = PAUSED
@@ -85,7 +81,7 @@ def count(
         if event == ASKED:
             answer_question(walk, table, RATIONAL_DECISIONS)
 
-    # Supports that neither arithmetic could decide leave no count.
+    # Without a decision on every support there is no count.
     tally = walk.path.tally
     nodes = int(tally[NODES])
     undecided = int(tally[UNDECIDED_SUPPORTS])
@@ -94,7 +90,7 @@ def count(
             f"{undecided} of {nodes} supports could not be decided in floating point; "
             "rescale the columns of X or remove nearly equal ones."
         )
-    # The largest margin of a support that floating point alone may have refuted; 0 without one.
+    # The largest margin that a support ruled out by floating point alone may have; 0 if none was.
     gap = float(walk.fit.state.gap[0])
     return SupportCount(
         count=int(tally[COUNTED_SUPPORTS]),
@@ -103,4 +99,19 @@ def count(
         n_samples=problem.n_samples,
         nodes=nodes,
         gap=gap,
+    )
+
+
+def _count_without_variables(problem: Problem) -> SupportCount:
+    """The number of supports of size 0 that separate: 1 if the intercept alone does, else 0.
+
+    An intercept separates a single class.
+    """
+    has_one_class = bool(np.all(problem.y == problem.y[0]))
+    return SupportCount(
+        count=int(problem.intercept and has_one_class),
+        size=0,
+        n_features=problem.n_features,
+        n_samples=problem.n_samples,
+        nodes=1,
     )

@@ -65,7 +65,7 @@ class CutPatterns(NamedTuple):
 
 
 def pack_patterns(problem: Problem) -> CutPatterns:
-    """The first patterns of a problem, at most MAX_CUT_PATTERNS, to make cuts of."""
+    """Pack the signs of the first patterns, at most MAX_CUT_PATTERNS, into bits to make cuts of."""
     n_columns = problem.n_features + problem.n_unpenalized
     negative = pack(problem.columns[:, :MAX_CUT_PATTERNS].T < 0)
     return CutPatterns(
@@ -93,7 +93,7 @@ class CutScratch(NamedTuple):
 
 
 def make_cut_scratch(order: int, n_words: int) -> CutScratch:
-    """Room for cuts of `order` patterns, with columns as bits of so many words."""
+    """Allocate scratch for cuts of `order` patterns, with variables as bits of `n_words` words."""
     return CutScratch(
         chosen=np.full(order, -1),
         ones=np.zeros((order, n_words), dtype=np.uint64),
@@ -104,9 +104,9 @@ def make_cut_scratch(order: int, n_words: int) -> CutScratch:
 
 
 def can_cut(problem: Problem, size: int, limits: CutLimits = DEFAULT_LIMITS) -> bool:
-    """Whether cuts help to decide on the supports of this size: all variables must be ±1.
+    """Whether cuts of few patterns help to decide on supports of this size.
 
-    `limits` says up to which sizes and numbers of variables they do.
+    They need variables that are all ±1, and few enough of them (`limits`).
     """
     n_unpenalized = problem.n_unpenalized
     if size < 2 or size + n_unpenalized > limits.max_size:
@@ -124,83 +124,112 @@ def can_cut(problem: Problem, size: int, limits: CutLimits = DEFAULT_LIMITS) -> 
 def arranged_cuts(
     problem: Problem, sixes: bool, max_cuts: int = DEFAULT_LIMITS.max_cuts
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """The order of the variables by falling number of cuts that they meet, and the smallest cuts.
+    """Return the smallest cuts, and an order of the variables that suits them.
 
-    The cuts, (words, cuts), have their bits in that order. A variable of many cuts is tried first:
-    its branch is one, and all those after it go without it.
+    A cut is a set of variables of which every separating support contains at least one. Variables
+    are ordered by the number of cuts they belong to, the most frequent first. Such a variable is
+    tried first in a search, so that all later branches do without it.
 
-    sixes : whether cuts of six patterns are wanted beside those of two and four.
-    max_cuts : at most so many cuts.
+    Parameters
+    ----------
+    sixes : whether cuts of six patterns are wanted, besides those of two and four.
+    max_cuts : the largest number of cuts.
+
+    Returns
+    -------
+    The order, (features,), and the cuts as bits in that order, (words, cuts).
     """
     cuts = smallest_cuts(problem, sixes, max_cuts)
-    order = np.argsort(cuts.sum(axis=0), kind="stable")[::-1].copy()
+    n_cuts_with = cuts.sum(axis=0)  # (features,)
+    order = np.argsort(n_cuts_with, kind="stable")[::-1].copy()
     return order, pack(cuts[:, order])
 
 
 def smallest_cuts(
     problem: Problem, sixes: bool, max_cuts: int = DEFAULT_LIMITS.max_cuts
 ) -> NDArray[np.bool_]:
-    """The smallest cuts of two, four and, with `sixes` and if affordable, six patterns, by size.
+    """Return the smallest cuts made of two, four and, with `sixes`, six patterns, sorted by size.
 
-    Shape (cuts, variables), at most `max_cuts`. A cut is a set of variables of which every
-    separating support contains one. They are first counted by size; then all those are written
-    that are no larger than `max_size`, the largest size up to which they are not too many.
+    A cut is a set of variables of which every separating support contains at least one. There are
+    far too many to write all down. So they are first counted by size, which gives the largest size
+    up to which there are at most `max_cuts`; then all cuts up to this size are written.
+
+    Parameters
+    ----------
+    sixes : whether to use six patterns too, if these combinations are not too many.
+    max_cuts : the largest number of cuts.
+
+    Returns
+    -------
+    (cuts, variables) bools.
     """
     n_features = problem.n_features
     patterns = pack_patterns(problem)
     n_words, n_patterns = patterns.negative.shape
-    orders = [2, 4]  # patterns of a cut
+    orders = [2, 4]  # how many patterns a cut is made of
     if sixes and math.comb(n_patterns, 6) <= MAX_SIXES:
         orders.append(6)
 
-    # For each order: entry s is the number of its cuts that have at most s variables.
+    # For each order an array, whose entry s is the number of cuts with at most s variables.
     n_cuts_up_to = [count_cuts(patterns, order) for order in orders]
     max_size = _largest_size_within(np.sum(n_cuts_up_to, axis=0), max_cuts)
-    if max_size < 0:  # those of no variable are too many already
+    if max_size < 0:  # even those of size 0 are too many
         return np.zeros((0, n_features), dtype=np.bool_)
 
-    # Write the cuts as bits, take those of the variables, and sort the cuts by size.
+    # Write the cuts as bits, then unpack and sort them.
     parts = []
     for order, n_up_to in zip(orders, n_cuts_up_to, strict=True):
         part = np.zeros((n_words, int(n_up_to[max_size])), dtype=np.uint64)
         list_cuts(patterns, order, max_size, part)
         parts.append(part)
     cuts = unpack(np.concatenate(parts, axis=1), n_features)
-    return cuts[np.argsort(cuts.sum(axis=1), kind="stable")]
+    sizes = cuts.sum(axis=1)
+    return cuts[np.argsort(sizes, kind="stable")]
 
 
 def _largest_size_within(n_cuts_up_to: NDArray[np.int64], max_cuts: int) -> int:
-    """The largest size up to which there are at most `max_cuts` cuts; −1 if there is none.
+    """Return the largest size up to which there are at most `max_cuts` cuts; −1 if there is none.
 
-    n_cuts_up_to : the number of cuts of at most 0, 1, … variables, so it never falls.
+    n_cuts_up_to : (sizes,) the number of cuts with at most 0, 1, … variables, which never
+        decreases.
     """
     n_sizes_within = int(np.searchsorted(n_cuts_up_to, max_cuts, side="right"))
     return n_sizes_within - 1  # sizes begin at 0
 
 
 def count_cuts(patterns: CutPatterns, order: int) -> NDArray[np.int64]:
-    """How many cuts of `order` patterns have at most 0, 1, … variables."""
+    """Count the cuts made of `order` patterns with at most 0, 1, … variables; shape (sizes,)."""
     no_room = np.zeros((len(patterns.negative), 0), dtype=np.uint64)
-    return np.cumsum(list_cuts(patterns, order, WRITE_NO_CUTS, no_room))
+    n_of_size = list_cuts(patterns, order, WRITE_NO_CUTS, no_room)
+    return np.cumsum(n_of_size)
 
 
 def list_cuts(
     patterns: CutPatterns, order: int, max_size: int, cuts: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    """Write the cuts of `order` patterns up to `max_size` into `cuts`, and count all by size.
+    """Write the cuts of `order` patterns with at most `max_size` variables; count all cuts by size.
 
-    Returns how many have the size 0, 1, …, the number of their variables. A cut is written as bits
-    in words of 64: `cuts`, (words, cuts), must have room for all that are written.
+    A cut is a set of variables, written as bits in words of 64.
+
+    patterns : the patterns as bits.
+    order : how many patterns a cut is made of: 2, 4 or 6.
+    max_size : larger cuts are counted, but not written.
+    cuts : (words, cuts) filled with the cuts; it must have room for all that are written.
+
+    Returns
+    -------
+    (sizes,) the number of cuts with exactly 0, 1, … variables.
     """
     n_words = len(patterns.negative)
-    n_padding = patterns.n_padding  # bits of every cut that are no variables
-    n_of_bits = np.zeros(WORD_BITS * n_words + 1, dtype=np.int64)  # cuts of 0, 1, … bits
+    # The bits after the last variable, up to a full word, are set in every cut.
+    n_padding = patterns.n_padding
+    n_of_bits = np.zeros(WORD_BITS * n_words + 1, dtype=np.int64)  # cuts with 0, 1, … bits
     write_cuts(
         patterns,
         max_bits=max_size + n_padding,
         cuts=cuts,
         n_of_bits=n_of_bits,
-        scratch=make_cut_scratch(order, n_words),  # it tells the order, too
+        scratch=make_cut_scratch(order, n_words),  # its size tells the order
     )
     return n_of_bits[n_padding:]
 
@@ -209,26 +238,27 @@ def list_cuts(
 def write_cuts(
     patterns: Any, max_bits: int, cuts: NDArray, n_of_bits: NDArray, scratch: Any
 ) -> None:
-    """Go through all choices of `order` patterns; count their cuts, and write the small ones.
+    """Go through all combinations of `order` patterns, count their cuts, and write the small ones.
 
-    Nested loops, one for each level 1 … order − 1, and an innermost one for the last pattern. For
-    order 4:
+    The cut of some patterns consists of the variables on which they do not cancel, that is sum to
+    zero. The combinations are visited by nested loops, one for each level 1 … order − 1, and an
+    innermost one for the last pattern. For order 4:
 
         for chosen[1] in 0, 1, …, n_patterns − 1:
             for chosen[2] in 0, 1, …, chosen[1] − 1:
                 for chosen[3] in 0, 1, …, chosen[2] − 1:
                     for last in 0, 1, …, chosen[3] − 1: the cut of these four
 
-    The depth depends on the order, so that `level` says which of the loops is at work. Place 0 of
-    `chosen` is not used; level 0 ends the walk.
+    As the number of loops depends on the order, they are written as one loop, and `level` says
+    which of the nested loops advances. Entry 0 of `chosen` is not used; level 0 ends the walk.
 
     Parameters
     ----------
     patterns : the `CutPatterns`.
     max_bits : cuts of at most so many bits are written.
-    cuts : (words, cuts), filled with these.
-    n_of_bits : filled with the number of cuts of 0, 1, … bits.
-    scratch : a `CutScratch` for `order` patterns, as many as `scratch.chosen` has places.
+    cuts : (words, cuts) filled with these.
+    n_of_bits : (bits + 1,) incremented by the number of cuts with 0, 1, … bits.
+    scratch : a `CutScratch`; `order` is the size of its `chosen`.
     """
     chosen = scratch.chosen
     order = chosen.size
@@ -236,21 +266,22 @@ def write_cuts(
     level = 1
     chosen[level] = -1  # before the first pattern
     while level > 0:
-        # The next pattern of this loop.
+        # Advance the loop of this level to its next pattern.
         end = patterns.negative.shape[1]
         if level > 1:
             end = chosen[level - 1]
         chosen[level] += 1
         if chosen[level] == end:
-            level -= 1  # this loop is through: go on with the one around it
+            level -= 1  # this loop has ended: advance the one around it
             continue
 
         add_pattern(patterns.negative, chosen[level], level, scratch)
         if level < order - 1:
-            level += 1  # begin the next inner loop
+            level += 1  # start the next inner loop
             chosen[level] = -1
             continue
 
+        # The innermost loop: count the cut, and write it if it is small.
         for last in range(chosen[level]):
             n_bits = fill_cut(patterns, last, level, half=order // 2, scratch=scratch)
             if n_bits >= 0:
@@ -263,22 +294,26 @@ def write_cuts(
 
 @leaf_kernel()
 def add_bit(one: Any, two: Any, four: Any, bit: Any) -> tuple[Any, Any, Any]:
-    """Add 0 or 1 to a number with the binary digits `four`, `two`, `one`: its new one, two, four.
+    """Add a bit to 64 three-digit binary numbers at once; return their new digits.
 
-    Each argument is a word with a digit of 64 such numbers, to which the 64 bits are added at once.
-    Numbers of eight or more do not occur.
+    Bit i of `one`, `two` and `four` are the binary digits of number i, and bit i of `bit` is added
+    to it. Results of eight or more do not occur. Returns the words one, two, four.
     """
-    carry = one & bit
-    return one ^ bit, two ^ carry, four | (two & carry)
+    carry_to_two = one & bit
+    carry_to_four = two & carry_to_two
+    return one ^ bit, two ^ carry_to_two, four | carry_to_four
 
 
 @inlined_kernel()
 def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> None:
-    """Count the negative entries of one more pattern: the digits of this level from those above.
+    """Add one more pattern to the numbers of negative entries, for all variables at once.
 
-    For every variable, a bit of word w, the number of patterns with a negative entry is kept as
-    three binary digits, in `ones`, `twos` and `fours`; `negative` (words, patterns) has a 1 where
-    the entry is negative.
+    For every variable (a bit of word w) it is counted how many of the chosen patterns are negative
+    there. The count is stored as three binary digits, in the bits of `scratch.ones`, `twos` and
+    `fours`. The counts at `level` are those at level − 1 plus this pattern.
+
+    negative : (words, patterns) a bit is 1 where the entry of the pattern is negative.
+    pattern : the pattern to add.
     """
     ones = scratch.ones
     twos = scratch.twos
@@ -294,21 +329,28 @@ def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> No
 
 @inlined_kernel()
 def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> int:
-    """Fill `scratch.cut` with the cut of the patterns chosen and a last one; return its size.
+    """Fill `scratch.cut` with the cut of the chosen patterns and one last pattern.
 
-    The size is the number of its bits. −1 if every support meets the cut, since it has a column
-    that belongs to all of them.
+    With equal multipliers the patterns cancel on a variable if exactly half of them are negative
+    there. Variables on which they do not cancel form the cut. If the weight of a variable must not
+    be negative, the variable is in the cut only if fewer than half are negative.
 
-    A variable cancels, and is not in the cut, if `half` of the patterns are negative. Nor is it in
-    the cut if more are and its weight must not be negative.
+    For each variable the number of negative patterns is known as three binary digits: `scratch` has
+    those of the chosen patterns, at `level`, and the last pattern is added here. A word holds one
+    digit of 64 variables.
 
-    How many patterns are negative is known, for every variable, as binary digits: `scratch` has
-    those of the patterns chosen, at `level`; one, two and four are those with the last pattern. A
-    word has the digits of 64 variables.
+    Parameters
+    ----------
+    patterns : the `CutPatterns`.
+    last : the last pattern.
+    half : half the number of patterns, 1, 2 or 3.
 
-    half : 1, 2 or 3, half the number of patterns.
+    Returns
+    -------
+    The number of bits of the cut; −1 if the cut contains a column that belongs to every support, so
+    that it excludes none.
     """
-    # The digits of `half`, the same for all 64 variables.
+    # The binary digits of `half`, as words: the same digit for all 64 variables.
     half_ones = EMPTY_WORD
     if half & 1:
         half_ones = ~EMPTY_WORD
@@ -317,7 +359,7 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
         half_twos = ~EMPTY_WORD
 
     size = 0
-    met = EMPTY_WORD
+    always_met = EMPTY_WORD
     for w in range(scratch.cut.size):
         one, two, four = add_bit(
             scratch.ones[level, w],
@@ -326,23 +368,25 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
             patterns.negative[w, last],
         )
         differs_from_half = (one ^ half_ones) | (two ^ half_twos) | four
-        is_more = is_above_half(one, two, four, half_ones, half_twos)
-        word = differs_from_half & ~(patterns.nonnegative[w] & is_more)
+        is_above = is_above_half(one, two, four, half_ones, half_twos)
+        word = differs_from_half & ~(patterns.nonnegative[w] & is_above)
         scratch.cut[w] = word
-        met |= word & patterns.always[w]
+        always_met |= word & patterns.always[w]
         size += bits_set(word)
-    if met != EMPTY_WORD:
+    if always_met != EMPTY_WORD:
         return -1
     return size
 
 
 @leaf_kernel()
 def is_above_half(one: Any, two: Any, four: Any, half_ones: Any, half_twos: Any) -> Any:
-    """Which of 64 numbers, of binary digits four, two, one, are larger than half = 1, 2 or 3.
+    """Compare 64 numbers, given by their binary digits four, two, one, with half = 1, 2 or 3.
 
-    half   its digits   larger are       that is
-    1      01           2, 3, 4, …       four or two
-    2      10           3, 4, …          four, or two and one
-    3      11           4, …             four
+    Bit i of the result is 1 if number i is larger than half.
+
+        half   its digits   larger numbers   condition
+        1      01           2, 3, 4, …       four or two
+        2      10           3, 4, …          four, or two and one
+        3      11           4, …             four
     """
     return four | (two & ~half_twos) | (two & one & ~half_ones)

@@ -21,23 +21,23 @@ def run_exact(
     errors: int = 0,
     decisions: int = RATIONAL_DECISIONS,
 ) -> Iterator[Candidate | LowerBound | int]:
-    """Search a good support, then refute size by size until one suffices or all are refuted.
+    """Method `exact`: find a good support by a heuristic, then prove that no smaller one suffices.
 
-    The budget counts nodes of the proof. When it ends, the outcome holds the best support and the
-    bound so far.
+    The proof rules out one size after the other, until a size suffices or all smaller ones are
+    ruled out. If the budget ends before, the outcome has the best support and lower bound so far.
 
     Parameters
     ----------
-    budget : None for as many nodes as EXACT_NODES.
-    seed : of the search.
-    errors : the most patterns that may be wrong.
-    decisions : the most in rational arithmetic, at one size; after them the bound holds up to a
-        gap.
+    budget : largest number of nodes of the proof; None for EXACT_NODES.
+    seed : of the heuristic search.
+    errors : number of samples that may be misclassified.
+    decisions : largest number of decisions in rational arithmetic at one size; after them the lower
+        bound holds only up to a gap.
 
     Yields
     ------
-    A `Candidate` for every support that suffices, a `LowerBound` for every size refuted, and in
-    between the iterations spent.
+    A `Candidate` for every support that suffices, a `LowerBound` for every size ruled out, and
+    between them the number of iterations spent.
     """
     search_budget = None
     proof_budget = EXACT_NODES
@@ -45,12 +45,12 @@ def run_exact(
         search_budget = min(budget, HEURISTIC_BUDGET)
         proof_budget = budget
 
-    # The search: remember its smallest support, and what it has proven.
+    # The heuristic search: remember its smallest support, and what it has proven.
     best: Candidate | None = None
     lower = 1
     for event in run_auto(problem, search_budget, seed, errors):
         if isinstance(event, Candidate):
-            # What separates in floating point may have errors when they are counted exactly.
+            # A rule that separates in floating point may have errors when they are counted exactly.
             is_smaller = best is None or event.support.size < best.support.size
             if is_smaller and candidate_rule(problem, event).errors <= errors:
                 best = event
@@ -72,18 +72,24 @@ def prove(  # noqa: PLR0913
     lower: int = 1,
     max_decisions: int = RATIONAL_DECISIONS,
 ) -> Iterator[Candidate | LowerBound | int]:
-    """Refute size after size until the smallest support found is one variable larger.
+    """Rule out one size of supports after the other, until the smallest known one is minimal.
 
-    That one is then the minimum. Yields a `LowerBound` for every size refuted, a `Candidate` for
-    every smaller support found, and in between the iterations spent; stops when `budget` nodes are
-    used.
+    A size is ruled out by a walk over all supports of that size. If the walk finds one that
+    suffices, this is the smallest known from then on. Stops when `budget` nodes are used, or if
+    some supports could not be decided.
 
     Parameters
     ----------
     best : a support that suffices; None if none is known.
-    max_errors : patterns that may be wrong.
-    lower : no smaller support suffices, as is known already.
-    max_decisions : in rational arithmetic, for every size.
+    budget : largest number of nodes.
+    max_errors : number of samples that may be misclassified.
+    lower : it is known already that no support of fewer variables suffices.
+    max_decisions : largest number of decisions in rational arithmetic, for every size.
+
+    Yields
+    ------
+    A `LowerBound` for every size ruled out, a `Candidate` for every smaller support found, and
+    between them the number of iterations spent.
     """
     refuted = lower - 1  # the largest size known not to suffice
     nodes = 0
@@ -97,7 +103,8 @@ def prove(  # noqa: PLR0913
     while refuted < smallest - 1:
         size = _next_size(refuted, smallest)
         if smallest > problem.n_features and max_errors == 0:
-            # Whether all variables together separate is soon decided, and if not, nothing does.
+            # No support is known. Whether all variables together separate is decided quickly, and
+            # if they do not, nothing does.
             size = problem.n_features
 
         step = yield from _walk_over_size(
@@ -112,8 +119,8 @@ def prove(  # noqa: PLR0913
 
         if step.verdict == FOUND:
             smallest = size
-            # The candidate is that of largest margin. Where this one is not right in floating
-            # point, the walk gives another rule.
+            # The candidate has the weights of largest margin. Where these fail by rounding, the
+            # walk has found another rule.
             candidate = max_margin_candidate(
                 problem, step.support, iterations + nodes, step.correct_samples
             )
@@ -130,8 +137,8 @@ def _walk_over_size(  # noqa: PLR0913
 ) -> Generator[int, None, Step]:
     """Walk over all supports of a size, until a verdict or for about `budget` nodes.
 
-    Yields `spent`, the iterations before, plus the nodes of this walk, after each of its steps.
-    Returns the last step.
+    Yields the number of iterations after each step of the walk: `spent`, those before, plus the
+    nodes of this walk. Returns the last step.
     """
     step: Step
     for step in all_supports(
@@ -148,11 +155,11 @@ def _walk_over_size(  # noqa: PLR0913
 
 
 def _next_size(refuted: int, smallest: int) -> int:
-    """The size to refute next, where `refuted` is refuted and `smallest` suffices.
+    """Choose the size to rule out next, if `refuted` is ruled out and `smallest` suffices.
 
-    A size refuted refutes all below it, and costs a few times as much as the one before. So the
-    last but one is left out: it is refuted with the last. The last is smallest − 1: once it is
-    refuted too, `smallest` is the minimum.
+    A size that is ruled out rules out all smaller ones, and each size costs a few times as much as
+    the one before. In the end smallest − 1 must be ruled out. So from smallest − 3 on this is done
+    at once: to rule out smallest − 2 before would be additional work.
     """
     last = smallest - 1
     if refuted >= last - 2:

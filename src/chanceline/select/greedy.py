@@ -18,11 +18,11 @@ SWAP_NOISE = 0.2  # relative, in which column is added and which variable is dro
 
 
 def fit_greedily(problem: Problem) -> tuple[Hinge, bool]:
-    """A workspace whose support was grown greedily, and whether that separates.
+    """Grow a support greedily; return the workspace, and whether the support separates.
 
-    Column after column comes in, each followed by a refit, until all margins are positive: the
-    column a_j of largest |a_j·r|, where r is the slack (1 − margin of the sample, or 0 where that
-    is negative).
+    Columns are added one by one, each followed by a refit, until all margins are positive. The
+    column added is the a_j of largest |a_j·r|, where r is the slack: 1 − margin of each sample, or
+    0 if that is negative.
     """
     max_variables = min(problem.n_features, problem.n_samples)
     hinge = make_hinge(
@@ -37,26 +37,27 @@ def fit_greedily(problem: Problem) -> tuple[Hinge, bool]:
 
 
 def run_omp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate]:
-    """Method `omp`: one greedy run without randomness; neither budget nor seed is needed."""
+    """Method `omp`: one greedy run (orthogonal matching pursuit), without budget or randomness."""
     hinge, _ = fit_greedily(problem)
     yield candidate_of(hinge, hinge.n_selected)
 
 
 def cheapest_place(hinge: Hinge) -> int:
-    """The place in the support of the variable that costs least to drop, whatever its tabu.
+    """Choose the variable that costs least to remove; return its place in the support.
 
-    To drop variable i raises the loss by w_i² / 2[H⁻¹]_ii, with its weight w_i and the inverse
-    Hessian H⁻¹; the factor ½ does not matter. Each cost is multiplied by 1 + 0.2u, u ~ U(−1, 1).
-    Unpenalized columns have the first places and always stay.
+    Removing variable i raises the loss by about w_i² / 2[H⁻¹]_ii, where w_i is its weight and H⁻¹
+    the inverse Hessian; the factor ½ is left out. Each cost is multiplied by 1 + SWAP_NOISE·u, with
+    a random u in (−1, 1). Unpenalized columns have the first places of the support and always stay.
     """
     n_unpenalized = hinge.data.n_unpenalized
     draws = np.array([next_random(hinge.state.random) for _ in range(hinge.n_selected)])
     noise = 1.0 + SWAP_NOISE * (2.0 * draws - 1.0)
     inverse_diagonal = np.diag(hinge.state.inverse)[n_unpenalized : hinge.size]
-    costs = hinge.weights[n_unpenalized:] ** 2 / inverse_diagonal * noise
+    squared_weights = hinge.weights[n_unpenalized:] ** 2
+    costs = squared_weights / inverse_diagonal * noise
     return n_unpenalized + int(np.argmin(costs))
 
 
 def drop_cheapest(hinge: Hinge) -> bool:
-    """Drop the cheapest variable and refit; whether the rest still separates."""
+    """Remove the variable that costs least and refit; whether the others still separate."""
     return fit(hinge, drop=cheapest_place(hinge), max_newton=SWAP_FIT_STEPS)

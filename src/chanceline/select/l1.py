@@ -26,27 +26,29 @@ COST_OFFSET = 1e-3  # δ in the costs 1/(|w_j| + δ), the largest |w_j| being 1
 def l1_weights(
     problem: Problem, costs: NDArray[np.float64], columns: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:
-    """Solve the linear programme on some columns; None if it has no solution: not separable.
+    """Find weights of least (weighted) L1 norm with margins of at least 1, by a linear program.
 
-    min Σ_j c_j|w_j| subject to a_μ·w + y_μ b ≥ 1 for all samples μ, where a_μ = y_μ x_μ on the
-    columns and b is the weight of the intercept. Every weight is the difference of two nonnegative
-    parts, w = w⁺ − w⁻, each with its cost. The variables are ordered (w⁺, w⁻, b⁺, b⁻).
+    minimise Σ_j c_j|w_j| subject to a_μ·w + y_μ b ≥ 1 for all samples μ, where a_μ = y_μ x_μ on the
+    given columns and b is the intercept. To make it linear, every weight is the difference of two
+    nonnegative parts, w = w⁺ − w⁻, each with the cost c_j. The variables of the program are (w⁺,
+    w⁻, b⁺, b⁻).
 
     Parameters
     ----------
-    costs : (k,) the c_j of these columns; the intercept b is free of cost.
-    columns : (k,) their indices.
+    costs : (k,) the c_j; the intercept has no cost.
+    columns : (k,) indices of columns.
 
     Returns
     -------
-    (k,) weights, followed by that of the intercept if there is one.
+    (k,) weights, followed by that of the intercept if there is one; None if there is no solution,
+    that is if nothing separates.
     """
     from scipy.optimize import linprog
 
     n_columns = columns.size
     n_unpenalized = problem.n_unpenalized  # 1 with an intercept, else 0
-    rows = problem.columns[columns].T
-    unpenalized_rows = problem.columns[problem.n_features :].T
+    rows = problem.columns[columns].T  # (samples, k)
+    unpenalized_rows = problem.columns[problem.n_features :].T  # (samples, 1 or 0)
     constraints = np.hstack([rows, -rows, unpenalized_rows, -unpenalized_rows])
     objective = np.concatenate([costs, costs, np.zeros(2 * n_unpenalized)])
 
@@ -61,8 +63,8 @@ def l1_weights(
         bounds=[(0.0, bound) for bound in upper],
         method="highs",
     )
-    # Costs are bounded from below, so without a solution no weights meet the constraints. (If the
-    # solver gives up for another reason there are no weights to go on with either.)
+    # The objective is bounded from below, so without a solution no weights meet the constraints.
+    # (If the solver has failed for another reason, there are no weights to continue with either.)
     if result.x is None:
         return None
 
@@ -77,9 +79,11 @@ def candidate_of_nonzero(
     weights: NDArray[np.float64],
     iterations: int,
 ) -> Candidate:
-    """The candidate of the columns whose weight is not zero.
+    """Make a candidate of the columns whose weight is not zero, up to rounding.
 
-    `weights` are those of the k columns, followed by that of the intercept if there is one.
+    columns : (k,) indices of columns.
+    weights : (k [+ 1],) their weights, followed by that of the intercept if there is one.
+    iterations : the effort so far.
     """
     slopes = weights[: columns.size]
     largest = max(SMALLEST_SCALE, float(np.abs(slopes).max(initial=0.0)))
@@ -96,7 +100,7 @@ def candidate_of_nonzero(
 
 
 def l1_candidate(problem: Problem) -> Candidate | None:
-    """The candidate of smallest L1 norm; None if the problem is not separable at all."""
+    """Return the candidate of smallest L1 norm; None if the problem is not separable."""
     columns = np.arange(problem.n_features)
     weights = l1_weights(problem, np.ones(columns.size), columns)
     if weights is None:
@@ -105,31 +109,33 @@ def l1_candidate(problem: Problem) -> Candidate | None:
 
 
 def drop_any(hinge: Hinge) -> bool:
-    """Drop the cheapest variable without which the rest still separates; whether there is one.
+    """Remove the cheapest variable without which the others still separate; whether there is one.
 
-    The variables are tried in the order of their costs w_i² / 2[H⁻¹]_ii: by so much the loss rises,
-    to second order, when variable i goes. H is the Hessian, whose inverse the workspace holds. (The
-    2 does not change the order, and is left out.) Unpenalized columns have the first places of the
-    support and stay. Where none can go the support is as it was.
+    Variables are tried in the order of their costs w_i² / [H⁻¹]_ii, where w_i is the weight and H⁻¹
+    the inverse Hessian of the workspace: half of that is, to second order, how much the loss rises
+    without variable i. If none can be removed, the support is as before. Unpenalized columns have
+    the first places of the support and stay.
     """
     n_unpenalized = hinge.data.n_unpenalized
     support = hinge.support.copy()
     weights = hinge.weights.copy()
     inverse_diagonal = np.diag(hinge.state.inverse)[n_unpenalized : hinge.size]
     costs = weights[n_unpenalized:] ** 2 / inverse_diagonal
-    for place in n_unpenalized + np.argsort(costs, kind="stable"):
+    places_by_cost = n_unpenalized + np.argsort(costs, kind="stable")
+    for place in places_by_cost:
         rest_separates = fit(hinge, drop=int(place), max_newton=SWAP_FIT_STEPS)
         if rest_separates:
             return True
-        set_support(hinge, support, weights)  # back, for the next one
+        set_support(hinge, support, weights)  # restore the support, and try the next variable
     return False
 
 
 def eliminate(problem: Problem, start: Candidate, iterations: int) -> Iterator[Candidate | int]:
-    """Drop variables one by one, the cheapest first, as long as the rest separates.
+    """Remove variables one by one, the cheapest first, as long as the others separate.
 
-    Fits from the support of the candidate `start`, not from its weights; yields a candidate for
-    that support and after every drop. `iterations` are those spent before; a drop is one more.
+    The fit begins with the support of the candidate `start` and weights of zero. Yields a candidate
+    for that support and after every removal; nothing if it does not separate. `iterations` are
+    those spent before, and each removal is one more.
     """
     at_zero = start._replace(weights=np.zeros(start.support.size), constant=0.0)
     hinge, separates = start_from(problem, at_zero)
@@ -142,16 +148,18 @@ def eliminate(problem: Problem, start: Candidate, iterations: int) -> Iterator[C
 
 
 def run_l1(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
-    """Method `l1`: one linear programme; neither budget nor seed is needed."""
+    """Method `l1`: one linear program; neither budget nor seed is needed."""
     yield l1_candidate(problem) or NO_CANDIDATE
 
 
 def run_reweighted_l1(
     problem: Problem, budget: int | None, seed: int, rounds: int = REWEIGHTED_ROUNDS
 ) -> Iterator[Candidate | int]:
-    """Method `reweighted-l1`: costs 1/(|w_j| + δ) from the round before, then elimination.
+    """Method `reweighted-l1`: repeated linear programs that favour few variables, then elimination.
 
-    The rounds end early where the support does not shrink. Neither budget nor seed is needed.
+    The first round has equal costs. In later rounds the cost of a weight is 1/(|w_j| + δ), with w_j
+    from the round before, so that small weights become zero. The rounds end when the support does
+    not shrink any more. Neither budget nor seed is needed.
     """
     best = l1_candidate(problem)
     if best is None:
@@ -159,13 +167,14 @@ def run_reweighted_l1(
         return
     yield best
 
-    # The first round was that of equal costs.
+    # The first round, with equal costs, is done.
     for round_number in range(2, rounds + 1):
         if best.support.size == 0:
             break
-        # Columns that an earlier round left out stay out: their cost would be the largest.
+        # Columns with weight zero are left out for good, as their cost would be the largest.
         absolute_weights = np.abs(best.weights)
-        costs = 1.0 / (absolute_weights / absolute_weights.max() + COST_OFFSET)
+        relative_weights = absolute_weights / absolute_weights.max()
+        costs = 1.0 / (relative_weights + COST_OFFSET)
         weights = l1_weights(problem, costs, best.support)
         if weights is None:
             break

@@ -44,7 +44,7 @@ class LineMinimum(NamedTuple):
 
 
 def make_line_scratch(n_samples: int) -> LineScratch:
-    """Make room for line searches among so many samples."""
+    """Allocate the scratch arrays of line searches among `n_samples` samples."""
     return LineScratch(
         breakpoints=np.zeros(n_samples), is_rising=np.zeros(n_samples, dtype=np.bool_)
     )
@@ -52,9 +52,9 @@ def make_line_scratch(n_samples: int) -> LineScratch:
 
 @leaf_kernel()
 def count_errors(margins: NDArray) -> int:
-    """How many of the margins, shape (P,), are not positive beyond rounding.
+    """Count the margins, (samples,), that are not positive by more than rounding.
 
-    What counts as rounding is relative to the largest |margin|.
+    Margins up to MARGIN_ROUNDING times the largest |margin| count as rounding.
     """
     largest = 0.0
     for sample in range(margins.size):
@@ -69,18 +69,21 @@ def count_errors(margins: NDArray) -> int:
 
 @leaf_kernel()
 def find_breakpoints(margins: NDArray, direction: NDArray, line: Any) -> tuple[int, int]:
-    """Write the steps t at which margins + t·direction, both (P,), change sign.
+    """Find the steps t at which the margins m + t·d change sign, for a line search along d.
 
-    Margins that hardly change have no breakpoint: they are errors everywhere or nowhere. At
-    t → −∞ the rising ones, whose direction is positive, are errors.
+    The margin of a sample is zero at t = −m/d. If it hardly changes along the line, it has no
+    breakpoint, and the sample is an error everywhere or nowhere. At t → −∞ the samples whose margin
+    rises (d > 0) are errors.
 
     Parameters
     ----------
-    line : `LineScratch`, whose `breakpoints` and `is_rising` are written.
+    margins, direction : (samples,) m and d.
+    line : the `LineScratch`. Its `breakpoints` are filled with the steps, unsorted, and `is_rising`
+        says whether the margin becomes positive there.
 
     Returns
     -------
-    How many breakpoints there are, and the errors at t → −∞.
+    The number of breakpoints, and the number of errors at t → −∞.
     """
     breakpoints = line.breakpoints
     is_rising = line.is_rising
@@ -107,11 +110,11 @@ def find_breakpoints(margins: NDArray, direction: NDArray, line: Any) -> tuple[i
 
 @leaf_kernel()
 def sort_breakpoints(line: Any, n_breaks: int) -> None:
-    """Sort the first `n_breaks` breakpoints, and `is_rising` with them, by Shell's method.
+    """Sort the first `n_breaks` breakpoints, and `is_rising` with them, in place by Shell's method.
 
-    Entries that are `gap` places apart are sorted by insertion, for smaller and smaller gaps, which
-    shrink by 5/11 (Gonnet and Baeza-Yates, "Handbook of Algorithms and Data Structures"). NumPy's
-    sort would take two seconds to compile.
+    Entries that are `gap` places apart are sorted by insertion, for smaller and smaller gaps. The
+    gaps shrink by a factor 5/11 (Gonnet and Baeza-Yates, "Handbook of Algorithms and Data
+    Structures"). NumPy's sort is not used here since it would take two seconds to compile.
     """
     breakpoints = line.breakpoints
     is_rising = line.is_rising
@@ -134,12 +137,15 @@ def sort_breakpoints(line: Any, n_breaks: int) -> None:
 def step_after(
     breakpoints: NDArray, i: int, n_breaks: int, least_step: float
 ) -> tuple[float, bool]:
-    """A step in the interval after breakpoint i, above `least_step`; whether there is room for one.
+    """Return a step in the interval after breakpoint i, and whether the interval has room for it.
 
-    It is the middle of the interval. The last interval has no end: there the step lies well beyond
-    its start. `breakpoints`, (P,), are sorted; the first `n_breaks` count. Comparisons with "not"
-    are true for numbers that are not a number, too.
+    The step is the middle of the interval, or lies well beyond its start if the interval is the
+    last one and has no end. Only the part above `least_step` counts. There is no room if the
+    interval is so narrow that rounding could close it, or lies below `least_step`.
+
+    breakpoints : (samples,) sorted; the first `n_breaks` count.
     """
+    # Comparisons are written with "not", so that they are true if a number is NaN.
     start = breakpoints[i]
     if not start > least_step:
         start = least_step
@@ -152,7 +158,11 @@ def step_after(
 
 @leaf_kernel()
 def step_before(first_breakpoint: float, least_step: float) -> float:
-    """A step well before the first breakpoint; if that is below `least_step`, between the two."""
+    """Return a step before the first breakpoint, and above `least_step` where that is possible.
+
+    It lies well before the breakpoint; if this would be below `least_step`, in the middle between
+    the two.
+    """
     step = first_breakpoint - (1.0 + abs(first_breakpoint))
     if step < least_step:
         step = 0.5 * (least_step + first_breakpoint)
@@ -163,17 +173,18 @@ def step_before(first_breakpoint: float, least_step: float) -> float:
 def fewest_on_line(
     margins: NDArray, direction: NDArray, least_step: float, line: Any, random: NDArray
 ) -> LineMinimum:
-    """The fewest errors of margins + t·direction over all steps t > `least_step`.
+    """Find the step t > `least_step` at which the margins m + t·d have the fewest errors.
 
-    Errors change at the breakpoints only, so every interval between two of them is looked at once.
-    Among intervals of equally many errors one is drawn by lot. The step is the middle of the
-    interval, or lies well beyond the outermost breakpoint.
+    Errors change only at the breakpoints, where a margin is zero. So every interval between two
+    neighbouring breakpoints is looked at once. Among intervals with equally few errors one is
+    chosen at random. The step returned is the middle of the interval, or lies well beyond the
+    outermost breakpoint.
 
     Parameters
     ----------
-    margins, direction : (P,) m and d.
-    least_step : −∞ where every step is allowed.
-    line : `LineScratch` for P samples.
+    margins, direction : (samples,) m and d.
+    least_step : lower limit of the step; −∞ if every step is allowed.
+    line : `LineScratch` for as many samples.
     random : (1,) state of the random numbers.
     """
     breakpoints = line.breakpoints
@@ -183,17 +194,17 @@ def fewest_on_line(
         return LineMinimum(errors, max(least_step, 0.0))
     sort_breakpoints(line, n_breaks)
 
-    # Before the first breakpoint.
+    # The interval before the first breakpoint, unless the lower limit excludes it.
     fewest = errors
     best_step = step_before(breakpoints[0], least_step)
     is_allowed = not breakpoints[0] <= least_step
     if not is_allowed:
-        fewest = margins.size + 1  # more than there can be
+        fewest = margins.size + 1  # more than is possible
 
-    # After each breakpoint: one error less where a margin has risen above zero, else one more.
-    # Intervals are counted from the first with the fewest errors so far, worse ones too. The n-th,
-    # if it is as good, takes the place of the one chosen with probability 1/n; so earlier ones are
-    # somewhat more probable than later ones.
+    # The interval after each breakpoint: one error less if the margin rises above zero there, else
+    # one more. `n_since_fewest` counts all intervals since the first one with the fewest errors so
+    # far. If the n-th is as good, it replaces the one chosen with probability 1/n; so earlier
+    # intervals are somewhat more probable than later ones.
     n_since_fewest = 1
     for i in range(n_breaks):
         if is_rising[i]:
@@ -216,21 +227,22 @@ def fewest_on_line(
 
 @leaf_kernel()
 def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
-    """Lower the errors by exact line searches along the weights, one after the other.
+    """Lower the number of errors of a rule by exact line searches, one weight after the other.
 
-    Rounds start at a random weight, until `IDLE_ROUNDS` in a row gain nothing. Steps to intervals
-    of equally many errors are taken too: they wander on the plateau.
+    In every round each weight is changed once to where the errors are fewest, beginning at a random
+    weight. Steps that keep the number of errors are taken too, so that the rule wanders on a
+    plateau. It ends without errors, or after IDLE_ROUNDS rounds in a row without any gain.
 
     Parameters
     ----------
-    hinge : the workspace, for its support and random numbers; its weights stay as they are.
-    weights : (capacity,) of the columns of the support, to start at; changed.
-    margins : (P,) of these weights; changed.
-    line : `LineScratch` for P samples.
+    hinge : the workspace, for its support and random numbers; its own weights are not changed.
+    weights : (capacity,) weights of the columns in the support; changed.
+    margins : (samples,) the margins of these weights; changed.
+    line : `LineScratch` for as many samples.
 
     Returns
     -------
-    The errors that are left.
+    The number of errors left.
     """
     columns = hinge.data.columns
     nonnegative = hinge.data.nonnegative
@@ -246,7 +258,7 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
         for i in range(size):
             place = (start + i) % size
             column = columns[support[place]]
-            # A nonnegative weight may fall to zero at most.
+            # A nonnegative weight may be lowered to zero at most.
             least_step = -np.inf
             if nonnegative[support[place]]:
                 least_step = -weights[place]
@@ -256,7 +268,7 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
                 weights[place] += minimum.step
                 add_scaled(margins, minimum.step, column, margins.size)
 
-        # Margins anew from the weights: rounding adds up.
+        # Compute the margins anew, as the rounding errors of many steps add up.
         combine(columns, support, weights, size, margins)
         errors = count_errors(margins)
         if errors < errors_before:

@@ -49,10 +49,11 @@ def max_margin_candidate(
     iterations: int,
     samples: NDArray[np.int64] | slice = slice(None),
 ) -> Candidate:
-    """The candidate whose weights have the largest margin on the columns of a support.
+    """Make the candidate with the weights of largest margin on a support.
 
-    Only the margins of `samples` (by default all) count: indices of those to get right. The search
-    has taken so many `iterations`.
+    support : (k,) columns of the problem.
+    iterations : the effort of the search so far.
+    samples : indices of the samples that are to be correct; by default all.
     """
     margin = margin_on(problem, support, samples)
     weights, constant = problem.split(margin.weights)
@@ -60,9 +61,9 @@ def max_margin_candidate(
 
 
 def candidate_rule(problem: Problem, candidate: Candidate) -> Rule:
-    """The rule of a candidate in the units of X, its errors counted exactly.
+    """Return the rule of a candidate in the units of X, with its errors counted exactly.
 
-    That is `candidate.rule` if the method has one, else the scaled weights in units of X.
+    That is `candidate.rule` if the method has found one, else that of its scaled weights.
     """
     if candidate.rule is not None:
         return candidate.rule
@@ -151,26 +152,25 @@ class SearchOutcome(Rule):
         return "certified"
 
     def summary(self) -> str:
-        """One line: how many variables, what they achieve, and what is proven."""
-        is_single = self.n_selected == 1
+        """Say in one line how many variables there are, what they achieve, and what is proven."""
+        ending = "s" if self.n_selected == 1 else ""  # of the verb
         if self.separates:
-            verdict = "separates all" if is_single else "separate all"
+            verdict = f"separate{ending} all"
         else:
-            verb = "leaves" if is_single else "leave"
-            verdict = f"{verb} {self.errors} errors among"
+            verdict = f"leave{ending} {self.errors} errors among"
         return (
             f"{self.n_selected} of {self.n_features} variables {verdict} "
             f"{self.n_samples} samples{self._proof()}"
         )
 
     def _proof(self) -> str:
-        """The end of the summary: what is proven and up to which gap; empty if nothing is.
+        """Return the end of the summary: what is proven, and up to which gap; empty if nothing is.
 
-        A lower bound above the number of variables says that all of them together do not suffice.
+        A lower bound above the number of variables means that all of them together do not suffice.
         """
         gap_text = ""
         if self.proven_gap > 0.0:
-            # A gap that is rounded down would claim more than is proven.
+            # Rounded up: a gap that is rounded down would claim more than is proven.
             rounded_up = Context(prec=2, rounding=ROUND_CEILING).create_decimal(self.proven_gap)
             gap_text = f" up to a gap of {float(rounded_up):.2g}"
 
@@ -210,6 +210,7 @@ class SearchOutcome(Rule):
         }
 
     def __str__(self) -> str:
+        """Three lines: the summary, the names of the variables, and how they were found."""
         names = self.features or [str(j) for j in self.support]
         shown_names = listed([visible(name) for name in names], SHOWN_FEATURES)
         effort = f"{self.iterations} iterations"

@@ -14,15 +14,17 @@ NEARLY_EQUAL = 1e-6  # 1 − g² below this: one variable twice
 
 
 def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
-    """Up to `count` pairs of columns of large gain, (pairs, 2), the best first.
+    """Return up to `count` promising pairs of columns, (pairs, 2), the best first.
 
-    Every variable i comes with the best of its partners j > i, so no pair comes twice. There are
-    none where pairs are too many to look at.
+    Two variables that are weak alone may be strong together. A pair is scored by how much a
+    least-squares fit of the labels on its two columns lowers the residual sum of squares. With
+    columns of length 1, `product` c_j of each with the labels and `overlap` g_ij with each other,
+    this gain is
 
-    Two variables that are weak alone may be strong together. With unit columns, `product` c_j of
-    each with the labels and `overlap` g_ij with each other, the pair (i, j) lowers the residual sum
-    of squares by (c_i² + c_j² − 2 g_ij c_i c_j) / (1 − g_ij²), its gain. Single precision will do
-    for a ranking.
+        (c_i² + c_j² − 2 g_ij c_i c_j) / (1 − g_ij²).
+
+    Every variable i is paired only with the best j > i, so that no pair occurs twice. Single
+    precision is enough for a ranking. If there are too many pairs to look at, none is returned.
     """
     n_features = problem.n_features
     if n_features < 2 or n_features * (n_features - 1) // 2 > MAX_PAIRS:
@@ -33,18 +35,18 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
     unit_single = unit.astype(np.float32)
     best_gain = np.zeros(n_features, dtype=np.float32)
     best_partner = np.zeros(n_features, dtype=np.int64)
-    # Variables i a block at a time, with partners j from the block's beginning on.
+    # The variables i in blocks, each with all partners j from the beginning of the block on.
     for start in range(0, n_features, BLOCK_COLUMNS):
         block = slice(start, start + BLOCK_COLUMNS)
         c_i = product[block, None]
         c_j = product[start:]
         overlap = unit_single[block] @ unit_single[start:].T  # g, (block, columns from start on)
 
-        # Every pair once, j > i, and no variable with one that is nearly the same.
+        # Count every pair once, j > i, and no pair of nearly equal variables.
         unexplained = 1 - overlap * overlap
         is_pair = np.triu(unexplained > NEARLY_EQUAL, 1)
         gain = c_i**2 + c_j**2 - 2 * c_i * c_j * overlap
-        gain /= np.where(is_pair, unexplained, np.inf)  # no pair: no gain
+        gain /= np.where(is_pair, unexplained, np.inf)  # a gain of 0 where it is no pair
         best_gain[block] = gain.max(axis=1)
         best_partner[block] = start + gain.argmax(axis=1)
 
@@ -55,9 +57,9 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
 
 
 def _unit_columns(problem: Problem) -> tuple[Floats, Floats]:
-    """The columns at length 1, (features, samples), and the labels, (samples,).
+    """Return the columns scaled to length 1, (features, samples), and the labels, (samples,).
 
-    Both are centred if the problem has an intercept. Columns that carry nothing are zero.
+    Both are centred if the problem has an intercept. Constant columns become zero.
     """
     # Columns of the problem are y·x, with labels y = ±1: y·y·x = x.
     unit = problem.columns[: problem.n_features] * problem.y

@@ -57,31 +57,40 @@ EVERYTHING = Cone(0.0, 1.0, 0.0, -1.0, False)
 
 @inner_kernel(error_model="numpy")
 def half_plane(x: float, y: float) -> Cone:
-    """All directions (u, v) with x·u + y·v > 0: a quarter turn from the normal (x, y) either way.
+    """Return the cone of all directions (u, v) with x·u + y·v > 0.
 
-    Empty if the normal is zero.
+    Its edges are the normal (x, y) turned by a quarter either way. It is empty if the normal is
+    zero.
     """
     return Cone(y, -x, -y, x, x == 0.0 and y == 0.0)
 
 
 @inner_kernel(error_model="numpy")
 def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
-    """The part of a cone in which x·u + y·v > 0, by where its edges lie, start and stop:
+    """Return the part of an open cone of directions (u, v) that satisfies x·u + y·v > 0.
 
-        both outside (x·u + y·v < 0)        nothing is left
-        one outside, the other one on it    nothing is left
-        both on it (x·u + y·v = 0)          a half-plane: all of it is left if (x, y) points into
-                                            it, else nothing
-        one outside, the other one inside   the constraint's edge takes the place of the one outside
+    The cone lies between two edges, start and stop, counter-clockwise. An edge is inside if x·u +
+    y·v > 0 there, outside if it is < 0, and on the border if it is 0. The cases:
+
+        both outside                        nothing is left
+        one outside, the other on border    nothing is left
+        both on the border                  the cone is a half-plane: all of it is left if the
+                                            normal (x, y) points into it, else nothing
+        one outside, the other inside       the border replaces the edge that is outside
         none outside, one or both inside    all is left
 
-    If the numbers are not exact, an edge counts as "on it" where rounding could decide, and with
-    such an edge nothing is cut: the cone has at least all directions that meet the constraints.
+    If the numbers are not exact, an edge counts as on the border where rounding could change the
+    sign, and then nothing is cut. So the result may be too large, but never too small.
+
+    cone : the `Cone`.
+    x, y : the normal of the constraint.
+    is_exact : whether the products are free of rounding errors.
     """
     start_u, start_v, stop_u, stop_v, _ = cone
     if x == 0.0 and y == 0.0:
-        return Cone(start_u, start_v, stop_u, stop_v, True)  # no direction has 0 > 0
+        return Cone(start_u, start_v, stop_u, stop_v, True)  # empty: no direction has 0 > 0
 
+    # x·u + y·v at both edges, and up to which size it may be rounding.
     at_start = x * start_u + y * start_v
     at_stop = x * stop_u + y * stop_v
     doubt_at_start = 0.0
@@ -98,8 +107,8 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
     if start_is_outside and stop_is_outside:
         is_empty = True
     elif start_is_inside or stop_is_inside:
-        # The edges of the constraint's half-plane: its normal (x, y) turned by a quarter clockwise
-        # is the start, counter-clockwise the stop.
+        # Replace an edge that is outside by an edge of the half-plane x·u + y·v > 0: its start is
+        # the normal (x, y) turned by a quarter clockwise, its stop that turned counter-clockwise.
         if start_is_outside:
             start_u = y
             start_v = -x
@@ -107,19 +116,19 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
             stop_u = -y
             stop_v = x
     elif is_exact:
-        # One or both are on it, and none is inside.
-        both_are_on_it = at_start == 0.0 and at_stop == 0.0
+        # No edge is inside, and one or both are on the border.
+        both_on_border = at_start == 0.0 and at_stop == 0.0
         normal_points_inside = y * start_u - x * start_v > 0.0  # cross product, start × normal
-        is_empty = not (both_are_on_it and normal_points_inside)
+        is_empty = not (both_on_border and normal_points_inside)
     return Cone(start_u, start_v, stop_u, stop_v, is_empty)
 
 
 @inner_kernel(error_model="numpy")
 def has_directions(cone: Any) -> bool:
-    """Whether a cone is wider than a ray, which has no direction: the cone is open.
+    """Whether an open cone contains any direction: whether its edges differ.
 
-    Its edges make an angle between 0 and π: the cross product is positive; or of π, where the cross
-    product is zero and the dot product negative.
+    The angle between the edges must be above 0 and at most π. Below π the cross product of the
+    edges is positive; at π it is zero, and the dot product negative.
     """
     cross_product = cone.start_u * cone.stop_v - cone.start_v * cone.stop_u
     dot_product = cone.start_u * cone.stop_u + cone.start_v * cone.stop_v
@@ -136,28 +145,33 @@ def next_pair(  # noqa: PLR0913
     after_column: int,
     stop_row: int,
 ) -> tuple[int, int]:
-    """The next pair (i, j), i < j, that may meet all constraints, or (−1, −1) if none does.
+    """Find the next pair of variables (i, j), i < j, that may meet all constraints.
 
     Weights (u, v) of variables i and j meet constraint c if x·u + y·v > 0, where x and y are the
-    values of i and j at sample[c], less those at minus_sample[c] unless that is −1. Each constraint
-    cuts the cone of the directions (u, v) that are left.
+    values of i and j at sample[c], minus those at minus_sample[c] unless that is −1. Each
+    constraint cuts a part off the cone of the directions (u, v) that are left. If the cone becomes
+    empty, the pair cannot separate.
 
-    Pairs are looked at row by row, from (first_row, after_column + 1) on, as long as i < stop_row.
-    The arrays are used here and not handed on: to count their references for every pair would take
-    as long as the arithmetic.
+    Pairs are visited row by row, from (first_row, after_column + 1) on, as long as i < stop_row.
+    (The cone is cut in this function, without handing arrays on: counting references to them for
+    every pair would take as long as the arithmetic.)
 
     Parameters
     ----------
-    values, is_whole, sample, minus_sample : those of `Constraints`.
-    first_row, stop_row : the first variable i, and the one before which to end.
-    after_column : in the first row partners j begin after this one.
+    values, is_whole, sample, minus_sample : the arrays of `Constraints`.
+    first_row, stop_row : the range of i.
+    after_column : in the first row, j begins after this column.
+
+    Returns
+    -------
+    The pair (i, j), or (−1, −1) if there is none.
     """
     for i in range(first_row, stop_row):
         first_partner = i + 1
         if i == first_row:
             first_partner = after_column + 1
         for j in range(first_partner, values.shape[0]):
-            # Small integers have exact products.
+            # Products of small integers are exact.
             is_exact = is_whole[i] and is_whole[j]
             cone = EVERYTHING
             for c in range(sample.size):
@@ -172,7 +186,7 @@ def next_pair(  # noqa: PLR0913
                     cone = cut_cone(cone, x, y, is_exact)
                 if cone.is_empty:
                     break
-            # Inexact cones are too large, if anything: whoever is left is decided by the caller.
+            # A cone that is not exact may be too large. Then the caller decides on the pair.
             if not cone.is_empty and (not is_exact or has_directions(cone)):
                 return i, j
     return -1, -1
@@ -195,28 +209,31 @@ class Constraints(NamedTuple):
 
 
 def pair_constraints(problem: Problem) -> Constraints:
-    """All constraints of a problem, in random order, which empties cones soonest.
+    """List the constraints that weights must meet to separate, in random order.
 
-    With an intercept there is one for every positive with every negative sample. Where these are
-    many, a random part stands for all of them; what meets those has to be tested in full. Without
-    an intercept there is one for every sample.
+    With an intercept there is one for every pair of a positive and a negative sample. If these are
+    too many, a random part of them is taken, and what meets that part has to be tested in full.
+    Without an intercept there is one for every sample. Random order makes a contradiction show
+    soonest.
 
-    The values are those of X itself, times the labels where there is no intercept:
-    `problem.columns` are rounded.
+    The values are those of X itself, times the labels if there is no intercept, as the scaled
+    columns of the problem are rounded.
     """
-    # (features, samples): small integers where a variable has such values; else its row is all NaN.
+    # (features, samples): small integers where a variable has such values, else its row is NaN.
     values = small_integers(problem)
     is_whole = ~np.isnan(values[:, 0])
     values[~is_whole] = problem.X.T[~is_whole]
 
-    # The order does not change results: a fixed seed.
+    # The order does not change results, so that the seed can be fixed.
     generator = np.random.Generator(np.random.PCG64(0))
     if not problem.intercept:
         samples = generator.permutation(problem.n_samples)
         nothing = np.full(samples.size, -1)
-        return Constraints(values * problem.y, is_whole, sample=samples, minus_sample=nothing)
+        labelled_values = values * problem.y
+        return Constraints(labelled_values, is_whole, sample=samples, minus_sample=nothing)
 
-    # Number c stands for positive c // (negatives) with negative c % (negatives).
+    # Constraint c pairs positive sample number c // n with negative sample number c % n, where n is
+    # the number of negative samples.
     positive = np.flatnonzero(problem.y > 0)
     negative = np.flatnonzero(problem.y < 0)
     n_constraints = positive.size * negative.size
@@ -249,19 +266,22 @@ class PairSweep(Enum):
 def sweep_pairs(
     problem: Problem, max_decisions: int = MAX_DECISIONS
 ) -> Iterator[SeparatingPair | PairSweep]:
-    """Look for a pair of variables that separates, among all.
+    """Look for a pair of variables that separates, among all pairs.
 
-    Yields `GOES_ON` now and then; in the end the pair if there is one, or `NONE_SEPARATES`. The
-    latter is missing where some pair was left undecided: pairs that rounding could decide are
-    decided in rational arithmetic, up to `max_decisions`.
+    Yields GOES_ON now and then, as a chance to interrupt. In the end it yields the separating pair
+    if there is one, or NONE_SEPARATES if it is proven that there is none. It ends without either
+    where some pair could not be decided.
+
+    max_decisions : how many pairs may be decided in rational arithmetic, where rounding could
+        matter.
     """
     constraints = pair_constraints(problem)
     table = ExactTable(problem)
     all_refuted = True
     for row in range(0, problem.n_features, ROWS_A_STEP):
         stop_row = min(row + ROWS_A_STEP, problem.n_features)
-        # (i, j) is a pair that the constraints do not refute; i = −1: no more in these rows. Pairs
-        # have j > i, so the first row begins after its diagonal.
+        # (i, j) is the next pair that the constraints do not rule out; i = −1 if there is none in
+        # these rows. As j > i, the first row begins after its diagonal.
         i, j = next_pair(*constraints, first_row=row, after_column=row, stop_row=stop_row)
         while i >= 0:
             pair = np.array([i, j])
@@ -284,11 +304,21 @@ class SettledPair(NamedTuple):
 
 
 def settle_pair(table: ExactTable, pair: NDArray[np.int64], max_decisions: int) -> SettledPair:
-    """Decide exactly whether two variables separate, first in floating point.
+    """Decide exactly whether two variables separate.
 
-    `table` does rational arithmetic and counts its decisions; `pair`, (2,), has the variables. The
-    verdict is SEPARABLE, INSEPARABLE, or UNDECIDED: that would take rational arithmetic beyond what
-    is affordable, or more than `max_decisions` by the table.
+    The largest margin is computed in floating point. If neither a rule nor a proof of the contrary
+    comes out, because rounding could matter, rational arithmetic decides.
+
+    Parameters
+    ----------
+    table : the problem in rational arithmetic, which counts its decisions.
+    pair : (2,) the variables.
+    max_decisions : the table may make no more decisions than this in all.
+
+    Returns
+    -------
+    The verdict SEPARABLE or INSEPARABLE; or UNDECIDED if rational arithmetic would take too long.
+    With it a rule that separates, if one is known in doubles.
     """
     problem = table.problem
     margin = margin_on(problem, pair)
@@ -297,11 +327,11 @@ def settle_pair(table: ExactTable, pair: NDArray[np.int64], max_decisions: int) 
         rule = scaled_rule(problem, pair, weights, constant)
         if rule.separates:
             return SettledPair(SEPARABLE, rule)
-        # A rule with errors decides nothing: its margins are as small as rounding.
+        # A rule with errors decides nothing: its margins are as small as rounding errors.
     if is_refuted(problem, pair, margin):
         return SettledPair(INSEPARABLE, None)
 
-    # Rounding could decide: in rational arithmetic, if that is allowed and affordable.
+    # Rounding could matter: use rational arithmetic, if that is allowed and affordable.
     if table.decisions >= max_decisions:
         return SettledPair(UNDECIDED, None)
     if not is_affordable(pair.size + problem.n_unpenalized, problem.n_samples):

@@ -48,13 +48,11 @@ class Split(NamedTuple):
 
 
 def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
-    """Find the split of points by a line with the fewest errors.
+    """Find the line in the plane that classifies points with the fewest errors.
 
-    Parameters
-    ----------
     points : (samples, 2).
     y : (samples,) labels ±1. A point on the line is an error.
-    intercept : without one all lines go through the origin.
+    intercept : without one, only lines through the origin are allowed.
     """
     if intercept:
         return _split_anywhere(points, y)
@@ -62,7 +60,11 @@ def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
 
 
 def _split_anywhere(points: Floats, y: Floats) -> Split:
-    """The best split of points, (samples, 2), of labels ±1 by any line."""
+    """Find the best split of points, (samples, 2), with labels y = ±1 by any line.
+
+    The best line can be moved, without changing the split, until it passes beside one of the
+    points. So it is enough to turn a line about every point.
+    """
     places = _group_by_place(points, is_positive=y > 0)
     found = _turn_about(
         pivots=places.points, places=places, start=_majority_split(places), intercept=True
@@ -76,10 +78,11 @@ def _split_anywhere(points: Floats, y: Floats) -> Split:
 
 
 def _split_through_origin(points: Floats, y: Floats) -> Split:
-    """The best split of points, (samples, 2), of labels ±1 by a line through the origin.
+    """Find the best split of points, (samples, 2), with labels y = ±1 by a line through the origin.
 
-    A sample x is right if y w·x > 0. So the points y·x are split, all of which count as positive:
-    as many as possible shall lie on one side.
+    A sample x is classified correctly if y w·x > 0, that is if the point y·x lies on the positive
+    side. So the points y·x are split, all counted as positive, and as many as possible must lie on
+    one side.
     """
     labelled_points = points * y[:, None]
     places = _group_by_place(labelled_points, is_positive=np.ones(len(y), dtype=bool))
@@ -100,12 +103,17 @@ def _split_through_origin(points: Floats, y: Floats) -> Split:
 def _turn_about(
     pivots: Floats, places: _Places, start: _PlaceSplit, intercept: bool
 ) -> _LinesTurned:
-    """Turn lines about the pivots, (pivots, 2), by half a circle; the best split on the way.
+    """Turn lines about the pivots by half a circle; return the best split met, and a lower bound.
 
-    Between two angles at which a line meets places, its errors do not change. Where two angles
-    cannot be told apart, no split between them is taken. One may be hidden there: `hidden` keeps
-    the fewest errors that such splits could make, for the lower bound. `start` is the best split
-    without a line.
+    The errors of a line change only at angles where it meets a place (a point of some samples).
+    Where rounding makes two such angles indistinguishable, no split between them is taken. One may
+    be hidden there: `hidden` keeps the fewest errors that such a split could make, for the lower
+    bound.
+
+    pivots : (pivots, 2) the points to turn lines about.
+    places : the distinct points of all samples.
+    start : the best split known before.
+    intercept : without one the pivot is the origin, and samples there are errors.
     """
     best = start
     hidden = _HiddenSplits(places, fewest=best.errors)
@@ -119,8 +127,8 @@ def _turn_about(
                 errors=int(turn.errors[position]),
                 is_positive=turn.positive_places(position, places),
             )
-        # Lowers `hidden.fewest` where this turn may hide a split. One that is no better than `best`
-        # does not lower the bound, and is not looked for.
+        # This may lower `hidden.fewest`. Hidden splits that are no better than `best` are not
+        # looked for, since they do not lower the bound.
         hidden.lower_fewest(turn, pivot_chunk, fewest_seen=best.errors)
     return _LinesTurned(best=best, lower_bound=min(hidden.fewest, best.errors))
 
@@ -149,9 +157,10 @@ class _Places(NamedTuple):
 
 
 def _group_by_place(points: Floats, is_positive: NDArray[np.bool_]) -> _Places:
-    """Count the samples of each class at every different point.
+    """Group samples at the same point, and count each class there.
 
-    `points` are (samples, 2), `is_positive` (samples,).
+    points : (samples, 2).
+    is_positive : (samples,) the class.
     """
     # Adding zero makes −0 and 0 equal.
     places, place_of_sample = np.unique(points + 0.0, axis=0, return_inverse=True)
@@ -174,7 +183,7 @@ class _PlaceSplit(NamedTuple):
 
 
 def _majority_split(places: _Places) -> _PlaceSplit:
-    """The split that calls every place the larger class; positive if both are equal."""
+    """Return the split that puts all places into the larger class, the positive one in a tie."""
     n_positive = int(places.n_positive.sum())
     n_negative = int(places.n_negative.sum())
     return _PlaceSplit(
@@ -242,21 +251,21 @@ class _Turn(NamedTuple):
     is_tied: NDArray[np.bool_]
 
     def best_position(self) -> _Position:
-        """Where `errors` are fewest, not looking between tied angles."""
+        """Find the position with the fewest errors, not counting those between tied angles."""
         errors = np.where(self.is_tied, MORE_THAN_ANY, self.errors)
         orientation, pivot, step = np.unravel_index(np.argmin(errors), errors.shape)
         return _Position(orientation=int(orientation), pivot=int(pivot), step=int(step))
 
     def positive_places(self, position: _Position, places: _Places) -> NDArray[np.bool_]:
-        """Which places, (places,) bools, a line calls positive.
+        """Which places, (places,) bools, a line classifies as positive.
 
-        The line goes through the place of the position's pivot and has turned about it past
-        `position.step` other places. The places left of it are positive, or those right of it, as
-        the position's orientation says.
+        The line passes through the position's pivot and has turned past `position.step` other
+        places. Either the places left of it are positive or those right of it, as the orientation
+        says.
         """
         pivot = position.pivot
-        # Where the line starts, `side` tells left from right; every place that it has met since
-        # then (in the order of `order`) is on the other side now.
+        # `side` says where the places are when the line starts; every place met since then (in the
+        # order of `order`) has changed sides.
         is_left = self.side[pivot] > 0
         already_met = self.order[pivot, : position.step]
         is_left[already_met] = ~is_left[already_met]
@@ -266,82 +275,96 @@ class _Turn(NamedTuple):
         else:
             is_positive_side = is_left
 
-        # The line can pass the pivot itself on the side that is better.
+        # The line can pass the pivot on either side: take the one that is better.
         majority_is_positive = places.n_positive >= places.n_negative
         return np.where(self.is_pivot[pivot], majority_is_positive, is_positive_side)
 
     def ties_below(self, fewest: int) -> Iterator[_Tie]:
-        """Sets of tied angles within which some order could make fewer errors than `fewest`.
+        """Find sets of tied angles between which some split could make fewer errors than `fewest`.
 
-        Nobody knows the order in which the line meets the places of such a set. At best it meets
-        all those first that lower the errors.
+        Rounding hides the order in which the line meets the places of such a set. In the best case
+        it first meets all those that lower the errors.
 
-        `errors`, `change` and `is_tied` have a row for each pivot and a column for each step. The
-        rows are flattened here, one after the other. No set reaches from one row into the next,
-        since the first angle of a row is not tied.
+        `errors`, `change` and `is_tied` have one row for each pivot and one column for each step.
+        Here the rows are flattened and joined. No set reaches from one row into the next, since the
+        first angle of a row is never tied.
         """
         if not self.is_tied.any():
             return
         n_places = self.is_tied.shape[1]
-        # Every set begins at an angle that is not tied to the one before; flat indices, (sets,).
+        # Every set begins at an angle that is not tied to the one before: flat indices, (sets,).
+        # A set ends where the next one begins.
         starts = np.flatnonzero(~self.is_tied)
-        sizes = np.diff(np.append(starts, self.is_tied.size))
+        ends = np.append(starts[1:], self.is_tied.size)
+        sizes = ends - starts
 
         errors_by_orientation = (
             (self.errors[LEFT_IS_POSITIVE], self.change),
-            (self.errors[RIGHT_IS_POSITIVE], -self.change),  # as much the other way
+            (self.errors[RIGHT_IS_POSITIVE], -self.change),  # the opposite change
         )
         for errors, change in errors_by_orientation:
             errors_before_set = errors.ravel()[starts]
-            # Σ of the negative changes of each set: from its start up to that of the next.
-            largest_fall = np.add.reduceat(np.minimum(change, 0).ravel(), starts)
+            # Add up the negative changes of each set: that is how far its errors can fall.
+            falls = np.minimum(change, 0).ravel()
+            largest_fall = np.add.reduceat(falls, starts)
             fewest_within = errors_before_set + largest_fall
-            for i in np.flatnonzero((sizes > 1) & (fewest_within < fewest)):
-                # From the flat index back to the row and the step at which the set begins.
+            may_be_better = (sizes > 1) & (fewest_within < fewest)
+            for i in np.flatnonzero(may_be_better):
+                # Convert the flat index back to the row and the step at which the set begins.
                 pivot, step = divmod(int(starts[i]), n_places)
                 members = self.order[pivot, step : step + sizes[i]]
                 yield _Tie(errors=int(fewest_within[i]), pivot=pivot, places=members)
 
     def ends_meet(self) -> bool:
-        """Whether some line's last angle cannot be told from its first, half a circle further on.
+        """Whether the last angle of some line equals its first plus π, up to rounding.
 
-        The angle of the pivot itself is ∞ and does not count.
+        A turn by half a circle ends where it began, so these two places are tied as well. The angle
+        of the pivot itself is ∞ and does not count.
         """
-        first = self.angles[:, 0]
-        last = np.where(np.isfinite(self.angles), self.angles, 0.0).max(axis=1)
-        return bool(np.any(np.isfinite(first) & (first + np.pi <= last + ANGLE_DOUBT)))
+        first = self.angles[:, 0]  # the smallest of each pivot
+        finite_angles = np.where(np.isfinite(self.angles), self.angles, 0.0)
+        last = finite_angles.max(axis=1)
+        meets = first + np.pi <= last + ANGLE_DOUBT
+        return bool(np.any(np.isfinite(first) & meets))
 
 
 def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
-    """Turn the lines through some pivots, (pivots, 2), and count the errors on the way.
+    """Turn a line about each pivot by half a circle, and count its errors on the way.
 
-    A line turns counter-clockwise by half a circle and meets every place once, with its one end or
-    the other. For example with the pivot at the origin: the line begins along the x axis. The place
-    (1, 1), of direction π/4, begins on the left; the line meets it at π/4, and then it is on the
-    right. The place (1, −1), of direction −π/4, begins on the right; the line's back end meets it
-    at −π/4 + π = 3π/4, and then it is on the left.
+    A line turns counter-clockwise and meets every place once, with its front end or its back end.
+    Example with the pivot at the origin: the line starts along the x axis. The place (1, 1), in
+    direction π/4, is at first on the left; the line meets it at the angle π/4, after which it is on
+    the right. The place (1, −1), in direction −π/4, is at first on the right; the back end of the
+    line meets it at −π/4 + π = 3π/4, after which it is on the left.
 
-    The angle goes from −ANGLE_DOUBT to π − ANGLE_DOUBT, so that rounding does not put one of the
-    frequent angles 0 and π at the other end. Arrays "by place" and "as met" are those of `_Turn`.
+    Angles run from −ANGLE_DOUBT to π − ANGLE_DOUBT, so that rounding does not move the frequent
+    angles 0 and π to the other end.
+
+    places : the distinct points of all samples.
+    pivots : (pivots, 2).
+    intercept : without one the pivot is the origin, and samples there are errors.
     """
-    # By place: the coordinates (x, z) of each, seen from the pivots.
+    # The coordinates (x, z) of each place, seen from each pivot: (pivots, places).
     x = places.points[:, 0] - pivots[:, None, 0]
     z = places.points[:, 1] - pivots[:, None, 1]
     is_pivot = (x == 0) & (z == 0)
     direction = np.arctan2(z, x)
     side = _side_at_start(direction, is_pivot)
 
-    # As met: by the angle of the line, counted from −ANGLE_DOUBT.
+    # Sort the places of each pivot by the angle at which the line meets them; the pivot is last.
+    # In `order`, `angles`, `is_tied` and `change` the second index is the step of the line.
     angle_by_place = np.where(is_pivot, np.inf, (direction + ANGLE_DOUBT) % np.pi)
     order = np.argsort(angle_by_place, axis=1, kind="stable")
     angles = np.take_along_axis(angle_by_place, order, axis=1)
     is_tied = np.zeros(angles.shape, dtype=bool)
     is_tied[:, 1:] = angles[:, 1:] <= angles[:, :-1] + ANGLE_DOUBT
 
-    # Left is positive: a place that goes from left (side +1) to right makes its positives errors
-    # and its negatives right; one from right (−1) to left the other way round.
+    # How the errors change at each step if left is positive: when a place moves from left (side +1)
+    # to right, its positive samples become errors and its negative ones become correct. When it
+    # moves from right (−1) to left it is the other way round.
     excess_of_positives = places.n_positive - places.n_negative
-    change = np.take_along_axis(side, order, axis=1) * excess_of_positives[order]
+    side_when_met = np.take_along_axis(side, order, axis=1)
+    change = side_when_met * excess_of_positives[order]
     return _Turn(
         is_pivot=is_pivot,
         side=side,
@@ -354,9 +377,10 @@ def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
 
 
 def _side_at_start(direction: Floats, is_pivot: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Places left of a line of angle −ANGLE_DOUBT: +1; right of it: −1; the pivot: 0.
+    """On which side of the line each place is at the start: +1 left, −1 right, 0 for the pivot.
 
-    `direction` is the angle at which the pivot sees a place, from −π to π.
+    The line starts at the angle −ANGLE_DOUBT. `direction`, (pivots, places), is the angle, from −π
+    to π, at which a place is seen from the pivot.
     """
     is_left = (direction >= -ANGLE_DOUBT) & (direction < np.pi - ANGLE_DOUBT)
     side = np.where(is_left, 1, -1)
@@ -367,13 +391,14 @@ def _side_at_start(direction: Floats, is_pivot: NDArray[np.bool_]) -> NDArray[np
 def _errors_on_the_way(
     places: _Places, side: NDArray[np.int64], change: NDArray[np.int64], intercept: bool
 ) -> NDArray[np.int64]:
-    """Errors of lines before each place that they meet, (2, pivots, places).
+    """Count the errors of turning lines, just before each place that they meet.
 
-    The first index is LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE.
+    Returns (2, pivots, places); the first index is LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE, the last
+    one the step of the line.
 
-    side : (pivots, places), one column for each place: +1 if it begins on the left of the line, −1
-        on the right, 0 for the pivot.
-    change : (pivots, places), one column for each step, in the order in which the line meets the
+    side : (pivots, places) one column for each place: +1 if it is on the left of the line at the
+        start, −1 on the right, 0 for the pivot.
+    change : (pivots, places) one column for each step, in the order in which the line meets the
         places: how the errors change there if left is positive.
     intercept : without one the points must carry the labels, so that all samples are positive.
     """
@@ -381,20 +406,19 @@ def _errors_on_the_way(
     n_negative = places.n_negative
     is_pivot = side == 0
 
-    # Left is positive: at the beginning negatives on the left and positives on the right are wrong.
+    # If left is positive: at the start negatives on the left and positives on the right are wrong.
     wrong_by_place = np.where(side > 0, n_negative, 0) + np.where(side < 0, n_positive, 0)
     wrong_at_start = wrong_by_place.sum(axis=1, keepdims=True)
-    change_before = np.cumsum(change, axis=1) - change  # by the places met before this one
+    change_before = np.cumsum(change, axis=1) - change  # Σ over the places met before this one
     left_positive = wrong_at_start + change_before
 
-    # Right is positive: every sample off the pivot is wrong where it was correct, and the other way
-    # round.
+    # If right is positive: every sample not at the pivot is wrong where it was correct, and the
+    # other way round.
     n_others = np.where(is_pivot, 0, n_positive + n_negative).sum(axis=1, keepdims=True)
     right_positive = n_others - left_positive
 
-    # At the pivot one class is wrong, the smaller one if the line passes on the better side.
-    # Without an intercept the pivot is the origin, which every line goes through: all samples
-    # there, which are positive, are wrong.
+    # At the pivot the smaller class is wrong, as the line can pass on the better side. Without an
+    # intercept the pivot is the origin, which every line goes through: all its samples are wrong.
     if intercept:
         wrong_at_place = np.minimum(n_positive, n_negative)
     else:
@@ -419,23 +443,24 @@ class _HiddenSplits:
         self.n_compared = 0
 
     def lower_fewest(self, turn: _Turn, pivots: Floats, fewest_seen: int) -> None:
-        """Lower `fewest` to the errors of splits that a turn of lines may hide.
+        """Lower `fewest` to the errors of splits that may be hidden between tied angles of a turn.
 
-        `turn` is that of the lines through these pivots, (pivots, 2). Only splits with fewer errors
-        than `fewest_seen`, those of the best split found, matter.
+        turn : that of the lines about these pivots.
+        pivots : (pivots, 2).
+        fewest_seen : errors of the best split found; only splits with fewer errors matter.
         """
         for tie in turn.ties_below(fewest_seen):
             self.n_compared += 1
             if self._may_hide_a_split(pivots[tie.pivot], tie):
                 self.fewest = min(self.fewest, tie.errors)
         if turn.ends_meet():
-            # Rare: rather than to compare these too, nothing is claimed.
+            # This is rare: instead of comparing these angles too, no lower bound is claimed.
             self.fewest = 0
 
     def _may_hide_a_split(self, pivot: Floats, tie: _Tie) -> bool:
-        """Whether the angles of a tie may differ: its points do not lie on one line with the pivot.
+        """Whether a split may be hidden in a tie: its points are not on one line with the pivot.
 
-        After `MAX_COMPARED` ties it is taken for granted.
+        Only then its angles differ. After MAX_COMPARED ties this is not tested any more, and True.
         """
         if self.n_compared > MAX_COMPARED:
             return True
@@ -443,14 +468,15 @@ class _HiddenSplits:
 
 
 def _on_one_line(pivot: Floats, points: Floats) -> bool:
-    """Whether all points, (points, 2), lie on one line with the pivot, (2,), exactly.
+    """Whether all points, (points, 2), lie exactly on one line with the pivot, (2,).
 
-    In fractions: cross products of their differences from the pivot are zero.
+    In rational arithmetic: the cross products of their differences from the pivot are zero.
     """
     pivot_x, pivot_z = map(Fraction, pivot.tolist())
     differences = [(Fraction(x) - pivot_x, Fraction(z) - pivot_z) for x, z in points.tolist()]
     first_x, first_z = differences[0]
-    return all(first_x * z == first_z * x for x, z in differences[1:])
+    cross_products = [first_x * z - first_z * x for x, z in differences[1:]]
+    return not any(cross_products)
 
 
 class PairsSearched(NamedTuple):
@@ -464,10 +490,13 @@ class PairsSearched(NamedTuple):
 
 
 def best_rule_on_pairs(problem: Problem, pairs: Iterable[ArrayLike]) -> PairsSearched:
-    """Search pairs of columns exactly for the rule with the fewest errors.
+    """Find the rule with the fewest errors on given pairs of columns, exactly.
 
-    A split of the samples by a line is made a rule only if it has fewer errors than the best rule.
-    In doubles the rule may make more errors than the split.
+    For each pair all splits by lines are searched. The best split is made into a rule only if it
+    has fewer errors than the best rule so far; in double precision the rule may make more errors
+    than the split.
+
+    pairs : indices of two columns each.
     """
     best_rule: Rule | None = None
     lower_bound = problem.n_samples
@@ -484,11 +513,15 @@ def best_rule_on_pairs(problem: Problem, pairs: Iterable[ArrayLike]) -> PairsSea
 
 
 def _rule_of_split(table: ExactTable, support: NDArray[np.int64], split: Split) -> Rule:
-    """The rule of largest margin on the samples that a split has right.
+    """Make a rule of a split: that of largest margin on the samples which the split has correct.
 
-    Where the gap is too narrow for floating point, so that the rule makes more errors than the
-    split, it is found in rational arithmetic, if that is affordable and no signs of weights are
-    prescribed. `support` has the two columns that were split.
+    If the gap between the classes is so narrow that this rule, in floating point, makes more errors
+    than the split, a rule is looked for in rational arithmetic. This is done only if it is
+    affordable and no signs of weights are prescribed.
+
+    table : the problem in rational arithmetic.
+    support : (2,) the two columns.
+    split : the samples that are to be correct.
     """
     problem = table.problem
     samples = np.flatnonzero(split.is_correct)

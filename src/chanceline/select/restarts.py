@@ -30,14 +30,14 @@ def search_from_seeds(  # noqa: PLR0913
     progress: Progress | None = None,
     **options: Any,
 ) -> SearchOutcome:
-    """The best outcome of `search` with the seeds `seed`, `seed` + 1, …
+    """Run `search` with several seeds, in parallel, and return the best outcome.
 
     Parameters
     ----------
     X, y, options : as `search` takes them.
-    restarts : number of seeds.
+    restarts : number of seeds: `seed`, `seed` + 1, ….
     seed : the first of them.
-    n_jobs : as in joblib.
+    n_jobs : number of processes, as in joblib.
     progress : called with (searches done, searches in all).
     """
     seeds = _seeds(seed, restarts)
@@ -57,7 +57,7 @@ def front_from_seeds(  # noqa: PLR0913
     progress: Progress | None = None,
     **options: Any,
 ) -> Front:
-    """For every number of variables the best point of the fronts of several seeds.
+    """Run `front` with several seeds, and take the best point for every number of variables.
 
     Parameters are those of `search_from_seeds`, with the options of `front`.
     """
@@ -69,13 +69,18 @@ def front_from_seeds(  # noqa: PLR0913
 
 
 def best_front(fronts: Sequence[Front]) -> Front:
-    """The fewest errors at every number of variables, up to the first point without errors."""
+    """Combine several fronts into the best one.
+
+    For every number of variables the point with the fewest errors is taken, up to the first without
+    errors. A point is proven if that of any of the fronts is.
+    """
     points: list[FrontPoint] = []
-    # All end at the same number of variables, but for those that end earlier without errors.
+    # All fronts end at the same number of variables, unless they reach zero errors earlier.
     n_points = max(len(found.points) for found in fronts)
     for k in range(n_points):
-        best = min((found.at(k) for found in fronts), key=lambda point: point.errors)
-        is_proven = any(found.at(k).proven for found in fronts)
+        points_at_k = [found.at(k) for found in fronts]
+        best = min(points_at_k, key=lambda point: point.errors)
+        is_proven = any(point.proven for point in points_at_k)
         points.append(replace(best, k=k, proven=is_proven))
         if best.errors == 0:
             break
@@ -101,6 +106,6 @@ def _front_from_seed(seed: int, X: ArrayLike, y: ArrayLike, options: Mapping[str
 
 
 def _rank(outcome: SearchOutcome) -> tuple[int, int]:
-    """Small for a good outcome: first come errors beyond those allowed, then variables."""
+    """Return what ranks outcomes: errors beyond those allowed, then the number of variables."""
     n_errors_too_many = max(outcome.errors - outcome.max_errors, 0)
     return n_errors_too_many, outcome.n_selected

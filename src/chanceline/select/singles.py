@@ -27,7 +27,10 @@ class MajorityRule(NamedTuple):
 
 
 def majority_rule(problem: Problem) -> MajorityRule:
-    """Put everybody into the larger class; without an intercept everybody is wrong."""
+    """Return the rule without variables, which puts everybody into the larger class.
+
+    Without an intercept there is none, and everybody is wrong.
+    """
     if not problem.intercept:
         return MajorityRule(errors=problem.n_samples, constant=0.0)
     n_positive = int(np.count_nonzero(problem.y > 0))
@@ -38,10 +41,11 @@ def majority_rule(problem: Problem) -> MajorityRule:
 
 
 def separating_single(problem: Problem) -> int | None:
-    """The first column that separates by itself, or None.
+    """Find the first column that separates by itself; None if there is none.
 
-    Values of X are compared with each other (with an intercept) or with zero, which is exact. A
-    column rises if a positive weight separates, and falls if a negative one does.
+    The decision is exact, as values of X are only compared: with each other if there is an
+    intercept, else with zero. A column `rises` if a positive weight separates, and `falls` if a
+    negative one does.
     """
     X = problem.X
     y = problem.y
@@ -50,7 +54,7 @@ def separating_single(problem: Problem) -> int | None:
         has_both_classes = y.min() < y.max()
         if not has_both_classes:
             return 0
-        # The values of one class all lie above those of the other.
+        # All values of one class must lie above those of the other.
         positive = X[y > 0]
         negative = X[y < 0]
         rises = positive.min(axis=0) > negative.max(axis=0)
@@ -85,15 +89,16 @@ class SingleRules(NamedTuple):
 
 
 def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
-    """Find the best rule on every single scaled column by line searches.
+    """Find the best rule on every single scaled column, by line searches.
 
-    With an intercept the rule is ±1 + t·x, of weight t: a search along the scaled column y·x from
-    the margins ±y. Without one it is t·x, from margins of zero.
+    With an intercept the rule is ±1 + t·x, with the weight t of the column: the search goes along
+    the scaled column y·x, from the margins ±y of the intercept. Without one the rule is t·x, from
+    margins of zero.
 
-    A search leaves out thresholds between values so close that rounding could make them equal.
-    `single_errors`, which is exact, may know a rule with fewer errors there.
+    Thresholds between values that are so close that rounding could make them equal are left out.
+    There `single_errors`, which is exact, may know a rule with fewer errors.
 
-    random : (1,), state of the random numbers, which draw among equally good intervals.
+    random : (1,) state of the random numbers, which choose among equally good intervals.
     """
     n_features = problem.n_features
     columns = problem.columns
@@ -102,7 +107,7 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
         constants=np.zeros(n_features),
         weights=np.zeros(n_features),
     )
-    # (weight of the intercept, margins that it gives); the intercept's column is y.
+    # Pairs (weight of the intercept, margins by the intercept alone); its column is y.
     if problem.intercept:
         starts = [(1.0, columns[n_features]), (-1.0, -columns[n_features])]
     else:
@@ -110,7 +115,9 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
 
     line = make_line_scratch(problem.n_samples)
     for j in range(n_features):
-        smallest_weight = 0.0 if problem.nonnegative[j] else -np.inf
+        smallest_weight = -np.inf
+        if problem.nonnegative[j]:
+            smallest_weight = 0.0
         for constant, margins in starts:
             errors, weight = fewest_on_line(margins, columns[j], smallest_weight, line, random)
             if errors < rules.errors[j]:
@@ -121,10 +128,10 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
 
 
 def single_errors(problem: Problem, block_entries: int = BLOCK_ENTRIES) -> NDArray[np.int64]:
-    """The fewest errors of a rule on every single column, (features,), exactly.
+    """Return the fewest errors of a rule on every single column, (features,), exactly.
 
-    By sorting the values of X, a block of columns of about `block_entries` numbers at a time. Of
-    the two directions of a rule, `rising` has a positive weight and `falling` a negative one.
+    The values of X are sorted, a block of columns of about `block_entries` numbers at a time. A
+    `rising` rule has a positive weight, a `falling` one a negative weight.
     """
     errors = np.zeros(problem.n_features, dtype=np.int64)
     for block in column_blocks(problem.X, block_entries):
@@ -148,27 +155,33 @@ def single_errors(problem: Problem, block_entries: int = BLOCK_ENTRIES) -> NDArr
 def _errors_with_threshold(
     values: Floats, y: Floats
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Errors at the best threshold, for each row of `values`, (rows, samples).
+    """Return the fewest errors over all thresholds, for each row of `values`, (rows, samples).
 
-    The first array, (rows,), is for a positive weight (positive above the threshold), the second
-    for a negative one, which has right what the first has wrong. `sweep.errors` has a column for
-    each threshold: below all values, between neighbours, above all.
+    Two arrays, (rows,): the first for rules that call values above the threshold positive, the
+    second for rules that call them negative. The second are wrong where the first are correct.
+
+    y : (samples,) labels ±1.
     """
+    # Errors of the rising rules, with one column for each threshold: below all values, between
+    # neighbouring values, above all values.
     sweep = sweep_thresholds(values, y)
-    # No threshold lies between equal values: that below all values takes the place.
+    errors = sweep.errors
+
+    # No threshold lies between equal values. Such entries are replaced by the errors of the
+    # threshold below all values, which changes neither minimum nor maximum.
     is_tied = np.diff(sweep.sorted_scores, axis=1) == 0
-    below_all = np.count_nonzero(y < 0)
-    sweep.errors[:, 1:-1][is_tied] = below_all
-    rising = sweep.errors.min(axis=1)
-    falling = len(y) - sweep.errors.max(axis=1)
+    errors_below_all = np.count_nonzero(y < 0)
+    errors[:, 1:-1][is_tied] = errors_below_all
+    rising = errors.min(axis=1)
+    falling = len(y) - errors.max(axis=1)
     return rising, falling
 
 
 def best_single_rule(problem: Problem, column: int) -> Rule | None:
-    """The rule on one column with the fewest errors; of several that in the widest gap.
+    """Return the rule on one column with the fewest errors; of several that with the widest gap.
 
-    The samples that it has right are separated in rational arithmetic, so that no gap is too
-    narrow. None if no weights in doubles do that.
+    The samples that it has correct are separated in rational arithmetic, so that no gap is too
+    narrow. None if no weights in doubles separate them.
     """
     sign = 0
     if problem.signs is not None:
@@ -179,19 +192,23 @@ def best_single_rule(problem: Problem, column: int) -> Rule | None:
 
 
 def _samples_right(values: Floats, y: Floats, *, intercept: bool, sign: int) -> NDArray[np.int64]:
-    """The samples that the best rule on `values`, (samples,), has right.
+    """Return the indices of the samples that the best rule on one column classifies correctly.
 
-    Of rules with equally many, that in the widest gap. The weight has the given `sign`, or any if
-    that is 0.
+    Of several rules with equally few errors, that with the widest gap at its threshold is taken.
+
+    values : (samples,) the column.
+    y : (samples,) labels ±1.
+    intercept : without one the only threshold is 0.
+    sign : the sign that the weight must have, or 0 for any.
     """
-    # Signs of the weight that are allowed.
+    # The signs of the weight that are allowed.
     directions = [direction for direction in (1.0, -1.0) if direction * sign >= 0]
-    best_quality = (-1, 0.0)  # samples right, width of the gap
+    best_quality = (-1, 0.0)  # (number of correct samples, width of the gap)
     best_samples = np.zeros(0, dtype=np.int64)
     for side, gap in _sides_of_thresholds(values, intercept):
         for direction in directions:
-            # `side`, (samples,), is ±1 above or below the threshold. A weight of this sign calls it
-            # the class direction · side, which is right if it has the sign of y.
+            # `side`, (samples,), is 1 above the threshold and −1 below it. A weight of this sign
+            # assigns the class direction · side, which is correct if it has the sign of y.
             samples = np.flatnonzero(direction * side * y > 0)
             quality = (samples.size, gap)
             if quality > best_quality:
@@ -201,10 +218,11 @@ def _samples_right(values: Floats, y: Floats, *, intercept: bool, sign: int) -> 
 
 
 def _sides_of_thresholds(values: Floats, intercept: bool) -> Iterator[tuple[Floats, float]]:
-    """For every threshold on which side the values, (samples,), lie, and how wide its gap is.
+    """Yield for every threshold on which side of it the values lie, and how wide its gap is.
 
-    The side is +1 above the threshold, −1 below it, and 0 on it. Without an intercept the only
-    threshold is 0.
+    The side, (samples,), is +1 above the threshold, −1 below it, and 0 on it. The gap is the
+    distance between the two neighbouring values. Without an intercept the only threshold is 0,
+    whose gap is not computed.
     """
     if not intercept:
         yield np.sign(values), 0.0

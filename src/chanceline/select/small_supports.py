@@ -21,14 +21,15 @@ from chanceline.select.singles import best_single_rule, separating_single
 
 
 def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> Iterator[Event]:
-    """Look for one variable that separates, and for two if there are at most `max_pairs` pairs.
+    """Try all supports of one variable, and of two if there are at most `max_pairs` pairs.
 
-    Yields what it finds below the size of `best`, the best candidate so far, and a `LowerBound` for
-    what is proven: the smallest size that is not refuted, and how many supports that took.
+    Yields a candidate that separates if it is smaller than `best`, the best candidate so far, and a
+    `LowerBound` for what is proven: the smallest size that is not ruled out, and how many supports
+    were tried for that.
     """
     n_features = problem.n_features
     n_selected = best.support.size
-    # None or one variable cannot be undercut: no proof is needed.
+    # A support of no or one variable cannot be made smaller: no proof is needed.
     if n_selected < 2:
         yield LowerBound(n_selected, nodes=0)
         return
@@ -41,8 +42,8 @@ def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> I
             iterations=best.iterations,
             rule=best_single_rule(problem, single),
         )
-        # Without a candidate the variable separates in rational arithmetic, but by no rule in
-        # doubles. Then more variables may or may not be needed: there is no bound to yield.
+        # Without a candidate the variable separates in rational arithmetic, but no rule in doubles
+        # does. Then it is open whether more variables are needed, and no bound is yielded.
         if candidate is not None:
             yield candidate
             yield LowerBound(1, nodes=n_features)
@@ -55,11 +56,13 @@ def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> I
 
 
 def _sweep_all_pairs(problem: Problem, iterations: int, nodes: int) -> Iterator[Event]:
-    """Look for two variables that separate, in a problem that no single variable separates.
+    """Try all pairs of variables, in a problem that no single variable separates.
 
-    Yields the pair and the proof that one variable is too few; or, at the end, the proof that two
-    are. `iterations` were spent before, and the sweep adds none. `nodes` is the size of the proof,
-    singles and pairs.
+    Yields the pair that separates, with the proof that one variable is too few; or, at the end, the
+    proof that two are too few.
+
+    iterations : number spent before; the sweep adds none.
+    nodes : size of the proof, the number of singles and pairs.
     """
     # An event that is a number says the iterations spent, and gives a chance to interrupt.
     chance_to_interrupt = iterations
@@ -77,10 +80,10 @@ def _sweep_all_pairs(problem: Problem, iterations: int, nodes: int) -> Iterator[
 def exact_candidate(
     problem: Problem, support: NDArray[np.int64], iterations: int, rule: Rule | None
 ) -> Candidate | None:
-    """The candidate of largest margin on a support, or that of a rule found exactly.
+    """Return the candidate of largest margin on a support, or else that of a rule found exactly.
 
-    The `rule` (None: none was found) counts where the largest margin in floating point does not
-    separate. None if neither does.
+    The `rule` (None if none was found) is used if the weights of largest margin, in floating point,
+    do not separate. None if neither does.
     """
     candidate = max_margin_candidate(problem, support, iterations)
     if candidate_rule(problem, candidate).separates:

@@ -20,11 +20,11 @@ def as_candidate(
     n_unpenalized: int,
     iterations: int,
 ) -> Candidate:
-    """The candidate of these columns, (size,), and their weights, (size,).
+    """Make a candidate of columns, (size,), and their weights, (size,).
 
-    Of the columns the first `n_unpenalized` (the intercept: 1 or 0) are no variables; its weight
-    becomes the candidate's constant. The variables of a candidate are sorted. `iterations` is the
-    effort until it was found.
+    The first `n_unpenalized` columns (1 with an intercept, else 0) are no variables; the weight of
+    the intercept becomes the candidate's constant. The variables are sorted. `iterations` is the
+    effort until the candidate was found.
     """
     constant = 0.0
     if n_unpenalized == 1:
@@ -40,7 +40,7 @@ def as_candidate(
 
 
 def candidate_of(hinge: Hinge, iterations: int) -> Candidate:
-    """The candidate of a workspace's present support and weights, after so many iterations."""
+    """Make a candidate of a workspace's present support and weights."""
     return as_candidate(
         hinge.support,
         hinge.weights,
@@ -50,10 +50,10 @@ def candidate_of(hinge: Hinge, iterations: int) -> Candidate:
 
 
 def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
-    """A workspace at a candidate, fitted there, and whether its support separates.
+    """Make a workspace that has a candidate's support, and fit it; whether the support separates.
 
-    The columns of a support are the unpenalized one (the intercept, which is the problem's last
-    column) if there is one, and then the variables; the weights likewise.
+    In the workspace the support begins with the intercept, if there is one, which is the last
+    column of the problem; the variables follow.
     """
     n_unpenalized = problem.n_unpenalized
     unpenalized = np.arange(problem.n_features, problem.n_features + n_unpenalized)
@@ -68,12 +68,12 @@ def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
     )
     set_support(hinge, support, weights)
 
-    # Newton's first step could make nonnegative columns leave that the rule needs. Then the
-    # candidate's weights, if it has any, are taken as they are: without a step the fit only
+    # If some weights must not be negative, the first Newton step could remove columns that the rule
+    # needs. Then the candidate's weights, if there are any, are kept: without a step the fit only
     # computes their margins.
     max_newton = FULL_FIT_STEPS
     if problem.nonnegative.any() and start.weights.any():
         max_newton = 0
-    # What `fit` returns is stricter: margins must be larger than rounding could make them.
+    # What `fit` returns is not used: it is stricter, as it demands margins above rounding.
     fit(hinge, max_newton=max_newton)
     return hinge, bool(hinge.state.margins.min() > 0.0)

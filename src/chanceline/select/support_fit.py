@@ -45,6 +45,9 @@ UNDECIDED_SUPPORTS = 1
 COUNTED_SUPPORTS = 2
 N_TALLIES = 3
 
+# Beside the verdicts SEPARABLE, INSEPARABLE and UNDECIDED: errors have to be tried one by one.
+MUST_BRANCH = 2
+
 # Of a margin, besides those of its sum: of an entry (a column of X less its centre, divided by its
 # scale), of its product with the weight, and of the bound itself.
 MARGIN_ROUNDINGS = 6.0
@@ -122,11 +125,14 @@ class SupportFit(NamedTuple):
 
 
 def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: int) -> SupportFit:
-    """Allocate fits on the problem's columns in this order, with up to so many errors.
+    """Allocate the arrays for fits on subsets of the problem's columns.
 
-    What each array is for is said at `FitData`, `FitState` and `FitScratch`.
+    `FitData`, `FitState` and `FitScratch` say what each array is for.
 
-    columns : indices of columns of the problem, those that belong to every support last.
+    problem : the data.
+    columns : (n,) indices of the problem's columns, in the order in which the fits number them;
+        those that belong to every support (the intercept) come last.
+    max_errors : samples that may be misclassified.
     """
     n_columns = columns.size
     n_patterns = problem.n_samples
@@ -154,7 +160,8 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
         row_multipliers=np.zeros(n_rows),
         members=np.zeros(n_rows, dtype=np.int64),
         passive=make_passive_set(n_rows, n_columns),
-        # A conflict has a pattern more than columns at most, and their sum is one equation more.
+        # A minimal conflict has at most one pattern more than columns, and the condition on the sum
+        # of its multipliers is one more equation.
         basis=np.zeros((n_columns + 1, n_columns + 1)),
         inverse=np.zeros((n_columns + 1, n_columns + 1)),
         integers=np.zeros((n_columns + 1, n_columns + 2), dtype=np.int64),
@@ -163,57 +170,37 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
 
 
 @inner_kernel()
-def errors_suffice(  # noqa: C901
-    fit: Any, max_errors: int, multipliers: NDArray, early: bool
-) -> int:
-    """Whether the used columns separate the alive patterns but for at most `max_errors` of them.
+def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool) -> int:
+    """Whether the used columns separate the alive patterns if `max_errors` of them may be wrong.
 
-    SEPARABLE, INSEPARABLE or UNDECIDED. Afterwards `alive` is the set that separates, if there is
-    one, else as it was.
+    Patterns are samples times their label. If not all of them can be separated, a conflict is
+    found: a few patterns that cannot all be right, so at least one of them is an error. More than
+    `max_errors` disjoint conflicts refute the support at once. Otherwise each pattern of the first
+    conflict is taken to be an error in turn, and the function calls itself with one error fewer.
 
-    A conflict is a set of patterns, those with a positive multiplier, that cannot all be right: at
-    least one of them is an error. More than `max_errors` disjoint conflicts refute at once. Else
-    each pattern of the first conflict is given up in turn, with one error less for the others (the
-    function calls itself).
+    Parameters
+    ----------
+    fit : the `SupportFit`. Its `state` has the used columns, the patterns that are alive (not yet
+        given up as errors), and those that `must_be_right` (may not be given up).
+    multipliers : (patterns,) a start for the first fit; overwritten.
+    early : whether any separating weights will do, rather than those of the largest margin.
 
-    fit : the `SupportFit`; its `state` says which columns are used, and which patterns are alive
-        (not given up) or `must_be_right` (not to be given up).
-    multipliers : (patterns,), a start; overwritten, for max_errors = 0 by those of the fit.
-    early : whether any separating weights will do.
+    Returns
+    -------
+    SEPARABLE, INSEPARABLE or UNDECIDED. If SEPARABLE, `alive` is the set of patterns that are
+    separated; otherwise it is as before.
     """
     alive = fit.state.alive
     must_be_right = fit.state.must_be_right
-    in_rest = fit.scratch.in_rest
-    further_multipliers = fit.scratch.further_multipliers
-    conflict = fit.scratch.conflicts[max_errors]  # each depth of the recursion has its own
-    n_patterns = in_rest.size
-
+    conflict = fit.scratch.conflicts[max_errors]  # (patterns,); each recursion depth has its own
     fit.state.tally[NODES] += 1
-    for pattern in range(n_patterns):
-        in_rest[pattern] = alive[pattern]
-        further_multipliers[pattern] = 0.0
+    verdict = refute_by_conflicts(fit, max_errors, multipliers, early, conflict)
+    if verdict != MUST_BRANCH:
+        return verdict
 
-    # Disjoint conflicts: the patterns of each leave the rest before the next fit.
-    n_conflicts = 0
+    # Give up each pattern of the first conflict in turn.
     verdict = INSEPARABLE
-    while verdict == INSEPARABLE and n_conflicts <= max_errors:
-        # The multipliers of the first fit are for the caller, those of the others are not.
-        rest_multipliers = multipliers
-        if n_conflicts > 0:
-            rest_multipliers = further_multipliers
-        verdict = fit_rest(fit, rest_multipliers, early)
-        if n_conflicts == 0:
-            if verdict != INSEPARABLE:
-                return verdict
-            mark_conflict(multipliers, must_be_right, conflict)
-        leave_rest(in_rest, rest_multipliers)
-        n_conflicts += 1
-    if verdict == INSEPARABLE:
-        return INSEPARABLE  # one conflict more than errors
-
-    # Few enough conflicts so far. Give up each pattern of the first one in turn.
-    verdict = INSEPARABLE
-    for pattern in range(n_patterns):
+    for pattern in range(conflict.size):
         if conflict[pattern]:
             alive[pattern] = False
             verdict_without = errors_suffice(fit, max_errors - 1, multipliers, early)
@@ -222,43 +209,98 @@ def errors_suffice(  # noqa: C901
             if verdict_without == UNDECIDED:
                 verdict = UNDECIDED
             alive[pattern] = True
-            # All sets of errors with this pattern have been seen: from here on it is right.
+            # All sets of errors that contain this pattern have been tried: from here on it is
+            # right.
             must_be_right[pattern] = True
 
-    # For the caller they may be wrong, as before.
-    for pattern in range(n_patterns):
+    # The caller may give them up again.
+    for pattern in range(conflict.size):
         if conflict[pattern]:
             must_be_right[pattern] = False
     return verdict
 
 
 @inlined_kernel()
+def refute_by_conflicts(
+    fit: Any, max_errors: int, multipliers: NDArray, early: bool, conflict: NDArray
+) -> int:
+    """Fit the alive patterns; if they do not separate, count disjoint conflicts among them.
+
+    A conflict consists of the patterns with a positive multiplier in a fit that fails. Its patterns
+    are left out of the next fit, so that the conflicts found are disjoint and each costs an error.
+
+    Parameters
+    ----------
+    fit : the `SupportFit`, with the used columns and the alive patterns in its `state`.
+    multipliers : (patterns,) a start for the first fit; filled with the multipliers of that fit.
+    early : whether any separating weights will do.
+    conflict : (patterns,) filled with the first conflict: which of its patterns may be given up.
+
+    Returns
+    -------
+    SEPARABLE or UNDECIDED if that is the verdict of the first fit; INSEPARABLE if there are more
+    conflicts than `max_errors`; otherwise MUST_BRANCH: some of the patterns in the first conflict
+    must be given up to go on.
+    """
+    in_rest = fit.scratch.in_rest
+    further_multipliers = fit.scratch.further_multipliers
+    for pattern in range(in_rest.size):
+        in_rest[pattern] = fit.state.alive[pattern]
+        further_multipliers[pattern] = 0.0
+
+    verdict = fit_rest(fit, multipliers, early)
+    if verdict != INSEPARABLE:
+        return verdict
+    mark_conflict(multipliers, fit.state.must_be_right, conflict)
+    leave_rest(in_rest, multipliers)
+
+    n_conflicts = 1
+    while n_conflicts <= max_errors:
+        verdict = fit_rest(fit, further_multipliers, early)
+        if verdict != INSEPARABLE:
+            return MUST_BRANCH
+        leave_rest(in_rest, further_multipliers)
+        n_conflicts += 1
+    return INSEPARABLE
+
+
+@inlined_kernel()
 def mark_conflict(multipliers: NDArray, must_be_right: NDArray, conflict: NDArray) -> None:
-    """Fill `conflict` with the patterns of positive multiplier that may be given up."""
+    """Mark the patterns of a conflict that may be given up as errors, in `conflict`, (patterns,).
+
+    These have a positive multiplier and are not marked as `must_be_right`.
+    """
     for pattern in range(conflict.size):
         conflict[pattern] = multipliers[pattern] > 0.0 and not must_be_right[pattern]
 
 
 @inner_kernel()
 def leave_rest(in_rest: NDArray, multipliers: NDArray) -> None:
-    """Take the patterns with a positive multiplier out of the rest, those of flag `in_rest`."""
+    """Take the patterns of positive multiplier out of the rest: clear their flag `in_rest`."""
     for pattern in range(in_rest.size):
         if multipliers[pattern] > 0.0:
             in_rest[pattern] = False
 
 
-@inlined_kernel()
+@inner_kernel()
 def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
-    """The hard margin of the used columns on the patterns of the rest: a verdict that is proven.
+    """Decide whether the used columns separate the patterns of the rest, with a proof.
 
-    The hard margin says in floating point whether some weights separate. If not, its multipliers
-    are proven to be a conflict, first with a bound of all rounding errors, then in integers.
-    Without a proof the verdict is UNDECIDED, unless rounding is to be trusted.
+    The rest consists of the patterns that are fitted at the moment. The hard margin decides in
+    floating point. If it finds no separating weights, its multipliers must be proven to show a
+    conflict: first with bounds of all rounding errors, then in integers. Without a proof the
+    verdict is UNDECIDED, unless rounding is to be trusted.
 
-    fit : the `SupportFit`, whose scratch has the rest as flags `in_rest`; the weights are left in
-        its state.
-    multipliers : (patterns,), the start, and filled with those found; zero off the rest.
+    Parameters
+    ----------
+    fit : the `SupportFit`; `scratch.in_rest` marks the rest. The weights are left in
+        `state.weights`.
+    multipliers : (patterns,) the start; filled with the multipliers found, zero outside the rest.
     early : whether any separating weights will do.
+
+    Returns
+    -------
+    SEPARABLE, INSEPARABLE or UNDECIDED.
     """
     in_rest = fit.scratch.in_rest
     rows = fit.scratch.rows
@@ -267,7 +309,7 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
     n_in_rest = fill_patterns(fit, multipliers)
     n_rows = fill_sign_rows(fit, n_in_rest)
 
-    verdict = SEPARABLE  # if no pattern is left
+    verdict = SEPARABLE  # without any pattern
     if n_in_rest > 0:
         verdict = hard_margin(
             rows=rows[:n_rows],
@@ -278,19 +320,9 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
             passive=fit.scratch.passive,
         )
     if verdict == INSEPARABLE:
-        conflict = Conflict(
-            rows=rows[:n_rows],
-            multipliers=row_multipliers[:n_rows],
-            n_patterns=n_in_rest,
-            n_columns=n_used,
-        )
-        basis = fit.scratch.basis
-        is_proven = conflict_is_certain(conflict, basis, fit.scratch.inverse)
-        if not is_proven and not is_integer_conflict(fit, n_in_rest):
-            column_sums = basis[0]  # scratch, which the proof needs no more
-            verdict = trust_conflict(fit.state, conflict, column_sums)  # or UNDECIDED
+        verdict = verdict_of_conflict(fit, n_in_rest, n_rows)
 
-    # From the rows back to the patterns, which have the same order.
+    # Copy the multipliers from the rows back to the patterns, which have the same order.
     place = 0
     for pattern in range(multipliers.size):
         multipliers[pattern] = 0.0
@@ -301,11 +333,38 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
 
 
 @inlined_kernel()
-def fill_patterns(fit: Any, start: NDArray) -> int:
-    """Fill `rows` with the patterns of the rest on the used columns, and `row_multipliers`.
+def verdict_of_conflict(fit: Any, n_in_rest: int, n_rows: int) -> int:
+    """Return INSEPARABLE if the multipliers of the rows prove a conflict, else mostly UNDECIDED.
 
-    The rest are the patterns that are fitted at the moment, those of flag `in_rest`. `start`
-    (patterns,) are the multipliers of all patterns to start from. Returns how many are in the rest.
+    A conflict is Σ λ_r a_r = 0 with λ ≥ 0, not all zero: then no weights separate the rows a_r.
+    It is proven with bounds of all rounding errors, or in integers. Without a proof it counts only
+    if rounding is to be trusted.
+
+    fit : the `SupportFit`. The first `n_rows` of `scratch.rows` and `scratch.row_multipliers` are
+        the a_r and λ_r: `n_in_rest` patterns, then unit vectors of nonnegative weights.
+    """
+    basis = fit.scratch.basis
+    conflict = Conflict(
+        rows=fit.scratch.rows[:n_rows],
+        multipliers=fit.scratch.row_multipliers[:n_rows],
+        n_patterns=n_in_rest,
+        n_columns=fit.state.n_used[0],
+    )
+    if conflict_is_certain(conflict, basis, fit.scratch.inverse):
+        return INSEPARABLE
+    if is_integer_conflict(fit, n_in_rest):
+        return INSEPARABLE
+    # `basis` is not needed any more: its first row serves as scratch.
+    return trust_conflict(fit.state, conflict, column_sums=basis[0])
+
+
+@inlined_kernel()
+def fill_patterns(fit: Any, start: NDArray) -> int:
+    """Copy the patterns of the rest, and their multipliers, into the rows of the hard margin.
+
+    The rest consists of the patterns with the flag `in_rest`. Each becomes a row of `scratch.rows`,
+    with one entry for each used column, and a place of `scratch.row_multipliers`. `start`,
+    (patterns,), has the multipliers of all patterns. Returns the number of patterns in the rest.
     """
     columns = fit.data.columns
     used = fit.state.used
@@ -325,10 +384,11 @@ def fill_patterns(fit: Any, start: NDArray) -> int:
 
 @inlined_kernel()
 def fill_sign_rows(fit: Any, n_in_rest: int) -> int:
-    """Add a row e_i, below those of the patterns in the rest, for every nonnegative weight.
+    """Append a row e_i, below those of the patterns, for every weight that must not be negative.
 
-    i is the place of the weight among the used columns, and e_i, with a 1 in place i and zeros
-    elsewhere, asks w_i ≥ 0. Its multiplier starts at zero. Returns the number of rows with these.
+    e_i has a 1 at the weight's place i among the used columns and zeros elsewhere: it asks w_i ≥ 0.
+    Its multiplier starts at zero. `n_in_rest` rows are filled already; returns the number of all
+    rows.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
@@ -348,10 +408,13 @@ def fill_sign_rows(fit: Any, n_in_rest: int) -> int:
 
 @inner_kernel()
 def trust_conflict(state: Any, conflict: Any, column_sums: NDArray) -> int:
-    """INSEPARABLE, and the gap is noted, if rounding is to be trusted; else UNDECIDED.
+    """Return INSEPARABLE for a conflict without proof if rounding is to be trusted, else UNDECIDED.
 
-    The gap is the largest margin that an unproven conflict leaves possible. `state` is the
-    `FitState`, `column_sums` (columns,) is scratch.
+    If it is trusted, the largest margin that the conflict leaves possible is noted in `state.gap`.
+
+    state : the `FitState`.
+    conflict : the `Conflict`.
+    column_sums : (columns,) scratch.
     """
     if state.trusts_rounding[0] == 0:
         return UNDECIDED
@@ -361,14 +424,15 @@ def trust_conflict(state: Any, conflict: Any, column_sums: NDArray) -> int:
 
 @inner_kernel()
 def is_integer_conflict(fit: Any, n_in_rest: int) -> bool:
-    """Whether the rows whose multipliers are not negligible are in conflict, in small integers.
+    """Whether a conflict found in floating point also holds in exact integer arithmetic.
 
-    The multipliers, of sum 1, are in `row_multipliers`: those of the `n_in_rest` patterns in the
-    rest, then those of the unit rows e_i, each of a weight i that must not be negative. Small ones
-    may be zero but for rounding, and their rows are left out. If no more rows remain than the used
-    columns and one, their multipliers can be unique, and are computed in integers.
+    The multipliers of the rows, of sum 1, are in `scratch.row_multipliers`: first those of the
+    `n_in_rest` patterns of the rest, then those of the unit rows e_i, each for a weight that must
+    not be negative. Rows with a negligible multiplier are left out, since it may be zero up to
+    rounding. The multipliers of the other rows are computed in integers; they can only be unique if
+    there are at most used columns + 1 of these rows.
     """
-    # Two lists of what remains: patterns, and places i among the used columns.
+    # Two lists of the rows that remain: patterns, and places i of the unit rows.
     n_patterns = fit.scratch.in_rest.size
     patterns = fit.scratch.members[:n_patterns]
     unit_places = fit.scratch.members[n_patterns:]
@@ -392,7 +456,8 @@ def is_integer_conflict(fit: Any, n_in_rest: int) -> bool:
 def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
     """List the patterns of the rest whose multiplier is not negligible; return how many.
 
-    The multipliers of the rest are the first of `row_multipliers`, in the order of the patterns.
+    They are written to `patterns`. The rest consists of the patterns with the flag `in_rest`. Their
+    multipliers are the first ones of `scratch.row_multipliers`, in the order of the patterns.
     """
     in_rest = fit.scratch.in_rest
     row_multipliers = fit.scratch.row_multipliers
@@ -409,9 +474,11 @@ def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
 
 @inlined_kernel()
 def list_remaining_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
-    """List the places i of the unit rows e_i whose multiplier is not negligible; return how many.
+    """List the places i of unit rows e_i with a multiplier that is not negligible; return how many.
 
-    There is one for each nonnegative weight, from `first_row` on, in the order of the used columns.
+    There is one unit row for each weight that must not be negative, in the order of the used
+    columns. Their multipliers stand in `scratch.row_multipliers` from `first_row` on. The places
+    are written to `unit_places`.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
@@ -429,17 +496,18 @@ def list_remaining_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
 
 @inner_kernel()
 def weights_are_certain(fit: Any) -> bool:
-    """Whether the weights of the used columns have every pattern right, rounding included.
+    """Whether the weights of the used columns classify every pattern correctly, for certain.
 
-    A margin is a sum of products. In floating point it is off by at most `n_roundings` relative
-    errors of the sum of their absolute values: one for each term, and MARGIN_ROUNDINGS.
+    Every margin, a sum of products, must exceed its largest possible rounding error: this is at
+    most one relative error for each term, plus MARGIN_ROUNDINGS, times the sum of the absolute
+    values.
     """
     columns = fit.data.columns
     used = fit.state.used
     n_used = fit.state.n_used[0]
     weights = fit.state.weights
     n_roundings = n_used + MARGIN_ROUNDINGS
-    relative_bound = 2.0 * n_roundings * UNIT_ROUNDOFF  # twice, to be on the safe side
+    relative_bound = 2.0 * n_roundings * UNIT_ROUNDOFF  # the factor 2 is for safety
     for pattern in range(columns.shape[1]):
         margin = 0.0
         absolute = 0.0
@@ -447,7 +515,7 @@ def weights_are_certain(fit: Any) -> bool:
             product = columns[used[i], pattern] * weights[i]
             margin += product
             absolute += abs(product)
-        # "Not above" rather than "below": zero and NaN are not certain either.
+        # "not above" instead of "below or equal", so that NaN fails too.
         if not margin > relative_bound * absolute:
             return False
     return True

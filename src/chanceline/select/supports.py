@@ -68,19 +68,25 @@ def all_supports(  # noqa: PLR0913
 ) -> Iterator[Step]:
     """Walk over all supports of `size` variables: does one make at most `max_errors` errors?
 
-    Yields a step after about `chunk` nodes, or more often; the last one is EXHAUSTED or FOUND. What
-    floating point leaves open is decided in rational arithmetic, up to `max_decisions` times.
+    The walk is a depth-first search in floating point, which stops for three reasons besides its
+    end: after `chunk` nodes (PAUSED), at a question that rounding leaves open (ASKED), and at a
+    support that suffices (FOUND). Questions are decided in rational arithmetic. A support found is
+    confirmed exactly; if it fails, the walk continues.
 
-    The walk is depth first and stops for three reasons besides its end: after `chunk` nodes
-    (PAUSED), with a question that rounding leaves open (ASKED), and with a support that suffices
-    in floating point (FOUND). The latter is confirmed first; if it is not, the walk goes on. All
-    but the end and a support confirmed are PAUSED to the caller.
+    Parameters
+    ----------
+    chunk : number of nodes after which the walk pauses.
+    max_decisions : largest number of decisions in rational arithmetic; after them what is ruled out
+        is so only up to a gap.
+    limits : for which problems cuts of few patterns are used, and how many.
 
-    limits : where cuts of few patterns are used, and how many.
+    Yields
+    ------
+    A step at every stop: FOUND or EXHAUSTED for the last one, else PAUSED.
     """
     walk = make_walk(problem, size, max_errors, limits=limits)
     table = ExactTable(problem)
-    n_without_rule = 0  # supports that suffice, but by no rule in doubles that was found
+    n_without_rule = 0  # supports that suffice, but for which no rule in doubles was found
     while True:
         event = walk_on(walk, chunk)
         step = _present_step(walk, n_without_rule)
@@ -104,9 +110,9 @@ def all_supports(  # noqa: PLR0913
 
 
 def _present_step(walk: Walk, n_without_rule: int) -> Step:
-    """Where the walk stands, as a PAUSED step: the support has the included variables.
+    """Describe where the walk stands, as a PAUSED step with the included variables as its support.
 
-    As undecided count the supports that the walk could not decide, and `n_without_rule` others.
+    n_without_rule : number of supports that count as undecided, besides those of the walk itself.
     """
     tally = walk.path.tally
     is_included = walk.path.variables.status == INCLUDED
@@ -114,8 +120,8 @@ def _present_step(walk: Walk, n_without_rule: int) -> Step:
         verdict=PAUSED,
         nodes=int(tally[NODES]),
         undecided=int(tally[UNDECIDED_SUPPORTS]) + n_without_rule,
-        support=np.sort(walk.order[is_included]),  # from the walk's order to columns of X
-        correct_samples=np.flatnonzero(walk.fit.state.alive),  # alive: not given up as errors
+        support=np.sort(walk.order[is_included]),  # columns of X instead of the walk's numbers
+        correct_samples=np.flatnonzero(walk.fit.state.alive),  # those not given up as errors
         gap=float(walk.fit.state.gap[0]),
     )
 
@@ -127,23 +133,23 @@ def confirm_support(
     max_errors: int,
     max_decisions: int,
 ) -> SupportDecision:
-    """Whether a support that suffices in floating point, with these samples right, really does.
+    """Check exactly whether a support that suffices in floating point really does.
 
-    The rule of largest margin is tried first, with its errors counted exactly; else rational
-    arithmetic decides.
+    The rule of largest margin is tried first, with its errors counted exactly. If that makes too
+    many errors, rational arithmetic decides.
 
         verdict        rule
         SEPARABLE      None: that of largest margin suffices, and the caller can find it again
         SEPARABLE      that of rational arithmetic
-        UNDECIDED      None: some weights suffice, but none in doubles are known; or too many
-                       decisions
+        UNDECIDED      None: some weights suffice, but none in doubles are known; or it took too
+                       many decisions
         INSEPARABLE    None
 
     table : the problem in rational arithmetic.
-    support : columns of X.
-    correct_samples : those that the floating-point fit has right.
-    max_errors : samples that may be wrong.
-    max_decisions : how many decisions rational arithmetic may take.
+    support : (size,) columns of X.
+    correct_samples : indices of the samples that the floating-point fit has correct.
+    max_errors : number of samples that may be misclassified.
+    max_decisions : largest number of decisions in rational arithmetic.
     """
     problem = table.problem
     candidate = max_margin_candidate(problem, support, iterations=0, samples=correct_samples)
@@ -151,7 +157,7 @@ def confirm_support(
     if max_margin_rule.errors <= max_errors:
         return SupportDecision(SEPARABLE, correct_samples)
 
-    # Margins as small as rounding errors.
+    # The margins are as small as rounding errors.
     exact = decide_support(table, support, max_errors, max_decisions)
     if exact.verdict == SEPARABLE and exact.rule is None:
         return exact._replace(verdict=UNDECIDED)
@@ -159,18 +165,17 @@ def confirm_support(
 
 
 def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
-    """Answer what the walk asks: do its included variables suffice (for a cut also the open ones)?
+    """Answer a question of the walk in rational arithmetic: do these variables suffice?
 
-    A walk asks for a cut while the method of its level is GROWING: it excludes variables one by one
-    until the included and the open ones do not suffice.
+    The question is about the included variables. While the method of the level is GROWING, the walk
+    looks for a cut, and then the open variables are included too.
 
-    The answer is written to `walk.question.answer[0]`, which stays NO_ANSWER without one. It is
-    SEPARABLE or INSEPARABLE, decided in rational arithmetic. Where that takes too
-    long, or the table has made `max_decisions`:
+    The answer SEPARABLE or INSEPARABLE is written to `walk.question.answer[0]`. If rational
+    arithmetic takes too long, or the table has made `max_decisions` already:
 
     - for a cut of many variables the answer is UNDECIDED, and the walk does without that cut;
-    - else there is no answer. The walk repeats its fit and goes on with what floating point says,
-      here and to its end.
+    - otherwise no answer is written. The walk repeats its fit and from then on, to its end, trusts
+      what floating point says.
     """
     level = int(walk.path.levels.current[0])
     status = walk.path.variables.status
@@ -178,28 +183,28 @@ def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
     is_in_question = status == INCLUDED
     if asks_for_cut:
         is_in_question |= status == OPEN
-    # From variables of the walk, in its own order, to columns of X.
+    # The walk numbers variables in its own order: translate them to columns of X.
     support = np.sort(walk.order[is_in_question])
 
     is_small = is_affordable(support.size + walk.n_unpenalized, table.problem.n_samples)
     if asks_for_cut and not is_small:
-        # The walk branches on another cut then, or on every open variable.
+        # The walk then branches on another cut, or on every open variable.
         walk.question.answer[0] = UNDECIDED
         return
 
     decisions_left = max_decisions - table.decisions
     verdict = decide_support(table, support, walk.path.max_errors, decisions_left).verdict
     if verdict == UNDECIDED:
-        # There is no answer: the walk fits once more, and then believes the fit.
+        # No answer: the walk repeats its fit, and then trusts it.
         trust_rounding(walk)
     else:
         walk.question.answer[0] = verdict
 
 
 def trust_rounding(walk: Walk) -> None:
-    """From now on, to the end of the walk, a conflict counts that floating point alone has found.
+    """Let the walk trust floating point to its end: a conflict counts even if it is not proven.
 
-    It is not proven; the walk notes the gap up to which it holds.
+    The walk notes the gap up to which such conflicts hold.
     """
     walk.fit.state.trusts_rounding[0] = 1
 
@@ -207,11 +212,18 @@ def trust_rounding(walk: Walk) -> None:
 def decide_support(
     table: ExactTable, support: NDArray[np.int64], max_errors: int, max_decisions: int
 ) -> SupportDecision:
-    """Whether these variables make at most `max_errors` errors, in rational arithmetic.
+    """Decide in rational arithmetic whether variables make at most `max_errors` errors.
 
-    UNDECIDED where that takes too long: on many numbers, or after `max_decisions`. `support` are
-    columns of X. Where they do, the decision has the samples that are right and, if one is known,
-    a rule whose weights are doubles.
+    Parameters
+    ----------
+    table : the problem in rational arithmetic.
+    support : (size,) columns of X.
+    max_decisions : largest number of decisions.
+
+    Returns
+    -------
+    SEPARABLE, with the samples that are correct and, if one is known, a rule whose weights are
+    doubles; INSEPARABLE; or UNDECIDED if that takes too long.
     """
     problem = table.problem
     no_samples = np.zeros(0, dtype=np.int64)
@@ -219,7 +231,7 @@ def decide_support(
         return SupportDecision(UNDECIDED, no_samples)
 
     answer = table.errors_within(support, max_errors, max_decisions)
-    if answer.within is None:  # neither: the decisions were used up
+    if answer.within is None:  # the decisions are used up
         return SupportDecision(UNDECIDED, no_samples)
     if not answer.within:
         return SupportDecision(INSEPARABLE, no_samples)

@@ -48,12 +48,13 @@ FLIP_WORK = 0.3
 
 @leaf_kernel()
 def find_gradient(hinge: Any) -> None:
-    """Write the slope of the squared hinge, for every column j, into `scratch.gradient`.
+    """Compute the negative gradient of the squared hinge by the weight of every column.
 
-    It is Σ_μ a_μj (1 − m_μ) over the active samples μ, those whose margin m_μ = a_μ·w is below 1
-    and that are not trimmed: the gradient with a minus sign, positive where a positive weight would
-    lower the loss. `hinge` is a fitted workspace (`Hinge`); its `active` is 1.0 or 0.0, as other
-    kernels multiply with it.
+    For column j it is Σ_μ a_μj (1 − m_μ), over the active samples μ: those whose margin m_μ = a_μ·w
+    is below 1 and that are not trimmed. It is positive where a positive weight would lower the
+    loss, and is written to `scratch.gradient`, (columns,).
+
+    hinge : a fitted workspace (`Hinge`); its `active` is 1.0 or 0.0 for every sample.
     """
     margins = hinge.state.margins
     active = hinge.state.active
@@ -62,7 +63,7 @@ def find_gradient(hinge: Any) -> None:
     slack = hinge.scratch.slack
     gradient = hinge.scratch.gradient
 
-    # From the active rows alone, as they are few: list them with their slack 1 − m_μ.
+    # Few samples are active: list them with their slack 1 − m_μ, and add up only their rows.
     n_active = ZERO
     for sample in range(margins.size):
         if active[sample] > 0.5:
@@ -74,11 +75,13 @@ def find_gradient(hinge: Any) -> None:
 
 @leaf_kernel()
 def find_own_lengths(hinge: Any) -> None:
-    """Write what every column has of its own beside the support into `scratch.own_length`.
+    """Compute, for every column, the length that is not explained by its nearest relative in use.
 
-    A column of length 1 that is correlated by r with one of the support has √(1 − r²) of its own.
-    Of several relatives in the support the nearest counts, which is nearly as good as all of them
-    together. Without any the length is 1.
+    Relatives are columns that are strongly correlated. Of a column of length 1 that has the
+    correlation r with one in the support, the length √(1 − r²) is its own. If it has several
+    relatives in the support, only the nearest counts, which is nearly as good as all of them
+    together. Without any, the length is 1. The lengths are written to `scratch.own_length`,
+    (columns,).
     """
     list_start = hinge.data.relatives.first
     relative = hinge.data.relatives.column
@@ -91,6 +94,7 @@ def find_own_lengths(hinge: Any) -> None:
         own_length[column] = 1.0
     for place in range(size):
         chosen = support[place]
+        # The list of relatives of this column.
         for pair in range(list_start[chosen], list_start[chosen + 1]):
             column = relative[pair]
             own_length[column] = min(own_length[column], length_beside[pair])
@@ -98,20 +102,20 @@ def find_own_lengths(hinge: Any) -> None:
 
 @leaf_kernel()
 def choose_addition(hinge: Any) -> int:
-    """The column to add, that of largest attraction; it is tabu from now on. NONE: there is none.
+    """Choose the column to add in a swap, the most attractive one; return it, or NONE.
 
-    At the minimum of the loss on the support the gradient of a column is that of its own part, with
-    the length ℓ that `find_own_lengths` gives. So the loss can fall by gradient² / 2ℓ²h, with about
-    the same h for all columns, and the attraction is |gradient| / ℓ.
+    The attraction of a column is |gradient| / ℓ, where ℓ is its own length beside the columns in
+    use: at the minimum of the loss on the support, adding the column can lower the loss by about
+    gradient² / 2ℓ²h, with about the same h for all columns. Each attraction is multiplied by 1 +
+    SWAP_NOISE·u, with a random u in (−1, 1).
 
-    Only columns outside the support that are not tabu may come, and of the nonnegative ones those
-    whose weight would become positive. `gradient`, which `find_gradient` has written, is that of
-    the loss with a minus sign, so a column's weight would get the sign of its entry. Each
-    attraction is multiplied by 1 + SWAP_NOISE·u, with a random u in ±1.
+    A column can be chosen if it is outside the support and not tabu. If its weight must not be
+    negative, its gradient must be positive, as the weight would get the same sign. (`gradient`,
+    from `find_gradient`, is minus that of the loss.)
 
-    Tabu until swap t means that a column may not come or go before the number of the swap,
-    `iteration[0]`, is t. Where few columns are left, all may be tabu: then a second look forgets
-    the tabus.
+    A column is tabu if it came or went a few swaps ago: until the number of the swap,
+    `iteration[0]`, reaches its `tabu_until`. The column chosen becomes tabu. If all columns are
+    tabu, a second look ignores and clears the tabus.
     """
     nonnegative = hinge.data.nonnegative
     position = hinge.state.position
@@ -124,14 +128,14 @@ def choose_addition(hinge: Any) -> int:
     find_own_lengths(hinge)
     best = NONE
     largest = -1.0  # below every attraction
-    forgets_tabus = False
-    for _look in range(2):
+    for look in range(2):
+        clears_tabus = look == 1
         for column in range(position.size):
-            is_outside = position[column] < 0  # it has no place in the support
-            if forgets_tabus:
+            is_outside = position[column] < 0  # it has no position in the support
+            if clears_tabus:
                 tabu_until[column] = 0
             if is_outside and tabu_until[column] <= now:
-                # Columns of the wrong sign draw a number too.
+                # A random number is drawn even for columns of the wrong sign.
                 noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
                 attraction = abs(gradient[column]) / own_length[column] * noise
                 has_wrong_sign = nonnegative[column] and gradient[column] <= 0.0
@@ -141,21 +145,23 @@ def choose_addition(hinge: Any) -> int:
         if best != NONE:
             tabu_until[best] = now + tabu_wait(TABU_AFTER_ADDITION, random)
             break
-        forgets_tabus = True
     return best
 
 
 @leaf_kernel()
 def choose_removal(hinge: Any) -> int:
-    """The place in the support of the variable that costs least; its column is tabu from now on.
+    """Choose the variable to remove in a swap, the one that costs least; return its place.
 
-    To drop the variable at place i raises the loss by w_i² / 2[H⁻¹]_ii, with its weight w_i and the
-    inverse Hessian H⁻¹ (`inverse`); the factor ½ does not matter. Each cost is multiplied by
-    1 + SWAP_NOISE·u, with a random u in ±1. Only variables that are not tabu count. Where all are,
-    the last that came goes, and its column keeps the tabu that it has.
+    Removing the variable at place i of the support raises the loss by about w_i² / 2[H⁻¹]_ii, where
+    w_i is its weight and H⁻¹ the inverse Hessian (`inverse`); the factor ½ is left out. Each cost
+    is multiplied by 1 + SWAP_NOISE·u, with a random u in (−1, 1).
 
-    `hinge` is a fitted workspace, of whose places the first `n_used[0]` are in use. The unpenalized
-    columns have the first of them and always stay.
+    Only variables that are not tabu are considered: a variable that came a few swaps ago must stay.
+    The column chosen becomes tabu itself, so that it does not come back at once. If all are tabu,
+    the last one of the support is chosen, and keeps the tabu that it has.
+
+    hinge : a fitted workspace. The first `n_used[0]` places of its support are in use; the
+        unpenalized columns have the first of these and always stay.
     """
     support = hinge.state.support
     weights = hinge.state.weights
@@ -166,7 +172,7 @@ def choose_removal(hinge: Any) -> int:
     n_unpenalized = hinge.data.n_unpenalized
     size = hinge.state.n_used[0]
 
-    cheapest_place = size - 1  # the last that came, if all are tabu
+    cheapest_place = size - 1  # the last one, if all are tabu
     least_cost = np.inf
     for place in range(n_unpenalized, size):
         if tabu_until[support[place]] <= now:
@@ -189,19 +195,21 @@ class SwapResult(NamedTuple):
 
 @kernel()
 def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
-    """Swap until a support of `size` columns (the unpenalized ones among them) separates.
+    """Swap columns at a fixed size of the support until it separates all samples.
 
-    A swap has two halves: an addition and, as the support is then too large, a removal; each with a
-    refit. Nonnegative columns may leave by themselves in a fit; then additions follow each other
-    until the support is full again.
+    A swap has two halves, each followed by a refit: add the most attractive column, then remove the
+    one that costs least. Which half comes next is seen from the size of the support. Nonnegative
+    columns may leave by themselves during a refit; then several additions follow each other until
+    the support is full again.
 
     Parameters
     ----------
-    hinge : a fitted `Hinge`. Its `n_used` (columns in use, which refits change) and `iteration`
-        (swaps begun) are arrays of one number, so that kernels can change them.
-    size : columns of the support to reach.
-    max_swaps : it ends after so many. Where no column is left to add it ends too, and all swaps
-        count as done: more of them would be in vain.
+    hinge : a fitted `Hinge`. Its `n_used` (number of columns in use, which refits change) and
+        `iteration` (number of the swap) are arrays of one entry, so that compiled functions can
+        change them.
+    size : number of columns of the support to reach, including the unpenalized ones.
+    max_swaps : it ends after so many. If no column is left to add it ends too, and `max_swaps`
+        count as done, since more swaps would not help.
     """
     n_used = hinge.state.n_used
     iteration = hinge.state.iteration
@@ -209,11 +217,11 @@ def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
         add = NONE
         drop = NONE
         if n_used[0] > size:
-            # The second half.
+            # Second half: the support is one column too large.
             drop = choose_removal(hinge)
             max_newton = SWAP_FIT_STEPS
         else:
-            # The first half.
+            # First half: a new swap begins.
             iteration[0] += 1
             find_gradient(hinge)
             add = choose_addition(hinge)
@@ -234,14 +242,17 @@ def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
 
 
 def default_swaps(problem: Problem, n_variables: int) -> int:
-    """The budget of a search that starts with so many variables, in swaps.
+    """Return the default number of swaps for a search that starts with so many variables.
 
-    In all about 0.4 s with N = P = 64 columns and samples, 4 s with 256, 40 s with 1024, and a
-    second or two on gene-expression data. The work of the whole search, a power of the table's
-    `length` (the side of a square table of as many entries), is divided by that of a swap.
+    The work of the whole search is a power of the table's `length`, the side of a square table with
+    as many entries. It is divided by the work of one swap. In all a search takes about 0.4 s with
+    64 columns and samples, 4 s with 256, 40 s with 1024, and a second or two on gene-expression
+    data.
     """
     n_columns, n_samples = problem.columns.shape
-    length = math.sqrt(n_samples * min(n_columns, COLUMNS_PER_SAMPLE * n_samples))
+    n_counted_columns = min(n_columns, COLUMNS_PER_SAMPLE * n_samples)
+    length = math.sqrt(n_samples * n_counted_columns)
+    # Large tables get less than the power law says.
     reduction = min(1.0, (LARGE_LENGTH / length) ** EXPONENT_REDUCTION)
     work = WORK_AT_64 * (length / 64) ** WORK_EXPONENT * reduction
     work_per_swap = WORK_PER_SWAP + swap_work(n_columns, n_samples, n_variables)
@@ -249,13 +260,14 @@ def default_swaps(problem: Problem, n_variables: int) -> int:
 
 
 def swap_work(n_columns: int, n_samples: int, size: float) -> float:
-    """Rough number of multiplications in a swap on a support of `size` columns.
+    """Estimate the number of multiplications in one swap on a support of `size` columns.
 
-    That is the gradient of all columns, a few of Newton's steps, and the updates of the inverse
-    Hessian for samples that flip (become active or inactive).
+    The terms are the gradient of all columns, a few Newton steps, and the updates of the inverse
+    Hessian for samples that become active or inactive.
     """
-    gradient = n_columns * n_samples
-    return gradient + FIT_WORK * n_samples * size + FLIP_WORK * n_samples * size * size
+    gradient_work = n_columns * n_samples
+    newton_work = FIT_WORK * n_samples * size
+    return gradient_work + newton_work + FLIP_WORK * n_samples * size * size
 
 
 class Patience(NamedTuple):
@@ -273,7 +285,7 @@ class Patience(NamedTuple):
     wanted: int | None = None
 
     def share_at(self, n_variables: int) -> float:
-        """The share where a support of so many variables is looked for."""
+        """Return the share of the budget that may pass without success at so many variables."""
         if self.wanted is not None and n_variables > self.wanted:
             return self.share_above_wanted
         return self.share
@@ -290,42 +302,44 @@ def swap_down(
     spent: int = 0,
     patience: Patience = FULL_PATIENCE,
 ) -> Iterator[Candidate | int]:
-    """From a separating support to fewer and fewer variables.
+    """Search for smaller and smaller supports that separate, by removals and swaps.
 
-    While the support separates, its cheapest variable is dropped. Where it does not any more,
-    variables are swapped at that size until it does.
+    As long as the support separates, its cheapest variable is removed. When it does not separate
+    any more, variables are swapped at this size until it does again. The search ends at one
+    variable, when the budget is used up, or when its patience ends.
 
     Parameters
     ----------
-    hinge : a fitted workspace whose support separates.
-    budget : swaps at most.
+    hinge : a fitted workspace whose support separates; changed.
+    budget : largest number of swaps.
     seed : of the random numbers.
-    spent : iterations of the searches before this one, which are added to its own.
-    patience : how long the search goes on without success.
+    spent : iterations of searches before this one, which are added to its own.
+    patience : after how many swaps without success the search ends, as a share of the budget.
 
     Yields
     ------
-    A candidate at every success, and the iterations spent at every other chance to interrupt.
+    A candidate for every support that separates, and between them the number of iterations spent,
+    as a chance to interrupt.
     """
     n_columns, n_samples = hinge.data.columns.shape
     hinge.state.random[:] = random_state(seed)
     n_swaps = 0
-    last_swap = budget  # the number of swaps at which budget or patience ends
-    size = hinge.size  # columns of the support to reach, the intercept among them
+    last_swap = budget  # the number of swaps at which budget or patience is used up
+    size = hinge.size  # number of columns to reach, including the intercept
     separates = True
     while True:
-        # As long as it separates, drop the cheapest variable.
+        # As long as the support separates, remove its cheapest variable.
         while separates:
             yield candidate_of(hinge, spent + n_swaps)
             if hinge.n_selected <= 1:
                 return
             share = patience.share_at(hinge.n_selected - 1)
             last_swap = min(budget, n_swaps + int(share * budget))
-            # Nonnegative columns that left the support by themselves are dropped for good.
+            # If nonnegative columns have left by themselves, the support is smaller than `size`.
             size = min(size, hinge.size) - 1
             separates = drop_cheapest(hinge)
 
-        # As long as it does not, swap; a chunk at a time, so that the search can be interrupted.
+        # As long as it does not, swap variables; in chunks, so that the search can be interrupted.
         while not separates:
             if n_swaps >= last_swap:
                 return
@@ -340,9 +354,9 @@ def swap_down(
 
 
 def run_tabu(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
-    """Method `tabu`: the greedy support, then swaps; the budget counts swaps.
+    """Method `tabu`: a greedy support, then removals and swaps; the budget counts swaps.
 
-    Where the greedy support does not separate, it is all there is: swaps need one that does.
+    If the greedy support does not separate, it is the only result, since swaps need one that does.
     """
     hinge, separates = fit_greedily(problem)
     n_added = hinge.n_selected

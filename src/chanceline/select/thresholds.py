@@ -27,18 +27,21 @@ class ThresholdSweep(NamedTuple):
 
 
 def sweep_thresholds(scores: Floats, labels: Floats) -> ThresholdSweep:
-    """Sort scores, (…, samples), and count the errors of every threshold.
+    """Sort scores, and count the errors of every threshold between them.
 
-    A sample is called positive if its score is above the threshold. The labels are ±1 and have the
-    same shape, or that of one row for all. Errors are counted between equal scores too, where no
-    threshold lies: the caller has to leave these out.
+    A sample is called positive if its score is above the threshold. Errors are counted between
+    equal scores too, although no threshold lies there: the caller has to leave these out.
+
+    scores : (…, samples); every row is sorted by itself.
+    labels : ±1, of the same shape or (samples,) for all rows.
     """
     order = np.argsort(scores, axis=-1)
     sorted_scores = np.take_along_axis(scores, order, axis=-1)
-    is_positive = np.take_along_axis(np.broadcast_to(labels > 0, scores.shape), order, axis=-1)
+    is_positive_label = np.broadcast_to(labels > 0, scores.shape)
+    is_positive = np.take_along_axis(is_positive_label, order, axis=-1)
 
-    # Below all scores every negative sample is wrong. A sample that the threshold passes becomes
-    # wrong if it is positive, and right if it is negative.
+    # With the threshold below all scores every negative sample is wrong. When it moves up past a
+    # sample, this becomes wrong if it is positive, and correct if it is negative.
     n_negative = np.count_nonzero(~is_positive, axis=-1, keepdims=True)
     change = np.where(is_positive, 1, -1)
     errors_after_first = n_negative + np.cumsum(change, axis=-1)

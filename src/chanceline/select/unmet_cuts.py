@@ -21,9 +21,9 @@ from chanceline.select.walk_state import EXCLUDED, OPEN
 
 @leaf_kernel()
 def set_status(variables: Any, j: int, status: int) -> None:
-    """Variable j is now OPEN, INCLUDED or EXCLUDED.
+    """Set the status of variable j: OPEN, INCLUDED or EXCLUDED.
 
-    `variables` holds the status of each, and the open ones once more as a set of bits.
+    `variables` holds the status of each variable, and the set of open ones also as bits.
     """
     bit = bit_of(j)
     w = word_of(j)
@@ -36,17 +36,21 @@ def set_status(variables: Any, j: int, status: int) -> None:
 
 @leaf_kernel()
 def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, size: int) -> int:
-    """The number of open variables of the smallest cut unmet at this level; they are in `smallest`.
+    """Find the unmet cut with the fewest open variables; return how many it has.
 
-    A cut is a set of variables of which a support must contain one; it is met if a variable of it
-    is included. At the last level, size − 1, a single variable must meet all unmet cuts, so those
-    that do are the cut. Without cuts `unmet.smallest` becomes all open variables, and the number is
-    that of all variables.
+    A cut is a set of variables of which every separating support contains at least one. It is met
+    if one of its variables is included. The open variables of the smallest unmet cut are written to
+    `unmet.smallest` as bits. At the last level, size − 1, one variable must meet all unmet cuts, so
+    the variables that do are written instead. Without any cuts all open variables are written, and
+    the number of all variables is returned.
 
-    unmet : the `UnmetCuts`, of which those of this level are filled in here.
+    Parameters
+    ----------
+    unmet : the `UnmetCuts`; those of this level are filled in here.
     variables : the `Variables`, with the open ones as bits.
-    included : the variable chosen at the level above; −1 at level 0, which has none above.
-    size : the variables of a support, and so the number of levels.
+    included : the variable included at the level above; −1 at level 0.
+    level : depth of the search, 0 … size − 1.
+    size : number of variables of a support.
     """
     has_cuts = unmet.cuts.shape[2] > 0
     # Supports of one variable are walked without cuts: where there are cuts, the last level has one
@@ -66,19 +70,19 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
 
 @leaf_kernel()
 def keep_unmet(unmet: Any, j: int, level: int) -> None:
-    """Copy the cuts of the level above that variable j, included there, does not meet.
+    """Copy the cuts of the level above that variable j does not meet to this level.
 
-    Cuts are bits, of shape (words, cuts) at each level: those that have the bit of j are left out,
-    and the others move up. They are copied word by word.
+    j was included at the level above. Cuts are bits, of shape (words, cuts) at each level. Those
+    that contain j are met and left out; the others move up to fill the gaps.
     """
     bit = bit_of(j)
-    words_with_j = unmet.cuts[level - 1, word_of(j)]  # (cuts,), the word that may have the bit of j
+    words_with_j = unmet.cuts[level - 1, word_of(j)]  # (cuts,), for each cut the word with bit j
     for w in range(unmet.cuts.shape[1]):
         above = unmet.cuts[level - 1, w]
         here = unmet.cuts[level, w]
         n_kept = 0
         for i in range(unmet.n_unmet[level - 1]):
-            # A cut that is met is written too, but the next one overwrites it: faster than an `if`.
+            # A cut that is met is copied too, but the next one overwrites it: faster than an `if`.
             here[n_kept] = above[i]
             is_unmet = (words_with_j[i] & bit) == EMPTY_WORD
             n_kept += is_unmet
@@ -89,11 +93,11 @@ def keep_unmet(unmet: Any, j: int, level: int) -> None:
 def open_in_all_cuts(
     cuts: NDArray, n_cuts: int, j: int, open_words: NDArray, shared_words: NDArray
 ) -> int:
-    """How many open variables meet all those cuts that variable j does not meet.
+    """Find the open variables that belong to all cuts which variable j does not meet; count them.
 
-    cuts : (words, cuts), as bits; the first `n_cuts` count.
-    open_words : (words,), the open variables as bits.
-    shared_words : (words,), filled with the open variables in all these cuts.
+    cuts : (words, cuts) as bits; the first `n_cuts` are looked at.
+    open_words : (words,) the open variables as bits.
+    shared_words : (words,) filled with the variables found, as bits.
     """
     bit = bit_of(j)
     word_with_j = word_of(j)
@@ -113,13 +117,14 @@ def open_in_all_cuts(
 
 @leaf_kernel()
 def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: int) -> int:
-    """The size of the smallest open part of a cut of this level, which is written to `smallest`.
+    """Find the cut of this level with the fewest open variables; return how many it has.
 
-    If no cut has fewer than `n_features` (there are no cuts): this number, and all open variables.
-    An open part of size 0 means that no support can meet that cut any more.
+    Its open variables are written to `unmet.smallest` as bits. If there are no cuts, these are all
+    open variables, and `n_features` is returned. If 0 is returned, no support can meet that cut any
+    more.
 
-    unmet : the `UnmetCuts`; those of the level count, as bits.
-    open_words : (words,), the open variables as bits.
+    unmet : the `UnmetCuts`, as bits.
+    open_words : (words,) the open variables as bits.
     """
     cuts = unmet.cuts[level]
     first_open = open_words[0]
@@ -137,6 +142,7 @@ def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: i
             if size == 0:
                 break
 
+    # Write its open variables, or all open ones if there is no cut.
     for w in range(n_words):
         unmet.smallest[w] = open_words[w]
         if smallest_cut >= 0:
@@ -148,7 +154,8 @@ def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: i
 def exclude_set(variables: Any, words: NDArray, members: NDArray) -> int:
     """Exclude the variables of a set of bits, and list them in `members`; return how many.
 
-    `words` (words,) is the set, with variable j at bit j mod 64 of word j // 64.
+    words : (words,) the set: variable j is bit j mod 64 of word j // 64.
+    members : filled with the numbers of the variables, in ascending order.
     """
     n_members = 0
     for w in range(words.size):

@@ -78,15 +78,27 @@ MARGIN_FROM = 5
 
 @kernel()
 def walk_on(walk: Any, max_nodes: int) -> int:
-    """Walk on for about `max_nodes` nodes: EXHAUSTED, PAUSED, FOUND or ASKED.
+    """Continue the walk over all supports of one size, for about `max_nodes` nodes.
 
-    The supports that differ in their last three variables alone are one node, and every hard margin
-    is one.
+    The walk is a depth-first search. At each level one variable is included, taken from a cut: a
+    set of variables of which every support that separates contains at least one. The loop goes from
+    fit to fit: `advance` to the next place that needs a fit, make the fit, and react to its
+    verdict. Two kinds of fits are needed: of the included variables, and of all variables that are
+    not excluded, while a cut grows.
 
-    From fit to fit: `advance` to the next branch that needs one, fit it, go on with the verdict.
-    Where rounding leaves the verdict open the walk returns ASKED, and waits there for the next
-    call. Single numbers, such as `levels.current[0]`, are arrays of one place, so that kernels can
+    If rounding leaves a verdict open, the walk returns ASKED; the caller may write an answer, and
+    the next call continues from there. All that is needed to continue is kept in `walk`. Single
+    numbers, such as `levels.current[0]`, are arrays of one entry, so that compiled functions can
     change them.
+
+    max_nodes : a node is one fit, or all supports that differ only in their last three variables.
+
+    Returns
+    -------
+    EXHAUSTED : there is no further support.
+    PAUSED : after `max_nodes`.
+    FOUND : the included variables separate, up to the errors that are allowed.
+    ASKED : a question waits for an answer.
     """
     path = walk.path
     fit = walk.fit
@@ -98,18 +110,21 @@ def walk_on(walk: Any, max_nodes: int) -> int:
         enter_level(path, ZERO)
 
     while True:
-        # If the last call ended with a question, the walk already is where the fit is.
+        # After a question the walk already stands where the fit is to be made.
         waits_for_answer = question.is_asked[0] == 1
         if not waits_for_answer:
             event = advance(path, node_limit)
             if event != WALKING:
                 return event
 
+        # Make the fit, unless the question was answered.
         level = path.levels.current[0]
         is_growing = path.levels.method[level] == GROWING
         verdict = verdict_or_question(path, fit, cut_fits, question, is_growing)
         if verdict == ASKED:
             return ASKED
+
+        # React to the verdict.
         if is_growing:
             grow_cut(path, cut_fits, level, verdict)
         elif verdict == SEPARABLE and not path.counting:
@@ -120,14 +135,21 @@ def walk_on(walk: Any, max_nodes: int) -> int:
 
 @inlined_kernel()
 def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_growing: bool) -> int:
-    """The verdict at the current level; ASKED, and the question is noted, if it is to be asked for.
+    """Decide whether variables separate: by a fit, or by the answer to a question asked before.
 
-        nothing was asked yet           fit; a doubt is to be asked for
+        nothing was asked yet           fit; if that is UNDECIDED, ask
         it was asked, and answered      the answer is the verdict
-        it was asked, without answer    fit once more; a doubt is accepted
+        it was asked, without answer    fit again, and accept even UNDECIDED
 
+    Parameters
+    ----------
     path, fit, cut_fits, question : the parts of the `Walk`.
-    is_growing : whether it is on a growing cut, rather than on the included variables alone.
+    is_growing : whether a cut grows at this level: then the open variables are fitted together with
+        the included ones, else the included variables only.
+
+    Returns
+    -------
+    SEPARABLE, INSEPARABLE or UNDECIDED; or ASKED, which means that the caller has to decide.
     """
     was_asked = question.is_asked[0] == 1
     answer = question.answer[0]
@@ -148,15 +170,20 @@ def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_gr
 
 @inner_kernel()
 def advance(path: Any, node_limit: int) -> int:
-    """Go from branch to branch and from level to level until a fit is needed: WALKING.
+    """Move to the next place of the walk that needs a fit.
 
-    Or until there is no further support, EXHAUSTED, or the nodes reach the limit, PAUSED. A branch
-    is fitted at the last level, and at every level when supports are counted.
+    At each level of the depth-first search one variable of a cut is included; each variable of the
+    cut is one branch. (A cut is a set of variables of which every support that separates contains
+    at least one.) A branch is fitted at the last level, and at every level if supports are counted.
+    A level whose cut still grows needs a fit too. `current[0]` is the level, −1 after the end.
 
-    `current[0]` is the level, −1 at the end. At each level one variable of a cut is included, its
-    branch.
+    Returns
+    -------
+    WALKING : a fit is needed.
+    EXHAUSTED : there is no further branch.
+    PAUSED : the number of nodes has reached `node_limit`.
     """
-    # Aliased once: a named tuple that is taken apart in the loop costs time for each of its arrays.
+    # Named once, before the loop: reading them from the tuples inside it would cost time.
     size = path.size
     tally = path.tally
     unmet = path.unmet
@@ -174,7 +201,7 @@ def advance(path: Any, node_limit: int) -> int:
         if method[level] == GROWING:
             return WALKING
 
-        # The next branch of this level, or back to the level above.
+        # Include the next variable of this level, or go back to the level above.
         has_branch = include_next_branch(variables, branches, n_waiting, chosen, level)
         if not has_branch:
             current[0] = level - 1
@@ -182,8 +209,8 @@ def advance(path: Any, node_limit: int) -> int:
         if path.counting or level == size - 1:
             return WALKING
 
-        # On to the next level. Where an unmet cut has no open variable, no support of this branch
-        # suffices, and the walk stays at this one.
+        # Go down to the next level, unless some cut that no included variable meets has no open
+        # variable either: then no support of this branch separates.
         count_node(tally, level + 1, size)
         n_branches = smallest_open_cut(unmet, variables, chosen[level], level + 1, size)
         if n_branches > 0:
@@ -195,11 +222,11 @@ def advance(path: Any, node_limit: int) -> int:
 def include_next_branch(
     variables: Any, branches: NDArray, n_waiting: NDArray, chosen: NDArray, level: int
 ) -> bool:
-    """Include the next variable of the level's cut in place of the last; whether there is one.
+    """Include the next variable of the level's cut instead of the last one; False if there is none.
 
-    The last one, `chosen[level]` (−1 before the first), is open again. The variables whose turn
-    is still to come are the first n_waiting[level] of `branches[level]`; they stay excluded. The
-    last of them is next.
+    The last one, `chosen[level]` (−1 before the first), becomes open again. Variables that still
+    wait for their turn are the first n_waiting[level] entries of `branches[level]`, and stay
+    excluded; the last of them is taken.
     """
     if chosen[level] >= 0:
         set_status(variables, chosen[level], OPEN)
@@ -213,11 +240,11 @@ def include_next_branch(
 
 @inner_kernel()
 def leave_choice(path: Any, level: int, verdict: int) -> None:
-    """Go on after the included variables were fitted: count the supports, or enter the next level.
+    """Continue after a fit of the included variables: count supports, or go to the next level.
 
-    `verdict` says whether they suffice. If so, all supports that contain them do, and are counted
-    at once. Supports have `path.size` variables, and one is included at each of the levels
-    0 … level.
+    One variable is included at each of the levels 0 … level, and supports have `path.size`
+    variables. If the included ones separate (`verdict`), so do all supports that contain them,
+    which are counted at once. Otherwise variables have to be added, or the support is complete.
     """
     n_missing = path.size - level - 1
     if verdict == SEPARABLE:
@@ -230,9 +257,10 @@ def leave_choice(path: Any, level: int, verdict: int) -> None:
 
 @inner_kernel()
 def enter_level(path: Any, level: int) -> None:
-    """Go on to this level; stay above if an unmet cut has no open variable.
+    """Go down to this level, unless an unmet cut has no open variable left.
 
-    Then no support that contains the included variables suffices.
+    In that case no support that contains the included variables separates, and the walk stays at
+    the level above.
     """
     included = NONE  # at level 0, which has none above
     if level > 0:
@@ -245,18 +273,23 @@ def enter_level(path: Any, level: int) -> None:
 
 @inlined_kernel()
 def count_node(tally: NDArray, level: int, size: int) -> None:
-    """Supports that differ in their last three variables alone are one node."""
+    """Count a node when the walk enters a level.
+
+    Supports that differ only in their last three variables are one node, so the last two levels are
+    not counted.
+    """
     if level == 0 or level <= size - 3:
         tally[NODES] += 1
 
 
 @leaf_kernel()
 def begin_level(path: Any, level: int, n_branches: int) -> None:
-    """Begin the cut of a level, whose smallest cut of few patterns has `n_branches` open variables.
+    """Enter a level of the walk, and choose how to find the cut on which it will branch.
 
-    The walk will branch on the variables of this cut. Either it grows by the hard margin, from fit
-    to fit, as long as it stays smaller than `n_branches`; or the smallest cut of few patterns is
-    taken.
+    A cut is a set of variables of which every support that separates contains at least one. The
+    smallest cut known from few patterns has `n_branches` open variables. A smaller one may be found
+    by hard-margin fits: it grows by one variable after each fit (the method GROWING). This is only
+    done where it can be worth its time; otherwise the cut of few patterns is taken.
     """
     levels = path.levels
     levels.current[0] = level
@@ -264,16 +297,10 @@ def begin_level(path: Any, level: int, n_branches: int) -> None:
     levels.n_waiting[level] = 0
     levels.max_branches[level] = n_branches
 
-    # Row r of `CutFits` is the fit of all variables but r that growing cuts have excluded. Say the
-    # level above has grown the cut a, b, c, from its first row 0: row 1 is without a, row 2 without
-    # a and b. While it includes c, two wait, a and b. So what is included or open here is what row
-    # 2 has fitted, and this level begins there.
     if level > 0:
-        levels.first_fit[level] = levels.first_fit[level - 1]
-        if levels.method[level - 1] == BY_MARGIN:
-            levels.first_fit[level] += levels.n_waiting[level - 1]
+        levels.first_fit[level] = first_row_of_fits(levels, level)
 
-    # Whether many variables suffice with errors takes long to decide: then every support is tried.
+    # With errors allowed, fits of many variables take too long: then no cut is grown.
     has_cuts = path.unmet.cuts.shape[2] > 0
     n_missing = path.size - level
     is_margin_worth_it = not has_cuts or n_missing >= MARGIN_FROM
@@ -283,9 +310,24 @@ def begin_level(path: Any, level: int, n_branches: int) -> None:
         take_smallest_cut(path, level)
 
 
+@inlined_kernel()
+def first_row_of_fits(levels: Any, level: int) -> int:
+    """Return the row of `CutFits` with the fit of the variables that a level begins with.
+
+    Row r holds the fit without the r variables that growing cuts have excluded so far. Example: the
+    level above has grown the cut a, b, c, beginning at row 0. So row 1 is the fit without a, and
+    row 2 that without a and b. While that level includes c, the other two, a and b, wait and are
+    excluded. So this level begins with the variables of row 2. `level` is at least 1.
+    """
+    row = levels.first_fit[level - 1]
+    if levels.method[level - 1] == BY_MARGIN:
+        row += levels.n_waiting[level - 1]
+    return row
+
+
 @leaf_kernel()
 def take_smallest_cut(path: Any, level: int) -> None:
-    """Branch on the smallest cut of few patterns, which is in `path.unmet.smallest`.
+    """Branch on the smallest cut of few patterns, which is in `path.unmet.smallest` as bits.
 
     Its open variables become the branches of the level; all are excluded until their turn comes.
     """
@@ -298,15 +340,15 @@ def take_smallest_cut(path: Any, level: int) -> None:
 
 @inlined_kernel()
 def fit_with_open(path: Any, fit: Any, cut_fits: Any) -> int:
-    """Whether the included and the open variables suffice, for the cut that grows at this level.
+    """Decide whether the included and the open variables separate, for a cut that grows.
 
-    A cut grows by excluding one variable after the other until those left, included or open, do
-    not suffice; they are fitted after each. There is at least one: a cut never excludes all.
+    A cut grows by excluding one variable after the other until those left, included or open, do not
+    separate any more. They are fitted after each exclusion.
 
     path : where the walk is.
-    fit : the `SupportFit` that does it.
-    cut_fits : where weights and multipliers are kept, in a row for each number of variables that
-        growing cuts have excluded, those of the levels above among them.
+    fit : the `SupportFit` that makes the fit.
+    cut_fits : where weights and multipliers are kept: row r for the fit without r variables,
+        counting those that growing cuts of the levels above have excluded.
     """
     levels = path.levels
     level = levels.current[0]
@@ -316,7 +358,7 @@ def fit_with_open(path: Any, fit: Any, cut_fits: Any) -> int:
         return SEPARABLE
 
     n_used = use_variables(fit.state, path.variables.status, with_open=YES)
-    # Not early: the weights of the largest margin say which variable is the heaviest.
+    # Not early: the weights of the largest margin show which variable is the heaviest.
     verdict = errors_suffice(
         fit=fit, max_errors=path.max_errors, multipliers=cut_fits.multipliers[row], early=NO
     )
@@ -326,29 +368,30 @@ def fit_with_open(path: Any, fit: Any, cut_fits: Any) -> int:
 
 @inlined_kernel()
 def was_fitted_above(levels: Any, level: int) -> bool:
-    """Whether the level above has fitted what is included or open where this level begins.
+    """Whether the level above has already fitted the variables that this level begins with.
 
-    Then it sufficed. Say the level above has grown the cut a, b, c by the margin: what was left
-    sufficed without a, and without a and b, but not without all three, which ended the cut. Now it
-    includes c, while a and b wait, excluded: the same variables are left as without a and b. A cut
-    of few patterns is not made by fits, so that there is none to go on from.
+    If so, they separate. Example: the level above has grown the cut a, b, c by hard-margin fits.
+    The variables left separated without a, and without a and b, but not without a, b and c, which
+    ended the cut. Now that level includes c, while a and b are excluded: what is left here is what
+    was fitted without a and b. A cut of few patterns involves no fits.
     """
     return level > 0 and levels.method[level - 1] == BY_MARGIN
 
 
 @inlined_kernel()
 def fit_included(path: Any, fit: Any, multipliers: NDArray) -> int:
-    """Whether the included variables, of which there is at least one, suffice.
+    """Decide whether the included variables alone separate.
 
-    If supports are counted the weights must be certain, else the verdict is UNDECIDED.
+    If supports are counted, weights that separate must do so by more than rounding, else the
+    verdict is UNDECIDED.
 
     path : where the walk is.
-    fit : the `SupportFit` that does it.
-    multipliers : (patterns,), scratch.
+    fit : the `SupportFit` that makes the fit.
+    multipliers : (patterns,) scratch.
     """
     clear(multipliers)
     use_variables(fit.state, path.variables.status, with_open=NO)  # the included ones alone
-    # Early: any weights that suffice will do, not those of the largest margin.
+    # Early: any separating weights will do, not only those of the largest margin.
     verdict = errors_suffice(
         fit=fit, max_errors=path.max_errors, multipliers=multipliers, early=YES
     )
@@ -359,14 +402,14 @@ def fit_included(path: Any, fit: Any, multipliers: NDArray) -> int:
 
 @inner_kernel()
 def clear(values: NDArray) -> None:
-    """Set all values to zero."""
+    """Set all values to zero, in place."""
     for i in range(values.size):
         values[i] = 0.0
 
 
 @inner_kernel()
 def keep_weights(used: NDArray, n_used: int, weights: NDArray, kept: NDArray) -> None:
-    """Copy the weights of the used variables to `kept` (features,)."""
+    """Copy the weights of the used variables into `kept`, (features,)."""
     for i in range(n_used):
         # Columns that belong to every support come after the variables.
         if used[i] < kept.size:
@@ -375,13 +418,13 @@ def keep_weights(used: NDArray, n_used: int, weights: NDArray, kept: NDArray) ->
 
 @inner_kernel()
 def use_variables(state: Any, status: NDArray, with_open: bool) -> int:
-    """Fit the included variables next, and `with_open` the open ones; return the number of columns.
+    """Prepare a fit of the included variables, and of the open ones if `with_open`.
 
-    They are listed in `state.used`, with the unpenalized columns, which come after the variables
-    and belong to every support. No pattern is given up: all are alive, and none must be right.
+    The columns of the fit are listed in `state.used`, the unpenalized ones (which belong to every
+    support) last. No pattern is given up as an error yet. Returns the number of columns.
 
     state : the `FitState`.
-    status : (features,), OPEN, INCLUDED or EXCLUDED.
+    status : (features,) OPEN, INCLUDED or EXCLUDED.
     """
     used = state.used
     alive = state.alive
@@ -401,17 +444,17 @@ def use_variables(state: Any, status: NDArray, with_open: bool) -> int:
 
 @inner_kernel()
 def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
-    """Go on with the cut of this level after a fit of what is included or open.
+    """Continue a growing cut after a fit: enlarge it, complete it, or give it up.
 
-    The cut is made of the variables that it has excluded so far. `verdict` says whether the others,
-    included or open, suffice without them:
+    The cut consists of the variables that it has excluded so far. `verdict` says whether the
+    others, included or open, separate without them:
 
-        INSEPARABLE    they do not: the cut is complete
-        SEPARABLE      they do: the heaviest open variable is excluded too
-        UNDECIDED      a doubt: the cut is given up
+        INSEPARABLE    the cut is complete: every support needs one of its variables
+        SEPARABLE      the open variable of largest weight is excluded as well
+        UNDECIDED      the cut is given up
 
-    It is given up as well if it would become as large as the smallest cut of few patterns, which
-    has `levels.max_branches[level]` variables.
+    It is also given up if it would become as large as the smallest cut of few patterns, which has
+    `levels.max_branches[level]` variables.
     """
     levels = path.levels
     weights = cut_fits.weights
@@ -427,7 +470,7 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
     stays_smallest = n_excluded + 1 < levels.max_branches[level]
     if verdict == SEPARABLE and heaviest != NONE and stays_smallest:
         exclude_next(path, level, heaviest)
-        # The next fit, one row further on, starts from the multipliers of this one.
+        # The next fit, stored one row further, starts from the multipliers of this one.
         for pattern in range(multipliers.shape[1]):
             multipliers[fit_row + 1, pattern] = multipliers[fit_row, pattern]
     else:
@@ -436,7 +479,7 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
 
 @inlined_kernel()
 def exclude_next(path: Any, level: int, j: int) -> None:
-    """Exclude variable j too: it is the next member of the cut that grows at this level."""
+    """Exclude variable j: it becomes the next member of the cut that grows at this level."""
     levels = path.levels
     n_excluded = levels.n_waiting[level]
     levels.branches[level, n_excluded] = j
@@ -446,9 +489,9 @@ def exclude_next(path: Any, level: int, j: int) -> None:
 
 @inlined_kernel()
 def give_up_growing(path: Any, level: int) -> None:
-    """Open the variables that the growing cut has excluded; branch on the smallest cut instead.
+    """Give up a growing cut: reopen its variables, and branch on the smallest cut instead.
 
-    That is the smallest one of few patterns, or all open variables if there is none.
+    That is the smallest cut of few patterns, or all open variables if there is none.
     """
     levels = path.levels
     for place in range(levels.n_waiting[level]):
@@ -458,9 +501,9 @@ def give_up_growing(path: Any, level: int) -> None:
 
 @leaf_kernel()
 def heaviest_open(status: NDArray, weights: NDArray) -> int:
-    """The open variable of largest |weight|, the first of several; −1 if none is open.
+    """Return the open variable of largest |weight|, the first of several; −1 if none is open.
 
-    `status` and `weights` are (features,).
+    `status`, OPEN, INCLUDED or EXCLUDED, and `weights` have shape (features,).
     """
     heaviest = NONE
     largest = -1.0  # below all absolute weights
@@ -474,10 +517,10 @@ def heaviest_open(status: NDArray, weights: NDArray) -> int:
 
 @inlined_kernel()
 def n_completions(status: Any, n_missing: int) -> int:
-    """In how many ways the missing variables can be chosen from the open ones: a binomial.
+    """Count the ways to choose the missing variables from the open ones: a binomial coefficient.
 
-    `status` (features,) is OPEN, INCLUDED or EXCLUDED. Every product has a binomial coefficient
-    as its quotient, so no division has a remainder.
+    `status`, (features,), is OPEN, INCLUDED or EXCLUDED. After each division `ways` is itself a
+    binomial coefficient, so that no division has a remainder.
     """
     n_open = 0
     for j in range(status.size):

@@ -142,13 +142,14 @@ def make_walk(
     counting: bool = False,
     limits: CutLimits = DEFAULT_LIMITS,
 ) -> Walk:
-    """A walk over the supports of `size` variables that make at most `max_errors` errors.
+    """Prepare a walk over all supports of `size` variables that make at most `max_errors` errors.
 
-    Where cuts of few patterns help (of two and four patterns, on large supports also of six), the
-    walk takes the variables in the order that suits them.
+    If cuts of few patterns help (sets of variables of which every support needs one), they are
+    computed here, and the walk numbers the variables in the order that suits them.
 
-    counting : count all supports that suffice, rather than stop at the first.
-    limits : where cuts of few patterns are used, and how many.
+    problem : the data.
+    counting : count all supports that suffice, rather than stop at the first one.
+    limits : for which problems cuts of few patterns are used, and how many.
     """
     n_features = problem.n_features
     if max_errors == 0 and can_cut(problem, size, limits):
@@ -157,9 +158,9 @@ def make_walk(
     else:
         order = np.arange(n_features)
         n_words = -(-n_features // WORD_BITS)  # rounded up
-        cuts = np.zeros((n_words, 0), dtype=np.uint64)  # none
+        cuts = np.zeros((n_words, 0), dtype=np.uint64)  # no cuts
 
-    # The columns of a fit: the variables in this order, then those that belong to every support.
+    # Columns of the fits: the variables in this order, then those that belong to every support.
     unpenalized = np.arange(n_features, n_features + problem.n_unpenalized)
     fit = make_support_fit(problem, np.append(order, unpenalized), max_errors)
     path = WalkPath(
@@ -185,7 +186,7 @@ def make_walk(
 
 
 def _cut_fits(n_features: int, n_samples: int) -> CutFits:
-    """Room for a fit with 0, 1, … or all variables excluded, and for that of a support."""
+    """Allocate the fits of growing cuts, with 0, 1, … or all variables excluded."""
     n_rows = n_features + 1
     return CutFits(
         weights=np.zeros((n_rows, n_features)),
@@ -195,7 +196,7 @@ def _cut_fits(n_features: int, n_samples: int) -> CutFits:
 
 
 def _unmet_cuts(cuts: NDArray[np.uint64], n_levels: int) -> UnmetCuts:
-    """Room for the cuts (words, cuts) at every level; at level 0 none is met."""
+    """Allocate the unmet cuts of every level; at level 0 these are all `cuts`, (words, cuts)."""
     n_words, n_cuts = cuts.shape
     of_level = np.zeros((n_levels, n_words, n_cuts), dtype=np.uint64)
     of_level[0] = cuts
@@ -207,12 +208,12 @@ def _unmet_cuts(cuts: NDArray[np.uint64], n_levels: int) -> UnmetCuts:
 
 
 def _levels(n_levels: int, n_features: int) -> Levels:
-    """The levels before the walk begins: no current level, no variable chosen (both −1).
+    """Allocate the levels of a walk that has not begun: no current level, no variable chosen (−1).
 
-    The other numbers, said at `Levels`, are filled in when the walk enters a level.
+    `Levels` says what the other arrays are; they are filled in when the walk enters a level.
     """
     return Levels(
-        current=np.full(1, -1),  # an array of one place: kernels change it
+        current=np.full(1, -1),  # an array of one entry, which compiled functions can change
         method=np.zeros(n_levels, dtype=np.int64),
         branches=np.zeros((n_levels, n_features), dtype=np.int64),
         n_waiting=np.zeros(n_levels, dtype=np.int64),

@@ -49,13 +49,15 @@ MIN_SWAPS_WITH_ERRORS = 200
 
 
 def default_swaps_with_errors(problem: Problem, n_variables: int) -> int:
-    """The budget for a start of so many variables, in swaps.
+    """Return the default number of swaps for a start with so many variables.
 
-    About 3 s with N = P = 64 columns and samples, 8 s with 128, 20 s with 256. The work of the
-    whole search grows with the table's `length`, the side of a square table of as many entries.
+    The work of the whole search grows with the table's `length`, the side of a square table with as
+    many entries; it is divided by the work of one swap. In all a search takes about 3 s with 64
+    columns and samples, 8 s with 128, 20 s with 256.
     """
     n_columns, n_samples = problem.columns.shape
-    length = math.sqrt(n_samples * min(n_columns, COLUMNS_PER_SAMPLE * n_samples))
+    n_counted_columns = min(n_columns, COLUMNS_PER_SAMPLE * n_samples)
+    length = math.sqrt(n_samples * n_counted_columns)
     work = WORK_WITH_ERRORS * length / 128
     gradient_work = n_columns * n_samples
     fit_work = FIT_WORK_WITH_ERRORS * n_samples * (n_variables + 1) ** 2
@@ -66,13 +68,24 @@ def default_swaps_with_errors(problem: Problem, n_variables: int) -> int:
 def search_with_errors(
     problem: Problem, budget: int | None, seed: int, max_errors: int, *, gives_up: bool = False
 ) -> Iterator[Event]:
-    """Search for few variables that make at most `max_errors`, from none to many.
+    """Search for as few variables as possible whose rule makes at most `max_errors` errors.
 
-    The budget counts swaps. A `LowerBound` says how many variables are needed at least, by
-    exhaustion of the singles. Where nothing suffices, a search that `gives_up` yields no candidate;
-    another the rule of fewest errors it can find.
+    Supports are tried from small to large: no variable, one (all of them), two (promising pairs),
+    then a support that grows greedily until it makes few enough errors, and shrinks by swaps.
+
+    Parameters
+    ----------
+    budget : largest number of swaps; None for a default.
+    seed : of the random numbers.
+    gives_up : what to do if nothing makes few enough errors: yield no candidate at all, or else the
+        rule of fewest errors that can be found.
+
+    Yields
+    ------
+    Candidates, the smallest last; a `LowerBound`, proven by trying all single variables; and the
+    iterations spent, as a chance to interrupt.
     """
-    # No variable: the larger class for everybody.
+    # No variable: put everybody into the larger class.
     majority = majority_rule(problem)
     if majority.errors <= max_errors:
         no_variable = np.zeros(0, dtype=np.int64)
@@ -83,17 +96,16 @@ def search_with_errors(
     search = _ErrorSearch(problem, max_errors, seed)
     errors_of_singles = single_errors(problem)
     best_single = int(np.argmin(errors_of_singles))
-    if errors_of_singles[best_single] <= max_errors:
-        # One suffices. Yet it may be that no rule in floating-point numbers is as good: then the
-        # search goes on, and all that is proven is that none is too few.
+    single_suffices = errors_of_singles[best_single] <= max_errors
+    proof = LowerBound(2, nodes=problem.n_features)
+    if single_suffices:
         proof = LowerBound(1, nodes=problem.n_features)
         candidate = search.single_candidate(best_single)
         if candidate is not None:
             yield candidate
             yield proof
             return
-    else:
-        proof = LowerBound(2, nodes=problem.n_features)
+        # No rule in floating-point numbers is as good as that one: the search goes on.
 
     # Two variables, promising pairs only.
     if search.try_pairs():
@@ -101,28 +113,41 @@ def search_with_errors(
         yield proof
         return
 
-    # Many variables, then fewer and fewer. The proof comes after the first candidate, if any.
+    yield from _grow_and_shrink(search, budget, seed, proof, gives_up=gives_up)
+
+
+def _grow_and_shrink(
+    search: _ErrorSearch, budget: int | None, seed: int, proof: LowerBound, *, gives_up: bool
+) -> Iterator[Event]:
+    """Search many variables, then fewer and fewer; the last part of `search_with_errors`.
+
+    `proof` is what is known of small supports; it is yielded after the first candidate, if any.
+    """
     suffices = search.grow()
     n_added = search.hinge.n_selected
     if suffices:
         yield search.candidate(iterations=n_added)
         yield proof
         if budget is None:
-            budget = default_swaps_with_errors(problem, n_added)
+            budget = default_swaps_with_errors(search.problem, n_added)
         yield from search.shrink(budget)
         return
 
     yield proof
     if not gives_up:
-        yield from search_fewest_errors(problem, budget, seed, spent=n_added, max_errors=max_errors)
+        yield from search_fewest_errors(
+            search.problem, budget, seed, spent=n_added, max_errors=search.max_errors
+        )
 
 
 def rules_with_few_errors(problem: Problem, max_variables: int, max_errors: int) -> BestRules:
-    """Make room for the best rules of 0 … `max_variables` variables with at most `max_errors`.
+    """Allocate best rules of which only those with at most `max_errors` errors are stored.
 
-    A rule is stored if it makes fewer errors than the one that is there, or if none is there, which
-    a first column of −1 says. So every size begins with a stand-in that makes one error too many,
-    on column 0: rules with more than `max_errors` are not stored.
+    The rules have 0 … `max_variables` variables.
+
+    A rule is stored if it makes fewer errors than the one stored before, or if none is (its first
+    column is −1). Here every size begins with a fictitious rule on column 0 that makes one error
+    too many, so that rules with more than `max_errors` errors are never stored.
     """
     best = make_best_rules(max_variables, problem.n_unpenalized, problem.n_samples)
     best.errors[:] = max_errors + 1
@@ -168,26 +193,32 @@ class _ErrorSearch:
     """
 
     def __init__(self, problem: Problem, max_errors: int, seed: int) -> None:
+        """Allocate the workspace and the best rules, and find the best rule on every column.
+
+        max_errors : number of samples that may be misclassified.
+        seed : of the random numbers.
+        """
         self.problem = problem
         self.max_errors = max_errors
-        max_variables = min(problem.n_features, problem.n_samples)
+        # In the middle of a swap the support has one variable more: it adds before it removes.
+        max_variables = min(problem.n_features, problem.n_samples) + 1
         self.hinge = make_hinge(
             problem.columns,
-            capacity=max_variables + 1 + problem.n_unpenalized,  # a swap adds before it drops
+            capacity=max_variables + problem.n_unpenalized,
             n_unpenalized=problem.n_unpenalized,
             nonnegative=problem.nonnegative,
             seed=seed,
         )
-        # The size more is for the rule in the middle of a swap.
-        self.best = rules_with_few_errors(problem, max_variables + 1, max_errors)
-        # The line searches draw from the workspace's random numbers, as all of this search does.
+        self.best = rules_with_few_errors(problem, max_variables, max_errors)
+        # The line searches use the same random numbers as the rest of the search.
         self.singles = search_singles(problem, self.hinge.state.random)
 
     def single_candidate(self, column: int) -> Candidate | None:
-        """A rule on one column that makes few enough errors; None if no floating-point rule does.
+        """Return a rule on one column that makes few enough errors; None if none in doubles does.
 
-        The line search on scaled columns has a tolerance. Where its rule is not good enough, that
-        of `best_single_rule` is tried, which sorts the values of X and needs no tolerance.
+        A line search on the scaled column has found a rule, but with a tolerance. If this is not
+        good enough, `best_single_rule` is tried, which sorts the values of X and needs no
+        tolerance.
         """
         candidate = Candidate(
             support=np.array([column]),
@@ -204,7 +235,7 @@ class _ErrorSearch:
         return None
 
     def try_pairs(self) -> bool:
-        """Try promising pairs until one makes few enough errors; whether one does."""
+        """Try promising pairs of variables until one makes few enough errors; whether one does."""
         for pair in screen_pairs(self.problem, PAIRS_TRIED):
             self._fit_variables(pair)
             if self._is_good_enough():
@@ -212,14 +243,14 @@ class _ErrorSearch:
         return False
 
     def grow(self) -> bool:
-        """Add columns until few enough errors are left; False if all that fit do not suffice.
+        """Add columns one by one until few enough errors are left; whether that succeeds.
 
-        Each is the column of largest screening score.
+        Each time the column of largest screening score is added.
         """
         hinge = self.hinge
         self._fit_variables(np.zeros(0, dtype=np.int64))
         capacity = hinge.state.support.size
-        # Columns of a given sign may leave again, so that additions may be more than there is room.
+        # Columns of prescribed sign may leave again, so more additions than places may be needed.
         for _ in range(2 * capacity):
             scores = screening_scores(hinge)
             can_any_enter = scores.max() >= 0  # the score of columns that cannot is −1
@@ -231,14 +262,15 @@ class _ErrorSearch:
         return False
 
     def shrink(self, budget: int) -> Iterator[Candidate | int]:
-        """From a support that makes few enough errors to smaller ones, by so many swaps at most.
+        """Go from a support that makes few enough errors to smaller ones, by `budget` swaps.
 
-        Yields a candidate at every success, and the iterations done at every other chance to
-        interrupt.
+        Variables are removed as long as the errors stay few enough; then variables are swapped at
+        that size until they are again. Yields a candidate at every success, and between them the
+        number of iterations, as a chance to interrupt.
         """
         swaps = _SwapBudget(total=budget, left=budget, spent_before=self.hinge.n_selected)
-        # The size to reach: columns of the support, the intercept included. The support itself may
-        # be smaller where variables left it for their sign.
+        # The number of columns to reach, including the intercept. The support itself may be smaller
+        # if variables have left it because of their sign.
         size = self.hinge.size
         is_good_enough = True
         while is_good_enough:
@@ -251,11 +283,11 @@ class _ErrorSearch:
     def _drop_while_good(
         self, size: int, swaps: _SwapBudget
     ) -> Generator[Candidate, None, int | None]:
-        """Drop the cheapest variable as long as errors stay few enough, which they are now.
+        """Remove the cheapest variable as long as errors stay few enough, which they are at first.
 
         Yields a candidate after every success. Returns the `size` at which errors are too many;
-        None if there is none: rules on one variable were refuted, or found, before. Few variables
-        need few swaps: from there on most of them are given up.
+        None if two variables are reached, as rules on one variable were tried before. Few variables
+        need few swaps: from FEW_VARIABLES on, most of the swaps left are given up.
         """
         hinge = self.hinge
         while True:
@@ -272,9 +304,10 @@ class _ErrorSearch:
     def _swap_until_good(
         self, size: int, swaps: _SwapBudget
     ) -> Generator[Candidate | int, None, bool]:
-        """Swap variables at a size until errors are few enough; False if no swaps are left for it.
+        """Swap variables at a fixed size until errors are few enough; False if no swaps are left.
 
-        Yields the candidate then, and before it the iterations after every chunk of swaps.
+        Yields the candidate of a success, and before it the number of iterations after every chunk
+        of swaps.
         """
         while swaps.left > 0:
             max_swaps = min(SWAPS_PER_CHUNK, swaps.left)
@@ -286,19 +319,19 @@ class _ErrorSearch:
         return False
 
     def _drop_cheapest(self) -> None:
-        """Drop the cheapest variable of the present support, fit the others and note the rule."""
+        """Remove the cheapest variable of the present support, refit, and store the rule."""
         place = cheapest_place(self.hinge)
         try_change(self.hinge, self.best, drop=place, n_trimmed=self.max_errors)
 
     def candidate(self, iterations: int) -> Candidate:
-        """The best rule of as many variables as the present support has."""
+        """Return the best rule with as many variables as the present support has."""
         return self.best.candidate(self.hinge.n_selected, self.problem.n_unpenalized, iterations)
 
     def _swap(self, size: int, max_swaps: int, n_done: int) -> int:
-        """Swap columns at a size, the intercept included, until errors are few enough.
+        """Swap columns at a fixed size, including the intercept, until errors are few enough.
 
-        Returns the swaps done, at most `max_swaps`. `n_done` were done before: they tell the phase,
-        and in every second phase samples are trimmed with noise.
+        Returns the number of swaps done, at most `max_swaps`. The `n_done` swaps done before
+        determine the phase: in every second phase samples are trimmed with noise.
         """
         phase = n_done // SWAPS_PER_PHASE
         trim_noise = 0.0
@@ -315,20 +348,19 @@ class _ErrorSearch:
         )
 
     def _descend_once_more(self) -> None:
-        """Let the present rule descend on its errors if it is as good as the best of its size.
+        """Improve the present rule by a descent on its errors, if it is among the best.
 
-        It is neither changed nor fitted again. The descent has random numbers in it, so another
-        one may find more.
+        Support and fit are not changed. The descent is random, so that another one may find more.
         """
         try_change(self.hinge, self.best, max_newton=NO_NEWTON_STEPS)
 
     def _fit_variables(self, variables: NDArray[np.int64]) -> None:
-        """Load these columns, and the intercept if there is one; fit them and note the rule."""
+        """Make these columns, and the intercept, the support; fit it and store the rule."""
         n_features = self.problem.n_features
         intercept = np.arange(n_features, n_features + self.problem.n_unpenalized)
         set_support(self.hinge, np.append(intercept, variables))
         try_change(self.hinge, self.best, n_trimmed=self.max_errors)
 
     def _is_good_enough(self) -> bool:
-        """Whether a rule of the present size has been found that makes few enough errors."""
+        """Whether a rule of the present size is known that makes few enough errors."""
         return bool(self.best.errors[self.hinge.n_selected] <= self.max_errors)
