@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import chi2_contingency, f_oneway, linregress
 
 import chanceline
+from chanceline.errors import InputError
 from chanceline.significance.outcomes.survival import log_rank_scores
 from chanceline.tables.checks.outcome_batches import pvalue_of_outcome_in_column
 from chanceline.tables.checks.outcome_order import neighbour_pvalue
@@ -233,3 +234,16 @@ def test_neighbours_alike(rng):
 
 def test_constant_scores_link_to_nothing():
     assert make_score_links(np.ones((10, 1)), np.zeros(10, dtype=np.int64)) is None
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_subjects_with_one_outcome_are_asked_about(kind, noise, severity):
+    # Both rows of a patient have one dose: that says nothing about who they are.
+    noise["patient"] = [f"P{number:02d}" for number in np.repeat(np.arange(40), 2)]
+    outcome = {
+        name: np.repeat(values[:40], 2) for name, values in outcome_columns(kind, severity).items()
+    }
+    names = {"number": {"label": "dose"}, "classes": {"label": "stage"}}
+    survival = {"time": "months", "event": "relapse"}
+    with pytest.raises(InputError, match="'patient'"):
+        chanceline.separation_test(noise.assign(**outcome), **names.get(kind, survival))

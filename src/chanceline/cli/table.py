@@ -117,7 +117,7 @@ def run_test(
     names = OutcomeNames(label=label, time=time, event=event, asked_kind=outcome)
     table = load_outcome_or_example(data, names, table_settings, example)
     if isinstance(table, OutcomeTable):
-        refuse_with_outcomes({"--weights": weights, "--save": save})
+        refuse_with_outcomes({"--weights": weights})
     test_settings = replace(test_settings, n_jobs=jobs)
     if sets is not None:
         from chanceline.cli.feature_sets import SetOutputs, refuse_beside_sets, run_sets
@@ -241,10 +241,8 @@ def write_weights_file(result: SeparationTest | OutcomeTest, path: Path | None) 
 
 
 def write_saved_result(result: SeparationTest | OutcomeTest, path: Path | None) -> None:
-    """Write the file of --save, if asked for; only rules of two classes are saved."""
-    from chanceline.significance import SeparationTest
-
-    if path is None or not isinstance(result, SeparationTest):
+    """Write the file of --save, if asked for."""
+    if path is None:
         return
     result.save(path)
     say(f"result written to {path}")

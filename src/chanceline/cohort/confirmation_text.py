@@ -20,19 +20,20 @@ def confirmation_text(confirmation: Confirmation) -> str:
     notes = []
     for finding in confirmation.findings:
         if finding.severity == Severity.WARNING:
-            warnings.append(_bullet(finding.message))
+            warnings.append(bullet(finding.message))
         else:
-            notes.append(_bullet(finding.message))
+            notes.append(bullet(finding.message))
     paragraphs = [
         warnings,
         [_verdict_sentence(confirmation)],
-        [_line(name, words) for name, words in confirmation_rows(confirmation)],
+        [named_line(name, words) for name, words in confirmation_rows(confirmation)],
         notes,
     ]
     return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
 
 
-def _bullet(sentence: str) -> str:
+def bullet(sentence: str) -> str:
+    """A sentence of a list, in lines."""
     return fill(
         sentence,
         TEXT_WIDTH,
@@ -42,7 +43,7 @@ def _bullet(sentence: str) -> str:
     )
 
 
-def _line(name: str, words: str) -> str:
+def named_line(name: str, words: str) -> str:
     """A name, and words beside it."""
     indent = " " * (NAME_WIDTH + 3)
     return fill(
@@ -73,6 +74,11 @@ def _verdict_sentence(confirmation: Confirmation) -> str:
             f"CONFIRMED, {p_in_words}: the rule ranks the {new_units} better than chance; at its "
             "threshold it does not clearly err less often than naming one class."
         )
+    return wrapped_sentence(sentence)
+
+
+def wrapped_sentence(sentence: str) -> str:
+    """A sentence in lines."""
     return fill(sentence, TEXT_WIDTH, subsequent_indent="  ")
 
 
