@@ -22,7 +22,7 @@ from chanceline.significance.outcomes.measures import (
     error_rate,
 )
 from chanceline.significance.outcomes.orthonormal import orthonormal_columns
-from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.significance.outcomes.outcome import LinearOutputs, Outcome
 from chanceline.significance.outcomes.pictures import ConfusionPicture, Picture
 
 # More classes are compared with the rest only: pairs would be too many to shuffle.
@@ -154,6 +154,17 @@ class ClassesOutcome(Outcome):
         # A class that no training sample has is never predicted.
         probabilities[:, regression.codes] = regression.probabilities(fitted)
         return probabilities
+
+    def linear_outputs(
+        self, weights: Floats, intercepts: Floats, training_fits: Floats
+    ) -> LinearOutputs:
+        """Log-odds of the classes: the multinomial regression of the fitted indicators."""
+        regression = fit_multinomial(training_fits, self.codes)
+        return LinearOutputs(
+            names=self.class_names,
+            weights=weights @ regression.weights,
+            intercepts=intercepts @ regression.weights + regression.intercepts,
+        )
 
     def named(self, predictions: Floats) -> NDArray[Any]:
         """The names of the most probable classes."""
