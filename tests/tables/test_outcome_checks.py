@@ -11,7 +11,7 @@ import chanceline
 from chanceline.errors import InputError
 from chanceline.significance.outcomes.survival import log_rank_scores
 from chanceline.tables.checks.outcome_batches import pvalue_of_outcome_in_column
-from chanceline.tables.checks.outcome_order import neighbour_pvalue
+from chanceline.tables.checks.outcome_order import like_neighbours_pvalue
 from chanceline.tables.checks.score_links import ScoreLinks, make_score_links
 from chanceline.tables.dataset import Severity
 
@@ -228,8 +228,8 @@ def test_shuffles_hold_their_level(rng):
 
 
 def test_neighbours_alike(rng):
-    assert neighbour_pvalue(make_links(np.sort(rng.normal(size=80))[:, None])) <= 0.002
-    assert neighbour_pvalue(make_links(rng.normal(size=80)[:, None])) > 0.01
+    assert like_neighbours_pvalue(make_links(np.sort(rng.normal(size=80))[:, None])) <= 0.002
+    assert like_neighbours_pvalue(make_links(rng.normal(size=80)[:, None])) > 0.01
 
 
 def test_constant_scores_link_to_nothing():

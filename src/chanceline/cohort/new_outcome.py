@@ -20,7 +20,7 @@ from chanceline.tables.spelling import folded_name, plain_text
 from chanceline.tables.wording import row_name
 
 
-class OutcomeColumns(NamedTuple):
+class SavedColumns(NamedTuple):
     """The columns of an outcome.
 
     Attributes
@@ -33,10 +33,10 @@ class OutcomeColumns(NamedTuple):
     time: str = ""
     event: str = ""
 
-    def or_those(self, known: OutcomeColumns) -> OutcomeColumns:
+    def or_those(self, known: SavedColumns) -> SavedColumns:
         """These columns, and for those that are not named the ones known."""
         pairs = zip(self, known, strict=True)
-        return OutcomeColumns(*(own or other for own, other in pairs))
+        return SavedColumns(*(own or other for own, other in pairs))
 
 
 class NewOutcome(NamedTuple):
@@ -55,7 +55,7 @@ class NewOutcome(NamedTuple):
 
 
 def read_new_outcome(
-    table: NewTable, names: OutcomeColumns, kind: SavedKind, class_names: tuple[str, ...]
+    table: NewTable, names: SavedColumns, kind: SavedKind, class_names: tuple[str, ...]
 ) -> NewOutcome:
     """The outcome of the rows that have one.
 

@@ -11,7 +11,7 @@ from chanceline._arrays import Floats
 from chanceline._results import plain
 from chanceline.cohort.file_record import FileRecord
 from chanceline.cohort.file_tables import inputs_from_record, inputs_to_record
-from chanceline.cohort.new_outcome import OutcomeColumns
+from chanceline.cohort.new_outcome import SavedColumns
 from chanceline.cohort.saved_outcome import SavedOutcome
 from chanceline.cohort.saved_outcome_rule import SavedKind, SavedOutcomeRule
 from chanceline.significance.outcomes.measures import Measure
@@ -72,7 +72,7 @@ def outcome_from_record(record: FileRecord) -> SavedOutcome:
         pvalue=record.number("pvalue"),
         story=record.texts("story"),
         outcome_kind=SavedKind(record.choice("outcome", list(SavedKind))),
-        columns=OutcomeColumns(
+        columns=SavedColumns(
             label=columns.text("label"), time=columns.text("time"), event=columns.text("event")
         ),
         predicted_name=record.text("predicted_name"),

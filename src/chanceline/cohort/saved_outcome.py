@@ -12,7 +12,7 @@ import numpy as np
 
 from chanceline._results import Result, visible
 from chanceline.cohort.new_labels import refuse_undeclared
-from chanceline.cohort.new_outcome import OutcomeColumns, read_new_outcome
+from chanceline.cohort.new_outcome import SavedColumns, read_new_outcome
 from chanceline.cohort.new_samples import new_samples
 from chanceline.cohort.new_settings import read_with_fixed_settings
 from chanceline.cohort.outcome_confirmation import (
@@ -59,7 +59,7 @@ class SavedOutcome(Result):
     pvalue: float
     story: tuple[str, ...]
     outcome_kind: SavedKind
-    columns: OutcomeColumns
+    columns: SavedColumns
     predicted_name: str
     rule: SavedOutcomeRule
     inputs: RuleInputs
@@ -128,7 +128,7 @@ class SavedOutcome(Result):
         label, time, event
             The columns of the outcome; by default as in the table tested.
         """
-        named = OutcomeColumns(label or "", time or "", event or "")
+        named = SavedColumns(label or "", time or "", event or "")
         self._refuse_other_columns(named)
         columns = named.or_those(self.columns)
         first_column = columns.label or columns.time
@@ -167,7 +167,7 @@ class SavedOutcome(Result):
             findings=(*samples.findings, *table.findings),
         )
 
-    def _refuse_other_columns(self, named: OutcomeColumns) -> None:
+    def _refuse_other_columns(self, named: SavedColumns) -> None:
         """Stop at a label of survival, or a time of another outcome."""
         is_survival = self.outcome_kind is SavedKind.SURVIVAL
         if is_survival and named.label:
@@ -183,9 +183,9 @@ def saved_outcome(result: OutcomeTest) -> SavedOutcome:
     outcome = result.outcome
     if outcome.kind not in list(SavedKind):
         raise InputError("the rule of an outcome of your own cannot be saved.")
-    columns = OutcomeColumns(label=outcome.name)
+    columns = SavedColumns(label=outcome.name)
     if isinstance(outcome, SurvivalOutcome):
-        columns = OutcomeColumns(time=outcome.name, event=outcome.event_name)
+        columns = SavedColumns(time=outcome.name, event=outcome.event_name)
     expected: tuple[Measure, ...] = ()
     if result.expected is not None:
         expected = result.expected.measures
