@@ -37,10 +37,14 @@ SHOWN_BY = {
         "chanceline.report.feature_sets",
     },
     "chanceline.cohort.confirmation": {"chanceline.cohort.confirmation_text"},
+    "chanceline.cohort.outcome_confirmation": {"chanceline.cohort.outcome_confirmation_text"},
     "chanceline.significance.outcomes.result": {
         "chanceline.significance.outcomes.text",
         "chanceline.figures.outcomes",
         "chanceline.report.outcome",
+        "chanceline.cohort.outcome_confirmation",
+        "chanceline.cohort.result_file",
+        "chanceline.cohort.saved_outcome",
     },
     "chanceline.theory.curve": {"chanceline.figures.theory"},
 }

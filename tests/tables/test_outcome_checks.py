@@ -8,9 +8,10 @@ import pytest
 from scipy.stats import chi2_contingency, f_oneway, linregress
 
 import chanceline
+from chanceline.errors import InputError
 from chanceline.significance.outcomes.survival import log_rank_scores
 from chanceline.tables.checks.outcome_batches import pvalue_of_outcome_in_column
-from chanceline.tables.checks.outcome_order import neighbour_pvalue
+from chanceline.tables.checks.outcome_order import like_neighbours_pvalue
 from chanceline.tables.checks.score_links import ScoreLinks, make_score_links
 from chanceline.tables.dataset import Severity
 
@@ -227,9 +228,22 @@ def test_shuffles_hold_their_level(rng):
 
 
 def test_neighbours_alike(rng):
-    assert neighbour_pvalue(make_links(np.sort(rng.normal(size=80))[:, None])) <= 0.002
-    assert neighbour_pvalue(make_links(rng.normal(size=80)[:, None])) > 0.01
+    assert like_neighbours_pvalue(make_links(np.sort(rng.normal(size=80))[:, None])) <= 0.002
+    assert like_neighbours_pvalue(make_links(rng.normal(size=80)[:, None])) > 0.01
 
 
 def test_constant_scores_link_to_nothing():
     assert make_score_links(np.ones((10, 1)), np.zeros(10, dtype=np.int64)) is None
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_subjects_with_one_outcome_are_asked_about(kind, noise, severity):
+    # Both rows of a patient have one dose: that says nothing about who they are.
+    noise["patient"] = [f"P{number:02d}" for number in np.repeat(np.arange(40), 2)]
+    outcome = {
+        name: np.repeat(values[:40], 2) for name, values in outcome_columns(kind, severity).items()
+    }
+    names = {"number": {"label": "dose"}, "classes": {"label": "stage"}}
+    survival = {"time": "months", "event": "relapse"}
+    with pytest.raises(InputError, match="'patient'"):
+        chanceline.separation_test(noise.assign(**outcome), **names.get(kind, survival))

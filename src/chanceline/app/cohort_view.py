@@ -20,6 +20,7 @@ from chanceline.app.setting_fields import FILE_FIELDS, NEW_SAMPLES_FIELDS, value
 from chanceline.cohort.confirmation import Confirmation
 from chanceline.cohort.predictions import Predictions
 from chanceline.cohort.result_file import load_result
+from chanceline.cohort.saved_outcome import SavedOutcome
 from chanceline.cohort.saved_result import SavedResult
 from chanceline.errors import InputError
 from chanceline.tables.labelled import read_table
@@ -120,7 +121,7 @@ def look_at_cohort(files: CohortFiles, choices: CohortChoices) -> CohortView:
     view = CohortView()
     step = CohortStep.RESULT
     try:
-        view.saved = load_result(files.result)
+        view.saved = _load_result_of_classes(files.result)
         step = CohortStep.PREDICT
         _predict(view, view.saved, files, choices)
         step = CohortStep.CONFIRM
@@ -130,6 +131,17 @@ def look_at_cohort(files: CohortFiles, choices: CohortChoices) -> CohortView:
     except MemoryError:
         view.refusal = CohortRefusal(step, "there is not enough memory for this table.")
     return view
+
+
+def _load_result_of_classes(path: Path) -> SavedResult:
+    """The saved result, if it is of two classes."""
+    saved = load_result(path)
+    if isinstance(saved, SavedOutcome):
+        raise InputError(
+            "this result is not of two classes; apply it with the commands 'chanceline predict' "
+            "and 'chanceline confirm'."
+        )
+    return saved
 
 
 def _predict(

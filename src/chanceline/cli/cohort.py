@@ -12,14 +12,26 @@ import typer
 
 from chanceline._io import write_text
 from chanceline._results import plain
-from chanceline.cli.options import JsonOption, LabelOption, writable
+from chanceline.cli.options import (
+    EventOption,
+    JsonOption,
+    OutcomeLabelOption,
+    TimeOption,
+    writable,
+)
 from chanceline.cli.settings_options import options_from_settings
 from chanceline.cli.terminal import print_json, say, show
 from chanceline.cohort.fixed_settings import FIXED_SETTINGS
+from chanceline.errors import InputError
 from chanceline.tables import TableSettings
 
 if TYPE_CHECKING:
-    from chanceline.cohort import Predictions
+    from chanceline.cohort import (
+        Confirmation,
+        OutcomeConfirmation,
+        OutcomePredictions,
+        Predictions,
+    )
 
 # Settings that matter only where classes are known.
 SETTINGS_OF_LABELS = ("unlabelled", "groups", "independent")
@@ -59,15 +71,22 @@ def predict(
 ) -> None:
     """The rule of a saved result on new samples: a CSV with score, probability and class of every row.
 
+    Of other outcomes than two classes: a number, a class with probabilities, or a risk.
     Columns are found by name and treated as in the table tested: units, gaps, transform, covariates. What looks like
     other units is said first, on stderr.
 
     Example: [bold]chanceline predict result.json new.csv --out predicted.csv[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
-    from chanceline.cohort import load_result
+    from chanceline.cohort import SavedOutcome, load_result
     from chanceline.cohort.predictions import predictions_csv
 
-    predictions = load_result(result).predict(data, rule=rule, settings=table_settings)
+    saved = load_result(result)
+    predictions: Predictions | OutcomePredictions
+    if isinstance(saved, SavedOutcome):
+        refuse_rule_choice(rule)
+        predictions = saved.predict(data, settings=table_settings)
+    else:
+        predictions = saved.predict(data, rule=rule, settings=table_settings)
     for finding in predictions.findings:
         say(str(finding))
     if out is not None:
@@ -79,8 +98,18 @@ def predict(
         print(predictions_csv(predictions), end="")
 
 
-def predictions_record(predictions: Predictions) -> dict[str, Any]:
+def refuse_rule_choice(rule: str | None) -> None:
+    """Refuse --rule where there is one rule only."""
+    if rule is not None:
+        raise InputError("--rule chooses among rules of two classes; leave it out.")
+
+
+def predictions_record(predictions: Predictions | OutcomePredictions) -> dict[str, Any]:
     """Predictions as plain values, with one object for each row."""
+    from chanceline.cohort import OutcomePredictions
+
+    if isinstance(predictions, OutcomePredictions):
+        return predictions.to_record()
     rows = predictions.to_frame().to_dict(orient="records")
     return {
         "source": predictions.source,
@@ -98,7 +127,9 @@ def confirm(
     table_settings: TableSettings,
     result: ResultArgument,
     data: NewDataArgument,
-    label: LabelOption = None,
+    label: OutcomeLabelOption = None,
+    time: TimeOption = None,
+    event: EventOption = None,
     rule: RuleOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -108,11 +139,22 @@ def confirm(
     hold. The rule was fixed beforehand, so nothing has to be corrected for. Groups count once, pairs stay together;
     their columns are those of the table tested unless --groups, --pairs or --blocks name others (none: there are none).
 
+    Of a number R² and the rank correlation, of several classes the errors, of times (--time, --event) the concordance,
+    with intervals and a permutation test.
+
     Example: [bold]chanceline confirm result.json new.csv --label outcome[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
-    from chanceline.cohort import load_result
+    from chanceline.cohort import SavedOutcome, load_result
 
-    confirmation = load_result(result).confirm(data, label, rule=rule, settings=table_settings)
+    saved = load_result(result)
+    confirmation: Confirmation | OutcomeConfirmation
+    if isinstance(saved, SavedOutcome):
+        refuse_rule_choice(rule)
+        confirmation = saved.confirm(data, label, time=time, event=event, settings=table_settings)
+    elif time is not None or event is not None:
+        raise InputError("the result tells two classes apart; say --label, no --time or --event.")
+    else:
+        confirmation = saved.confirm(data, label, rule=rule, settings=table_settings)
     if json:
         print_json(confirmation.to_dict())
         return

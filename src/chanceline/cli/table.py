@@ -6,7 +6,6 @@ Most options are fields of `TableSettings` and `TestSettings`: see `settings_opt
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -117,7 +116,7 @@ def run_test(
     names = OutcomeNames(label=label, time=time, event=event, asked_kind=outcome)
     table = load_outcome_or_example(data, names, table_settings, example)
     if isinstance(table, OutcomeTable):
-        refuse_with_outcomes({"--weights": weights, "--save": save})
+        check_weights_of_outcome(weights)
     test_settings = replace(test_settings, n_jobs=jobs)
     if sets is not None:
         from chanceline.cli.feature_sets import SetOutputs, refuse_beside_sets, run_sets
@@ -150,11 +149,12 @@ def run_test(
     end_unfinished(result)
 
 
-def refuse_with_outcomes(options: Mapping[str, Path | None]) -> None:
-    """Refuse options (those that are not None) that are there for two classes alone."""
-    for flag, value in options.items():
-        if value is not None:
-            raise InputError(f"{flag} is there for two classes; leave it out.")
+def check_weights_of_outcome(path: Path | None) -> None:
+    """Refuse a file of weights that only rules of two classes have, before hours of work."""
+    from chanceline.report.outcome_weights import check_outcome_weights_path
+
+    if path is not None:
+        check_outcome_weights_path(path)
 
 
 class OutputFiles(NamedTuple):
@@ -229,22 +229,22 @@ def write_page(
 
 
 def write_weights_file(result: SeparationTest | OutcomeTest, path: Path | None) -> None:
-    """Write the weights of --weights, if asked for; only rules of two classes have them."""
-    from chanceline.significance import SeparationTest
-
-    if path is None or not isinstance(result, SeparationTest):
+    """Write the weights of --weights, if asked for."""
+    if path is None:
         return
-    from chanceline.report import write_weights
+    from chanceline.report import write_outcome_weights, write_weights
+    from chanceline.significance import OutcomeTest
 
-    write_weights(result, path)
+    if isinstance(result, OutcomeTest):
+        write_outcome_weights(result, path)
+    else:
+        write_weights(result, path)
     say(f"weights written to {path}")
 
 
 def write_saved_result(result: SeparationTest | OutcomeTest, path: Path | None) -> None:
-    """Write the file of --save, if asked for; only rules of two classes are saved."""
-    from chanceline.significance import SeparationTest
-
-    if path is None or not isinstance(result, SeparationTest):
+    """Write the file of --save, if asked for."""
+    if path is None:
         return
     result.save(path)
     say(f"result written to {path}")

@@ -20,20 +20,21 @@ def confirmation_text(confirmation: Confirmation) -> str:
     notes = []
     for finding in confirmation.findings:
         if finding.severity == Severity.WARNING:
-            warnings.append(_bullet(finding.message))
+            warnings.append(bullet(finding.message))
         else:
-            notes.append(_bullet(finding.message))
+            notes.append(bullet(finding.message))
     verdict = f"{verdict_words(confirmation)}: {verdict_meaning(confirmation)}"
     paragraphs = [
         warnings,
-        [fill(verdict, TEXT_WIDTH, subsequent_indent="  ")],
-        [_line(name, words) for name, words in confirmation_rows(confirmation)],
+        [wrapped_sentence(verdict)],
+        [named_line(name, words) for name, words in confirmation_rows(confirmation)],
         notes,
     ]
     return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
 
 
-def _bullet(sentence: str) -> str:
+def bullet(sentence: str) -> str:
+    """A sentence of a list, in lines."""
     return fill(
         sentence,
         TEXT_WIDTH,
@@ -43,7 +44,7 @@ def _bullet(sentence: str) -> str:
     )
 
 
-def _line(name: str, words: str) -> str:
+def named_line(name: str, words: str) -> str:
     """A name, and words beside it."""
     indent = " " * (NAME_WIDTH + 3)
     return fill(
@@ -75,6 +76,11 @@ def verdict_meaning(confirmation: Confirmation) -> str:
         f"the rule ranks the {new_units} better than chance; at its threshold it does not clearly "
         "err less often than naming one class."
     )
+
+
+def wrapped_sentence(sentence: str) -> str:
+    """A sentence in lines."""
+    return fill(sentence, TEXT_WIDTH, subsequent_indent="  ")
 
 
 def unit_noun(confirmation: Confirmation) -> str:

@@ -124,14 +124,19 @@ def _about_rows_left_out(is_labelled: Bools, is_other: Bools) -> list[Finding]:
 
 
 def refuse_undeclared(
-    table: NewTable, labels: NewLabels, recipe: TableRecipe, covariates: Sequence[str]
+    table: NewTable,
+    outcome_columns: Sequence[pd.Series],
+    signs: Floats,
+    recipe: TableRecipe,
+    covariates: Sequence[str] = (),
 ) -> None:
     """Stop if a column looks like subjects or pairs about which nothing was said.
 
     Parameters
     ----------
     table : the rows that are compared.
-    labels : of the same rows.
+    outcome_columns : of the classes, or of another outcome, of the same rows.
+    signs : ±1 of the classes, or of the halves of another outcome, (rows,).
     recipe : what was said about the table tested.
     covariates : columns that the rule has besides its features, which are no subjects.
     """
@@ -139,14 +144,17 @@ def refuse_undeclared(
     was_said = Role.GROUPS in table.roles or Role.PAIRS in table.roles
     if was_said or NO_COLUMN in (settings.groups, settings.pairs):
         return
-    known = [labels.column]
+    # Rows of one class are known to belong together; those of one number may be of a subject.
+    known = [pd.Series(signs)]
+    known += [column for column in outcome_columns if not pd.api.types.is_numeric_dtype(column)]
     known += [find_column(table.raw, name, "independent") for name in settings.independent]
     for name in (*recipe.independent, *table.roles.values()):
         column = table.raw.column(name)
         if column is not None:
             known.append(column)
-    others = table.raw.without_columns([labels.column.name, *covariates])
-    suspect = find_suspect(_columns_about_samples(others), labels.signs, known)
+    outcome_names = [column.name for column in outcome_columns]
+    others = table.raw.without_columns([*outcome_names, *covariates])
+    suspect = find_suspect(_columns_about_samples(others), signs, known)
     if suspect is not None:
         raise InputError(suspect.sentence)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -17,10 +17,9 @@ from chanceline.cohort.new_columns import (
     transformed_features,
     untransformed_features,
 )
-from chanceline.cohort.saved_rule import SavedRule
 from chanceline.cohort.units import moved_columns, units_findings
 from chanceline.errors import InputError
-from chanceline.prediction.covariates import category_names
+from chanceline.prediction.covariates import CovariateEncoder, category_names
 from chanceline.significance.rule_inputs import RuleInputs
 from chanceline.tables.dataset import Finding
 from chanceline.tables.raw_table import RawTable
@@ -142,7 +141,23 @@ def _roles_in_force(of_test: Mapping[str, str], settings: TableSettings) -> dict
     return roles
 
 
-def new_samples(table: NewTable, rule: SavedRule, inputs: RuleInputs) -> NewSamples:
+class FixedRule(Protocol):
+    """What a rule needs of new samples: features, covariates and blocks."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of its features."""
+
+    @property
+    def encoder(self) -> CovariateEncoder:
+        """How covariates become terms."""
+
+    @property
+    def block_biases(self) -> Mapping[str, float]:
+        """The blocks that it knows."""
+
+
+def new_samples(table: NewTable, rule: FixedRule, inputs: RuleInputs) -> NewSamples:
     """The samples of a table in the units of a rule."""
     recipe = inputs.recipe.for_features(rule.features)
     sources = [column.source for column in recipe.columns]
@@ -210,7 +225,7 @@ def _about_gaps(is_complete: Bools, columns: Mapping[str, pd.Series]) -> list[Fi
 
 
 def _blocks(
-    table: NewTable, rule: SavedRule, is_complete: Bools
+    table: NewTable, rule: FixedRule, is_complete: Bools
 ) -> tuple[NDArray[np.str_] | None, list[Finding]]:
     """The block or pair of every complete sample, and what to know about blocks that are new."""
     if not rule.block_biases:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from chanceline._arrays import Bools, Floats
 from chanceline._results import Result, harmless, visible
+from chanceline.cohort.outcome_predictions import OutcomePredictions
 from chanceline.tables.dataset import Finding
 from chanceline.tables.spelling import is_number
 from chanceline.tables.wording import plural
@@ -75,11 +76,12 @@ class Predictions(Result):
         return "\n".join([*lines, self.summary()])
 
 
-def predictions_csv(predictions: Predictions) -> str:
-    """Predictions as CSV with all digits; no name of a row or a class becomes a formula."""
+def predictions_csv(predictions: Predictions | OutcomePredictions) -> str:
+    """Predictions as CSV with all digits; no name becomes a formula."""
     table = predictions.to_frame()
-    for column in ("row", "class"):
+    for column in table.select_dtypes(exclude="number"):
         table[column] = [_harmless_cell(cell) for cell in table[column]]
+    table.columns = [_harmless_cell(name) for name in table.columns]
     return table.to_csv(index=False)
 
 

@@ -18,9 +18,18 @@ from chanceline.cohort.confirmation import SavedExpectation
 from chanceline.cohort.file_record import FileRecord
 from chanceline.cohort.file_rules import rule_from_record, rule_to_record
 from chanceline.cohort.file_tables import inputs_from_record, inputs_to_record
+from chanceline.cohort.outcome_file import (
+    OUTCOME_FORMAT,
+    OUTCOME_FORMAT_NAME,
+    outcome_from_record,
+    outcome_to_record,
+)
+from chanceline.cohort.saved_outcome import SavedOutcome, saved_outcome
 from chanceline.cohort.saved_result import SavedResult, saved_result
 from chanceline.errors import InputError
+from chanceline.significance.outcomes.result import OutcomeTest
 from chanceline.significance.result import SeparationTest
+from chanceline.significance.rule_inputs import RuleInputs
 from chanceline.tables.dataset import Finding, Severity
 
 FORMAT_NAME = "chanceline result"
@@ -30,8 +39,25 @@ FORMAT = f"{FORMAT_NAME}, format {FORMAT_VERSION}"
 
 def save_result(result: SeparationTest, path: str | Path) -> None:
     """Write the rules of a result, with all that new samples need, to a JSON file."""
-    _refuse_equal_names([column.name for column in result.inputs.recipe.columns])
-    record = result_to_record(saved_result(result))
+    _write_record(result_to_record(saved_result(result)), result.inputs, path)
+
+
+def save_outcome(result: OutcomeTest, path: str | Path) -> None:
+    """Write the rule of another outcome, with all that new samples need, to a JSON file."""
+    saved = saved_outcome(result)
+    _write_record(outcome_to_record(saved), saved.inputs, path)
+
+
+def _write_record(record: dict[str, Any], inputs: RuleInputs, path: str | Path) -> None:
+    """Write plain values as JSON.
+
+    Parameters
+    ----------
+    record : the values.
+    inputs : whose features have to have different names.
+    path : of the file.
+    """
+    _refuse_equal_names([column.name for column in inputs.recipe.columns])
     write_text(path, json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -60,8 +86,8 @@ def result_to_record(saved: SavedResult) -> dict[str, Any]:
     }
 
 
-def load_result(path: str | Path) -> SavedResult:
-    """Read a result that `SeparationTest.save` wrote.
+def load_result(path: str | Path) -> SavedResult | SavedOutcome:
+    """Read a result that `SeparationTest.save` or `OutcomeTest.save` wrote.
 
     Its rule then predicts new samples, or is confirmed by them::
 
@@ -72,6 +98,10 @@ def load_result(path: str | Path) -> SavedResult:
     file = Path(path)
     content = file.read_bytes()
     record = FileRecord(_parsed(content, file.name), file.name)
+    if record.text("format") == OUTCOME_FORMAT:
+        outcome = outcome_from_record(record)
+        _check_features(outcome.inputs, [outcome.rule.features], record)
+        return outcome
     _check_format(record.text("format"), file.name)
     saved = SavedResult(
         verdict=record.text("verdict"),
@@ -83,7 +113,9 @@ def load_result(path: str | Path) -> SavedResult:
         expected=_expectation(record),
         findings=tuple(_finding(finding) for finding in record.records("findings")),
     )
-    _check_features(saved, record)
+    if not saved.rules:
+        record.refuse("it has no rule")
+    _check_features(saved.inputs, [rule.features for rule in saved.rules], record)
     return saved
 
 
@@ -107,7 +139,7 @@ def _check_format(written: str, file: str) -> None:
     """Refuse files of other programs and of other versions of the format."""
     if written == FORMAT:
         return
-    if written.startswith(FORMAT_NAME):
+    if written.startswith((FORMAT_NAME, OUTCOME_FORMAT_NAME)):
         raise InputError(
             f"{file} is a {written!r}, and chanceline {__version__} reads {FORMAT!r}; write it "
             "again with this version, or read it with the other one."
@@ -132,15 +164,15 @@ def _finding(record: FileRecord) -> Finding:
     return Finding(record.choice("severity", list(Severity)), record.text("message"))
 
 
-def _check_features(saved: SavedResult, record: FileRecord) -> None:
+def _check_features(
+    inputs: RuleInputs, features_of_rules: Sequence[Sequence[str]], record: FileRecord
+) -> None:
     """Every feature of every rule must be described."""
-    if not saved.rules:
-        record.refuse("it has no rule")
-    recipe_names = {column.name for column in saved.inputs.recipe.columns}
-    described = recipe_names & set(saved.inputs.means) & set(saved.inputs.ranges)
-    if saved.inputs.recipe.transform == "rank":
-        described &= set(saved.inputs.ranked_values)
-    for rule in saved.rules:
-        for name in rule.features:
+    recipe_names = {column.name for column in inputs.recipe.columns}
+    described = recipe_names & set(inputs.means) & set(inputs.ranges)
+    if inputs.recipe.transform == "rank":
+        described &= set(inputs.ranked_values)
+    for features in features_of_rules:
+        for name in features:
             if name not in described:
                 record.refuse(f"nothing is said about the feature {name!r}")

@@ -5,7 +5,7 @@ It predicts new samples and is confirmed by them. How it becomes a file: `result
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
@@ -20,15 +20,14 @@ from chanceline.cohort.confirmation import (
     confirm_units,
     make_units,
 )
-from chanceline.cohort.fixed_settings import FIXED_SETTINGS
 from chanceline.cohort.new_labels import read_new_labels, refuse_undeclared
 from chanceline.cohort.new_samples import (
     NO_COLUMN,
     NewSamples,
     NewTable,
     new_samples,
-    read_new_table,
 )
+from chanceline.cohort.new_settings import read_with_fixed_settings
 from chanceline.cohort.overlap import refuse_known_rows
 from chanceline.cohort.predictions import Predictions
 from chanceline.cohort.saved_rule import RuleChoice, SavedRule, rules_of_result
@@ -109,7 +108,7 @@ class SavedResult(Result):
             table tested, the columns of blocks or pairs.
         """
         chosen = self.rule(rule)
-        table = self._read(data, None, settings, changes)
+        table = read_with_fixed_settings(data, None, self.inputs, settings, changes)
         samples = new_samples(table, chosen, self.inputs)
         rows = table.raw.values.index.tolist()
         scores = np.full(len(rows), np.nan)
@@ -145,11 +144,17 @@ class SavedResult(Result):
         """
         chosen = self.rule(rule)
         label = label or self.inputs.recipe.label or None
-        table = self._read(data, label, settings, changes)
+        table = read_with_fixed_settings(data, label, self.inputs, settings, changes)
         labels = read_new_labels(table, label, self.classes, self.inputs.recipe)
         table = table.with_rows(labels.is_compared)
         labels = labels.of_compared_rows()
-        refuse_undeclared(table, labels, self.inputs.recipe, chosen.encoder.names)
+        refuse_undeclared(
+            table,
+            outcome_columns=[labels.column],
+            signs=labels.signs,
+            recipe=self.inputs.recipe,
+            covariates=chosen.encoder.names,
+        )
         samples = new_samples(table, chosen, self.inputs)
         if chosen is self.rules[0]:
             refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
@@ -166,24 +171,6 @@ class SavedResult(Result):
         )
         findings = (*samples.findings, *table.findings, *labels.findings)
         return confirm_units(units, claim, source=table.source, findings=findings)
-
-    def _read(
-        self,
-        data: Any,
-        label: str | None,
-        settings: TableSettings | None,
-        changes: dict[str, Any],
-    ) -> NewTable:
-        """The new table; settings that belong to the result cannot be changed."""
-        settings = replace(settings or TableSettings(), **changes)
-        defaults = TableSettings()
-        for field in fields(TableSettings):
-            is_changed = getattr(settings, field.name) != getattr(defaults, field.name)
-            if field.name in FIXED_SETTINGS and is_changed:
-                raise InputError(
-                    f"{field.name} is part of the result and cannot be set anew; leave it out."
-                )
-        return read_new_table(data, label, self.inputs, settings)
 
     def _scores(self, rule: SavedRule, samples: NewSamples) -> Any:
         """x·w + b of every complete sample, (samples,)."""

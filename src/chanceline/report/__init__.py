@@ -12,6 +12,7 @@ _HOMES = {
     "read_report": "chanceline.report.page",
     "write_explorer": "chanceline.report.explorer",
     "write_outcome_report": "chanceline.report.outcome",
+    "write_outcome_weights": "chanceline.report.outcome_weights",
     "write_reproduce_report": "chanceline.report.reproduce",
     "write_sets_report": "chanceline.report.feature_sets",
     "write_sweep_report": "chanceline.report.sweep",
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from chanceline.report.explorer import write_explorer as write_explorer
     from chanceline.report.feature_sets import write_sets_report as write_sets_report
     from chanceline.report.outcome import write_outcome_report as write_outcome_report
+    from chanceline.report.outcome_weights import write_outcome_weights as write_outcome_weights
     from chanceline.report.page import read_report as read_report
     from chanceline.report.reproduce import write_reproduce_report as write_reproduce_report
     from chanceline.report.separation import write_test_report as write_test_report

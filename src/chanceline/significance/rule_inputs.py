@@ -14,6 +14,7 @@ import numpy as np
 
 from chanceline._arrays import Floats
 from chanceline.tables.dataset import Dataset
+from chanceline.tables.outcome_table import OutcomeTable
 from chanceline.tables.recipe import TableRecipe, plain_recipe
 
 # Enough that no two different rows of any table have the same digest.
@@ -54,7 +55,9 @@ class RuleInputs:
     row_digests: tuple[str, ...] = ()
 
 
-def rule_inputs(data: Dataset, features: Sequence[str], of_first_rule: Sequence[str]) -> RuleInputs:
+def rule_inputs(
+    data: Dataset | OutcomeTable, features: Sequence[str], of_first_rule: Sequence[str]
+) -> RuleInputs:
     """What rules on some features of a table take in.
 
     Parameters

@@ -7,7 +7,7 @@ out; where one is needed to see how rows belong together, the outcome is cut in 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,12 +34,14 @@ from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import CompleteFeatures, without_gaps
 from chanceline.tables.labelled import label_samples, read_table
 from chanceline.tables.labels import find_label_column, rows_to_compare
+from chanceline.tables.learn_recipe import learn_recipe
 from chanceline.tables.left_out import without_dates, without_identifiers
 from chanceline.tables.load import dataset_of_samples
 from chanceline.tables.outcome_kind import OutcomeKind, check_asked_kind, kind_of_label
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import source_name
 from chanceline.tables.reading_steps import ReadingStep, at_step
+from chanceline.tables.recipe import TableRecipe
 from chanceline.tables.roles import (
     NamedColumns,
     Role,
@@ -89,6 +91,7 @@ class OutcomeTable:
     source : the name of the file, or the type of the table in memory.
     findings : what is worth knowing about the table.
     traces : what was read beside the features.
+    recipe : how cells became numbers; None for numbers taken as they are.
     """
 
     X: Floats
@@ -105,6 +108,7 @@ class OutcomeTable:
     findings: tuple[Finding, ...] = field(default=())
     role_columns: dict[str, str] = field(default_factory=dict)
     traces: ReadingTraces = field(default_factory=ReadingTraces)
+    recipe: TableRecipe | None = None
 
 
 @dataclass(frozen=True)
@@ -280,7 +284,7 @@ def _make_outcome_table(rows: OutcomeRows, source: str, settings: TableSettings)
         confounders += warn_of_outcome_confounders(
             columns, sides, named.allowed_for, groups=named.groups
         )
-    read = _read_features(others, halves, named, settings)
+    read = _read_features(others, halves, _with_known_rows(named, rows.kind, halves), settings)
     if read.features.shape[1] == 0:
         error = InputError(f"{source} has no numeric feature column left besides the outcome.")
         error.step = ReadingStep.COLUMNS
@@ -289,6 +293,13 @@ def _make_outcome_table(rows: OutcomeRows, source: str, settings: TableSettings)
         complete = without_gaps(read.features, halves, settings.missing)
     findings = [*rows.findings, *read.findings, *complete.findings]
     X = np.ascontiguousarray(complete.features.to_numpy(dtype=np.float64))
+    recipe = learn_recipe(
+        written=read.written,
+        features=read.features,
+        complete=complete.features,
+        label=str(rows.columns[0].name),
+        settings=settings,
+    )
     if settings.transform is not None:
         with at_step(ReadingStep.UNITS):
             X, about_transform = transform_table(X, settings.transform, complete.features.columns)
@@ -304,6 +315,7 @@ def _make_outcome_table(rows: OutcomeRows, source: str, settings: TableSettings)
         source=source,
         findings=(*confounders, *_without_words_on_classes(findings)),
         traces=_traces_of_reading(others, read.features, complete, settings),
+        recipe=recipe,
     )
 
 
@@ -339,12 +351,14 @@ class _ReadFeatures(NamedTuple):
 
     Attributes
     ----------
+    written : (samples, columns) those that may be features, as they are in the file.
     features : (samples, features)
     undeclared : the sentence about a column that looks like subjects; empty if there is none.
     proposed : what it could be declared as.
     findings : what was left out, and why.
     """
 
+    written: pd.DataFrame
     features: pd.DataFrame
     undeclared: str
     proposed: Declaration | None
@@ -380,6 +394,7 @@ def _read_features(
         features, about_identifiers = without_identifiers(features, halves, named.exchange_blocks)
         findings += about_identifiers
     return _ReadFeatures(
+        written=columns,
         features=features,
         undeclared=undeclared,
         proposed=proposed_declaration(suspect),
@@ -397,6 +412,23 @@ def _named_columns(rows: OutcomeRows, halves: Floats, settings: TableSettings) -
         roles[role] = column
         check_declared(role, column, halves, setting=getattr(settings, role))
     return find_named_columns(rows.table, rows.columns[0], roles, settings)
+
+
+def _with_known_rows(named: NamedColumns, kind: OutcomeKind, halves: Floats) -> NamedColumns:
+    """The columns named, with a label whose rows are known to belong together.
+
+    Rows of one class are. Rows of one number, or of one time, may be those of a subject: of these
+    the halves stand for the label.
+
+    Parameters
+    ----------
+    named : the columns that the user names.
+    kind : what the outcome is taken for.
+    halves : ±1 of shape (samples,).
+    """
+    if kind is OutcomeKind.CLASSES:
+        return named
+    return replace(named, label=pd.Series(halves, index=named.label.index, name=named.label.name))
 
 
 def _undeclared_subjects(

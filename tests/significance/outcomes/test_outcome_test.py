@@ -122,7 +122,8 @@ def test_a_batch_that_goes_with_the_outcome_is_warned_of(label):
     result = chanceline.separation_test(frame, label=label, **QUICK)
     assert "column 'batch' goes with the outcome" in result.checks()[0]
     frame["batch"] = np.where(np.arange(60) % 2 == 0, "first", "second")
-    assert chanceline.separation_test(frame, label=label, **QUICK).checks() == []
+    warnings = chanceline.separation_test(frame, label=label, **QUICK).checks()
+    assert not any("'batch'" in warning for warning in warnings)
 
 
 def test_categories_are_blocks_for_every_outcome():

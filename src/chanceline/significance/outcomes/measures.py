@@ -90,7 +90,9 @@ class Expectation(Result):
         return f"{standing}: {'; '.join(measure.in_words for measure in self.measures)}"
 
 
-def r_squared(values: Floats, held_out: HeldOutPredictions) -> Measure:
+def r_squared(
+    values: Floats, held_out: HeldOutPredictions, share: float = R_SQUARED_SHARE
+) -> Measure:
     """R², 1 − Σ(y − ŷ)²/Σ(y − guess)², of predicted numbers.
 
     Its standard error is that of a ratio: with d and g the two squares of a sample, R² changes by
@@ -100,32 +102,36 @@ def r_squared(values: Floats, held_out: HeldOutPredictions) -> Measure:
     ----------
     values : (samples,) the numbers.
     held_out : predictions of one column.
+    share : of the independent samples that the interval counts; 1 for a rule fixed beforehand.
     """
     squares = np.mean((values - held_out.predicted[:, :, 0]) ** 2, axis=0)
     guess_squares = np.mean((values - held_out.guessed[:, :, 0]) ** 2, axis=0)
     value = 1 - squares.sum() / guess_squares.sum()
     changes = ((1 - value) * guess_squares - squares) / guess_squares.mean()
-    n_effective = max(MIN_EFFECTIVE, R_SQUARED_SHARE * held_out.n_independent(changes))
+    n_effective = max(MIN_EFFECTIVE, share * held_out.n_independent(changes))
     standard_error = changes.std() / sqrt(n_effective)
     reach = float(stdtrit(n_effective - 1, UPPER_QUANTILE)) * standard_error
     interval = (float(value - reach), min(1.0, float(value + reach)))
     return Measure(name="R²", value=float(value), interval=interval, guess=0.0)
 
 
-def rank_correlation(values: Floats, held_out: HeldOutPredictions) -> Measure:
+def rank_correlation(
+    values: Floats, held_out: HeldOutPredictions, share: float = CORRELATION_SHARE
+) -> Measure:
     """Spearman's correlation of numbers and predictions, both less what guessing gives.
 
     Parameters
     ----------
     values : (samples,) the numbers.
     held_out : predictions of one column.
+    share : as in `r_squared`.
     """
     correlations = []
     for predicted, guessed in zip(held_out.predicted, held_out.guessed, strict=True):
         gain = predicted[:, 0] - guessed[:, 0]
         correlations.append(spearman(gain, values - guessed[:, 0]))
     value = float(np.mean(correlations))
-    n_effective = CORRELATION_SHARE * held_out.n_independent(held_out.mean_prediction[:, 0])
+    n_effective = share * held_out.n_independent(held_out.mean_prediction[:, 0])
     interval = correlation_interval(value, n_effective)
     return Measure(name="rank correlation", value=value, interval=interval, guess=0.0)
 
@@ -153,17 +159,20 @@ def correlation_interval(correlation: float, n_effective: float) -> tuple[float,
     return tanh(centre - reach), tanh(centre + reach)
 
 
-def error_rate(codes: Ints, held_out: HeldOutPredictions) -> Measure:
+def error_rate(
+    codes: Ints, held_out: HeldOutPredictions, share: float = EFFECTIVE_SHARE
+) -> Measure:
     """Share of samples that are called a wrong class.
 
     Parameters
     ----------
     codes : (samples,) numbers 0, 1, … of the classes.
     held_out : predicted probabilities of the classes.
+    share : as in `r_squared`.
     """
     value = float(np.mean(is_wrong(codes, held_out)))
     own_class = held_out.mean_prediction[np.arange(len(codes)), codes]
-    n_effective = EFFECTIVE_SHARE * held_out.n_independent(1 - own_class)
+    n_effective = share * held_out.n_independent(1 - own_class)
     largest_share = float(np.bincount(codes).max()) / len(codes)
     return Measure(
         name="error",
@@ -173,8 +182,10 @@ def error_rate(codes: Ints, held_out: HeldOutPredictions) -> Measure:
     )
 
 
-def balanced_error(codes: Ints, held_out: HeldOutPredictions) -> Measure:
-    """Mean of the error rates e_c of the classes.
+def balanced_error(
+    codes: Ints, held_out: HeldOutPredictions, share: float = BALANCED_SHARE
+) -> Measure:
+    """Mean of the error rates e_c of the classes that have samples.
 
     Its variance is Σ_c e_c(1 − e_c)/n_c over the squared number of classes, with e_c moved towards
     one half by one error and one success, so that a class without error has a variance too.
@@ -183,14 +194,16 @@ def balanced_error(codes: Ints, held_out: HeldOutPredictions) -> Measure:
     ----------
     codes : (samples,) numbers 0, 1, … of the classes.
     held_out : predicted probabilities of the classes.
+    share : as in `r_squared`.
     """
     wrong = np.mean(is_wrong(codes, held_out), axis=0)
-    sizes = np.bincount(codes)
+    has_samples = np.bincount(codes) > 0
+    sizes = np.bincount(codes)[has_samples]
     n_classes = len(sizes)
-    errors = np.bincount(codes, weights=wrong)
+    errors = np.bincount(codes, weights=wrong)[has_samples]
     value = float(np.mean(errors / sizes))
     own_class = held_out.mean_prediction[np.arange(len(codes)), codes]
-    counted_share = BALANCED_SHARE * held_out.n_independent(1 - own_class) / len(codes)
+    counted_share = share * held_out.n_independent(1 - own_class) / len(codes)
     moved = (errors + 1) / (sizes + 2)
     variance = np.sum(moved * (1 - moved) / (counted_share * sizes)) / n_classes**2
     reach = float(ndtri(UPPER_QUANTILE)) * sqrt(variance)
@@ -217,7 +230,12 @@ def confusion_matrix(codes: Ints, held_out: HeldOutPredictions) -> Floats:
     return counts / held_out.n_repeats
 
 
-def concordance(times: Floats, events: Bools, held_out: HeldOutPredictions) -> Measure:
+def concordance(
+    times: Floats,
+    events: Bools,
+    held_out: HeldOutPredictions,
+    share: float = CONCORDANCE_SHARE,
+) -> Measure:
     """Harrell's concordance of predicted risks, from pairs of samples of the same fold.
 
     Samples of different folds have risks by different rules. Of a U-statistic Σh/Σw over pairs the
@@ -227,6 +245,7 @@ def concordance(times: Floats, events: Bools, held_out: HeldOutPredictions) -> M
     ----------
     times, events : (samples,) the times, and whether the event was seen then.
     held_out : predictions of one column, large for high risk.
+    share : as in `r_squared`.
     """
     n_samples = len(times)
     concordant = np.zeros(n_samples)
@@ -242,7 +261,7 @@ def concordance(times: Floats, events: Bools, held_out: HeldOutPredictions) -> M
         return Measure(name="concordance", value=0.5, interval=(0.0, 1.0), guess=0.5)
     value = float(concordant.sum() / (2 * n_pairs))
     changes = concordant - value * comparable
-    counted_share = CONCORDANCE_SHARE * held_out.n_independent(changes) / n_samples
+    counted_share = share * held_out.n_independent(changes) / n_samples
     standard_error = sqrt(np.sum(changes**2) / counted_share) / float(n_pairs)
     reach = float(ndtri(UPPER_QUANTILE)) * standard_error
     interval = (max(0.0, value - reach), min(1.0, value + reach))

@@ -7,7 +7,7 @@ class; nothing else has to know it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from numpy.typing import NDArray
 
@@ -16,6 +16,21 @@ from chanceline.significance.outcomes.contrast import Contrast
 from chanceline.significance.outcomes.held_out_fits import HeldOutPredictions
 from chanceline.significance.outcomes.measures import Expectation
 from chanceline.significance.outcomes.pictures import ObservedAndPredicted, Picture
+
+
+class LinearOutputs(NamedTuple):
+    """A rule as sums over features.
+
+    Attributes
+    ----------
+    names : of what is predicted.
+    weights : (features, outputs)
+    intercepts : (outputs,)
+    """
+
+    names: tuple[str, ...]
+    weights: Floats
+    intercepts: Floats
 
 
 class Outcome(ABC):
@@ -81,6 +96,21 @@ class Outcome(ABC):
         training : the outcome of the training samples.
         """
         return fitted
+
+    def linear_outputs(
+        self, weights: Floats, intercepts: Floats, training_fits: Floats
+    ) -> LinearOutputs:
+        """A rule for the targets as sums over features that predict. By default the targets.
+
+        Parameters
+        ----------
+        weights, intercepts : (features, targets) and (targets,) of the rule.
+        training_fits : as in `predictions`.
+        """
+        names = [self.predicted_name]
+        if len(intercepts) > 1:
+            names = [f"{self.predicted_name} {number + 1}" for number in range(len(intercepts))]
+        return LinearOutputs(tuple(names), weights, intercepts)
 
     @property
     def assumptions(self) -> tuple[str, ...]:

@@ -19,11 +19,14 @@ from chanceline.significance.outcomes.outcome import Outcome
 from chanceline.significance.outcomes.rule_to_show import OutcomeRule
 from chanceline.significance.outcomes.shuffle_contrasts import ContrastReading
 from chanceline.significance.readings import Band, StopCause
+from chanceline.significance.rule_inputs import RuleInputs
 from chanceline.significance.verdict import Verdict
 from chanceline.tables.dataset import Finding, Severity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from chanceline.cohort.outcome_confirmation import OutcomeConfirmation
 
 # Settings that mean something for outcomes other than two classes.
 SETTINGS_USED = (
@@ -105,6 +108,7 @@ class OutcomeTest(Result):
     settings, findings : of the test, and about the table.
     held_out : predictions of samples left out, for the picture; None without a rule.
     interrupted : whether Ctrl-C ended it.
+    inputs : what the rule takes in; None without a rule.
     """
 
     outcome: Outcome
@@ -132,7 +136,10 @@ class OutcomeTest(Result):
     interrupted: bool = False
     kind: str = "Monte Carlo"
     source: str = "arrays"
-    _hidden = ("outcome", "held_out", "feature_names", "explained_alone", "pvalues_alone")
+    inputs: RuleInputs | None = None
+    _hidden = (
+        "outcome", "held_out", "feature_names", "explained_alone", "pvalues_alone", "inputs",
+    )  # fmt: skip
     _derived = ("pvalue", "taken_for", "outcome_kind")
 
     @property
@@ -191,6 +198,29 @@ class OutcomeTest(Result):
         if self.rule is None:
             raise InputError("there is no rule; test with expected_error=True.")
         return self.rule.predict(X)
+
+    def save(self, path: str | Path) -> None:
+        """Write the rule and all that new samples need to a JSON file, for `load_result`."""
+        from chanceline.cohort.result_file import save_outcome
+
+        save_outcome(self, path)
+
+    def confirm(self, data: Any, label: str | None = None, **options: Any) -> OutcomeConfirmation:
+        """The rule as it is on new samples of known outcome.
+
+        Parameters
+        ----------
+        data
+            A file, or a table in memory.
+        label
+            The column of the outcome; by default as in the table tested. Of times ``time`` and
+            ``event`` name the columns.
+        options
+            How to read the table, as in `load_data`.
+        """
+        from chanceline.cohort.saved_outcome import saved_outcome
+
+        return saved_outcome(self).confirm(data, label, **options)
 
     def checks(self, *kinds: str) -> list[str]:
         """What was found about the data; by default warnings."""

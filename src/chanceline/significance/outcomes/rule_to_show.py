@@ -13,7 +13,7 @@ from chanceline._results import Result, listed
 from chanceline.errors import InputError
 from chanceline.prediction.columns import as_table, columns_of
 from chanceline.significance.outcomes.cross_validate import predict_samples
-from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.significance.outcomes.outcome import LinearOutputs, Outcome
 from chanceline.significance.outcomes.rule_samples import RuleSamples
 from chanceline.significance.outcomes.score_rule import ScoreRule
 from chanceline.tables.wording import plural
@@ -70,6 +70,12 @@ class OutcomeRule(Result):
             block_of_sample=np.zeros(n_rows, dtype=np.int64),
         )
         return training.outcome.named(predict_samples(self.score_rule, samples, training))
+
+    def linear_outputs(self) -> LinearOutputs:
+        """What is predicted as sums over features; with blocks, of the average one."""
+        return self.training.outcome.linear_outputs(
+            self.weights, self.intercepts, self.score_rule.training_fits
+        )
 
     @property
     def support(self) -> Ints:

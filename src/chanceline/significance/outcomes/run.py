@@ -53,6 +53,7 @@ from chanceline.significance.outcomes.verdict import OutcomeGrounds, decide_outc
 from chanceline.significance.path_columns import PathColumns, make_path_columns
 from chanceline.significance.plan import shuffles_by_size
 from chanceline.significance.readings import StopCause
+from chanceline.significance.rule_inputs import rule_inputs
 from chanceline.significance.shuffle_stage import MIN_MULTIPLICATIONS_FOR_PROCESSES
 from chanceline.significance.shuffles import ShufflePlan, ShuffleRunner
 from chanceline.tables.checks.outcome_advice import examine_outcome_table
@@ -294,6 +295,10 @@ def make_outcome_result(
     if verdict.n_named > 0:
         named = front[verdict.n_named - 1].features
     alone = features_alone(plan, shuffled)
+    inputs = None
+    if rule.rule is not None:
+        features = rule.rule.features
+        inputs = rule_inputs(plan.table, features, of_first_rule=features)
     return OutcomeTest(
         outcome=plan.outcome,
         verdict=verdict.verdict,
@@ -320,6 +325,7 @@ def make_outcome_result(
         interrupted=interrupted,
         kind=plan.design.kind,
         source=plan.table.source,
+        inputs=inputs,
     )
 
 

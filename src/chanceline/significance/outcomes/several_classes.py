@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline.errors import InputError
@@ -21,7 +22,7 @@ from chanceline.significance.outcomes.measures import (
     error_rate,
 )
 from chanceline.significance.outcomes.orthonormal import orthonormal_columns
-from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.significance.outcomes.outcome import LinearOutputs, Outcome
 from chanceline.significance.outcomes.pictures import ConfusionPicture, Picture
 
 # More classes are compared with the rest only: pairs would be too many to shuffle.
@@ -32,6 +33,50 @@ INVERSE_PENALTY = 10.0
 MULTINOMIAL_ITERATIONS = 1000
 # Fitted indicators that vary less are constant up to rounding.
 SMALLEST_SPREAD = 1e-9
+
+
+class MultinomialRegression(NamedTuple):
+    """Probabilities of classes from fitted indicators.
+
+    Attributes
+    ----------
+    codes : (classes,) of the classes that it knows.
+    weights : (indicators, classes)
+    intercepts : (classes,)
+    """
+
+    codes: Ints
+    weights: Floats
+    intercepts: Floats
+
+    def probabilities(self, fitted: Floats) -> Floats:
+        """Of the classes it knows, for fitted indicators (samples, indicators)."""
+        probabilities: Floats = softmax(fitted @ self.weights + self.intercepts, axis=1)
+        return probabilities
+
+
+def fit_multinomial(fitted: Floats, codes: Ints) -> MultinomialRegression:
+    """Regress classes on fitted indicators.
+
+    Parameters
+    ----------
+    fitted : (samples, indicators)
+    codes : (samples,) of the classes.
+    """
+    # Loading scikit-learn takes a second, and only this needs it.
+    from sklearn.linear_model import LogisticRegression
+
+    spreads = fitted.std(axis=0)
+    scale = np.where(spreads > SMALLEST_SPREAD, spreads, 1.0)
+    model = LogisticRegression(C=INVERSE_PENALTY, max_iter=MULTINOMIAL_ITERATIONS)
+    model.fit(fitted / scale, codes)
+    weights = model.coef_.T / scale[:, None]
+    intercepts = model.intercept_
+    if len(model.classes_) == 2:
+        # Of two classes scikit-learn gives the second one's odds only.
+        weights = np.column_stack([np.zeros(len(weights)), weights])
+        intercepts = np.append(0.0, intercepts)
+    return MultinomialRegression(model.classes_, weights, intercepts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,17 +149,22 @@ class ClassesOutcome(Outcome):
 
     def predictions(self, fitted: Floats, training_fits: Floats, training: Self) -> Floats:
         """Probabilities of the classes, by multinomial regression on the fitted indicators."""
-        # Loading scikit-learn takes a second, and only this needs it.
-        from sklearn.linear_model import LogisticRegression
-
-        spreads = training_fits.std(axis=0)
-        scale = np.where(spreads > SMALLEST_SPREAD, spreads, 1.0)
-        model = LogisticRegression(C=INVERSE_PENALTY, max_iter=MULTINOMIAL_ITERATIONS)
-        model.fit(training_fits / scale, training.codes)
+        regression = fit_multinomial(training_fits, training.codes)
         probabilities = np.zeros((len(fitted), len(self.class_names)))
         # A class that no training sample has is never predicted.
-        probabilities[:, model.classes_] = model.predict_proba(fitted / scale)
+        probabilities[:, regression.codes] = regression.probabilities(fitted)
         return probabilities
+
+    def linear_outputs(
+        self, weights: Floats, intercepts: Floats, training_fits: Floats
+    ) -> LinearOutputs:
+        """Log-odds of the classes: the multinomial regression of the fitted indicators."""
+        regression = fit_multinomial(training_fits, self.codes)
+        return LinearOutputs(
+            names=self.class_names,
+            weights=weights @ regression.weights,
+            intercepts=intercepts @ regression.weights + regression.intercepts,
+        )
 
     def named(self, predictions: Floats) -> NDArray[Any]:
         """The names of the most probable classes."""

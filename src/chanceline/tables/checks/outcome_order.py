@@ -33,7 +33,7 @@ def warn_of_outcome_drift(X: Floats, links: ScoreLinks) -> list[Finding]:
     links : to the outcome's scores.
     """
     n_rows = len(X)
-    if n_rows < FEWEST_ROWS_FOR_DRIFT or neighbour_pvalue(links) > LINK_LEVEL:
+    if n_rows < FEWEST_ROWS_FOR_DRIFT or like_neighbours_pvalue(links) > LINK_LEVEL:
         return []
     places = np.arange(n_rows, dtype=np.float64)
     places -= places.mean()
@@ -54,7 +54,7 @@ def warn_of_outcome_drift(X: Floats, links: ScoreLinks) -> list[Finding]:
     ]
 
 
-def neighbour_pvalue(links: ScoreLinks) -> float:
+def like_neighbours_pvalue(links: ScoreLinks) -> float:
     """The p-value of neighbouring rows whose scores are no more alike than those of any two.
 
     The statistic is Σ_i z_i·z_{i+1} (Wald and Wolfowitz 1943).

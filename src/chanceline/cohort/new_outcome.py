@@ -1,0 +1,125 @@
+"""The outcome of new samples, read as that of the table tested was."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from chanceline._arrays import Bools
+from chanceline.cohort.new_samples import NewTable
+from chanceline.cohort.saved_outcome_rule import SavedKind
+from chanceline.errors import InputError
+from chanceline.significance.outcomes.make_outcome import read_number, read_survival
+from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.significance.outcomes.several_classes import ClassesOutcome
+from chanceline.tables.labels import find_label_column
+from chanceline.tables.roles import find_column, require_filled
+from chanceline.tables.spelling import folded_name, plain_text
+from chanceline.tables.wording import row_name
+
+
+class SavedColumns(NamedTuple):
+    """The columns of an outcome.
+
+    Attributes
+    ----------
+    label : of a number or of classes; empty for survival.
+    time, event : of survival; else empty.
+    """
+
+    label: str = ""
+    time: str = ""
+    event: str = ""
+
+    def or_those(self, known: SavedColumns) -> SavedColumns:
+        """These columns, and for those that are not named the ones known."""
+        pairs = zip(self, known, strict=True)
+        return SavedColumns(*(own or other for own, other in pairs))
+
+
+class NewOutcome(NamedTuple):
+    """The outcome of the rows that have one.
+
+    Attributes
+    ----------
+    outcome : of these rows.
+    columns : as they are written there.
+    is_filled : which rows of the table they are, (rows,).
+    """
+
+    outcome: Outcome
+    columns: tuple[pd.Series, ...]
+    is_filled: Bools
+
+
+def read_new_outcome(
+    table: NewTable, names: SavedColumns, kind: SavedKind, class_names: tuple[str, ...]
+) -> NewOutcome:
+    """The outcome of the rows that have one.
+
+    Parameters
+    ----------
+    table : new samples.
+    names : the columns of the outcome.
+    kind : what the outcome of the table tested was.
+    class_names : of its classes.
+    """
+    if kind is SavedKind.SURVIVAL:
+        times = find_column(table.raw, names.time, "time")
+        events = find_column(table.raw, names.event, "event")
+        is_filled = _filled_rows(table, {"time": times, "event": events})
+        times = times[is_filled]
+        events = events[is_filled]
+        return NewOutcome(read_survival(times, events), (times, events), is_filled)
+    column = find_label_column(table.raw, names.label or None)
+    is_filled = _filled_rows(table, {"label": column})
+    column = column[is_filled]
+    if kind is SavedKind.NUMBER:
+        return NewOutcome(read_number(column), (column,), is_filled)
+    return NewOutcome(read_known_classes(column, class_names), (column,), is_filled)
+
+
+def _filled_rows(table: NewTable, columns: dict[str, pd.Series]) -> Bools:
+    """Which rows have an outcome, (rows,); all of them must, unless the others are dropped.
+
+    Parameters
+    ----------
+    table : new samples.
+    columns : of the outcome, by their role.
+    """
+    is_filled = np.ones(len(table.raw.values), dtype=bool)
+    for role, column in columns.items():
+        if table.settings.unlabelled != "drop":
+            require_filled(column, role, table.settings)
+        is_filled &= column.notna().to_numpy(dtype=bool)
+    return is_filled
+
+
+def read_known_classes(column: pd.Series, class_names: tuple[str, ...]) -> ClassesOutcome:
+    """The classes of new samples by the names of the table tested; another one is an error.
+
+    Parameters
+    ----------
+    column : (samples,) as it is written.
+    class_names : of the classes of the table tested.
+    """
+    code_of_name = {folded_name(name): code for code, name in enumerate(class_names)}
+    codes = []
+    for row, value in enumerate(column):
+        code = code_of_name.get(folded_name(plain_text(value)))
+        if code is None:
+            raise InputError(
+                f"label column {str(column.name)!r} has {str(value)!r} in "
+                f"{row_name(column.index, row)}, which is none of the classes of the rule "
+                f"({', '.join(class_names)}); write the classes alike, or leave that row out."
+            )
+        codes.append(code)
+    if len(set(codes)) < 2:
+        raise InputError(
+            f"label column {str(column.name)!r} has one class only; samples of two are needed."
+        )
+    return ClassesOutcome(
+        name=str(column.name), class_names=class_names, codes=np.array(codes, dtype=np.int64)
+    )

@@ -1,0 +1,40 @@
+"""How a second table is read: settings that belong to the result cannot be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from chanceline.cohort.fixed_settings import FIXED_SETTINGS
+from chanceline.cohort.new_samples import NewTable, read_new_table
+from chanceline.errors import InputError
+from chanceline.significance.rule_inputs import RuleInputs
+from chanceline.tables.settings import TableSettings
+
+
+def read_with_fixed_settings(
+    data: Any,
+    label: str | None,
+    inputs: RuleInputs,
+    settings: TableSettings | None,
+    changes: Mapping[str, Any],
+) -> NewTable:
+    """The new table.
+
+    Parameters
+    ----------
+    data : the path of a file, or a table in memory.
+    label : the column of the outcome, if it is needed.
+    inputs : what the rules take in.
+    settings, changes : how to read it, and single settings by name.
+    """
+    settings = replace(settings or TableSettings(), **changes)
+    defaults = TableSettings()
+    for field in fields(TableSettings):
+        is_changed = getattr(settings, field.name) != getattr(defaults, field.name)
+        if field.name in FIXED_SETTINGS and is_changed:
+            raise InputError(
+                f"{field.name} is part of the result and cannot be set anew; leave it out."
+            )
+    return read_new_table(data, label, inputs, settings)

@@ -1,0 +1,44 @@
+"""The text of a confirmation of any outcome, for a terminal: warnings, the verdict, numbers."""
+
+from __future__ import annotations
+
+from chanceline.cohort.confirmation import p_in_figures
+from chanceline.cohort.confirmation_text import bullet, named_line, wrapped_sentence
+from chanceline.cohort.outcome_confirmation import OutcomeConfirmation
+from chanceline.tables.dataset import Severity
+from chanceline.tables.wording import plural
+
+
+def outcome_confirmation_text(confirmation: OutcomeConfirmation) -> str:
+    """Warnings, the verdict in one sentence, a line for each number, then notes."""
+    warnings = []
+    notes = []
+    for finding in confirmation.findings:
+        if finding.severity == Severity.WARNING:
+            warnings.append(bullet(finding.message))
+        else:
+            notes.append(bullet(finding.message))
+    numbers = [named_line("here", measure.in_words) for measure in confirmation.measures]
+    for measure in confirmation.expected:
+        words = f"{measure.in_words}, by cross-validation of the table tested"
+        numbers.append(named_line("expected", words))
+    paragraphs = [warnings, [_verdict(confirmation)], numbers, notes]
+    return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
+
+
+def _verdict(confirmation: OutcomeConfirmation) -> str:
+    """`CONFIRMED, p = 0.0012: the rule predicts the 60 new samples better than chance.`"""
+    noun = "group" if confirmation.n_units < confirmation.n_rows else "sample"
+    units = plural(confirmation.n_units, f"new {noun}")
+    p_in_words = f"p = {p_in_figures(confirmation.pvalue)}"
+    test = f"({confirmation.n_permutations:,} permutations)"
+    if confirmation.confirmed:
+        sentence = (
+            f"CONFIRMED, {p_in_words}: the rule predicts the {units} better than chance {test}."
+        )
+    else:
+        sentence = (
+            f"NOT CONFIRMED, {p_in_words}: chance may predict the {units} as well as the rule does "
+            f"{test}."
+        )
+    return wrapped_sentence(sentence)

@@ -1,0 +1,203 @@
+"""The result of an outcome other than two classes without its table: what new samples need.
+
+It predicts new samples and is confirmed by them. How it becomes a file: `outcome_file`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from chanceline._results import Result, visible
+from chanceline.cohort.new_labels import refuse_undeclared
+from chanceline.cohort.new_outcome import SavedColumns, read_new_outcome
+from chanceline.cohort.new_samples import new_samples
+from chanceline.cohort.new_settings import read_with_fixed_settings
+from chanceline.cohort.outcome_confirmation import (
+    N_PERMUTATIONS,
+    OutcomeConfirmation,
+    make_outcome_units,
+    measures_of_units,
+    permutation_pvalue,
+)
+from chanceline.cohort.outcome_predictions import OutcomePredictions
+from chanceline.cohort.overlap import refuse_known_rows
+from chanceline.cohort.saved_outcome_rule import SavedKind, SavedOutcomeRule, saved_outcome_rule
+from chanceline.cohort.saved_result import declared_roles
+from chanceline.errors import InputError
+from chanceline.significance.outcomes.measures import Measure
+from chanceline.significance.outcomes.result import OutcomeTest
+from chanceline.significance.outcomes.score_design import make_score_design
+from chanceline.significance.outcomes.survival import SurvivalOutcome
+from chanceline.significance.outcomes.text import outcome_story
+from chanceline.significance.rule_inputs import RuleInputs
+from chanceline.tables.dataset import Finding
+from chanceline.tables.outcome_table import two_halves
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.wording import plural
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SavedOutcome(Result):
+    """The rule of an `OutcomeTest`, ready for new samples.
+
+    Attributes
+    ----------
+    verdict, pvalue, story : what the test said, and its sentences.
+    outcome_kind : a number, classes or survival.
+    columns : of the outcome in the table tested.
+    predicted_name : what predictions are called.
+    rule : for new samples.
+    inputs : what it takes in.
+    expected : what cross-validation said of it; empty if it was not cross-validated.
+    findings : what was noticed about the table tested.
+    """
+
+    verdict: str
+    pvalue: float
+    story: tuple[str, ...]
+    outcome_kind: SavedKind
+    columns: SavedColumns
+    predicted_name: str
+    rule: SavedOutcomeRule
+    inputs: RuleInputs
+    expected: tuple[Measure, ...]
+    findings: tuple[Finding, ...]
+
+    kind = "saved result"
+
+    def summary(self) -> str:
+        """`structure, data.csv: dose from 3 features`."""
+        features = plural(len(self.rule.features), "feature")
+        return visible(
+            f"{self.verdict}, {self.inputs.source}: {self.predicted_name} from {features}"
+        )
+
+    def predict(
+        self, data: Any, *, settings: TableSettings | None = None, **changes: Any
+    ) -> OutcomePredictions:
+        """A number, a class with probabilities, or a risk of new samples.
+
+        Parameters
+        ----------
+        data
+            A file, or a table in memory whose columns have names: the features as they were in the
+            table tested, in any order.
+        settings, changes
+            How to read the file, as in `load_data`.
+        """
+        table = read_with_fixed_settings(data, None, self.inputs, settings, changes)
+        samples = new_samples(table, self.rule, self.inputs)
+        predictions = self.rule.predictions(samples.columns)
+        rows = table.raw.values.index.tolist()
+        predicted = np.full(len(rows), None, dtype=object)
+        predicted[samples.is_complete] = self.rule.named(predictions)
+        probabilities = None
+        if self.outcome_kind is SavedKind.CLASSES:
+            probabilities = np.full((len(rows), predictions.shape[1]), np.nan)
+            probabilities[samples.is_complete] = predictions
+        return OutcomePredictions(
+            rows=rows,
+            predicted=predicted,
+            predicted_name=self.predicted_name,
+            class_names=self.rule.class_names,
+            probabilities=probabilities,
+            findings=(*samples.findings, *table.findings),
+            source=table.source,
+        )
+
+    def confirm(
+        self,
+        data: Any,
+        label: str | None = None,
+        *,
+        time: str | None = None,
+        event: str | None = None,
+        settings: TableSettings | None = None,
+        **changes: Any,
+    ) -> OutcomeConfirmation:
+        """The rule as it is on new samples of known outcome.
+
+        Parameters
+        ----------
+        data, settings, changes
+            As in `predict`. Groups are in the column of the table tested; ``groups="subject"``
+            names another one, and ``groups="none"`` says that there is none.
+        label, time, event
+            The columns of the outcome; by default as in the table tested.
+        """
+        named = SavedColumns(label or "", time or "", event or "")
+        self._refuse_other_columns(named)
+        columns = named.or_those(self.columns)
+        first_column = columns.label or columns.time
+        table = read_with_fixed_settings(data, first_column, self.inputs, settings, changes)
+        read = read_new_outcome(table, columns, self.outcome_kind, self.rule.class_names)
+        table = table.with_rows(read.is_filled)
+        refuse_undeclared(
+            table,
+            outcome_columns=read.columns,
+            signs=two_halves(read.columns[0]),
+            recipe=self.inputs.recipe,
+        )
+        samples = new_samples(table, self.rule, self.inputs)
+        refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
+        declared = declared_roles(table, samples.is_complete)
+        if declared.blocks is not None or declared.pairs is not None:
+            raise InputError(
+                "blocks and pairs are confirmed for two classes only; leave them out, or say which "
+                "rows belong together with groups=COLUMN."
+            )
+        outcome = read.outcome.take(samples.is_complete)
+        # It checks that a group has one outcome.
+        design = make_score_design(outcome, declared)
+        units = make_outcome_units(
+            outcome, self.rule.predictions(samples.columns), design.unit_of_sample
+        )
+        return OutcomeConfirmation(
+            source=table.source,
+            outcome_kind=self.outcome_kind.value,
+            n_rows=units.n_rows,
+            n_units=len(units.predictions),
+            measures=measures_of_units(units, self.rule),
+            expected=self.expected,
+            pvalue=permutation_pvalue(units),
+            n_permutations=N_PERMUTATIONS,
+            findings=(*samples.findings, *table.findings),
+        )
+
+    def _refuse_other_columns(self, named: SavedColumns) -> None:
+        """Stop at a label of survival, or a time of another outcome."""
+        is_survival = self.outcome_kind is SavedKind.SURVIVAL
+        if is_survival and named.label:
+            raise InputError("the outcome is a time with its event; say time and event, no label.")
+        if not is_survival and (named.time or named.event):
+            raise InputError("the outcome is no time; say label, and neither time nor event.")
+
+
+def saved_outcome(result: OutcomeTest) -> SavedOutcome:
+    """What of a result is needed for new samples; one sentence if it has no rule for them."""
+    if result.rule is None or result.inputs is None:
+        raise InputError("there is no rule to save; test with expected_error=True.")
+    outcome = result.outcome
+    if outcome.kind not in list(SavedKind):
+        raise InputError("the rule of an outcome of your own cannot be saved.")
+    columns = SavedColumns(label=outcome.name)
+    if isinstance(outcome, SurvivalOutcome):
+        columns = SavedColumns(time=outcome.name, event=outcome.event_name)
+    expected: tuple[Measure, ...] = ()
+    if result.expected is not None:
+        expected = result.expected.measures
+    return SavedOutcome(
+        verdict=str(result.verdict),
+        pvalue=result.pvalue,
+        story=tuple(outcome_story(result)),
+        outcome_kind=SavedKind(outcome.kind),
+        columns=columns,
+        predicted_name=outcome.predicted_name,
+        rule=saved_outcome_rule(result.rule),
+        inputs=result.inputs,
+        expected=expected,
+        findings=result.findings,
+    )

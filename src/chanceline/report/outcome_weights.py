@@ -1,0 +1,59 @@
+"""The weights of the rule of a number, several classes or survival as a CSV file.
+
+One line for each feature, after one for the intercepts; one column for what is predicted. Of
+several classes there is a column for each: e to the power of its sum, divided by the total of these
+over all classes, is the probability of the class.
+"""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from pathlib import Path
+
+from chanceline._io import check_target, write_text
+from chanceline._results import harmless
+from chanceline.errors import InputError
+from chanceline.report.weights import CSV_SUFFIX
+from chanceline.significance.outcomes.result import OutcomeTest
+
+INTERCEPT = "(intercept)"
+
+
+def write_outcome_weights(result: OutcomeTest, path: str | Path) -> Path:
+    """Write all weights of the rule.
+
+    Parameters
+    ----------
+    result
+        What the test gave.
+    path
+        The file to write, whose name ends in `.csv`.
+    """
+    target = check_outcome_weights_path(path)
+    write_text(target, outcome_weights_csv(result))
+    return target
+
+
+def check_outcome_weights_path(path: str | Path) -> Path:
+    """Return the path if weights can be written there, else refuse it."""
+    target = Path(path)
+    if target.suffix.lower() != CSV_SUFFIX:
+        raise InputError(
+            f"the weights of this outcome are written to a {CSV_SUFFIX} file, not {target.name!r}."
+        )
+    return check_target(target)
+
+
+def outcome_weights_csv(result: OutcomeTest) -> str:
+    """All weights as CSV, with all digits."""
+    if result.rule is None:
+        raise InputError("there is no rule; test with expected_error=True.")
+    outputs = result.rule.linear_outputs()
+    content = StringIO()
+    writer = csv.writer(content, lineterminator="\n")
+    writer.writerow(["term", *(harmless(name) for name in outputs.names)])
+    writer.writerow([INTERCEPT, *(repr(value) for value in outputs.intercepts.tolist())])
+    for name, weights in zip(result.rule.features, outputs.weights.tolist(), strict=True):
+        writer.writerow([harmless(name), *(repr(weight) for weight in weights)])
+    return content.getvalue()
