@@ -176,6 +176,7 @@ class _ErrorSearch:
             capacity=max_variables + 1 + problem.n_unpenalized,  # a swap adds before it drops
             n_unpenalized=problem.n_unpenalized,
             nonnegative=problem.nonnegative,
+            relatives=problem.relatives,
             seed=seed,
         )
         # The size more is for the rule in the middle of a swap.
