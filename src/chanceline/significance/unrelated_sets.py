@@ -149,8 +149,8 @@ class NoiseSets:
         """Δ = Δ_set + (1 − c)(Δ_∞ − Δ_set).
 
         c = 2/(M(M + 1)) is an interpolation, without a derivation. It was chosen, rather than 1/M
-        and 1/M², by exact counts without noise: 2 of 50, 2 of 400 and 3 of 50 features.
-        `benchmarks/planted.py` compares other designs.
+        and 1/M², by exact counts without noise (2 of 50, 2 of 400 and 3 of 50 features) and the
+        first nine rows of `benchmarks/planted.py`. Its other rows came later.
 
         Parameters
         ----------
