@@ -72,7 +72,7 @@ ERRORS_COLUMNS = [
 ]
 SIZE_WITH_ERRORS = 40  # N = P
 ALLOWED_ERRORS = 2
-N_DESIGNS_WITH_ERRORS = 1  # of all, the first: pairs, which have most to gain
+N_DESIGNS_WITH_ERRORS = 2  # of all, the first: pairs
 FRONT_SIZE = 6  # largest number of variables of a front
 
 Problem = tuple[np.ndarray, np.ndarray]

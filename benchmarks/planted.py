@@ -210,7 +210,11 @@ def write_picture() -> None:
     for noise in PICTURE_NOISES:
         rules = [PlantedRule(n, 3, noise, intercept=False) for n in PICTURE_FEATURES]
         lines[noise] = [predicted_line(rule) for rule in rules]
-    shown = [rule for rule in RULES if rule.n_true == 3 and not rule.intercept]
+    shown = [
+        rule
+        for rule in RULES
+        if rule.n_true == 3 and not rule.intercept and rule.noise in PICTURE_NOISES
+    ]
     measured = []
     for rule in shown:
         samples, beats = (np.array(values) for values in zip(*outcomes(rule), strict=True))
