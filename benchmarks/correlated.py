@@ -1,6 +1,7 @@
 """Variables that `auto` needs where columns are correlated, beside the same columns made independent.
 
-python benchmarks/correlated.py            writes docs/tables/correlated.md
+python benchmarks/correlated.py                  writes docs/tables/correlated.md
+python benchmarks/correlated.py --with-errors    writes docs/tables/correlated-errors.md: searches that allow errors, and `front`
 
 Columns are made independent by shuffling each by itself. Labels are fair coins. The published tables are read from
 ../shared/data, and left out where it is absent; peers (benchmarks/search.py) that are not installed are left out too.
@@ -33,6 +34,7 @@ from chanceline.theory.correlated import correlated_groups
 
 TREE = Path(__file__).resolve().parents[1]
 TABLE = TREE / "docs" / "tables" / "correlated.md"
+TABLE_WITH_ERRORS = TREE / "docs" / "tables" / "correlated-errors.md"
 DATA = TREE.parent / "shared" / "data"
 FIRST_SEED = 90_000  # none of these seeds was used while the search was changed
 SIZE = 128  # N = P of the pairs
@@ -59,6 +61,19 @@ PROVEN_COLUMNS = [
     "`auto` misses",
     "ranked by gradient alone misses",
 ]
+
+ERRORS_COLUMNS = [
+    "columns",
+    "search",
+    "relatives",
+    "gradient alone",
+    "difference",
+    "CPU time of both",
+]
+SIZE_WITH_ERRORS = 40  # N = P
+ALLOWED_ERRORS = 2
+N_DESIGNS_WITH_ERRORS = 2  # of all, the first: pairs
+FRONT_SIZE = 6  # largest number of variables of a front
 
 Problem = tuple[np.ndarray, np.ndarray]
 
@@ -240,19 +255,59 @@ def peer_rows(n_problems: int) -> Iterator[str]:
         yield f"| {name} | {cell} |"
 
 
+def variables_with_errors(X: np.ndarray, y: np.ndarray) -> int:
+    """What a search that allows errors needs."""
+    return chanceline.search(X, y, errors=ALLOWED_ERRORS).n_selected
+
+
+def errors_of_front(X: np.ndarray, y: np.ndarray) -> int:
+    """The errors of the rules of all sizes, summed; a front that ends without errors adds none."""
+    found = chanceline.front(X, y, max_features=FRONT_SIZE)
+    return int(np.sum(found.errors))
+
+
+def timed(measure: Callable[..., int], problems: list[Problem]) -> Sizes:
+    """A measure of every problem, and its mean CPU time."""
+    start = time.process_time()
+    values = np.array([measure(X, y) for X, y in problems])
+    return Sizes(values, (time.process_time() - start) / len(problems))
+
+
+def errors_row(
+    design: Design, name: str, measure: Callable[[np.ndarray, np.ndarray], int], n_problems: int
+) -> str:
+    """A row of the table with errors: swaps that know of relatives, and swaps that do not."""
+    size = min(design.size, SIZE_WITH_ERRORS)
+    seeds = range(FIRST_SEED, FIRST_SEED + n_problems)
+    problems = [problem_of(design, size, seed) for seed in seeds]
+    found = timed(measure, problems)
+    with without_relatives():
+        by_gradient = timed(measure, problems)
+    cells = [
+        design.name,
+        name,
+        with_error(found.variables),
+        with_error(by_gradient.variables),
+        with_error(found.variables - by_gradient.variables),
+        f"{found.seconds:.2g} s, {by_gradient.seconds:.2g} s",
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
 # The page.
 
 
 class Page:
     """The lines of the page, written to its file with every new one."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self.lines: list[str] = []
 
     def add(self, line: str) -> None:
         print(line, flush=True)
         self.lines.append(line)
-        write_text(TABLE, "\n".join(self.lines) + "\n")
+        write_text(self.path, "\n".join(self.lines) + "\n")
 
     def begin_table(self, caption: str, names: list[str]) -> None:
         """Start a table with these column names, after its caption."""
@@ -264,16 +319,39 @@ class Page:
         self.add("|---" * len(names) + "|")
 
 
+def write_table_with_errors(all_designs: list[Design], n_problems: int) -> None:
+    """The page on searches that allow errors, and on fronts."""
+    measures = {
+        f"{ALLOWED_ERRORS} errors allowed: variables": variables_with_errors,
+        f"front up to {FRONT_SIZE} variables: errors of all sizes": errors_of_front,
+    }
+    for measure in measures.values():
+        timed(measure, [problem_of(all_designs[0], PROVEN_SIZE, 0)])  # compile before the clock
+    page = Page(TABLE_WITH_ERRORS)
+    page.begin_table(
+        f"Mean ± standard error on {n_problems} problems of P = N ≤ {SIZE_WITH_ERRORS} samples with fair-coin labels, seeds from {FIRST_SEED}, "
+        "where swaps know which columns are strongly correlated, and where they rank all by their gradient alone.",
+        ERRORS_COLUMNS,
+    )
+    for design in all_designs[:N_DESIGNS_WITH_ERRORS]:
+        for name, measure in measures.items():
+            page.add(errors_row(design, name, measure, n_problems))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--problems", type=int, default=20, help="for each design")
     parser.add_argument("--peer-problems", type=int, default=3, help="for each peer; 0: no peers")
+    parser.add_argument("--with-errors", action="store_true", help="only that table")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # peers warn of convergence; their supports are checked anyway
     all_designs = designs()
     sizes_of([problem_of(all_designs[0], SIZE, 0)])  # compile before the clock starts
 
-    page = Page()
+    if arguments.with_errors:
+        write_table_with_errors(all_designs, arguments.problems)
+        return
+    page = Page(TABLE)
     page.begin_table(
         f"Mean variables ± standard error on {arguments.problems} problems of P = N samples with fair-coin labels, seeds "
         f"from {FIRST_SEED}. Independent: the same columns, each shuffled by itself.",

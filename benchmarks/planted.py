@@ -60,12 +60,15 @@ RULES = (
     PlantedRule(n_features=200, n_true=2, noise=0.05, intercept=True),
     PlantedRule(n_features=100, n_true=4, noise=0.1, intercept=True),
     PlantedRule(n_features=1000, n_true=2, noise=0.0, intercept=True),
-    # Rows drawn after the theory was corrected for few true features.
+    # Rows drawn after the theory was corrected for sets that share features ...
     PlantedRule(n_features=150, n_true=5, noise=0.05, intercept=True),
     PlantedRule(n_features=1000, n_true=3, noise=0.05, intercept=False),
     PlantedRule(n_features=100, n_true=2, noise=0.1, intercept=False),
     PlantedRule(n_features=5000, n_true=2, noise=0.0, intercept=False),
     PlantedRule(n_features=300, n_true=1, noise=0.1, intercept=True),
+    # ... and after it was corrected for the splits of one set too.
+    PlantedRule(n_features=400, n_true=2, noise=0.1, intercept=True),
+    PlantedRule(n_features=80, n_true=3, noise=0.05, intercept=False),
 )
 PICTURE_FEATURES = (20, 50, 200, 500, 2000)
 PICTURE_NOISES = (0.0, 0.1, 0.2)
@@ -207,7 +210,11 @@ def write_picture() -> None:
     for noise in PICTURE_NOISES:
         rules = [PlantedRule(n, 3, noise, intercept=False) for n in PICTURE_FEATURES]
         lines[noise] = [predicted_line(rule) for rule in rules]
-    shown = [rule for rule in RULES if rule.n_true == 3 and not rule.intercept]
+    shown = [
+        rule
+        for rule in RULES
+        if rule.n_true == 3 and not rule.intercept and rule.noise in PICTURE_NOISES
+    ]
     measured = []
     for rule in shown:
         samples, beats = (np.array(values) for values in zip(*outcomes(rule), strict=True))

@@ -151,3 +151,37 @@ def n_missed(problems, minima):
     """On how many problems `auto` needs more variables than the minimum."""
     sizes = np.array([chanceline.search(X, y).n_selected for X, y in problems])
     return np.count_nonzero(sizes > minima)
+
+
+def rule_on_differences(seed):
+    """40 columns in pairs of r = 0.99; labels by three differences of relatives, two of them wrong."""
+    X, _ = pairs_problem(40, 60, 0.99, seed=seed)
+    y = np.where((X[:, [0, 2, 4]] - X[:, [1, 3, 5]]).sum(axis=1) > 0, 1.0, -1.0)
+    y[np.random.default_rng(seed).choice(60, 2, replace=False)] *= -1
+    return X, y
+
+
+def test_a_search_with_errors_finds_differences_of_relatives(monkeypatch):
+    tables = [rule_on_differences(seed) for seed in (11, 12, 13)]
+
+    def mean_size() -> float:
+        searches = [chanceline.search(X, y, errors=2, budget=300) for X, y in tables]
+        assert all(found.rule.errors <= 2 for found in searches)
+        return float(np.mean([found.n_selected for found in searches]))
+
+    with_relatives = mean_size()
+    monkeypatch.setattr(relatives_module, "MAX_RELATED_COLUMNS", 0)
+    # Six variables are enough by construction; without relatives about five more are found.
+    assert with_relatives < mean_size() - 2
+
+
+def test_a_front_makes_fewer_errors_where_it_knows_relatives(monkeypatch):
+    tables = [rule_on_differences(seed) for seed in (11, 12, 13)]
+
+    def errors_of_six() -> int:
+        fronts = [chanceline.front(X, y, max_features=6, budget=1000) for X, y in tables]
+        return sum(int(found.errors[-1]) for found in fronts)
+
+    with_relatives = errors_of_six()
+    monkeypatch.setattr(relatives_module, "MAX_RELATED_COLUMNS", 0)
+    assert with_relatives < errors_of_six()

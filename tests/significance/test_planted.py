@@ -20,6 +20,7 @@ from chanceline.significance.planted import (
 )
 from chanceline.significance.unrelated_sets import (
     NoiseSets,
+    fair_coin_probability,
     log_typical_sets,
     one_feature_probability,
 )
@@ -49,6 +50,39 @@ def test_one_feature_has_the_probability_of_all_orders_of_the_labels(positives, 
         n_good += fewest <= errors
     expected = n_good / comb(n_samples, positives)
     assert one_feature_probability(n_samples, positives, errors) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("errors", [0, 1, 2])
+def test_a_line_through_the_origin_turns_like_a_threshold_on_fair_coins(errors):
+    rng = np.random.default_rng(5)
+    n_samples, n_pairs = 10, 3000
+    n_good = 0
+    for _ in range(n_pairs):
+        angles = np.sort(rng.uniform(0, 2 * np.pi, n_samples))  # of the points y·x
+        ahead = (angles[None, :] - angles[:, None]) % (2 * np.pi)
+        most_on_one_side = (ahead < np.pi).sum(axis=1).max()
+        n_good += n_samples - most_on_one_side <= errors
+    predicted = fair_coin_probability(n_samples, errors)
+    slack = 3 * np.sqrt(predicted * (1 - predicted) / n_pairs)
+    assert n_good / n_pairs == pytest.approx(predicted, abs=slack)
+
+
+@pytest.mark.parametrize("errors", [2, 3])
+def test_splits_of_one_set_clump_in_every_direction(errors):
+    # Two features with a threshold: how often they make so few errors, by the best split of each.
+    rng = np.random.default_rng(6)
+    n_samples, n_pairs = 14, 1500
+    y = np.repeat([1.0, -1.0], n_samples // 2)
+    n_good = sum(
+        best_split(rng.standard_normal((n_samples, 2)), y).errors <= errors for _ in range(n_pairs)
+    )
+    noise = NoiseSets(n_samples, 2, n_samples // 2, errors, intercept=True)
+    measured = noise.log_expected(2) - np.log(n_good / n_pairs)
+    of_one_set = 2 * (noise.log_expected(1) - np.log(2)) - 2 * np.log(
+        one_feature_probability(n_samples, n_samples // 2, errors)
+    )
+    # Directions are not quite independent; one of them would have half of it.
+    assert 0.9 * of_one_set < measured < 1.35 * of_one_set
 
 
 @pytest.mark.parametrize(("size", "errors"), [(1, 0), (2, 1), (3, 2)])

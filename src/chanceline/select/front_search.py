@@ -158,6 +158,7 @@ class FrontSearch:
             capacity=max_variables + SPARE_PLACES + problem.n_unpenalized,
             n_unpenalized=problem.n_unpenalized,
             nonnegative=problem.nonnegative,
+            relatives=problem.relatives,
             seed=seed,
         )
         self.best = make_best_rules(max_variables + 1, problem.n_unpenalized, problem.n_samples)

@@ -207,6 +207,7 @@ class _ErrorSearch:
             capacity=max_variables + problem.n_unpenalized,
             n_unpenalized=problem.n_unpenalized,
             nonnegative=problem.nonnegative,
+            relatives=problem.relatives,
             seed=seed,
         )
         self.best = rules_with_few_errors(problem, max_variables, max_errors)

@@ -182,7 +182,7 @@ def planted_plan(  # noqa: PLR0913
         N, and the number M of true features, up to 12.
     noise
         Share of the labels that are wrong, below 0.4. Up to 0.2 the first number is right within
-        about five per cent (`benchmarks/planted.py`).
+        about four per cent (`benchmarks/planted.py`).
     intercept
         Whether rules have a free threshold.
     tables

@@ -7,16 +7,19 @@ factor e^Δ, the clump:
 
     ln typical = ln expected − Δ.
 
-Δ is known at both ends.
+Two things are known about Δ.
 
 * M → ∞: the replica method has the density ρ_VS at which typical tables have one set; the expected
   number is one at a density ρ_splits below. Hence Δ_∞ = ln expected(M) − ln expected(M − shift),
   shift = N(ρ_VS − ρ_splits).
-* M = 1: columns are independent, and only the splits of one column by neighbouring thresholds clump
-  together. The reflection principle gives the probability of at least one, and so Δ_1. It is 0
-  without errors, and without a threshold.
+* Splits of one set: along a line, as those of one column by thresholds, the reflection principle
+  gives the probability of at least one, and so their clump Δ_line; it is 0 without errors. A rule
+  can be moved in M directions with a threshold, in M − 1 without. As if these were independent,
+  Δ_set = directions · Δ_line. For M = 1, where sets share nothing, this is exact.
 
-In between Δ = (1 − c)Δ_∞ + cΔ_1, with c = 2/(M(M + 1)).
+The rest, Δ_∞ − Δ_set, is due to sets that share features, and less for few features:
+
+    Δ = Δ_set + (1 − c)(Δ_∞ − Δ_set),    c = 2/(M(M + 1)).
 """
 
 from __future__ import annotations
@@ -143,22 +146,26 @@ class NoiseSets:
         return float(logsumexp(log_labellings + np.array(log_probabilities)))
 
     def log_clump(self, size: int, shift: float) -> float:
-        """Δ at a number of features, between what is known at one and at many of them.
+        """Δ = Δ_set + (1 − c)(Δ_∞ − Δ_set).
 
         c = 2/(M(M + 1)) is an interpolation, without a derivation. It was chosen, rather than 1/M
-        and 1/M², by exact counts without noise: 2 of 50, 2 of 400 and 3 of 50 features.
-        `benchmarks/planted.py` compares other designs.
+        and 1/M², by exact counts without noise (2 of 50, 2 of 400 and 3 of 50 features) and the
+        first nine rows of `benchmarks/planted.py`. Its other rows came later.
 
         Parameters
         ----------
         size : M.
         shift : by which the typical size is above the expected one, in the limit of many features.
         """
-        share_of_one = 2 / (size * (size + 1))
-        if share_of_one == 1:
-            return self._log_clump_of_one()
+        n_directions = size - 1
+        if self.intercept:
+            n_directions = size
+        of_one_set = n_directions * self._log_clump_on_line()
+        share_missing = 2 / (size * (size + 1))  # c
+        if share_missing == 1:
+            return of_one_set
         of_many = self._log_clump_of_many(size, shift)
-        return (1 - share_of_one) * of_many + share_of_one * self._log_clump_of_one()
+        return of_one_set + (1 - share_missing) * (of_many - of_one_set)
 
     def _log_clump_of_many(self, size: int, shift: float) -> float:
         """Δ_∞ = ln expected(M) − ln expected(M − shift), on the line between whole sizes.
@@ -171,12 +178,17 @@ class NoiseSets:
         slope = self.log_expected(whole + 1) - at_whole
         return self.log_expected(size) - (at_whole + (smaller_size - whole) * slope)
 
-    def _log_clump_of_one(self) -> float:
-        """Δ_1 = ln(expected splits of one column / probability of at least one)."""
-        if not self.intercept:
-            return 0.0
-        probability = one_feature_probability(self.n_samples, self.positives, self.errors)
-        return self._log_expected_splits(1) - math.log(probability)
+    def _log_clump_on_line(self) -> float:
+        """Δ_line = ln(expected splits of one column by thresholds / probability of at least one).
+
+        Without a threshold two features are the smallest set that can be turned. A line through the
+        origin that turns is a threshold on the slopes of the points, with labels by a fair coin.
+        """
+        if self.intercept:
+            probability = one_feature_probability(self.n_samples, self.positives, self.errors)
+            return self._log_expected_splits(1) - math.log(probability)
+        probability = fair_coin_probability(self.n_samples, self.errors)
+        return self._log_expected_splits(2) - math.log(probability)
 
 
 @lru_cache(maxsize=10_000)
@@ -210,6 +222,20 @@ def one_feature_probability(n_samples: int, positives: int, errors: int) -> floa
         for reduced in range(2 * errors - class_size, -1, -gap):
             touching -= math.comb(n_samples, reduced)
     return touching / math.comb(n_samples, positives)
+
+
+@lru_cache(maxsize=1_000)
+def fair_coin_probability(n_samples: int, errors: int) -> float:
+    """`one_feature_probability` where each label is a fair coin, and class sizes are binomial."""
+    probability = 0.0
+    for positives in range(n_samples + 1):
+        weight = math.comb(n_samples, positives) / 2**n_samples
+        smaller_class = min(positives, n_samples - positives)
+        if errors >= smaller_class:
+            probability += weight  # a constant rule is good enough
+        else:
+            probability += weight * one_feature_probability(n_samples, positives, errors)
+    return probability
 
 
 @lru_cache(maxsize=1_000)
