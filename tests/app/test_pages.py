@@ -234,7 +234,7 @@ def test_survival_needs_two_columns(pages, table):
 
 def outcome_table(path, kind):
     """The small table with another outcome, which its first gene goes with; the fields to choose."""
-    frame = pd.read_csv(small_table(path)).drop(columns="outcome")
+    frame = pd.read_csv(small_table(path))[["sample_id", "gene0", "gene1", "gene2"]]
     gene = frame["gene0"]
     if kind == "number":
         frame["weight"] = (70 + 5 * gene).round(3)
@@ -417,6 +417,9 @@ def test_a_hostile_name_is_text(pages, tmp_path):
     assert "<script>" not in answer.text
     assert "&lt;img" in answer.text
     assert "script-src 'self'" in answer.headers["content-security-policy"]
+    found = pages.get("tables", pages.key(), "columns", params={"containing": "img"})
+    assert found.headers["x-columns"] == "1"
+    assert "<img" not in found.text
     # It can be chosen like any other.
     pages.choose(**{pages.column(HOSTILE): "drop"})
     assert pages.view().table_settings.drop == (HOSTILE,)
