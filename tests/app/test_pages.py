@@ -110,6 +110,10 @@ def test_two_columns_cannot_both_be_the_subject(pages, table):
     pages.choose_label("outcome")
     shown = pages.choose(**{pages.column("gene1"): "groups", pages.column("gene2"): "groups"}).text
     assert "are all said to be groups; choose one" in shown
+    # What was chosen before stays.
+    pages.choose(**{pages.column("gene1"): "", pages.column("gene2"): ""})
+    assert pages.view().label == "outcome"
+    assert pages.view().refusal is None
 
 
 def test_repeated_patients_are_asked_for(pages, tmp_path):

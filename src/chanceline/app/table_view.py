@@ -207,13 +207,17 @@ def _fill(view: TableView, files: TableFiles, choices: Choices, n_jobs: int) -> 
     settings = reading_settings(choices, files.labels)
     raw_table = read_table(files.table, choices.outcome.first_column, settings)
     _show_table(view, raw_table)
+    chosen_label = choices.outcome.columns.get(ColumnChoice.LABEL)
+    if chosen_label in view.names:
+        # Before anything can fail: what was chosen stays on the page.
+        _show_label(view, find_label_column(raw_table, chosen_label))
     settings = _show_columns(view, raw_table, choices, settings)
     view.table_settings = settings
 
     with at_step(ReadingStep.LABEL):
         names = choices.outcome.names()
         if choices.outcome.question is OutcomeQuestion.ONE_COLUMN:
-            _show_label(view, raw_table, names.label)
+            _show_label(view, find_label_column(raw_table, names.label))
             view.kind = rows_of_label(raw_table, names, settings).kind
     table = outcome_of_raw_table(raw_table, names, settings, source_name(files.table))
     _show_outcome(view, table)
@@ -285,9 +289,8 @@ def _show_columns(
     return settings
 
 
-def _show_label(view: TableView, table: RawTable, name: str | None) -> None:
-    """The column of the label, and the classes that it has."""
-    column = find_label_column(table, name)
+def _show_label(view: TableView, column: pd.Series) -> None:
+    """The name of the label's column, and the classes that it has."""
     view.label = str(column.name)
     view.classes = _classes_of(column)
 
