@@ -141,6 +141,22 @@ def test_repeated_patients_are_asked_for(pages, tmp_path):
     assert pages.view().table_settings.independent == ("patient",)
 
 
+def test_repeated_patients_are_asked_for_whatever_the_outcome(pages, tmp_path):
+    path = small_table(tmp_path / "visits.csv")
+    frame = pd.read_csv(path).drop(columns="outcome")
+    frame["weight"] = [60.5 + 1.7 * (row // 4 % 5) for row in range(40)]
+    frame["patient"] = [f"P{row // 4:02d}" for row in range(40)]
+    frame.to_csv(path, index=False)
+    pages.bring(path)
+    pages.choose_label("weight")
+    assert pages.view().refusal.column == "patient"
+    table = load_any_outcome(path, OutcomeNames(label="weight"), TableSettings())
+    assert pages.view().refusal.sentence == table.undeclared
+    pages.choose("declare")
+    assert pages.view().table_settings.groups == "patient"
+    assert pages.view().refusal is None
+
+
 @pytest.mark.parametrize(
     ("change", "fields"),
     [

@@ -51,7 +51,7 @@ from chanceline.tables.feature_sets import read_feature_sets
 from chanceline.tables.labelled import read_table
 from chanceline.tables.labels import find_label_column
 from chanceline.tables.outcome_kind import OutcomeKind, UnclearOutcomeError
-from chanceline.tables.outcome_table import OutcomeTable, outcome_of_raw_table, rows_of_label
+from chanceline.tables.outcome_table import OutcomeTable, kind_of_outcome, outcome_of_raw_table
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import source_name
 from chanceline.tables.reading_steps import ReadingStep, at_step
@@ -218,7 +218,7 @@ def _fill(view: TableView, files: TableFiles, choices: Choices, n_jobs: int) -> 
         names = choices.outcome.names()
         if choices.outcome.question is OutcomeQuestion.ONE_COLUMN:
             _show_label(view, find_label_column(raw_table, names.label))
-            view.kind = rows_of_label(raw_table, names, settings).kind
+    view.kind = kind_of_outcome(raw_table, names, settings)
     table = outcome_of_raw_table(raw_table, names, settings, source_name(files.table))
     _show_outcome(view, table)
     view.test_settings = settings_of_test(choices, n_jobs)
@@ -307,11 +307,9 @@ def _show_outcome(view: TableView, table: Dataset | OutcomeTable) -> None:
     """What the outcome is taken for, in one line with the size of the table."""
     view.findings = table.findings
     if isinstance(table, Dataset):
-        view.kind = OutcomeKind.TWO_CLASSES
         view.positive = table.classes[1]
         view.summary = table.summary()
         return
-    view.kind = table.kind
     with at_step(ReadingStep.LABEL):
         taken_for = outcome_of_table(table).taken_for()
     n_samples, n_features = table.X.shape
