@@ -110,6 +110,10 @@ def test_two_columns_cannot_both_be_the_subject(pages, table):
     pages.choose_label("outcome")
     shown = pages.choose(**{pages.column("gene1"): "groups", pages.column("gene2"): "groups"}).text
     assert "are all said to be groups; choose one" in shown
+    # What was chosen before stays.
+    pages.choose(**{pages.column("gene1"): "", pages.column("gene2"): ""})
+    assert pages.view().label == "outcome"
+    assert pages.view().refusal is None
 
 
 def test_repeated_patients_are_asked_for(pages, tmp_path):
@@ -135,6 +139,22 @@ def test_repeated_patients_are_asked_for(pages, tmp_path):
     pages.choose(**{pages.column("patient"): ""})
     pages.choose("independent")
     assert pages.view().table_settings.independent == ("patient",)
+
+
+def test_repeated_patients_are_asked_for_whatever_the_outcome(pages, tmp_path):
+    path = small_table(tmp_path / "visits.csv")
+    frame = pd.read_csv(path).drop(columns="outcome")
+    frame["weight"] = [60.5 + 1.7 * (row // 4 % 5) for row in range(40)]
+    frame["patient"] = [f"P{row // 4:02d}" for row in range(40)]
+    frame.to_csv(path, index=False)
+    pages.bring(path)
+    pages.choose_label("weight")
+    assert pages.view().refusal.column == "patient"
+    table = load_any_outcome(path, OutcomeNames(label="weight"), TableSettings())
+    assert pages.view().refusal.sentence == table.undeclared
+    pages.choose("declare")
+    assert pages.view().table_settings.groups == "patient"
+    assert pages.view().refusal is None
 
 
 @pytest.mark.parametrize(
@@ -234,7 +254,7 @@ def test_survival_needs_two_columns(pages, table):
 
 def outcome_table(path, kind):
     """The small table with another outcome, which its first gene goes with; the fields to choose."""
-    frame = pd.read_csv(small_table(path)).drop(columns="outcome")
+    frame = pd.read_csv(small_table(path))[["sample_id", "gene0", "gene1", "gene2"]]
     gene = frame["gene0"]
     if kind == "number":
         frame["weight"] = (70 + 5 * gene).round(3)
@@ -417,6 +437,9 @@ def test_a_hostile_name_is_text(pages, tmp_path):
     assert "<script>" not in answer.text
     assert "&lt;img" in answer.text
     assert "script-src 'self'" in answer.headers["content-security-policy"]
+    found = pages.get("tables", pages.key(), "columns", params={"containing": "img"})
+    assert found.headers["x-columns"] == "1"
+    assert "<img" not in found.text
     # It can be chosen like any other.
     pages.choose(**{pages.column(HOSTILE): "drop"})
     assert pages.view().table_settings.drop == (HOSTILE,)

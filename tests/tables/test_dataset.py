@@ -206,6 +206,12 @@ def test_bad_arguments(tmp_path, table):
         load_data(path, "outcome", mising="rows")
     with pytest.raises(InputError, match="columns with two values: 'outcome'"):
         load_data(path)
+    # Words are classes more often than numbers are.
+    is_rare = (np.arange(len(table)) < 2).astype(int)
+    pd.concat([pd.Series(is_rare, name="rare"), table], axis=1).to_csv(path, index=False)
+    with pytest.raises(InputError, match="columns with two values: 'outcome', 'rare'"):
+        load_data(path)
+    table.to_csv(path, index=False)
     with pytest.raises(InputError, match="positive class 'dead'"):
         load_data(path, "outcome", positive="dead")
     with pytest.raises(InputError, match="missing must be one of"):

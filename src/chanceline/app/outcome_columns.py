@@ -60,7 +60,7 @@ def kinds_of_values(frame: pd.DataFrame) -> dict[str, ValueKind]:
 
     Parameters
     ----------
-    frame : (samples, columns)
+    frame : (samples, columns), at least one sample.
     """
     kinds: dict[str, ValueKind] = {}
     text = frame.select_dtypes(exclude="number")
@@ -68,31 +68,39 @@ def kinds_of_values(frame: pd.DataFrame) -> dict[str, ValueKind]:
         if 2 <= n_values <= MOST_CLASSES:
             kinds[str(name)] = ValueKind.WORDS
     numbers = frame.select_dtypes("number")
-    if numbers.shape[1] == 0:
-        return kinds
-    n_values_of_column = numbers_of_values(numbers)
-    may_be_whole = set(possibly_whole_columns(numbers))
-    for name, n_values in zip(numbers.columns, n_values_of_column, strict=True):
-        if n_values == 2:
-            kinds[str(name)] = ValueKind.TWO_NUMBERS
-        elif 2 < n_values <= MOST_CLASSES and name in may_be_whole:
-            kinds[str(name)] = ValueKind.FEW_WHOLE_NUMBERS
-        elif n_values > 2:
-            kinds[str(name)] = ValueKind.NUMBERS
+    varies = numbers.max() > numbers.min()  # gaps count for nothing
+    n_values_of_whole = n_whole_values(numbers)
+    for name in numbers.columns[varies.to_numpy()]:
+        kinds[str(name)] = kind_of_numbers(n_values_of_whole.get(str(name)))
     return kinds
 
 
-def numbers_of_values(numbers: pd.DataFrame) -> np.ndarray:
-    """How many different values every column has, (columns,); gaps are none.
+def kind_of_numbers(n_whole: int | None) -> ValueKind:
+    """What a column of different numbers looks like.
 
     Parameters
     ----------
-    numbers : (samples, columns)
+    n_whole : how many different whole numbers it has; None if it has others too.
     """
+    if n_whole is None or n_whole > MOST_CLASSES:
+        return ValueKind.NUMBERS
+    if n_whole == 2:
+        return ValueKind.TWO_NUMBERS
+    return ValueKind.FEW_WHOLE_NUMBERS
+
+
+def n_whole_values(numbers: pd.DataFrame) -> dict[str, int]:
+    """How many different values the columns have that may be whole numbers; gaps are none.
+
+    Parameters
+    ----------
+    numbers : (samples, columns), at least one sample.
+    """
+    names = possibly_whole_columns(numbers)
     # In sorted columns every step up is a further value; gaps come last.
-    ordered = np.sort(numbers.to_numpy(dtype=np.float64), axis=0)
-    has_values = np.isfinite(ordered[0])
-    return has_values + np.sum(np.diff(ordered, axis=0) > 0, axis=0)
+    ordered = np.sort(numbers[names].to_numpy(dtype=np.float64), axis=0)
+    n_values = 1 + np.sum(np.diff(ordered, axis=0) > 0, axis=0)
+    return {str(name): int(number) for name, number in zip(names, n_values, strict=True)}
 
 
 def offered(

@@ -51,7 +51,7 @@ from chanceline.tables.feature_sets import read_feature_sets
 from chanceline.tables.labelled import read_table
 from chanceline.tables.labels import find_label_column
 from chanceline.tables.outcome_kind import OutcomeKind, UnclearOutcomeError
-from chanceline.tables.outcome_table import OutcomeTable, outcome_of_raw_table, rows_of_label
+from chanceline.tables.outcome_table import OutcomeTable, kind_of_outcome, outcome_of_raw_table
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import source_name
 from chanceline.tables.reading_steps import ReadingStep, at_step
@@ -207,14 +207,18 @@ def _fill(view: TableView, files: TableFiles, choices: Choices, n_jobs: int) -> 
     settings = reading_settings(choices, files.labels)
     raw_table = read_table(files.table, choices.outcome.first_column, settings)
     _show_table(view, raw_table)
+    chosen_label = choices.outcome.columns.get(ColumnChoice.LABEL)
+    if chosen_label in view.names:
+        # Before anything can fail: what was chosen stays on the page.
+        _show_label(view, find_label_column(raw_table, chosen_label))
     settings = _show_columns(view, raw_table, choices, settings)
     view.table_settings = settings
 
     with at_step(ReadingStep.LABEL):
         names = choices.outcome.names()
         if choices.outcome.question is OutcomeQuestion.ONE_COLUMN:
-            _show_label(view, raw_table, names.label)
-            view.kind = rows_of_label(raw_table, names, settings).kind
+            _show_label(view, find_label_column(raw_table, names.label))
+    view.kind = kind_of_outcome(raw_table, names, settings)
     table = outcome_of_raw_table(raw_table, names, settings, source_name(files.table))
     _show_outcome(view, table)
     view.test_settings = settings_of_test(choices, n_jobs)
@@ -285,9 +289,8 @@ def _show_columns(
     return settings
 
 
-def _show_label(view: TableView, table: RawTable, name: str | None) -> None:
-    """The column of the label, and the classes that it has."""
-    column = find_label_column(table, name)
+def _show_label(view: TableView, column: pd.Series) -> None:
+    """The name of the label's column, and the classes that it has."""
     view.label = str(column.name)
     view.classes = _classes_of(column)
 
@@ -304,11 +307,9 @@ def _show_outcome(view: TableView, table: Dataset | OutcomeTable) -> None:
     """What the outcome is taken for, in one line with the size of the table."""
     view.findings = table.findings
     if isinstance(table, Dataset):
-        view.kind = OutcomeKind.TWO_CLASSES
         view.positive = table.classes[1]
         view.summary = table.summary()
         return
-    view.kind = table.kind
     with at_step(ReadingStep.LABEL):
         taken_for = outcome_of_table(table).taken_for()
     n_samples, n_features = table.X.shape

@@ -66,7 +66,18 @@ def _hint_at_label(table: RawTable, name: str | None) -> str:
 
 
 def _columns_with_two_values(frame: pd.DataFrame) -> list[str]:
-    return [str(name) for name in frame if frame[name].nunique() == 2]
+    """Names of the columns with two values; words, which are classes more often, come first."""
+    words = []
+    numbers = []
+    for name in frame:
+        column = frame[name]
+        if column.nunique() != 2:
+            continue
+        if pd.api.types.is_numeric_dtype(column):
+            numbers.append(str(name))
+        else:
+            words.append(str(name))
+    return [*words, *numbers]
 
 
 def _has_features_in_rows(table: RawTable, label: str | None) -> bool:

@@ -182,14 +182,22 @@ def outcome_of_raw_table(
             rows = _survival_rows(table, names.time, names.event, settings)
         return _make_outcome_table(rows, source, settings)
     with at_step(ReadingStep.LABEL):
-        rows = rows_of_label(table, names, settings)
+        rows = _rows_of_label(table, names, settings)
     if rows.kind is OutcomeKind.TWO_CLASSES:
         samples = label_samples(table, names.label, settings)
         return dataset_of_samples(samples, settings, source)
     return _make_outcome_table(rows, source, settings)
 
 
-def rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings) -> OutcomeRows:
+def kind_of_outcome(table: RawTable, names: OutcomeNames, settings: TableSettings) -> OutcomeKind:
+    """What the outcome of a table is taken for; parameters as in `outcome_of_raw_table`."""
+    if names.time is not None:
+        return OutcomeKind.SURVIVAL
+    with at_step(ReadingStep.LABEL):
+        return _rows_of_label(table, names, settings).kind
+
+
+def _rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings) -> _OutcomeRows:
     """The rows with a class or a number, and which of them it is.
 
     Parameters
@@ -206,7 +214,7 @@ def rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings)
     kind = OutcomeKind.TWO_CLASSES
     if len(compared) > 0:
         kind = kind_of_label(compared, names.asked_kind, settings)
-    return OutcomeRows(
+    return _OutcomeRows(
         table=table.with_rows(is_compared),
         columns=(compared,),
         kind=kind,
@@ -214,7 +222,7 @@ def rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings)
     )
 
 
-def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettings) -> OutcomeRows:
+def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettings) -> _OutcomeRows:
     """The rows with a time and an event; rows without them are an error, or left out.
 
     Parameters
@@ -235,7 +243,7 @@ def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettin
         findings.append(
             Finding.note(f"{plural(n_dropped, 'row')} without a time or an event left out.")
         )
-    return OutcomeRows(
+    return _OutcomeRows(
         table=table.with_rows(is_filled),
         columns=(times.loc[is_filled], events.loc[is_filled]),
         kind=OutcomeKind.SURVIVAL,
@@ -244,7 +252,7 @@ def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettin
 
 
 @dataclass(frozen=True, eq=False)
-class OutcomeRows:
+class _OutcomeRows:
     """The rows to compare, before their columns become features.
 
     Attributes
@@ -261,7 +269,7 @@ class OutcomeRows:
     findings: list[Finding]
 
 
-def _make_outcome_table(rows: OutcomeRows, source: str, settings: TableSettings) -> OutcomeTable:
+def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings) -> OutcomeTable:
     """Make numbers of the columns, without gaps and in the units asked for.
 
     Parameters
@@ -402,7 +410,7 @@ def _read_features(
     )
 
 
-def _named_columns(rows: OutcomeRows, halves: Floats, settings: TableSettings) -> NamedColumns:
+def _named_columns(rows: _OutcomeRows, halves: Floats, settings: TableSettings) -> NamedColumns:
     """The columns that the user names; blocks, groups and pairs have to put rows together."""
     roles = {}
     for role in Role:
