@@ -10,12 +10,16 @@ from sklearn.pipeline import make_pipeline
 import chanceline
 from chanceline.figures.style import COLOURS, figure_style, save
 
-rng = np.random.default_rng(0)
+rng = np.random.default_rng(1)
 labels = np.repeat([0, 1], 30)
 noise = rng.normal(size=(60, 300))
 pipeline = make_pipeline(SelectKBest(k=5), GaussianNB())
 
 # Simulated: in one of 300 features the class means lie 2, 2.5 or 3 standard deviations apart.
+# With 20 seeds permutation_test_score gives 0.0099 for 59 of 60 tables. chanceline gives at most
+# 0.003 for all and at most 3e-6 at 3 standard deviations; the values here are the most frequent. In
+# 5 seeds its p-value is larger at 2.5 than at 2: the first bound that convinces ends the test, and
+# that need not be the smallest.
 distances = [2.0, 2.5, 3.0]
 of_sklearn, of_chanceline = [], []
 for distance in distances:
