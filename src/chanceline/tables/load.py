@@ -151,6 +151,7 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
         findings=report.findings(),
         rows=complete.features.index.tolist(),
         columns_checked=True,
+        variants=samples.table.variants,
         recipe=recipe,
     )
 

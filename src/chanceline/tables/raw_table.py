@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from chanceline.tables.dataset import Finding
+from chanceline.tables.variants import VariantPlaces
 from chanceline.tables.wide_features import WideFeatures
 
 COLUMN_NUMBER = re.compile(r"-?\d+")
@@ -38,6 +39,7 @@ class RawTable:
     undeclared : why a test stops unless something is said about the design; else empty.
     wide : columns of numbers that are not in memory, as there are very many; they stand behind
         `values`. None where all columns are in `values`.
+    variants : where the columns stand that are variants of a file of genotypes; else None.
     """
 
     values: pd.DataFrame
@@ -48,6 +50,7 @@ class RawTable:
     findings: tuple[Finding, ...] = ()
     undeclared: str = ""
     wide: WideFeatures | None = None
+    variants: VariantPlaces | None = None
 
     @property
     def sample_names(self) -> pd.Series | None:
