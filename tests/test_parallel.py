@@ -14,7 +14,12 @@ from joblib import parallel_config, register_parallel_backend
 from joblib._parallel_backends import ThreadingBackend
 
 from chanceline._cluster import WorkersLostError, cluster
-from chanceline._parallel import _call_on_cluster, run_ordered
+from chanceline._parallel import (
+    _call_on_cluster,
+    map_in_threads,
+    number_of_threads,
+    run_ordered,
+)
 from chanceline.errors import InputError
 
 TOY = Path(__file__).parent / "experiments" / "toy"
@@ -249,3 +254,47 @@ def test_workers_outlive_the_folder_they_were_started_in(tmp_path, monkeypatch):
     after = dict(run_ordered(folder_of_worker, range(4), n_jobs=2))
     assert set(before) & set(after), "the same workers are used again"
     assert all(Path(where).is_dir() for where in after.values())
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_threads_give_results_in_order_with_one_blas_thread_each(n_threads):
+    from threadpoolctl import threadpool_info
+
+    def square(number):
+        time.sleep(0.01 * (number % 3))
+        pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        return number**2, set(pools)
+
+    results = list(map_in_threads(square, range(20), n_threads))
+    assert [value for value, _ in results] == [number**2 for number in range(20)]
+    assert set().union(*(pools for _, pools in results)) == {1}
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_threads_that_are_not_asked_for_more_begin_nothing_more(n_threads):
+    begun = []
+
+    def note(number):
+        begun.append(number)
+        if number == 4:
+            raise ZeroDivisionError
+        return number
+
+    values = map_in_threads(note, range(1000), n_threads)
+    assert [next(values), next(values)] == [0, 1]
+    with pytest.raises(ZeroDivisionError):
+        list(values)
+    assert len(begun) < 30
+    early = map_in_threads(note, range(5, 1000), n_threads)
+    assert next(early) == 5
+    early.close()
+    assert len(begun) < 60
+
+
+def test_jobs_as_threads():
+    assert number_of_threads(1) == 1
+    assert number_of_threads(None) == 1
+    assert 1 <= number_of_threads(-1) <= (os.cpu_count() or 1)
+    assert number_of_threads(10_000) == (os.cpu_count() or 1)
+    with pytest.raises(InputError, match="n_jobs"):
+        number_of_threads(0)

@@ -10,6 +10,7 @@ import pytest
 
 from chanceline.columns.parquet import ParquetColumns
 from chanceline.columns.plink import PlinkColumns
+from chanceline.columns.precision import single_if_exact
 from chanceline.columns.source import SlicedColumns, open_npy
 from chanceline.columns.table import ColumnTable
 from chanceline.errors import InputError
@@ -120,11 +121,23 @@ def test_a_table_is_indexed_by_its_columns_as_an_array_is(genotypes):
         assert columns.dtype == np.float64
         assert np.array_equal(columns, genotypes[:, indices])
     assert table.take(np.array([5, 1399])).dtype == np.int8
+    some_columns = table.select(np.array([0, 99, 100, 700, 1399]))
+    assert np.array_equal(some_columns[:, :], genotypes[:, [0, 99, 100, 700, 1399]])
     rows = np.array([4, 0, 29, 4])
     some_samples = table.rows(rows)
     assert some_samples.shape == (4, N_COLUMNS)
     assert np.array_equal(some_samples[:, 95:105], genotypes[rows, 95:105])
     assert np.array_equal(some_samples.gram(), (genotypes[rows] @ genotypes[rows].T.astype(int)))
+
+
+def test_single_precision_is_for_numbers_that_it_holds(genotypes):
+    for dtype in (np.int8, np.int32, np.float64, np.float32, bool):
+        exact = single_if_exact(genotypes.astype(dtype))
+        assert exact.dtype == np.float32
+        assert np.array_equal(exact, genotypes.astype(dtype))
+    for numbers in (np.array([0.1]), np.array([2**24 + 1])):
+        assert single_if_exact(numbers).dtype == np.float64
+        assert np.array_equal(single_if_exact(numbers), numbers)
 
 
 @pytest.mark.parametrize("key", [0, [1, 2], (0, 1), (slice(0, 5), [1]), (slice(None),)])
