@@ -65,8 +65,10 @@ def feature_axis(n_features: int, variants: VariantPlaces | None) -> FeatureAxis
     begin = 0.0
     for number, name in enumerate(names):
         on_chromosome = chromosome_of_feature == number
-        length = float(places[on_chromosome].max()) + 1
-        places[on_chromosome] += begin
+        # From its first variant to its last.
+        first_place = float(places[on_chromosome].min())
+        length = float(places[on_chromosome].max()) - first_place + 1
+        places[on_chromosome] += begin - first_place
         chromosomes.append(Chromosome(name, begin, begin + length))
         begin += length
     return FeatureAxis(places, chromosomes)
