@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -75,11 +75,13 @@ class RawTable:
         wide = None if self.wide is None else self.wide.with_rows(is_kept)
         return replace(self, values=self.values.loc[is_kept], about=about, wide=wide)
 
-    def in_memory(self) -> RawTable:
-        """The table with all columns in `values`."""
+    def in_memory(self, wanted: Collection[str] | None = None) -> RawTable:
+        """The table with all its columns in `values`, or of those that are not there yet only the
+        ones with these names.
+        """
         if self.wide is None:
             return self
-        numbers = self.wide.in_memory(self.values.index)
+        numbers = self.wide.in_memory(self.values.index, wanted)
         return replace(self, values=pd.concat([self.values, numbers], axis=1), wide=None)
 
     @property
