@@ -14,6 +14,7 @@ from chanceline.columns.source import SlicedColumns
 from chanceline.columns.table import ColumnTable
 from chanceline.columns.views import ChosenColumns
 from chanceline.errors import InputError
+from chanceline.significance import separation_test
 from chanceline.tables import load_data
 from chanceline.tables.array_input import dataset_of_arrays
 from chanceline.tables.checks.advice import examine_dataset
@@ -471,6 +472,15 @@ def test_a_number_is_read_into_memory(tmp_path, genotypes, wide_from):
     plain_table().assign(weight=np.linspace(50, 90, N_SAMPLES)).to_parquet(path)
     table = load_any_outcome(path, OutcomeNames(label="weight"), TableSettings(drop=("outcome",)))
     assert table.X.shape == (N_SAMPLES, N_COLUMNS)
+
+
+def test_the_test_of_a_wide_file_is_that_of_the_table_in_memory(tmp_path, genotypes, wide_from):
+    path, label, settings = zarr_array(3)(tmp_path, genotypes)
+    options = {"permutations": 49, "expected_error": False, "always_permute": True}
+    wide = separation_test(load_data(path, label, **settings), **options)
+    wide_from(IN_MEMORY)
+    in_memory = separation_test(load_data(path, label, **settings), **options)
+    assert wide.to_dict() == in_memory.to_dict()
 
 
 def test_some_columns_are_brought_into_memory_by_name(tmp_path, genotypes, wide_from):
