@@ -20,6 +20,7 @@ from chanceline.report.cells import cells_to_read
 from chanceline.report.design_words import design_in_words
 from chanceline.report.page import ENVIRONMENT, PAPER, Drawings, Page, draw_for_page, hash_arrays
 from chanceline.report.rule_section import rule_section
+from chanceline.report.single_features import single_features_section
 from chanceline.report.weights import weights_csv
 from chanceline.significance.features_table import surrogates_of
 from chanceline.significance.proofs import Proof
@@ -179,6 +180,7 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
         "feature_columns": [name.replace("_", " ") for name in features.columns],
         "feature_rows": feature_rows(result, features),
         "features_csv": features_csv(features),
+        **single_features_section(result, data),
         # How the p-value was made.
         "pvalue_readings": readings(result),
         "unequal_spreads": unequal_spread_sentences(result),

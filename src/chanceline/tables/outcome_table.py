@@ -47,6 +47,7 @@ from chanceline.tables.roles import (
 )
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.transforms import transform_table
+from chanceline.tables.variants import VariantPlaces
 from chanceline.tables.wording import plural
 
 
@@ -66,6 +67,7 @@ class OutcomeTable:
     undeclared : the sentence with which a test stops; else empty.
     source : the name of the file, or the type of the table in memory.
     findings : what is worth knowing about the table.
+    variants : where the variants of a file of genotypes stand; None for other tables.
     """
 
     X: Floats
@@ -80,6 +82,7 @@ class OutcomeTable:
     source: str = "arrays"
     findings: tuple[Finding, ...] = field(default=())
     role_columns: dict[str, str] = field(default_factory=dict)
+    variants: VariantPlaces | None = None
 
 
 @dataclass(frozen=True)
@@ -236,6 +239,7 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
         **named.arrays(complete.kept_rows),
         undeclared=read.undeclared,
         source=source,
+        variants=rows.table.variants,
         findings=(*confounders, *_without_words_on_classes(findings)),
     )
 
