@@ -16,6 +16,7 @@ from chanceline.significance.expectation import (
     reconciliation,
     worth_in_words,
 )
+from chanceline.significance.run import separation_test
 from chanceline.significance.verdict import Verdict
 
 
@@ -77,22 +78,44 @@ def test_other_sizes_are_told_with_their_error():
 
 def test_nothing_is_said_where_nothing_contradicts(expected):
     agreeing = known(expected, knows=True, better=True)
-    assert reconciliation(Verdict.STRUCTURE, FEW, agreeing, 60) == ""
+    assert reconciliation(Verdict.STRUCTURE, FEW, agreeing, "60 samples") == ""
     disagreeing_twice = known(expected, knows=False, better=False)
-    assert reconciliation(Verdict.CHANCE, FEW, disagreeing_twice, 60) == ""
-    assert reconciliation(Verdict.STRUCTURE, FEW, None, 60) == ""
+    assert reconciliation(Verdict.CHANCE, FEW, disagreeing_twice, "60 samples") == ""
+    assert reconciliation(Verdict.STRUCTURE, FEW, None, "60 samples") == ""
 
 
 def test_structure_without_a_rule_says_which_of_three_reasons_it_has(expected):
     nothing = known(expected, knows=False, better=False)
-    assert "spread over many features" in reconciliation(Verdict.STRUCTURE, SPREAD, nothing, 60)
-    assert "effect is there, but small" in reconciliation(Verdict.STRUCTURE, FEW, nothing, 60)
+    assert "spread over many features" in reconciliation(
+        Verdict.STRUCTURE, SPREAD, nothing, "60 samples"
+    )
+    assert "effect is there, but small" in reconciliation(
+        Verdict.STRUCTURE, FEW, nothing, "60 samples"
+    )
     vague = known(expected, knows=False, better=False, length=0.35)
-    assert "60 samples are too few" in reconciliation(Verdict.STRUCTURE, FEW, vague, 60)
+    assert "60 samples are too few" in reconciliation(Verdict.STRUCTURE, FEW, vague, "60 samples")
 
 
 def test_a_rule_that_helps_and_a_verdict_that_does_not_are_reconciled(expected):
     ranks_only = known(expected, knows=True, better=False)
-    assert "at its threshold" in reconciliation(Verdict.STRUCTURE, FEW, ranks_only, 60)
+    assert "at its threshold" in reconciliation(Verdict.STRUCTURE, FEW, ranks_only, "60 samples")
     for verdict in (Verdict.CHANCE, Verdict.NOT_SHOWN, Verdict.UNDECIDED):
-        assert "does not exclude chance" in reconciliation(verdict, FEW, ranks_only, 60)
+        assert "does not exclude chance" in reconciliation(verdict, FEW, ranks_only, "60 samples")
+
+
+def test_where_rows_come_in_groups_the_groups_are_counted():
+    """Four visits of each of 24 patients: 24 groups are few, whatever the number of rows."""
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(24), 4)
+    class_of_patient = np.where(np.arange(24) < 12, 1, -1)
+    of_patient = rng.normal(size=(24, 30)) + 0.25 * class_of_patient[:, None]
+    X = of_patient[patient] + 0.3 * rng.normal(size=(96, 30))
+    y = class_of_patient[patient]
+
+    result = separation_test(X, y, groups=patient, permutations=199, seed=0)
+
+    assert "24 groups are too few" in result.reconciliation
+    # What noise would need is known for independent samples only.
+    assert result.separating.separates
+    assert result.separating.replica is None
+    assert "pure noise" not in result.separating.summary()

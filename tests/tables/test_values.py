@@ -243,7 +243,10 @@ def test_gaps_of_small_values_are_seen():
     ours = warn_if_gaps_follow_small_values(censored)
     theirs = stats.spearmanr(censored.median(), censored.isna().mean())
     assert f"Spearman {theirs.statistic:.2f}" in ours[0].message
-    assert warn_if_gaps_follow_small_values(values.mask(rng.random((50, 40)) < 0.2)) == []
+    n_alarms = 0
+    for _ in range(100):
+        n_alarms += len(warn_if_gaps_follow_small_values(values.mask(rng.random((50, 40)) < 0.2)))
+    assert n_alarms <= 4, "at level 0.01 in 100 tables: P(more than 4) = 0.0034"
 
 
 def test_class_dependent_gaps_name_what_keeps_them_out(read):

@@ -22,6 +22,7 @@ from chanceline.significance.separating import separating_set
 from chanceline.significance.stage_results import StageResults, with_errors_known
 from chanceline.significance.stages import OverallP
 from chanceline.significance.verdict import Grounds, Verdict, decide
+from chanceline.tables.wording import plural
 
 
 def conclude(
@@ -130,8 +131,11 @@ def _reconciliation(grounds: Grounds, verdict: Verdict, rule: RuleToUse | None) 
     """How the verdict goes with what cross-validation says of the rule; empty if it does anyway."""
     if rule is None:
         return ""
-    n_samples = len(grounds.plan.data.y)
-    return reconciliation(verdict, grounds.evidence, rule.expected_error, n_samples)
+    design = grounds.plan.design
+    # What is independent: the groups where rows come in groups.
+    unit_word = "group" if design.has_groups else "sample"
+    sample_count = plural(design.sizes.n_units, unit_word)
+    return reconciliation(verdict, grounds.evidence, rule.expected_error, sample_count)
 
 
 def rule_helps(rule: RuleToUse | None) -> bool:

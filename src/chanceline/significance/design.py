@@ -109,6 +109,11 @@ class NullDesign:
         )
 
     @property
+    def has_groups(self) -> bool:
+        """Whether some samples belong together and always have the same label."""
+        return len(self.unit_labels) < len(self.unit_of_sample)
+
+    @property
     def n_blocks(self) -> int:
         """Number of blocks, 1 where there are none."""
         return int(self.block_of_unit.max()) + 1

@@ -62,7 +62,7 @@ def other_size_in_words(n_few: int, difference: LossDifference, *, rule_has_many
 
 
 def reconciliation(
-    verdict: Verdict, evidence: Evidence, expected: ExpectedError | None, n_samples: int
+    verdict: Verdict, evidence: Evidence, expected: ExpectedError | None, sample_count: str
 ) -> str:
     """The sentence between a verdict and an expectation that seem to contradict each other.
 
@@ -72,13 +72,13 @@ def reconciliation(
     ----------
     verdict, evidence : what the test says, and the features it rests on
     expected : what cross-validation says of the rule to use; None if it was not cross-validated
-    n_samples : number of samples
+    sample_count : how many independent samples there are, in words: `60 samples`, `32 groups`
     """
     if expected is None:
         return ""
     is_structure = verdict is Verdict.STRUCTURE
     if is_structure and not expected.knows_something:
-        return f"Both hold: {_why_rule_lags(evidence, expected, n_samples)}."
+        return f"Both hold: {_why_rule_lags(evidence, expected, sample_count)}."
     if is_structure and not expected.better_than_majority:
         return (
             "Both hold: the rule ranks samples by what it knows, but at its threshold that is not "
@@ -92,18 +92,20 @@ def reconciliation(
     return ""
 
 
-def _why_rule_lags(evidence: Evidence, expected: ExpectedError, n_samples: int) -> str:
-    """Why there is structure, and yet no rule that clearly uses it."""
-    samples = plural(n_samples, "sample")
+def _why_rule_lags(evidence: Evidence, expected: ExpectedError, sample_count: str) -> str:
+    """Why there is structure, and yet no rule that clearly uses it.
+
+    Parameters are those of `reconciliation`.
+    """
     if evidence.spread:
         return (
             "the evidence is spread over many features, and these "
-            f"{samples} are too few to learn how to weigh them"
+            f"{sample_count} are too few to learn how to weigh them"
         )
     low, high = expected.auc_interval
     if high - low > LONG_AREA_INTERVAL:
         return (
-            f"the test needs no rule, and {samples} are too few to measure what a rule made from "
-            "them is worth"
+            f"the test needs no rule, and {sample_count} are too few to measure what a rule made "
+            "from them is worth"
         )
     return "the effect is there, but small: a rule gains little by it"

@@ -129,8 +129,7 @@ def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
     design = plan.design
     candidates = columns_for_bound(plan, path.columns)
     values_of_unit = candidates.values  # (units, columns), where every sample is a unit
-    has_groups = len(design.unit_labels) < len(values_of_unit)
-    if has_groups:
+    if design.has_groups:
         # Summed over the samples of each unit.
         values_of_unit = block_sums(candidates.values, block_of_row=design.unit_of_sample)
     column_bound = feature_bound(

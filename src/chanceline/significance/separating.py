@@ -153,8 +153,14 @@ def separating_set(plan: Plan, shown: ShownRule) -> Separating:
 
 
 def place_on_diagram(plan: Plan, rule: Rule) -> ReplicaReading | None:
-    """The set on the paper's diagram; None unless it separates and was chosen after looking."""
+    """The set on the paper's diagram; None unless it separates and was chosen after looking.
+
+    None with groups of samples too: the diagram is for independent samples, and neither the number
+    of groups nor that of their rows says how many of these a rule has to separate.
+    """
     if not rule.separates or rule.n_selected == 0 or plan.settings.preregistered:
+        return None
+    if plan.design.has_groups:
         return None
     sizes = plan.design.sizes
     return replica_reading(

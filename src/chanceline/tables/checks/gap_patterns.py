@@ -13,6 +13,10 @@ from chanceline._arrays import Bools, Floats, Ints
 from chanceline.tables.checks.ranks import mann_whitney, warn_if_small
 from chanceline.tables.dataset import Finding
 
+# p-value up to which columns of small values are said to have more gaps. It is smaller than that of
+# the classes, as no false verdict comes of these gaps.
+SMALL_VALUES_LEVEL = 0.01
+
 
 class MarkCounts(NamedTuple):
     """How many cells are marked, in all columns that have marks.
@@ -130,9 +134,13 @@ def warn_if_gaps_follow_medians(medians: pd.Series, shares_of_gaps: pd.Series) -
         return []
     correlation = float(medians.rank().corr(shares_of_gaps.rank()))
     pvalue = float(ndtr(correlation * sqrt(n_features - 1)))
-    return warn_if_small(
-        pvalue,
-        f"columns of small values have more gaps (Spearman {correlation:.2f}, p = {pvalue:.2g}), "
-        "as values below a limit of detection do; the median hides that, missing='half-min' keeps "
-        "it.",
-    )
+    # Not `pvalue > …`: NaN warns of nothing either.
+    if not pvalue <= SMALL_VALUES_LEVEL:
+        return []
+    return [
+        Finding.warning(
+            f"columns of small values have more gaps (Spearman {correlation:.2f}, p = "
+            f"{pvalue:.2g}), as values below a limit of detection do; the median hides that, "
+            "missing='half-min' keeps it."
+        )
+    ]
