@@ -43,7 +43,7 @@ PACKAGES = {
     "cohort": {"chance", "prediction", "tables", "significance"},
     "experiments": {"theory", "chance", "kernels", "perceptron", "select"},
     "memory": {"perceptron", "select"},
-    "figures": {"theory", "select", "significance", "experiments", "memory"},
+    "figures": {"theory", "select", "tables", "significance", "experiments", "memory"},
     "report": {"theory", "chance", "columns", "tables", "significance", "experiments", "figures"},
     "app": {"columns", "tables", "significance", "cohort", "report"},
     "reproduce": {"theory", "experiments", "memory", "figures"},

@@ -432,7 +432,7 @@ def test_reports_are_readable(noise, tmp_path, width):
     data, result = noise
     path = write_test_report(result, tmp_path / "report.html", data)
     seen = run_script(path.read_text(), READABLE, tmp_path, width=width)
-    assert seen == {"fits": True, "small": [], "drawings": 5}
+    assert seen == {"fits": True, "small": [], "drawings": 6}
 
 
 @pytest.fixture

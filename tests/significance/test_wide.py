@@ -175,12 +175,14 @@ def test_columns_of_which_blocks_leave_nothing_are_dropped(y):
     rng = np.random.default_rng(9)
     blocks = np.arange(N_SAMPLES) % 2
     X = rng.normal(size=(N_SAMPLES, 150))
-    X[:, 70] = blocks
+    X[:, 64:128] = blocks[:, None]  # a whole tile
     design = make_design(
         np.where(np.arange(N_SAMPLES) < 20, 1.0, -1.0), DeclaredRoles(blocks=blocks)
     )
     columns = make_tiled_columns(tiled(SlicedColumns(X)), np.arange(150), design, intercept=True)
-    assert columns.feature_of_column.tolist() == [j for j in range(150) if j != 70]
+    assert columns.feature_of_column.tolist() == [*range(64), *range(128, 150)]
+    paths = follow_paths(columns, design.y[None], 2)
+    assert np.isin(paths.chosen, columns.feature_of_column).all()
     constant = np.repeat(blocks[:, None], 70, axis=1)
     with pytest.raises(InputError, match="constant within every block"):
         make_tiled_columns(tiled(SlicedColumns(constant)), np.arange(70), design, intercept=True)

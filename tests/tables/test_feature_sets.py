@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from chanceline.errors import InputError
+from chanceline.significance import set_tests
+from chanceline.tables.dataset import Dataset
 from chanceline.tables.feature_sets import read_feature_sets
+from chanceline.tables.table_sets import find_feature_sets
+from chanceline.tables.variants import VariantPlaces
 
 GMT = "heart\thttp://x\ta\tb\t\tb\nliver\t\tc d\te\n\n"
 EXPECTED = {"heart": ("a", "b"), "liver": ("c d", "e")}
@@ -58,3 +64,36 @@ def test_what_is_wrong_is_one_sentence(tmp_path, name, content, sentence):
         read_feature_sets(written(tmp_path, name, content))
     assert str(error.value).endswith(".")
     assert "\n" not in str(error.value)
+
+
+def genotypes_of_two_chromosomes():
+    rng = np.random.default_rng(5)
+    X = rng.binomial(2, 0.4, size=(40, 12)).astype(float)
+    y = np.where(X[:, 9] + rng.normal(0, 0.3, 40) > 0.8, 1.0, -1.0)
+    names = tuple(f"rs{j}_G" for j in range(12))
+    places = VariantPlaces(names, ["7"] * 8 + ["X"] * 4, np.arange(12))
+    return Dataset(X=X, y=y, feature_names=names, classes=("a", "b"), variants=places)
+
+
+def test_the_chromosomes_of_genotypes_are_sets(tmp_path, monkeypatch):
+    table = genotypes_of_two_chromosomes()
+    sets = find_feature_sets("chromosome", table)
+    assert sets == {
+        "chromosome 7": table.feature_names[:8],
+        "chromosome X": table.feature_names[8:],
+    }
+    result = set_tests(table, "chromosome", permutations=99)
+    assert {item.name: item.pvalue < 0.05 for item in result.sets} == {
+        "chromosome 7": False,
+        "chromosome X": True,
+    }
+    # A file of that name comes first.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chromosome").write_text("set,feature\nheart,rs1_G\n")
+    assert find_feature_sets("chromosome", table) == {"heart": ("rs1_G",)}
+
+
+def test_chromosomes_of_other_tables_are_one_sentence():
+    table = replace(genotypes_of_two_chromosomes(), variants=None)
+    with pytest.raises(InputError, match="genotypes whose chromosomes are known"):
+        find_feature_sets("chromosome", table)

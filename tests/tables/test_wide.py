@@ -14,10 +14,12 @@ from chanceline.columns.source import SlicedColumns
 from chanceline.columns.table import ColumnTable
 from chanceline.columns.views import ChosenColumns
 from chanceline.errors import InputError
+from chanceline.significance import separation_test
 from chanceline.tables import load_data
 from chanceline.tables.array_input import dataset_of_arrays
 from chanceline.tables.checks.advice import examine_dataset
 from chanceline.tables.dataset import Dataset
+from chanceline.tables.labelled import read_table
 from chanceline.tables.outcome_table import OutcomeNames, load_any_outcome
 from chanceline.tables.settings import TableSettings
 
@@ -470,6 +472,25 @@ def test_a_number_is_read_into_memory(tmp_path, genotypes, wide_from):
     plain_table().assign(weight=np.linspace(50, 90, N_SAMPLES)).to_parquet(path)
     table = load_any_outcome(path, OutcomeNames(label="weight"), TableSettings(drop=("outcome",)))
     assert table.X.shape == (N_SAMPLES, N_COLUMNS)
+
+
+def test_the_test_of_a_wide_file_is_that_of_the_table_in_memory(tmp_path, genotypes, wide_from):
+    path, label, settings = zarr_array(3)(tmp_path, genotypes)
+    options = {"permutations": 49, "expected_error": False, "always_permute": True}
+    wide = separation_test(load_data(path, label, **settings), **options)
+    wide_from(IN_MEMORY)
+    in_memory = separation_test(load_data(path, label, **settings), **options)
+    assert wide.to_dict() == in_memory.to_dict()
+
+
+def test_some_columns_are_brought_into_memory_by_name(tmp_path, genotypes, wide_from):
+    path, label, settings = parquet_file(tmp_path, genotypes)
+    raw = read_table(path, label, TableSettings(**settings))
+    some = raw.in_memory({"x5", "x699", "nothing"})
+    assert some.wide is None
+    assert [*some.values.columns] == ["group", "x5", "x699"]
+    assert np.array_equal(some.values[["x5", "x699"]], genotypes[:, [5, 699]])
+    assert raw.in_memory().values.shape == (N_SAMPLES, 1 + N_COLUMNS)
 
 
 def test_chosen_columns_are_those_of_the_source(genotypes, monkeypatch):

@@ -44,7 +44,7 @@ DataArgument = Annotated[
     Path | None,
     typer.Argument(
         help="CSV (any separator, compressed or not), Parquet, Excel, GCT, GEO series matrix, "
-        "AnnData, PLINK (.bed), .npz or .npy; samples in rows.",
+        "AnnData, PLINK (.bed), Zarr, .npz or .npy; samples in rows.",
         show_default=False,
     ),
 ]

@@ -63,8 +63,8 @@ def run_test(
     sets: Path | None = typer.Option(
         None,
         "--sets",
-        help="Sets of features to test instead, all in one run: a GMT file, or a CSV with the "
-        "columns set and feature.",
+        help="Sets of features to test instead, all in one run: a GMT file, a CSV with the "
+        "columns set and feature, or the word chromosome for genotypes of PLINK.",
     ),
     report: ReportOption = None,
     features_table: Path | None = typer.Option(

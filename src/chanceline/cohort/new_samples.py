@@ -162,7 +162,8 @@ def new_samples(table: NewTable, rule: FixedRule, inputs: RuleInputs) -> NewSamp
     recipe = inputs.recipe.for_features(rule.features)
     sources = [column.source for column in recipe.columns]
     needed = list(dict.fromkeys([*sources, *rule.encoder.names]))
-    columns = ColumnFinder(table.raw).find_all(needed, table.source)
+    with_needed = table.raw.in_memory(set(needed))
+    columns = ColumnFinder(with_needed).find_all(needed, table.source)
 
     features = untransformed_features(columns, recipe, n_rows=len(table.raw.values))
     covariates = {name: columns[name] for name in rule.encoder.names}

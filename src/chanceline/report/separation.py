@@ -27,6 +27,7 @@ from chanceline.report.page import (
     plain_paragraph,
 )
 from chanceline.report.rule_section import rule_section
+from chanceline.report.single_features import single_features_section
 from chanceline.report.weights import weights_csv
 from chanceline.significance.features_table import surrogates_of
 from chanceline.significance.proofs import Proof
@@ -184,6 +185,7 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
         "feature_columns": [name.replace("_", " ") for name in features.columns],
         "feature_rows": feature_rows(result, features),
         "features_csv": features_csv(features),
+        **single_features_section(result, data),
         # How the p-value was made.
         "pvalue_readings": readings(result),
         "unequal_spreads": unequal_spread_sentences(result),

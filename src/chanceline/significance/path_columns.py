@@ -299,11 +299,7 @@ def make_path_columns(
     normalized, varies = _normalized_columns(X, features, design, intercept, dtype)
 
     block_of_sample = blocks_to_centre_within(design, intercept)
-    if not varies.any():
-        where = "constant" if block_of_sample is None else "constant within every block"
-        raise InputError(
-            f"every feature is {where} up to rounding, so that there is nothing to separate with."
-        )
+    require_some_variation(varies, block_of_sample)
     if not varies.all():
         # Columns of which nothing is left are dropped.
         features = features[varies]
@@ -320,6 +316,22 @@ def make_path_columns(
         covariate_basis=design.covariate_basis,
         frame=frame,
         single=_in_single_precision(coordinates),
+    )
+
+
+def require_some_variation(varies: Bools, block_of_sample: Ints | None) -> None:
+    """Stop if no column varies.
+
+    Parameters
+    ----------
+    varies : (columns,)
+    block_of_sample : (samples,) the blocks within which columns are centred; None for no blocks.
+    """
+    if varies.any():
+        return
+    where = "constant" if block_of_sample is None else "constant within every block"
+    raise InputError(
+        f"every feature is {where} up to rounding, so that there is nothing to separate with."
     )
 
 

@@ -30,9 +30,9 @@ from chanceline.significance.set_statistics import SetStatistics, set_statistics
 from chanceline.significance.shuffles import ShuffleRunner
 from chanceline.significance.step_down import step_down_pvalues
 from chanceline.tables.dataset import Dataset
-from chanceline.tables.feature_sets import read_feature_sets
 from chanceline.tables.outcome_table import OutcomeNames, OutcomeTable, load_any_outcome
 from chanceline.tables.settings import TableSettings
+from chanceline.tables.table_sets import find_feature_sets
 
 # The settings that tests of sets have a use for. The last two are for what is not done here: proofs
 # before the shuffles, and rules for new samples.
@@ -71,8 +71,9 @@ def set_tests(  # noqa: PLR0913
         that was read, such as `load_data` gives, which knows its outcome.
     sets
         The features of every set by its name, ``{"heart": ["a", "b"], "liver": ["b", "c"]}``, or a
-        file: GMT (`.gmt`), or a table with the columns `set` and `feature`. Sets may share
-        features; features that the table does not have are named in the result.
+        file: GMT (`.gmt`), or a table with the columns `set` and `feature`; or "chromosome", for
+        genotypes of PLINK. Sets may share features; features that the table does not have are
+        named in the result.
     label
         Column of the outcome: two classes, several classes or a number.
     time, event
@@ -100,7 +101,7 @@ def set_tests(  # noqa: PLR0913
     settings = replace(settings or TestSettings(), **test_changes)
     check_set_settings(settings)
     if isinstance(sets, str | Path):
-        sets = read_feature_sets(sets)
+        sets = find_feature_sets(sets, read_table)
     return run_set_tests(question_of_table(read_table, settings), sets, progress)
 
 

@@ -25,7 +25,6 @@ from chanceline._arrays import Floats, Ints
 from chanceline._parallel import map_in_threads
 from chanceline.columns.precision import single_if_exact
 from chanceline.columns.table import ColumnTable, Tile
-from chanceline.errors import InputError
 from chanceline.significance.column_pairs import ColumnPairs, no_pairs
 from chanceline.significance.outliers import OutlierLimits, outlier_limits
 from chanceline.significance.path_columns import (
@@ -33,6 +32,7 @@ from chanceline.significance.path_columns import (
     blocks_to_centre_within,
     column_lengths,
     column_residuals,
+    require_some_variation,
     row_residuals,
     vary_beyond_rounding,
 )
@@ -174,18 +174,42 @@ class TiledColumns:
         worked on at the same time.
         """
 
-        def call(start: int) -> Value:
-            chunk = self._chunk_of_tile(start)
-            values = values_of_features(self.table.tile(start), self.feature_of_column[chunk])
-            return function(chunk, self.scaling.take(chunk).apply(values))
+        def call(chosen: ChosenOfTile) -> Value:
+            values = read_chosen(self.table, chosen)
+            return function(chosen.place, self.scaling.take(chosen.place).apply(values))
 
-        yield from map_in_threads(call, self.table.tile_starts, self.n_threads)
+        chosen_by_tile = chosen_columns_by_tile(self.table, self.feature_of_column)
+        yield from map_in_threads(call, chosen_by_tile, self.n_threads)
 
-    def _chunk_of_tile(self, start: int) -> slice:
-        """The place of the columns that belong to the tile that begins with this feature."""
-        ends = [start, start + self.table.tile_width]
-        first, last = np.searchsorted(self.feature_of_column, ends).tolist()
-        return slice(first, last)
+
+class ChosenOfTile(NamedTuple):
+    """The columns of a tile that are used.
+
+    Attributes
+    ----------
+    start : where the tile begins in the table.
+    place : where these columns stand among all that are used.
+    features : (columns,) their numbers in the table.
+    """
+
+    start: int
+    place: slice
+    features: Ints
+
+
+def chosen_columns_by_tile(table: ColumnTable, features: Ints) -> Iterator[ChosenOfTile]:
+    """The columns of the table with these numbers, rising, for every tile that has some."""
+    for start in table.tile_starts:
+        ends = [start, start + table.tile_width]
+        first, last = np.searchsorted(features, ends).tolist()
+        if last > first:
+            place = slice(first, last)
+            yield ChosenOfTile(start, place, features[place])
+
+
+def read_chosen(table: ColumnTable, chosen: ChosenOfTile) -> NDArray[Any]:
+    """The columns of a tile that are used, as they are stored: (samples, columns)."""
+    return values_of_features(table.tile(chosen.start), chosen.features)
 
 
 def values_of_features(tile: Tile, features: Ints) -> NDArray[Any]:
@@ -217,19 +241,15 @@ def make_tiled_columns(
     """
     block_of_sample = blocks_to_centre_within(design, intercept)
 
-    def measure(start: int) -> ColumnScaling:
-        chosen = features[(features >= start) & (features < start + table.tile_width)]
-        values = values_of_features(table.tile(start), chosen).astype(float)
+    def measure(chosen: ChosenOfTile) -> ColumnScaling:
+        values = read_chosen(table, chosen).astype(float)
         return measure_columns(values, design, intercept)
 
-    parts = list(map_in_threads(measure, table.tile_starts, n_threads))
+    chosen_by_tile = chosen_columns_by_tile(table, features)
+    parts = list(map_in_threads(measure, chosen_by_tile, n_threads))
     scaling = ColumnScaling(*(np.concatenate(numbers) for numbers in zip(*parts, strict=True)))
     varies = scaling.length > 0
-    if not varies.any():
-        where = "constant" if block_of_sample is None else "constant within every block"
-        raise InputError(
-            f"every feature is {where} up to rounding, so that there is nothing to separate with."
-        )
+    require_some_variation(varies, block_of_sample)
     columns = TiledColumns(
         table=table,
         feature_of_column=features[varies],

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from chanceline.columns.table import AnyTable
     from chanceline.tables.recipe import TableRecipe
+    from chanceline.tables.variants import VariantPlaces
 
 
 class Severity(StrEnum):
@@ -100,6 +101,7 @@ class Dataset(Result):
         before any transform.
     role_columns : the names of the columns that gave blocks, groups or pairs, by role.
     recipe : how the cells became numbers, for new samples; None for numbers taken as they are.
+    variants : where the variants of a file of genotypes stand; None for other tables.
     """
 
     X: AnyTable
@@ -118,6 +120,7 @@ class Dataset(Result):
     columns_checked: bool = False
     role_columns: dict[str, str] = field(default_factory=dict)
     recipe: TableRecipe | None = None
+    variants: VariantPlaces | None = None
     kind = "data"
 
     @property

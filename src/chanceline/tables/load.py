@@ -56,8 +56,9 @@ def load_data(
     ----------
     path : text (CSV with any usual separator, compressed or not), Parquet, Excel, GCT, GEO series
         matrix, AnnData, PLINK (`.bed` with `.bim` and `.fam` beside it), an `.npz` that holds `X`,
-        `y` and perhaps `feature_names`, or a `.npy` with its labels in another file; or a table in
-        memory: a DataFrame of pandas or polars, an Arrow table, or AnnData.
+        `y` and perhaps `feature_names`, a folder of Zarr, or a `.npy` with its labels in another
+        file; or a table in memory: a DataFrame of pandas or polars, an Arrow table, or AnnData.
+        Very many columns of numbers stay in the file, and `X` of the `Dataset` reads them.
     label : column with the two classes, by its name or its number from 0 (not needed for `.npz`
         files, nor if `labels` names a file with one column besides the id).
     settings : how to read the file and what to make of its columns.
@@ -151,6 +152,7 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
         findings=report.findings(),
         rows=complete.features.index.tolist(),
         columns_checked=True,
+        variants=samples.table.variants,
         recipe=recipe,
     )
 

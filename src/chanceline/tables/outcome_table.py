@@ -52,6 +52,7 @@ from chanceline.tables.roles import (
 )
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.transforms import transform_table
+from chanceline.tables.variants import VariantPlaces
 from chanceline.tables.wording import plural
 
 
@@ -92,6 +93,7 @@ class OutcomeTable:
     findings : what is worth knowing about the table.
     traces : what was read beside the features.
     recipe : how cells became numbers; None for numbers taken as they are.
+    variants : where the variants of a file of genotypes stand; None for other tables.
     """
 
     X: Floats
@@ -109,6 +111,7 @@ class OutcomeTable:
     role_columns: dict[str, str] = field(default_factory=dict)
     traces: ReadingTraces = field(default_factory=ReadingTraces)
     recipe: TableRecipe | None = None
+    variants: VariantPlaces | None = None
 
 
 @dataclass(frozen=True)
@@ -321,6 +324,7 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
         undeclared=read.undeclared,
         proposed=read.proposed,
         source=source,
+        variants=rows.table.variants,
         findings=(*confounders, *_without_words_on_classes(findings)),
         traces=_traces_of_reading(others, read.features, complete, settings),
         recipe=recipe,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from chanceline.tables.dataset import Finding
+from chanceline.tables.variants import VariantPlaces
 from chanceline.tables.wide_features import WideFeatures
 
 COLUMN_NUMBER = re.compile(r"-?\d+")
@@ -38,6 +39,7 @@ class RawTable:
     undeclared : why a test stops unless something is said about the design; else empty.
     wide : columns of numbers that are not in memory, as there are very many; they stand behind
         `values`. None where all columns are in `values`.
+    variants : where the columns stand that are variants of a file of genotypes; else None.
     """
 
     values: pd.DataFrame
@@ -48,6 +50,7 @@ class RawTable:
     findings: tuple[Finding, ...] = ()
     undeclared: str = ""
     wide: WideFeatures | None = None
+    variants: VariantPlaces | None = None
 
     @property
     def sample_names(self) -> pd.Series | None:
@@ -72,11 +75,13 @@ class RawTable:
         wide = None if self.wide is None else self.wide.with_rows(is_kept)
         return replace(self, values=self.values.loc[is_kept], about=about, wide=wide)
 
-    def in_memory(self) -> RawTable:
-        """The table with all columns in `values`."""
+    def in_memory(self, wanted: Collection[str] | None = None) -> RawTable:
+        """The table with all its columns in `values`, or of those that are not there yet only the
+        ones with these names.
+        """
         if self.wide is None:
             return self
-        numbers = self.wide.in_memory(self.values.index)
+        numbers = self.wide.in_memory(self.values.index, wanted)
         return replace(self, values=pd.concat([self.values, numbers], axis=1), wide=None)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,12 +72,18 @@ class WideFeatures:
         names = [self.names[column] for column in columns.tolist()]
         return pd.DataFrame(self.table[:, columns], columns=names, index=index)
 
-    def in_memory(self, index: pd.Index) -> pd.DataFrame:
-        """All columns in memory, in the type in which they are stored: (samples, features).
+    def in_memory(self, index: pd.Index, wanted: Collection[str] | None = None) -> pd.DataFrame:
+        """Columns in memory, in the type in which they are stored: (samples, features).
 
-        `index` is what the rows are called.
+        Parameters
+        ----------
+        index : what the rows are called.
+        wanted : the names of the columns, as far as there are such; None for all of them.
         """
-        return pd.DataFrame(in_memory(self.table), columns=list(self.names), index=index)
+        if wanted is None:
+            return pd.DataFrame(in_memory(self.table), columns=list(self.names), index=index)
+        places = [place for place, name in enumerate(self.names) if name in wanted]
+        return self.frame(np.array(places, dtype=np.int64), index)
 
     def column(self, name: str, index: pd.Index) -> pd.Series | None:
         """The column with this name; None if there is none. `index` is what rows are called."""

@@ -144,6 +144,7 @@ def wide_dataset_of_samples(
         findings=report.findings(),
         rows=samples.index[complete.kept_rows].tolist(),
         columns_checked=True,
+        variants=labelled.table.variants,
         recipe=learn_wide_recipe(
             complete.features,
             added=transformed.added,

@@ -15,6 +15,7 @@ from chanceline.columns.plink import MissingGenotypes, PlinkColumns
 from chanceline.tables.dataset import Finding
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.columns import table_of_columns
+from chanceline.tables.variants import VariantPlaces, read_positions
 from chanceline.tables.wording import plural
 
 SEXES = {"1": "male", "2": "female"}
@@ -41,13 +42,19 @@ def read_plink(path: Path, missing: str) -> RawTable:
     if fills_missing:
         findings += _note_filled(columns.count_missing())
     ids = list(columns.samples["sample"])
-    table = table_of_columns(columns, columns.names, ids, _about_samples(columns.samples))
+    names = columns.names
+    table = table_of_columns(columns, names, ids, _about_samples(columns.samples))
     return replace(
         table,
         header_ids=ids,
         names_stand_in=f"{path.stem}.fam",
         index_name="samples",
         findings=tuple(findings),
+        variants=VariantPlaces(
+            names=names,
+            chromosomes=columns.variants["chromosome"],
+            positions=read_positions(columns.variants["position"]),
+        ),
     )
 
 
