@@ -275,7 +275,7 @@ def test_an_outcome_of_ones_own_goes_all_the_way():
         (["--time", "months", "--event", "none"], "no event was seen"),
         (["--label", "lonely"], "has one sample"),
         (["--label", "same", "--outcome", "number"], "in every row"),
-        (["--label", "dose", "--weights", "w.csv"], "two classes"),
+        (["--label", "dose", "--weights", "w.xlsx"], "written to a .csv file"),
     ],
 )
 def test_bad_input_on_the_command_line(command, tmp_path, options, words):
