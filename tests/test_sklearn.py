@@ -76,6 +76,7 @@ def test_a_table_that_is_not_separable_is_fitted_with_a_warning():
     assert np.sum(model.predict(X) != y) == model.n_errors_
 
 
+@pytest.mark.slow
 def test_inside_pipeline_and_grid_search(planted):
     X, y = planted
     pipeline = make_pipeline(StandardScaler(), SparseSeparator())

@@ -113,7 +113,9 @@ def test_covariates_that_cannot_be_encoded_get_a_sentence(given, sentence):
         encoder.transform(given, 2)
 
 
-@pytest.mark.parametrize(("unit", "shift"), [(1e-6, -50.0), (1e3, 0.0)])
+@pytest.mark.parametrize(
+    ("unit", "shift"), [(1e-6, -50.0), pytest.param(1e3, 0.0, marks=pytest.mark.slow)]
+)
 def test_the_units_of_a_covariate_do_not_matter(unit, shift):
     """Small units were shrunk by the trace of a ridge that only keeps weights finite."""
     X, y, dose = study()

@@ -78,7 +78,12 @@ def test_many_rows_of_few_subjects_are_worth_more_than_the_subjects():
     assert found.better_than_majority
 
 
-@pytest.mark.parametrize("shift", [0.0, 0.5, 1.0])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "shift", [pytest.param(0.0, marks=SLOW), pytest.param(0.5, marks=SLOW), 1.0]
+)
 @pytest.mark.parametrize("seed", range(1))
 def test_words_error_and_area_agree(seed, shift):
     X, y, subject = voices(seed, shift)

@@ -118,7 +118,10 @@ def test_variables_of_many_cuts_come_first():
     assert met[0] > met[-1]
 
 
-@pytest.mark.parametrize("n", [pytest.param(63, marks=pytest.mark.slow), 64, 65, 130])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("n", [pytest.param(63, marks=SLOW), 64, 65, pytest.param(130, marks=SLOW)])
 def test_cuts_use_whole_words(n):
     for seed in range(2):
         problem = coin_problem(n, 18, seed)

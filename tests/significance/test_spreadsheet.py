@@ -79,6 +79,7 @@ def test_names_cannot_end_a_text_or_begin_a_formula():
     assert apply_formula(formula, dict(X.items())) == result.predict(X).tolist()
 
 
+@pytest.mark.slow
 def test_a_formula_with_many_features_and_one_without_any():
     rng = np.random.default_rng(6)
     y = np.arange(100) % 2

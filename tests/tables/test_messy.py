@@ -14,7 +14,7 @@ def messages(dataset):
     return " | ".join(str(finding) for finding in dataset.findings)
 
 
-@pytest.mark.parametrize("separator", [",", " "])
+@pytest.mark.parametrize("separator", [",", pytest.param(" ", marks=pytest.mark.slow)])
 def test_lines_of_any_length(tmp_path, separator):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6, 20_000)).round(6)

@@ -87,6 +87,7 @@ def test_the_coarsest_subjects_are_named():
     ] == [4] * 12
 
 
+@pytest.mark.slow
 def test_groups_that_are_visits_of_fewer_subjects():
     """One cut too few: the groups are visits, which are no more independent than rows are."""
     names = [

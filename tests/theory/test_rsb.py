@@ -135,7 +135,12 @@ def test_every_saddle_equation_is_a_derivative_of_the_entropy(alpha, free_entrop
 
 
 @pytest.mark.parametrize(
-    "kind", [{"balance": 0.2}, {"margin": 0.5}, {"balance": 0.3, "margin": 0.2}]
+    "kind",
+    [
+        {"balance": 0.2},
+        pytest.param({"margin": 0.5}, marks=pytest.mark.slow),
+        {"balance": 0.3, "margin": 0.2},
+    ],
 )
 def test_the_same_with_balance_and_margin(kind, free_entropy):
     """And the capacity lies a little below the symmetric one."""

@@ -246,6 +246,7 @@ def test_small_densities_are_solved_from_the_transition_to_the_capacity(rho, mar
     assert 1.0001 > breaks[0] > breaks[1] > breaks[2]
 
 
+@pytest.mark.slow
 def test_just_above_a_continuous_transition_the_gap_is_small():
     transition = transition_at(0.5)
     for excess, gap in ((1e-7, 0.0), (1e-4, 0.01)):
