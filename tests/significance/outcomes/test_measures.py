@@ -27,7 +27,11 @@ from chanceline.significance.outcomes.measures import (
 from chanceline.significance.outcomes.number import make_number
 from chanceline.significance.outcomes.pictures import kaplan_meier
 from chanceline.significance.outcomes.rule_samples import RuleSamples
-from chanceline.significance.outcomes.score_rule import fit_ridges, prepare_samples
+from chanceline.significance.outcomes.score_rule import (
+    fit_ridges,
+    prepare_samples,
+    train_score_rule,
+)
 from chanceline.significance.ridges import principal_axes, ridge_of_share
 
 RNG = np.random.default_rng(0)
@@ -158,6 +162,27 @@ def test_ridge_weights_are_those_of_scikit_learn():
     penalty = ridge_of_share(principal_axes(prepared.columns).squared_lengths, 0.3)
     peer = Ridge(alpha=penalty).fit(prepared.columns, y)
     np.testing.assert_allclose(fit_ridges(prepared, [0.3])[0][:, 0], peer.coef_, atol=1e-9)
+
+
+def test_a_choice_by_several_deals_depends_less_on_the_seed():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(50, 30))
+    y = 0.9 * X[:, 0] + 0.6 * X[:, 1] + rng.normal(size=50)
+    samples = RuleSamples(
+        X=X,
+        outcome=make_number(y, "y"),
+        terms=np.zeros((50, 0)),
+        unit_of_sample=np.arange(50),
+        block_of_sample=np.zeros(50, dtype=np.int64),
+    )
+    every_row = np.ones(50, dtype=bool)
+
+    def sizes(n_repeats):
+        """Numbers of features that ten seeds choose."""
+        rules = [train_score_rule(samples, every_row, [seed], n_repeats) for seed in range(10)]
+        return {len(rule.support) for rule in rules}
+
+    assert len(sizes(n_repeats=10)) < len(sizes(n_repeats=1))
 
 
 def test_blocks_and_covariates_are_taken_out_of_training_samples():

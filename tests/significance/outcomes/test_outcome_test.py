@@ -44,6 +44,18 @@ def without(*names: str) -> list[str]:
     return [name for name in OUTCOMES if name not in names]
 
 
+def test_a_rule_without_features_does_not_contradict_what_is_expected():
+    table = FEATURES.assign(dose=FRAME["dose"])
+    result = chanceline.separation_test(table, label="dose", permutations=99)
+    assert result.expected.better_than_guessing
+    assert "a close one" not in str(result)
+    without_features = replace(
+        result.rule, features=(), text="no feature: none clearly improves on guessing"
+    )
+    text = str(replace(result, rule=without_features))
+    assert "none clearly improves on guessing; the numbers above" in " ".join(text.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind", "feature"),
     [

@@ -15,6 +15,7 @@ from chanceline.perceptron.duplicates import distinct_columns
 from chanceline.perceptron.validation import find_features
 from chanceline.prediction.crossval import MIN_SIZE_FOR_PROCESSES
 from chanceline.prediction.folds import Stream, join_units
+from chanceline.prediction.repeats import n_tuning_repeats
 from chanceline.significance.config import TestSettings
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.outcomes.cross_validate import (
@@ -262,7 +263,9 @@ def make_rule_parts(plan: OutcomePlan) -> RuleParts:
         return RuleParts()
     seed = plan.settings.seed
     every_row = np.ones(len(X), dtype=bool)
-    score_rule = train_score_rule(samples, every_row, [seed, Stream.INNER_FOLDS])
+    score_rule = train_score_rule(
+        samples, every_row, [seed, Stream.INNER_FOLDS], n_repeats=n_tuning_repeats(X.size)
+    )
     n_jobs = plan.settings.n_jobs if X.size >= MIN_SIZE_FOR_PROCESSES else 1
     held_out = hold_out_predictions(samples, seed, n_jobs=n_jobs)
     return RuleParts(

@@ -2,7 +2,8 @@
 
 Candidates are least squares on the first 1, 2, … columns of the forward path, and ridge regressions
 on all columns. They are compared by their squared errors on samples that had no part in the fit, in
-five folds within the samples at hand:
+five folds within the samples at hand. Samples can be dealt to folds several times, and the errors
+averaged, so that the choice depends little on the luck of one deal:
 
 1. No feature, if that lies within one standard error of the best candidate.
 2. All features, if the best ridge is better than the best small set by more than three quarters of
@@ -217,7 +218,9 @@ def fit_ridges(prepared: PreparedSamples, shares: list[float]) -> list[Floats]:
     return weights
 
 
-def train_score_rule(samples: RuleSamples, training: Bools, seed: Seed) -> ScoreRule:
+def train_score_rule(
+    samples: RuleSamples, training: Bools, seed: Seed, n_repeats: int = 1
+) -> ScoreRule:
     """Choose a candidate by cross-validation within the training samples, and fit it to them.
 
     Parameters
@@ -225,17 +228,21 @@ def train_score_rule(samples: RuleSamples, training: Bools, seed: Seed) -> Score
     samples : all of them.
     training : (samples,) which samples are for training.
     seed : of the folds.
+    n_repeats : how often the samples are dealt to folds.
     """
     trained = samples.take(training)
     candidates = list_candidates(int(training.sum()), samples.X.shape[1])
-    inner = cross_fit(trained, candidates, seed)
-    left = inner.guesses + inner.gains - trained.outcome.targets
-    chosen = choose_candidate(candidates, errors=np.sum(left**2, axis=2))
+    deals = [cross_fit(trained, candidates, seed)]
+    for repeat in range(1, n_repeats):
+        deals.append(cross_fit(trained, candidates, [*seed, repeat]))
+    errors = [squared_errors(deal, trained.outcome.targets) for deal in deals]
+    chosen = choose_candidate(candidates, errors=np.mean(errors, axis=0))
     prepared = prepare_samples(samples, training)
     fitted = fit_candidates(prepared, [candidates[chosen]])[0]
     spreads = prepared.spreads[fitted.support]
     background = prepared.column_background
     guesses = prepared.target_background.explained(trained.block_of_sample, trained.terms)
+    gains_of_chosen = np.mean([deal.gains[chosen] for deal in deals], axis=0)
     return ScoreRule(
         support=fitted.support,
         weights=fitted.weights / spreads[:, None],
@@ -245,7 +252,7 @@ def train_score_rule(samples: RuleSamples, training: Bools, seed: Seed) -> Score
             slopes=background.slopes[:, fitted.support],
         ),
         target_background=prepared.target_background,
-        training_fits=guesses + inner.gains[chosen],
+        training_fits=guesses + gains_of_chosen,
     )
 
 
@@ -260,6 +267,23 @@ class CrossFits(NamedTuple):
 
     guesses: Floats
     gains: Floats
+
+
+def squared_errors(fits: CrossFits, targets: Floats) -> Floats:
+    """Squared errors of samples that had no part in the fit, summed over targets.
+
+    Parameters
+    ----------
+    fits : of every candidate.
+    targets : (samples, targets) what is true.
+
+    Returns
+    -------
+    (candidates, samples)
+    """
+    left = fits.guesses + fits.gains - targets
+    errors: Floats = np.sum(left**2, axis=2)
+    return errors
 
 
 def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed) -> CrossFits:

@@ -40,8 +40,20 @@ def outcome_story(result: OutcomeTest) -> list[str]:
         sentences.append(f"New samples: {result.expected.summary()}.")
         sentences += _reconciliation(result, better=result.expected.better_than_guessing)
     if result.rule is not None:
-        sentences.append(f"The rule: {result.rule.text}.")
+        sentences.append(f"The rule: {result.rule.text}{_why_without_features(result)}.")
     return sentences
+
+
+def _why_without_features(result: OutcomeTest) -> str:
+    """Why a rule that is better than guessing in cross-validation has no feature; else empty."""
+    if result.rule is None or result.rule.features or result.expected is None:
+        return ""
+    if not result.expected.better_than_guessing:
+        return ""
+    return (
+        "; the numbers above are of rules that were chosen anew in every fold, some of them with "
+        "features, so that this choice is a close one"
+    )
 
 
 def _reconciliation(result: OutcomeTest, *, better: bool) -> list[str]:
