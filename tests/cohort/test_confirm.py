@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,12 @@ from scipy.stats import binomtest
 from chanceline import load_result, separation_test
 from chanceline.chance.poisson_binomial import poisson_binomial_law, poisson_binomial_pmf
 from chanceline.cohort.calibration import calibrate, calibration_slope, count_pvalue
-from chanceline.cohort.confirmation import error_interval, make_units, one_class_pvalue
+from chanceline.cohort.confirmation import (
+    SavedExpectation,
+    error_interval,
+    make_units,
+    one_class_pvalue,
+)
 from chanceline.errors import InputError
 from chanceline.prediction.area import area_interval, area_interval_of_blocks
 from chanceline.prediction.interval import clopper_pearson
@@ -52,6 +58,22 @@ def test_numbers_by_second_routes(result):
     assert confirmation.confirmed
     assert str(confirmation).startswith("CONFIRMED, p = ")
     assert json.dumps(confirmation.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("expected_interval", "words"),
+    [((0.0, 0.001), "harder"), ((0.9, 1.0), "easier"), ((0.0, 1.0), None)],
+)
+def test_an_error_beyond_the_expected_one_is_said(result, expected_interval, words):
+    confirmation = result.confirm(cohort(seed=1))
+    low, high = expected_interval
+    expected = SavedExpectation(
+        error=(low + high) / 2, error_interval=expected_interval, area=None, area_interval=None
+    )
+    text = " ".join(str(replace(confirmation, expected=expected)).split())
+    assert ("for the rule than expected" in text) == (words is not None)
+    if words is not None:
+        assert f"these samples are {words} for the rule than expected" in text
 
 
 def test_a_rule_that_knows_nothing_is_not_confirmed(result):

@@ -133,7 +133,15 @@ def _expected_words(confirmation: Confirmation) -> str:
     if expected.area is not None and expected.area_interval is not None:
         low, high = expected.area_interval
         words += f", AUC {expected.area:.2f} ({low:.2f}–{high:.2f})"
-    return f"{words}, by cross-validation of the table tested"
+    words = f"{words}, by cross-validation of the table tested"
+    # The whole exact interval of the new error lies beyond what was expected.
+    lowest_error, highest_error = confirmation.error_interval
+    lowest_expected, highest_expected = expected.error_interval
+    if lowest_error > highest_expected:
+        return f"{words}: these samples are harder for the rule than expected"
+    if highest_error < lowest_expected:
+        return f"{words}: these samples are easier for the rule than expected"
+    return words
 
 
 def _area_words(confirmation: Confirmation) -> str:
