@@ -25,6 +25,17 @@ def test_intrinsic_volumes_sum_to_one_and_alternate(samples, positives):
     assert volumes[::2].sum() == pytest.approx(0.5, abs=1e-12)
 
 
+@pytest.mark.parametrize(("samples", "positives"), [(12, 6), (25, 4), (40, 20), (40, 3)])
+def test_intrinsic_volumes_have_one_peak(samples, positives):
+    """So the sum of a probability may end where its terms have become negligible."""
+    log_volumes = [log_intrinsic_volume(samples, positives, n) for n in range(1, samples)]
+    rises = np.diff(log_volumes) > 0
+    peak = int(np.argmax(log_volumes))
+    assert 0 < peak < samples - 2
+    assert np.all(rises[:peak])
+    assert not np.any(rises[peak:])
+
+
 def test_shares_of_a_plane_in_closed_form():
     """i = j = 1: half of the line λ₁ = λ₂. i = 2, j = 1: an angle of the cone λ₁ + λ₂ = λ₃ seen from its plane, 60° of 360°."""
     assert math.exp(log_cone_share(1, 1)) == pytest.approx(0.5, rel=1e-10)

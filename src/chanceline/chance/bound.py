@@ -297,28 +297,61 @@ def _realised_shares(task: _Task, largest: int) -> _RealisedShares:
         _check_blocks(task.blocks, task)
     sizes = np.arange(1, largest + 1)  # M
     if task.null == Null.COIN:
-        log_labellings = task.n_samples * LOG2
-        log_counts = _log_coin_labellings(task, sizes)
-        forms = [CountForm.COVER] * largest  # which count each size uses
+        counts = _counts_of_fair_coins(task, sizes)
     else:
-        # Shuffling within blocks leaves fewer labellings. Those realised are still counted whatever
-        # their positives in each block, which is more than the null allows: a bound all the same.
-        blocks = task.blocks or ((task.n_samples, task.positives),)
-        log_labellings = 0.0
-        for block_size, block_positives in blocks:
-            log_labellings += float(log_binomial(block_size, block_positives))
-        log_counts, forms = log_fixed_class_labellings(
-            n_points=task.n_samples,
-            positives=task.positives,
-            selected=sizes,
-            errors=task.errors,
-            intercept=task.intercept,
-        )
+        counts = _counts_of_fixed_classes(task, sizes)
 
     # Index M: an entry for M = 0, which nobody asks for, goes first.
-    log_shares = np.concatenate([[0.0], log_counts - log_labellings])
+    log_shares = np.concatenate([[0.0], counts.log_realised - counts.log_total])
     log_shares.setflags(write=False)  # the cache hands the same array to every caller
-    return _RealisedShares(log_shares=log_shares, forms=(CountForm.COVER, *forms))
+    return _RealisedShares(log_shares=log_shares, forms=(CountForm.COVER, *counts.forms))
+
+
+class _LabellingCounts(NamedTuple):
+    """How many labellings there are under a null, and how many of them M features realise.
+
+    Attributes
+    ----------
+    log_total
+        ln of the labellings in all.
+    log_realised : (sizes,)
+        ln of a bound on those that M features realise, for each M.
+    forms : (sizes,)
+        Which bound that is: Cover's count, or a smaller one known for one or two features.
+    """
+
+    log_total: float
+    log_realised: NDArray[np.float64]
+    forms: list[CountForm]
+
+
+def _counts_of_fair_coins(task: _Task, sizes: NDArray[np.int64]) -> _LabellingCounts:
+    """Counts where the class of every sample is a fair coin, for the numbers M in `sizes`."""
+    return _LabellingCounts(
+        log_total=task.n_samples * LOG2,
+        log_realised=_log_coin_labellings(task, sizes),
+        forms=[CountForm.COVER] * len(sizes),
+    )
+
+
+def _counts_of_fixed_classes(task: _Task, sizes: NDArray[np.int64]) -> _LabellingCounts:
+    """Counts where the labels are shuffled, within blocks if there are some, for M in `sizes`.
+
+    Shuffling within blocks leaves fewer labellings. Those realised are still counted whatever their
+    positives in each block, which is more than the null allows: a bound all the same.
+    """
+    blocks = task.blocks or ((task.n_samples, task.positives),)
+    log_total = 0.0
+    for block_size, block_positives in blocks:
+        log_total += float(log_binomial(block_size, block_positives))
+    log_realised, forms = log_fixed_class_labellings(
+        n_points=task.n_samples,
+        positives=task.positives,
+        selected=sizes,
+        errors=task.errors,
+        intercept=task.intercept,
+    )
+    return _LabellingCounts(log_total=log_total, log_realised=log_realised, forms=forms)
 
 
 def _log_coin_labellings(task: _Task, sizes: NDArray[np.int64]) -> NDArray[np.float64]:

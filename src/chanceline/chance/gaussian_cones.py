@@ -216,13 +216,18 @@ def log_separable(n_samples: int, positives: int, n_selected: int) -> float:
     if n_selected == 0:
         return -np.inf
 
-    # n active components give v_{n−1}; the sum ends where its terms no longer count.
-    log_terms: list[float] = []
-    for active in range(n_selected, 0, -2):
-        log_terms.append(log_intrinsic_volume(n_samples, positives, active))
-        if log_terms[-1] < max(log_terms) - _NEGLIGIBLE:
+    # n active components give v_{n−1}. So v_{M−1}, v_{M−3}, … have n = M, M − 2, … down to 1 or 2.
+    # As a function of n the volumes rise to one peak and fall after it, in all tables looked at (a
+    # test has some). On the way down from n = M a term far below an earlier one lies left of the
+    # peak, where all further ones are smaller yet.
+    log_volumes: list[float] = []
+    for n_active in range(n_selected, 0, -2):
+        log_volume = log_intrinsic_volume(n_samples, positives, n_active)
+        log_volumes.append(log_volume)
+        if log_volume < max(log_volumes) - _NEGLIGIBLE:
             break
-    return min(0.0, LOG2 + float(logsumexp(log_terms)))
+    # Rounding may put a probability near 1 above it.
+    return min(0.0, LOG2 + float(logsumexp(log_volumes)))
 
 
 def log_expected_supports(

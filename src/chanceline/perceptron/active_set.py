@@ -116,6 +116,10 @@ def border_column(hinge: Any, place: int) -> None:
     the support, ε is the ridge and δ the damping. Columns before `place` are in it already. The new
     one adds a row: its dot products with the columns before it (`cross`), and with itself plus ε +
     δ (`diagonal`). The target A_actᵀ1 gets the sum of the column over the active samples.
+
+    hinge : the workspace. Of its state `support`, `active` and `damping` are read; `inverse` and
+        `target` are extended.
+    place : of the new column in the support.
     """
     columns = hinge.data.columns
     ridge = hinge.data.ridge
@@ -163,13 +167,15 @@ def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
     combine(hinge.data.columns, support, hinge.state.weights, size, hinge.state.margins)
     update_active(hinge, max_errors, trim_noise=0.0)
 
-    # Set the damping δ, which `border_column` adds to the diagonal of the Hessian.
+    # Set the damping δ of the Hessian.
     damping[0] = 0.0
     n_active = dot_first(active, active, active.size)  # `active` holds zeros and ones
     if n_steps >= DAMPED_FROM and n_active < size:
         damping[0] = DAMPING_PER_SAMPLE * n_active
 
-    # Build inverse and target from nothing, column by column.
+    # Build inverse and target from nothing, column by column. `border_column` reads support, active
+    # samples and damping from `hinge.state`, and writes one more row and column of
+    # `hinge.state.inverse` and one more entry of `hinge.state.target`.
     hinge.state.flips_since_rebuild[0] = 0
     for place in range(size):
         border_column(hinge, place)

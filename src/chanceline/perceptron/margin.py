@@ -552,11 +552,11 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     The objective is |w|² + unit · (1 − Σ λ_μ)². Half its derivative by the λ_μ of a pattern is
     a_μ·w − slack, with slack = unit · (1 − Σ λ_μ). So at the optimum the margin a_μ·w of a pattern
     is ≥ slack, and equal to it for members of the passive set, whose λ_μ is positive. For a unit
-    vector e_j of a nonnegative weight the same holds with 0 instead of slack; adding slack to its
-    margin w_j makes the two cases alike.
+    vector e_j of a nonnegative weight the same holds with 0 instead of slack: its margin is w_j,
+    and w_j + slack compares with that of a pattern.
 
-    A weight w_j that is negative only by rounding, as that of a member may be, is set to zero at
-    the end. So it does not count for `lowest`; one that is clearly negative does.
+    A row that is no member and has the smallest margin may have to enter the passive set. Members
+    should be at slack exactly; the farthest of them tells how much rounding has added up, `drift`.
 
     table : the `PatternRows`; unit vectors are the rows from `n_patterns` on.
     passive : the `PassiveSet`.
@@ -564,22 +564,33 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     slack : unit · (1 − Σ λ_μ).
     """
     rows = table.rows
+    n_rows = rows.shape[0]
+    n_patterns = table.n_patterns
+    n_columns = table.n_columns
     is_member = passive.is_member
     tolerance = OPTIMAL * table.unit
     lowest = np.inf
     entering = NONE
     entering_margin = np.inf
     drift = 0.0
-    for row in range(rows.shape[0]):
-        margin = dot_first(rows[row], weights, table.n_columns)
-        is_pattern = row < table.n_patterns
-        if is_pattern or margin < -tolerance:
-            lowest = min(lowest, margin)
 
-        # Raised in this way, the margin of every row has the lower bound `slack`.
-        raised_margin = margin
-        if not is_pattern:
-            raised_margin += slack
+    # Patterns.
+    for row in range(n_patterns):
+        margin = dot_first(rows[row], weights, n_columns)
+        lowest = min(lowest, margin)
+        if is_member[row] > 0:
+            drift = max(drift, abs(margin - slack))
+        elif margin < entering_margin:
+            entering_margin = margin
+            entering = row
+
+    # Unit vectors of nonnegative weights.
+    for row in range(n_patterns, n_rows):
+        weight = dot_first(rows[row], weights, n_columns)
+        # A weight that is negative only by rounding is set to zero at the end, and does not count.
+        if weight < -tolerance:
+            lowest = min(lowest, weight)
+        raised_margin = weight + slack
         if is_member[row] > 0:
             drift = max(drift, abs(raised_margin - slack))
         elif raised_margin < entering_margin:

@@ -196,27 +196,42 @@ def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[D
         columns before they were made 1, (features,)
     sizes : numbers of features, ascending
     """
-    columns, target, lengths = residualized
-    target = target.astype(columns.dtype)
-    products = np.abs(target @ columns)
-    order = np.argsort(-products, kind="stable")
-    # The products p, largest first, and above 0 as S divides by them. The 0 after them is q for the
-    # size with which no column is left out.
-    ranked_products = np.append(np.maximum(products[order], NEGLIGIBLE), 0.0)
-    ranked_columns = columns[:, order[: max(sizes)]]
+    columns = residualized.columns
+    target = residualized.target.astype(columns.dtype)  # t
+    products = np.abs(target @ columns)  # p, (features,)
+    best_first = np.argsort(-products, kind="stable")
+    # Above 0, as S divides by them.
+    falling_products = np.maximum(products[best_first], NEGLIGIBLE).astype(float)
+    columns_best_first = columns[:, best_first[: max(sizes)]]
 
     directions = []
     for size in sizes:
-        support = order[:size]
-        best_left_out = ranked_products[size]
-        shrinkage = np.sqrt(1 - best_left_out / ranked_products[:size])  # S
-        shrunken_columns = ranked_columns[:, :size] * shrinkage.astype(columns.dtype)  # C
-        # Weights of C, then of the columns of length 1, then of the scaled columns before that.
-        weights_of_shrunken = ridge_weights(shrunken_columns, target)  # (penalties, size)
+        support = best_first[:size]
+        shrinkage = _shrinkage_of_columns(falling_products, size)  # S
+        # C = (S_1 c_1, S_2 c_2, …) and its weights w, (penalties, size)
+        shrunken_columns = columns_best_first[:, :size] * shrinkage.astype(columns.dtype)
+        weights_of_shrunken = ridge_weights(shrunken_columns, target)
+        # S_j w_j, the weight of the column c_j of length 1
         weights_of_unit_length = weights_of_shrunken * shrinkage
-        weights = weights_of_unit_length / lengths[support]
+        # c_j is what is left of a scaled column, divided by its length; so is the weight.
+        weights = weights_of_unit_length / residualized.lengths[support]
         directions.append(DenseDirections(support, weights))
     return directions
+
+
+def _shrinkage_of_columns(falling_products: Floats, size: int) -> Floats:
+    """S_j = √(1 − q/p_j) of the first `size` columns, (size,), as in `dense_directions`.
+
+    Parameters
+    ----------
+    falling_products : p of all columns, largest first and above 0, (features,)
+    size : how many columns are taken; q is p of the best one left out, 0 if none is.
+    """
+    best_left_out = 0.0
+    if size < len(falling_products):
+        best_left_out = float(falling_products[size])
+    shrinkage: Floats = np.sqrt(1 - best_left_out / falling_products[:size])
+    return shrinkage
 
 
 def ridge_weights(columns: Floats, target: Floats) -> Floats:

@@ -5,6 +5,7 @@ Everything that looks at labels is done anew without each fold.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -152,22 +153,46 @@ def collect_folds(fold_of_sample: Ints, scored: dict[OuterFold, FoldScores]) -> 
     Parameters
     ----------
     fold_of_sample : (repeats, samples)
-    scored : what the rules made without each fold say of its samples
+    scored : what the rules made without each fold say of its samples, for all folds of all repeats
     """
-    to_use = np.empty(fold_of_sample.shape)
-    few = np.full(fold_of_sample.shape, np.nan)
-    many = np.full(fold_of_sample.shape, np.nan)
+    by_rule_to_use = {}
+    by_few_features = {}
+    by_many_features = {}
     for task, scores in scored.items():
-        held_out = fold_of_sample[task.repeat] == task.fold
-        to_use[task.repeat, held_out] = scores.to_use
+        by_rule_to_use[task] = scores.to_use
         if scores.few is not None:
-            few[task.repeat, held_out] = scores.few
+            by_few_features[task] = scores.few
         if scores.many is not None:
-            many[task.repeat, held_out] = scores.many
+            by_many_features[task] = scores.many
+
+    # Rules on few and on many features are judged only if all folds have them.
+    scores_of_few = None
+    if len(by_few_features) == len(scored):
+        scores_of_few = _in_order_of_samples(fold_of_sample, by_few_features)
+    scores_of_many = None
+    if len(by_many_features) == len(scored):
+        scores_of_many = _in_order_of_samples(fold_of_sample, by_many_features)
     return HeldOutScores(
         fold_of_sample=fold_of_sample,
-        to_use=to_use,
-        few=None if np.isnan(few).any() else few,
-        many=None if np.isnan(many).any() else many,
+        to_use=_in_order_of_samples(fold_of_sample, by_rule_to_use),
+        few=scores_of_few,
+        many=scores_of_many,
         n_features=tuple(scores.n_features for scores in scored.values()),
     )
+
+
+def _in_order_of_samples(
+    fold_of_sample: Ints, scores_of_fold: Mapping[OuterFold, Floats]
+) -> Floats:
+    """The scores of the samples held out in each fold, as one array (repeats, samples).
+
+    Parameters
+    ----------
+    fold_of_sample : (repeats, samples)
+    scores_of_fold : (held out,) for every fold; a sample of a fold that is missing would be NaN.
+    """
+    scores = np.full(fold_of_sample.shape, np.nan)
+    for task, held_out_scores in scores_of_fold.items():
+        is_held_out = fold_of_sample[task.repeat] == task.fold
+        scores[task.repeat, is_held_out] = held_out_scores
+    return scores

@@ -104,32 +104,35 @@ def store(best: Any, n_unpenalized: int, support: NDArray, weights: NDArray, siz
 
 @leaf_kernel()
 def note_rule(hinge: Any, best: Any) -> int:
-    """Count the errors of the workspace's present rule, and store it if it is the best of its size.
+    """Count the errors of the present rule, and store it if none of its size makes as few.
 
-    hinge : a fitted `Hinge`.
+    hinge : a fitted `Hinge`, which holds the present rule.
     best : the `BestRules` so far; changed.
 
     Returns
     -------
     The number of errors.
     """
-    n_unpenalized = hinge.data.n_unpenalized
-    support = hinge.state.support
-    weights = hinge.state.weights
-    margins = hinge.state.margins
-    size = hinge.state.n_used[0]
-    n_variables = size - n_unpenalized
-    fewest = best.errors
-    supports = best.supports
+    n_columns = hinge.state.n_used[0]  # of the rule
+    n_unpenalized = hinge.data.n_unpenalized  # columns that are no variables, as an intercept
+    n_variables = n_columns - n_unpenalized
+    fewest_errors = best.errors  # by the number of variables
+    first_columns = best.supports[:, 0]  # likewise; −1 where there is no rule yet
 
-    errors = count_errors(margins)
+    errors = count_errors(hinge.state.margins)
     # Rules without variables are not stored, and for too large ones there is no room.
-    has_place = 1 <= n_variables < fewest.size
+    has_place = 1 <= n_variables < fewest_errors.size
     if has_place:
-        is_first_of_size = supports[n_variables, 0] < 0  # −1 means that there is no rule yet
-        if is_first_of_size or errors < fewest[n_variables]:
-            fewest[n_variables] = errors
-            store(best, n_unpenalized, support=support, weights=weights, size=size)
+        is_first = first_columns[n_variables] < 0
+        if is_first or errors < fewest_errors[n_variables]:
+            fewest_errors[n_variables] = errors
+            store(
+                best,
+                n_unpenalized,
+                support=hinge.state.support,
+                weights=hinge.state.weights,
+                size=n_columns,
+            )
     return errors
 
 
@@ -145,9 +148,9 @@ def is_near_best(hinge: Any, best: Any, errors: int, descent_gap: int) -> bool:
     errors : those of the present rule.
     """
     n_variables = hinge.state.n_used[0] - hinge.data.n_unpenalized
-    fewest = best.errors
-    has_place = 1 <= n_variables < fewest.size
-    return has_place and errors > 0 and errors <= fewest[n_variables] + descent_gap
+    fewest_errors = best.errors  # by the number of variables
+    has_place = 1 <= n_variables < fewest_errors.size
+    return has_place and errors > 0 and errors <= fewest_errors[n_variables] + descent_gap
 
 
 @inner_kernel()

@@ -285,21 +285,33 @@ class FrontSearch:
         """
         for round_number in count():
             visit = VISITS[round_number % len(VISITS)]
-            # Sizes above the first without errors have nothing to win.
-            sizes = [k for k in range(2, self.max_variables + 1) if self.best.errors[k - 1] > 0]
+            sizes = self._sizes_to_visit()
             if round_number % 2 == 1:
                 sizes.reverse()
 
-            swaps_before = self.n_swaps
+            swaps_before_round = self.n_swaps
             for k in sizes:
                 if self.n_swaps < max_swaps:
                     max_visit_swaps = min(SWAPS_PER_VISIT, max_swaps - self.n_swaps)
                     self._swap_at_size(k, visit, max_visit_swaps)
                     yield self.n_swaps
             # No visit took swaps: the budget is spent, no size has anything to win, or none has a
-            # support to start from.
-            if self.n_swaps == swaps_before:
+            # support to start from. Further rounds would take none either.
+            if self.n_swaps == swaps_before_round:
                 return
+
+    def _sizes_to_visit(self) -> list[int]:
+        """Numbers k of variables with which fewer errors than known may be found, ascending.
+
+        A size has nothing to win where k − 1 variables make no errors already: `best.errors[k − 1]`
+        is 0. All single variables were tried before the walk, so that k begins with 2.
+        """
+        sizes = []
+        for k in range(2, self.max_variables + 1):
+            errors_with_one_less = self.best.errors[k - 1]
+            if errors_with_one_less > 0:
+                sizes.append(k)
+        return sizes
 
     def _swap_at_size(self, k: int, visit: Visit, max_swaps: int) -> None:
         """Swap at k variables, as this kind of visit says, and note the best rules on the way.

@@ -231,11 +231,11 @@ class _Turn(NamedTuple):
     Attributes
     ----------
     is_pivot : (pivots, places) by place: whether it is the pivot itself.
-    side : (pivots, places) by place: +1 left of the line at the beginning, −1 right of it, 0 for
-        the pivot.
+    side_of_place : (pivots, places) by place: +1 left of the line at the beginning, −1 right of it,
+        0 for the pivot.
     order : (pivots, places) the places as met; each changes sides then. The pivot comes last.
     angles : (pivots, places) as met: of the line, ascending; ∞ for the pivot.
-    change : (pivots, places) as met: of the errors, where left is positive.
+    change_at_step : (pivots, places) as met: of the errors, where left is positive.
     errors : (2, pivots, places) as met, before the place changes sides; the first index is
         LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE.
     is_tied : (pivots, places) as met: whether the angle cannot be told from the one before. The
@@ -243,10 +243,10 @@ class _Turn(NamedTuple):
     """
 
     is_pivot: NDArray[np.bool_]
-    side: NDArray[np.int64]
+    side_of_place: NDArray[np.int64]
     order: NDArray[np.int64]
     angles: Floats
-    change: NDArray[np.int64]
+    change_at_step: NDArray[np.int64]
     errors: NDArray[np.int64]
     is_tied: NDArray[np.bool_]
 
@@ -264,9 +264,9 @@ class _Turn(NamedTuple):
         says.
         """
         pivot = position.pivot
-        # `side` says where the places are when the line starts; every place met since then (in the
-        # order of `order`) has changed sides.
-        is_left = self.side[pivot] > 0
+        # `side_of_place` is where the places are when the line starts; every place met since then
+        # (in the order of `order`) has changed sides.
+        is_left = self.side_of_place[pivot] > 0
         already_met = self.order[pivot, : position.step]
         is_left[already_met] = ~is_left[already_met]
 
@@ -285,9 +285,9 @@ class _Turn(NamedTuple):
         Rounding hides the order in which the line meets the places of such a set. In the best case
         it first meets all those that lower the errors.
 
-        `errors`, `change` and `is_tied` have one row for each pivot and one column for each step.
-        Here the rows are flattened and joined. No set reaches from one row into the next, since the
-        first angle of a row is never tied.
+        `errors`, `change_at_step` and `is_tied` have one row for each pivot and one column for each
+        step. Here the rows are flattened and joined. No set reaches from one row into the next,
+        since the first angle of a row is never tied.
         """
         if not self.is_tied.any():
             return
@@ -299,8 +299,8 @@ class _Turn(NamedTuple):
         sizes = ends - starts
 
         errors_by_orientation = (
-            (self.errors[LEFT_IS_POSITIVE], self.change),
-            (self.errors[RIGHT_IS_POSITIVE], -self.change),  # the opposite change
+            (self.errors[LEFT_IS_POSITIVE], self.change_at_step),
+            (self.errors[RIGHT_IS_POSITIVE], -self.change_at_step),  # the opposite change
         )
         for errors, change in errors_by_orientation:
             errors_before_set = errors.ravel()[starts]
@@ -349,10 +349,10 @@ def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
     z = places.points[:, 1] - pivots[:, None, 1]
     is_pivot = (x == 0) & (z == 0)
     direction = np.arctan2(z, x)
-    side = _side_at_start(direction, is_pivot)
+    side_of_place = _side_at_start(direction, is_pivot)
 
     # Sort the places of each pivot by the angle at which the line meets them; the pivot is last.
-    # In `order`, `angles`, `is_tied` and `change` the second index is the step of the line.
+    # In `order`, `angles`, `is_tied` and `change_at_step` the second index is the step of the line.
     angle_by_place = np.where(is_pivot, np.inf, (direction + ANGLE_DOUBT) % np.pi)
     order = np.argsort(angle_by_place, axis=1, kind="stable")
     angles = np.take_along_axis(angle_by_place, order, axis=1)
@@ -363,15 +363,15 @@ def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
     # to right, its positive samples become errors and its negative ones become correct. When it
     # moves from right (−1) to left it is the other way round.
     excess_of_positives = places.n_positive - places.n_negative
-    side_when_met = np.take_along_axis(side, order, axis=1)
-    change = side_when_met * excess_of_positives[order]
+    side_when_met = np.take_along_axis(side_of_place, order, axis=1)
+    change_at_step = side_when_met * excess_of_positives[order]
     return _Turn(
         is_pivot=is_pivot,
-        side=side,
+        side_of_place=side_of_place,
         order=order,
         angles=angles,
-        change=change,
-        errors=_errors_on_the_way(places, side, change, intercept),
+        change_at_step=change_at_step,
+        errors=_errors_on_the_way(places, side_of_place, change_at_step, intercept),
         is_tied=is_tied,
     )
 
@@ -389,28 +389,31 @@ def _side_at_start(direction: Floats, is_pivot: NDArray[np.bool_]) -> NDArray[np
 
 
 def _errors_on_the_way(
-    places: _Places, side: NDArray[np.int64], change: NDArray[np.int64], intercept: bool
+    places: _Places,
+    side_of_place: NDArray[np.int64],
+    change_at_step: NDArray[np.int64],
+    intercept: bool,
 ) -> NDArray[np.int64]:
     """Count the errors of turning lines, just before each place that they meet.
 
-    Returns (2, pivots, places); the first index is LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE, the last
-    one the step of the line.
+    Returns (2, pivots, steps); the first index is LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE. There are
+    as many steps as places, but the steps are in the order in which a line meets the places.
 
-    side : (pivots, places) one column for each place: +1 if it is on the left of the line at the
-        start, −1 on the right, 0 for the pivot.
-    change : (pivots, places) one column for each step, in the order in which the line meets the
-        places: how the errors change there if left is positive.
+    side_of_place : (pivots, places) +1 if the place is on the left of the line at the start, −1 on
+        the right, 0 for the pivot.
+    change_at_step : (pivots, steps) how the errors change at a step if left is positive.
     intercept : without one the points must carry the labels, so that all samples are positive.
     """
     n_positive = places.n_positive
     n_negative = places.n_negative
-    is_pivot = side == 0
+    is_pivot = side_of_place == 0  # (pivots, places)
 
     # If left is positive: at the start negatives on the left and positives on the right are wrong.
-    wrong_by_place = np.where(side > 0, n_negative, 0) + np.where(side < 0, n_positive, 0)
-    wrong_at_start = wrong_by_place.sum(axis=1, keepdims=True)
-    change_before = np.cumsum(change, axis=1) - change  # Σ over the places met before this one
-    left_positive = wrong_at_start + change_before
+    wrong_on_left = np.where(side_of_place > 0, n_negative, 0)
+    wrong_on_right = np.where(side_of_place < 0, n_positive, 0)
+    wrong_at_start = (wrong_on_left + wrong_on_right).sum(axis=1, keepdims=True)
+    change_before_step = np.cumsum(change_at_step, axis=1) - change_at_step
+    left_positive = wrong_at_start + change_before_step  # (pivots, steps)
 
     # If right is positive: every sample not at the pivot is wrong where it was correct, and the
     # other way round.

@@ -347,23 +347,35 @@ def fit_with_open(path: Any, fit: Any, cut_fits: Any) -> int:
 
     path : where the walk is.
     fit : the `SupportFit` that makes the fit.
-    cut_fits : where weights and multipliers are kept: row r for the fit without r variables,
-        counting those that growing cuts of the levels above have excluded.
+    cut_fits : where weights and multipliers are kept, in the row that `row_of_growing_cut` gives.
     """
     levels = path.levels
     level = levels.current[0]
-    n_excluded = levels.n_waiting[level]  # by this cut
-    row = levels.first_fit[level] + n_excluded
-    if n_excluded == 0 and was_fitted_above(levels, level):
+    is_cut_empty = levels.n_waiting[level] == 0
+    if is_cut_empty and was_fitted_above(levels, level):
+        # The level above has fitted these variables, and they separated: only therefore did it
+        # exclude one more. That fit is still in the row.
         return SEPARABLE
 
     n_used = use_variables(fit.state, path.variables.status, with_open=YES)
+    row = row_of_growing_cut(levels, level)
     # Not early: the weights of the largest margin show which variable is the heaviest.
     verdict = errors_suffice(
         fit=fit, max_errors=path.max_errors, multipliers=cut_fits.multipliers[row], early=NO
     )
     keep_weights(fit.state.used, n_used, fit.state.weights, cut_fits.weights[row])
     return verdict
+
+
+@inlined_kernel()
+def row_of_growing_cut(levels: Any, level: int) -> int:
+    """Return the row of `CutFits` for the fit without the variables of the cut that grows here.
+
+    Row r holds the fit without the r variables that growing cuts have excluded so far. Those of the
+    levels above have excluded `first_fit[level]`, and the one of this level `n_waiting[level]`: all
+    variables of a growing cut are excluded, and wait for their turn as branches.
+    """
+    return levels.first_fit[level] + levels.n_waiting[level]
 
 
 @inlined_kernel()
@@ -455,6 +467,8 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
 
     It is also given up if it would become as large as the smallest cut of few patterns, which has
     `levels.max_branches[level]` variables.
+
+    cut_fits : the fits of growing cuts, each in a row (`row_of_growing_cut`).
     """
     levels = path.levels
     weights = cut_fits.weights
@@ -464,15 +478,16 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
         levels.method[level] = BY_MARGIN
         return
 
-    n_excluded = levels.n_waiting[level]  # by this cut: they wait for their turn as branches
-    fit_row = levels.first_fit[level] + n_excluded  # of the fit just made
+    fit_row = row_of_growing_cut(levels, level)  # of the fit just made
     heaviest = heaviest_open(status, weights[fit_row])
-    stays_smallest = n_excluded + 1 < levels.max_branches[level]
+    cut_size = levels.n_waiting[level]  # all variables of a growing cut wait for their turn
+    stays_smallest = cut_size + 1 < levels.max_branches[level]
     if verdict == SEPARABLE and heaviest != NONE and stays_smallest:
         exclude_next(path, level, heaviest)
-        # The next fit, stored one row further, starts from the multipliers of this one.
+        # The next fit starts from the multipliers of this one.
+        next_row = row_of_growing_cut(levels, level)
         for pattern in range(multipliers.shape[1]):
-            multipliers[fit_row + 1, pattern] = multipliers[fit_row, pattern]
+            multipliers[next_row, pattern] = multipliers[fit_row, pattern]
     else:
         give_up_growing(path, level)
 
@@ -481,9 +496,9 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
 def exclude_next(path: Any, level: int, j: int) -> None:
     """Exclude variable j: it becomes the next member of the cut that grows at this level."""
     levels = path.levels
-    n_excluded = levels.n_waiting[level]
-    levels.branches[level, n_excluded] = j
-    levels.n_waiting[level] = n_excluded + 1
+    cut_size = levels.n_waiting[level]  # all variables of a growing cut wait for their turn
+    levels.branches[level, cut_size] = j
+    levels.n_waiting[level] = cut_size + 1
     set_status(path.variables, j, EXCLUDED)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from chanceline._arrays import Floats
+from chanceline._arrays import Floats, Ints
 from chanceline._results import Result
 from chanceline.chance.shape import MAX_COUNT
 from chanceline.errors import InputError, real_number, whole_number
@@ -308,10 +308,17 @@ def level_of_shuffles(design: EffectDesign, level: float) -> float:
 
 
 def pvalues_among(losses: MemberArrays, null: MemberArrays) -> Floats:
-    """The p-value of every row, as if its labels had been shuffled into the rows of the null.
+    """The p-value of every row of losses, as if it were the observed one and the null its shuffles.
 
-    It is that of `combination`, in which one row more among thousands changes no rank of the others
-    by more than one; those of the null are therefore taken without it.
+    A row is the losses of one labelling, in the columns of several members. The statistic, large
+    for small losses, is that of `combination`:
+
+        T = Σ_member 1/q,    p = (1 + #{draws of the null whose T is at least that of the row})
+                                 / (1 + draws),
+
+    where q is the place of the row among the draws by its best column of the member
+    (`_places_among`). The ones count the row itself, which is one of its own shuffles. The T of the
+    draws are taken without the row: one more among thousands moves no place by more than one.
 
     Parameters
     ----------
@@ -322,14 +329,36 @@ def pvalues_among(losses: MemberArrays, null: MemberArrays) -> Floats:
     -------
     (rows,)
     """
-    totals = np.zeros(len(losses.path))
+    totals = np.zeros(len(losses.path))  # T
     for member, null_member in zip(losses, null, strict=True):
-        smallest_ranks = 1 + rank_among(member, null_member).min(axis=1)
-        null_smallest_ranks = np.sort(rank_losses(null_member).min(axis=1))
-        n_as_good = 1 + np.searchsorted(null_smallest_ranks, smallest_ranks, side="right")
-        totals += 1 / n_as_good
+        totals += 1 / _places_among(member, null_member)
+
     null_totals = np.sort(combine_losses(null).totals)
     n_draws = len(null_totals)
-    n_reaching = 1 + n_draws - np.searchsorted(null_totals, totals, side="left")
-    pvalues: Floats = n_reaching / (1 + n_draws)
+    n_draws_below = np.searchsorted(null_totals, totals, side="left")  # T strictly below the row's
+    n_draws_reaching = n_draws - n_draws_below
+    pvalues: Floats = (1 + n_draws_reaching) / (1 + n_draws)
     return pvalues
+
+
+def _places_among(losses: Floats, null: Floats) -> Ints:
+    """The place of every row among the draws of the null, by its best column; 1 is the best.
+
+    In each column a row has a rank: the number of draws whose loss is no larger, and one for the
+    row itself. (`rank_among` takes off a fraction below one half, which orders equal ranks.) The
+    smallest rank is that of its best column. The place is the number of draws whose own smallest
+    rank is no larger, and again one for the row itself.
+
+    Parameters
+    ----------
+    losses : (rows, columns) of one member.
+    null : (draws, columns) of the same member.
+
+    Returns
+    -------
+    (rows,)
+    """
+    smallest_ranks = 1 + rank_among(losses, null).min(axis=1)
+    null_smallest_ranks = np.sort(rank_losses(null).min(axis=1))
+    n_draws_as_good = np.searchsorted(null_smallest_ranks, smallest_ranks, side="right")
+    return 1 + n_draws_as_good

@@ -37,30 +37,47 @@ from chanceline.significance.stages import OverallP, Stage
 def evidence_of(plan: Plan, results: StageResults, overall: OverallP) -> Evidence:
     """The features that the first line names, with what others add to them.
 
-    1. Of a search of the user's own, and of features named after looking: its set, or these.
-    2. Where shuffles decide and all features together have the smallest p-value: no features.
-    3. Of the smallest set that convinces by itself the features that add to each other.
-    4. Where no set does, the set with the smallest p-value is described; its features are named
-       only where no structure is found.
+    The first case that applies counts:
+
+    1. A search of the user's own was repeated: the set that it found.
+    2. The user named features after looking at the table: these.
+    3. The p-value is that of the shuffles, and all features together convince, with a smaller one
+       than any small set has: no features.
+    4. Some set of features convinces by itself: of the smallest such set the features that add to
+       each other.
+    5. No set does, but the whole test is significant: none. The features of the set with the
+       smallest p-value are described as unsettled.
+    6. Nothing is significant: the features of the set with the smallest p-value.
+
+    Parameters
+    ----------
+    plan : of the test.
+    results : of its stages.
+    overall : the p-value, and the stage that gave it.
     """
+    # 1
     if repeats_own_search(plan):
         own_set = rule_evidence(plan, results, results.observed.rule)
         return replace(own_set, by=EvidenceSource.SEARCH)
+    # 2
     if plan.named_after:
         return evidence_of_stage(plan, results, overall.stage)
+    # 3
     if overall.stage is Stage.SHUFFLES:
-        spread = convincing_spread(plan, results)
-        if spread is not None:
-            return spread_evidence(spread)
-
+        all_features_together = convincing_spread(plan, results)
+        if all_features_together is not None:
+            return spread_evidence(all_features_together)
+    # 4
     sets = convincing_sets(plan, results)
     if sets:
         return settle_names(plan, results, smallest_set(sets, overall.stage))
-    evidence = evidence_of_stage(plan, results, overall.stage)
-    if overall.log10_p <= log10(plan.settings.level):
-        # Small sets and many features convince together only: nobody is named for it.
-        return replace(evidence, features=(), unsettled=evidence.features)
-    return evidence
+    # 5. Small sets and many features convince together only: no feature is named for it.
+    surest_set = evidence_of_stage(plan, results, overall.stage)
+    is_significant = overall.log10_p <= log10(plan.settings.level)
+    if is_significant:
+        return replace(surest_set, features=(), unsettled=surest_set.features)
+    # 6
+    return surest_set
 
 
 def settle_names(plan: Plan, results: StageResults, evidence: Evidence) -> Evidence:

@@ -5,7 +5,7 @@ It is made by `prediction` on all features, or on those named, and has no part i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -135,10 +135,10 @@ def usable_rule(plan: Plan) -> RuleToUse:
 
     It is fitted on all samples and cross-validated; then it is seen how stable its features are and
     which could be exchanged, and the rule is written as a sentence, a formula and, if asked for, a
-    scorecard.
+    scorecard. Beside a rule on many features there is one on few, for who wants to measure less.
     """
     data = plan.data
-    fitted, few = _fitted_rules(plan)
+    fitted, rule_of_few_features = _fitted_rules(plan)
     scores = fitted.scores(data.X, _blocks_or_pairs(data), data.covariates)  # (samples,)
     is_wrong = (scores > 0) != (data.y > 0)
     expected = expected_error(
@@ -153,10 +153,11 @@ def usable_rule(plan: Plan) -> RuleToUse:
         data.feature_names[reading.feature]: plan.names_of(reading.surrogates)
         for reading in stability.readings
     }
+    few_text = ""
+    if rule_of_few_features is not None:
+        few_text = _sentence(plan, rule_of_few_features)
     rule = RuleToUse(
-        # The fields of `PredictionRule`: support, weights, bias, …
-        **vars(fitted),
-        # What `RuleToUse` adds to them.
+        **_fields_of_rule(fitted),
         text=_sentence(plan, fitted),
         formula=spreadsheet_formula(fitted, data.X, data.feature_names, plan.class_names),
         sample_scores=scores,
@@ -166,12 +167,17 @@ def usable_rule(plan: Plan) -> RuleToUse:
         surrogates=surrogates,
         alternatives=tuple(plan.names_of(support) for support in stability.alternatives),
         features_named=plan.features is not None,
-        few=few,
-        few_text="" if few is None else _sentence(plan, few),
+        few=rule_of_few_features,
+        few_text=few_text,
     )
     if plan.settings.integer:
         return _with_scorecard(plan, rule)
     return rule
+
+
+def _fields_of_rule(rule: PredictionRule) -> dict[str, Any]:
+    """What a rule to use has in common with the fitted one: support, weights, bias and so on."""
+    return {field.name: getattr(rule, field.name) for field in fields(PredictionRule)}
 
 
 def _fitted_rules(plan: Plan) -> FittedRules:
@@ -180,10 +186,11 @@ def _fitted_rules(plan: Plan) -> FittedRules:
     Both know the names of their features and of their blocks.
     """
     data = plan.data
-    to_use, few = fit_rules(data.X, data.y, **sample_roles(plan), **_feature_choice(plan))
-    if few is not None and to_use.dense:
-        return FittedRules(_with_names(plan, to_use), _with_names(plan, few))
-    return FittedRules(_with_names(plan, to_use), None)
+    fitted = fit_rules(data.X, data.y, **sample_roles(plan), **_feature_choice(plan))
+    rule_of_few_features = None
+    if fitted.few is not None and fitted.to_use.dense:
+        rule_of_few_features = _with_names(plan, fitted.few)
+    return FittedRules(to_use=_with_names(plan, fitted.to_use), few=rule_of_few_features)
 
 
 def _with_names(plan: Plan, rule: PredictionRule) -> PredictionRule:

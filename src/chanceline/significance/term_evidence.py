@@ -89,22 +89,28 @@ def make_known_span(terms: Floats, block_of_unit: Ints) -> KnownSpan:
 def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses) -> Floats:
     """ln p of the labels and features being independent of each term, given what is known: (terms,)
 
-    The smallest of three, which pays for the choice: of the labels, of the features, and of both
-    together.
+    It is the smallest of three p-values, times three for the choice (Bonferroni): of the labels, of
+    the features, and of both together, which is that of the product of the first two (Fisher).
+    Without features it is that of the labels alone.
 
     Parameters
     ----------
     terms : (units, terms)
+    known : what is known already of the dependence on covariates.
+    responses : the labels and the features.
     """
-    directions = _directions_left(terms, known)
-    labels = _scaled_to_length_one(known.residuals(responses.labels[:, None]))
-    label_squares = (labels.T @ directions)[0] ** 2
-    of_labels = correlation_log_pvalues(label_squares, known.n_free)
-    # Directions of which nothing is left have the length 0 and correlate with nothing.
-    if responses.features.shape[1] == 0:
+    # Terms of which nothing is left get a direction of length 0, which correlates with nothing.
+    directions = _directions_left(terms, known)  # (units, terms)
+    labels = _scaled_to_length_one(known.residuals(responses.labels[:, None]))  # (units, 1)
+    squared_correlations = (labels.T @ directions)[0] ** 2
+    of_labels = correlation_log_pvalues(squared_correlations, known.n_free)
+    n_features = responses.features.shape[1]
+    if n_features == 0:
         return of_labels
+
     of_features = _feature_log_pvalues(directions, known, responses.features)
-    of_both = product_log_pvalues(of_labels + of_features)
+    log_product = of_labels + of_features
+    of_both = product_log_pvalues(log_product)
     smallest = np.minimum(np.minimum(of_labels, of_features), of_both)
     return np.minimum(0.0, smallest + log(3))
 

@@ -62,13 +62,14 @@ def apply_transform(
         return pd.DataFrame(X).rank().to_numpy()
     if transform == "centre":
         return X - X.mean(axis=1, keepdims=True)
-    if X.min() < 0:
-        raise negative_values_error(transform, names[int(np.argmax(X.min(axis=0) < 0))])
+    columns_with_negative = np.flatnonzero(X.min(axis=0) < 0)
+    if len(columns_with_negative) > 0:
+        raise negative_values_error(transform, names[int(columns_with_negative[0])])
     if transform == "cpm":
         return _counts_per_million(X)
     if added is None:
         added = added_to_values(X, transform)
-    positive_values = _without_zeros(X, added, names)
+    positive_values = _positive_values(X, added, names)
     if transform == "clr":
         return _centred_log_ratios(positive_values)
     # "log", the last of them.
@@ -82,13 +83,22 @@ def negative_values_error(transform: str, name: Any) -> InputError:
     )
 
 
-def _without_zeros(X: Floats, added: float, names: Sequence[str]) -> Floats:
-    """The table with something added to every value; a 0 that is left has no logarithm."""
+def _positive_values(X: Floats, added: float, names: Sequence[str]) -> Floats:
+    """The table with `added` on every value, so that all have a logarithm.
+
+    Where nothing is added, a 0 is an error that names the first column with one.
+
+    Parameters
+    ----------
+    X : values from 0 on, (samples, features).
+    added : at least 0.
+    names : of the features.
+    """
     if added > 0:
         return X + added
-    is_zero = X == 0
-    if is_zero.any():
-        name = str(names[int(np.argmax(is_zero.any(axis=0)))])
+    columns_with_zero = np.flatnonzero((X == 0).any(axis=0))
+    if len(columns_with_zero) > 0:
+        name = str(names[int(columns_with_zero[0])])
         raise InputError(
             f"column {name!r} has a 0, which has no logarithm, and the table that the rule was "
             "made from had none; leave that row out."

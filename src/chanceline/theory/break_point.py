@@ -137,7 +137,13 @@ def _variable_moments(order: Order, ensemble: Ensemble, step: float) -> Curvatur
     _, rule = resolved_support_side(support_order, step, ensemble.signed)
     # f'' is evaluated at fields u that are Duals: its differential is the third derivative.
     mean_field = np.sqrt(order.F0) * rule.nodes  # u
-    side = support_side(u=_with_unit_slope(mean_field), V=V, d=d, K=order.K, signed=ensemble.signed)
+    side = support_side(
+        mean_field=_with_unit_slope(mean_field),
+        field_variance=V,
+        net_stiffness=d,
+        price=order.K,
+        signed=ensemble.signed,
+    )
     return _curvature_moments(side.curvature, rule.weights)
 
 

@@ -55,7 +55,7 @@ def correlated_groups(correlation: float, size: int = 2) -> FreeEntropy:
     """The ensemble whose variables come in groups of `size` with a common correlation, 0 ≤ r < 1.
 
     The density ρ of its results is the share of variables chosen, and α is patterns per variable.
-    Its order parameters are
+    Its order parameters, in the order of `_GroupOrder`, are
 
         chi        χ, the response of the weights,
         q0_share   q₀/ρ, q₀ the overlap of the weights of two choices of variables,
@@ -138,49 +138,98 @@ def _choice_forms(correlation: float, size: int) -> _ChoiceForms:
     return _ChoiceForms(sizes=np.array(sizes), forms=np.array(forms), weights=independent.weights)
 
 
+class _GroupOrder(NamedTuple):
+    """The order parameters of the ensemble, in the order in which `correlated_groups` names them.
+
+    Any of them may be complex, as derivatives are taken by complex steps.
+    """
+
+    response: Any  # χ, how the weights respond to a violated pattern
+    overlap_share: Any  # q₀/ρ, q₀ the overlap of the weights of two choices of variables
+    price: Any  # K, of choosing a variable, in logarithms
+    stiffness: Any  # E, the multiplier of the norm of the weights
+    variance_share: Any  # V/E, V = F₁ − F₀ the variance of a field within a choice
+    overlap_multiplier: Any  # F₀, the multiplier of q₀
+
+    @property
+    def net_stiffness(self) -> Any:
+        """d = E − V."""
+        return self.stiffness * (1 - self.variance_share)
+
+    @property
+    def inner_multiplier(self) -> Any:
+        """F₁ = V + F₀, the multiplier of the overlap of weights within a choice."""
+        return self.variance_share * self.stiffness + self.overlap_multiplier
+
+
 def _entropy(
     alpha: Any, rho: Any, order: Sequence[Any], *, choices: _ChoiceForms, size: int
 ) -> Any:
-    """The entropy of separating choices, ln(their number)/N, where variables come in groups of g:
+    """The entropy Σ of separating choices, ln(their number)/N, where variables come in groups.
 
-        Σ = α∫Dz ln A + (1/g) E_u ln Σ_S e^{−K|S|}(E/d)^{|S|/2} exp(F₀ u_S·C_SS⁻¹u_S/2d)
-            + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
+    It is the free entropy of replica symmetry (`rs_equations`) with another term of the variables:
 
-    It is the free entropy of replica symmetry (`rs_equations`) with another term of the variables,
-    the second. g = `size` variables of a group have the correlation matrix C and fields u ~ N(0,C).
-    Σ_S runs over the choices S of variables of a group, also the empty one, which weighs 1;
-    `choices` has the quadratic forms u_S·C_SS⁻¹u_S of the others. The first term is of the
-    patterns (`_pattern_term`).
+        Σ = α · (log-weight of a pattern) + (log-weight of a variable) + (terms of the order alone).
 
-    α is the load (patterns per variable), ρ the density (share of variables chosen), and `order`
-    holds χ, q₀/ρ, K, E, V/E and F₀, which `correlated_groups` explains; V = F₁ − F₀ and d = E − V.
-    Any number may be complex, as derivatives are taken by complex steps.
+    Parameters
+    ----------
+    alpha, rho
+        Load α (patterns per variable) and density ρ (share of variables chosen).
+    order : (6,)
+        Values of `_GroupOrder`.
+    choices
+        Of the variables of a group, as `_choice_forms` makes them.
+    size
+        Number of variables of a group.
     """
-    chi, q0_share, K, E, V_share, F0 = order
-    q0 = rho * q0_share
-    s2 = rho * (1 - q0_share)  # ρ − q₀, the variance of the violation of a pattern
-    F1 = V_share * E + F0  # V + F₀
-    d = E * (1 - V_share)
+    order_parameters = _GroupOrder(*order)
+    pattern_term = alpha * _pattern_term(rho, order_parameters)
+    variable_term = _variable_term(order_parameters, choices, size)
+    return pattern_term + variable_term + _order_terms(rho, order_parameters)
+
+
+def _order_terms(rho: Any, order: _GroupOrder) -> Any:
+    """The terms of the entropy that hold neither patterns nor variables, at the density ρ:
+
+        Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀],
+
+    with the letters of `_GroupOrder`.
+    """
+    overlap = rho * order.overlap_share  # q₀
+    norm_term = (order.stiffness - order.inner_multiplier) * rho  # (E − F₁)ρ
+    response_term = order.inner_multiplier * order.response  # F₁χ
+    overlap_term = order.overlap_multiplier * overlap  # F₀q₀
+    return order.price * rho + 0.5 * (norm_term - response_term + overlap_term)
+
+
+def _variable_term(order: _GroupOrder, choices: _ChoiceForms, size: int) -> Any:
+    """The mean log-weight of a variable, where variables come in groups of g = `size`:
+
+        (1/g) E_u ln Σ_S e^{−K|S|} (E/d)^{|S|/2} exp(F₀ u_S·C_SS⁻¹u_S/2d).
+
+    The g variables of a group have the correlation matrix C and fields u ~ N(0, C). Σ_S runs over
+    the choices S of variables of a group, also the empty one, which weighs 1. `choices` has the
+    sizes |S| and the quadratic forms u_S·C_SS⁻¹u_S of the others, at the nodes of a rule for E_u.
+    K is the price of a variable, E the stiffness of its weight, d its net stiffness and F₀ the
+    variance of the fields (`_GroupOrder`).
+    """
+    # ln of e^{−K}(E/d)^{1/2}
+    log_weight_of_variable = 0.5 * np.log(order.stiffness / order.net_stiffness) - order.price
 
     # ln Σ_S at the nodes of u, begun with ln 1 = 0 of the empty choice.
     log_partition = 0.0
-    for count, form in zip(choices.sizes, choices.forms, strict=True):
-        # ln of e^{−K|S|}(E/d)^{|S|/2} exp(F₀ form/2d)
-        log_weight = count * (0.5 * np.log(E / d) - K) + F0 * form / (2 * d)
-        log_partition = log_sum(log_partition, log_weight)
-
-    pattern_term = alpha * _pattern_term(q0, s2, chi)
-    variable_term = (choices.weights @ log_partition) / size
-    order_terms = K * rho + 0.5 * ((E - F1) * rho - F1 * chi + F0 * q0)
-    return pattern_term + variable_term + order_terms
+    for n_chosen, form in zip(choices.sizes, choices.forms, strict=True):
+        exponent = order.overlap_multiplier * form / (2 * order.net_stiffness)
+        log_partition = log_sum(log_partition, n_chosen * log_weight_of_variable + exponent)
+    return (choices.weights @ log_partition) / size
 
 
-def _pattern_term(q0: Any, s2: Any, chi: Any) -> Any:
+def _pattern_term(rho: Any, order: _GroupOrder) -> Any:
     """∫Dz ln A(√q₀ z), the mean log-weight of a pattern, as in `patterns` but for complex numbers.
 
-    The violation v of a pattern is Gaussian with mean μ = √q₀ z and variance s². A satisfied
-    pattern, v < 0, weighs 1, a violated one e^{−v²/2χ}. With the normal distribution function Φ the
-    mean weight is
+    The violation v of a pattern is Gaussian with mean μ = √q₀ z and variance s² = ρ − q₀, ρ the
+    density. A satisfied pattern, v < 0, weighs 1, a violated one e^{−v²/2χ}. With the normal
+    distribution function Φ the mean weight is
 
         A(μ) = Φ(−μ/s) + C Φ(t),    C = √(χ/(χ + s²)) e^{−μ²/2(χ + s²)},
                                     t = μ√(χ/(s²(χ + s²))),
@@ -188,10 +237,15 @@ def _pattern_term(q0: Any, s2: Any, chi: Any) -> Any:
     where the second term comes from completing the square in the exponent. q₀ is the overlap of the
     weights of two choices of variables, and χ their response.
     """
-    mu = np.sqrt(q0) * _RULE.nodes
-    t = mu * np.sqrt(chi / (s2 * (chi + s2)))
-    log_c = 0.5 * np.log(chi / (chi + s2)) - mu**2 / (2 * (chi + s2))
+    overlap = rho * order.overlap_share  # q₀
+    variance = rho * (1 - order.overlap_share)  # s²
+    response = order.response  # χ
+    wider_variance = response + variance  # χ + s²
+
+    mean_violation = np.sqrt(overlap) * _RULE.nodes  # μ, (nodes,)
     # `log_tail(x)` is ln Φ(−x).
-    log_satisfied = log_tail(mu / np.sqrt(s2))
-    log_violated = log_c + log_tail(-t)
+    log_satisfied = log_tail(mean_violation / np.sqrt(variance))  # ln Φ(−μ/s)
+    log_factor = 0.5 * np.log(response / wider_variance) - mean_violation**2 / (2 * wider_variance)
+    tail_at = mean_violation * np.sqrt(response / (variance * wider_variance))  # t
+    log_violated = log_factor + log_tail(-tail_at)  # ln C Φ(t)
     return _RULE.mean(log_sum(log_satisfied, log_violated))

@@ -13,6 +13,7 @@ Weights are in units of their root mean square, stabilities y(w·x + b)/|w| in u
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
@@ -109,20 +110,23 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
 
     P(u) is the density of the field u of a variable, p(u) the probability that a variable of this
     field is chosen, ρ the share of chosen ones, and N the Gaussian density of its weight then, of
-    mean u/d and variance V/Ed. E is the multiplier of the norm of the weights, and V = E − d. On
-    the nodes of a grid of u the integral is a sum, and each node is a component of the mixture.
+    mean u/d and variance V/Ed. E is the stiffness of the weights (the multiplier of their norm), d
+    the net stiffness, and V = E − d. On the nodes of a grid of u the integral is a sum, and each
+    node is a component of the mixture.
 
     Weights are in units of their root mean square: |w|² per chosen variable is 1.
     """
     _check_laws(laws)
+    stiffness = laws.E
+    net_stiffness = laws.d
     # A variable is chosen with log-odds u²/2d − switch, switch = K − ½ ln(E/d), K its price.
-    switch = laws.K - 0.5 * np.log(laws.E / laws.d)
+    switch = laws.K - 0.5 * np.log(stiffness / net_stiffness)
     variables, recursion = support_recursion(
-        G=np.array(laws.conjugates), x=np.array(laws.breaks), d=laws.d, switch=switch
+        G=np.array(laws.conjugates), x=np.array(laws.breaks), d=net_stiffness, switch=switch
     )
     field_weights = recursion.weights[-1]  # P(u) du, of the top level, (nodes,)
     shares = field_weights * variables.chosen  # P(u) p(u) du
-    variance = (laws.E - laws.d) / (laws.E * laws.d)  # V/Ed
+    variance = (stiffness - net_stiffness) / (stiffness * net_stiffness)  # V/Ed
     return WeightLaw(
         shares=shares / shares.sum(), means=variables.mean, sd=float(np.sqrt(variance))
     )
@@ -131,44 +135,74 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
 def stability_law(laws: FieldLaws) -> StabilityLaw:
     """The distribution of the stabilities y(w·x + b)/|w| of patterns x with labels y.
 
-    A pattern of mean field μ has the violation v ~ N(μ, s²) before the weights are adapted to it.
+    A pattern of mean field μ has the violation v ~ N(μ, s²) before the weights are adapted to it,
+    with s² = ρ − p_k: ρ is the density of chosen variables, also |w|² per variable, and p_k the
+    largest overlap. χ is the response of the weights, which says how little a correction costs.
 
     - Violated, v > 0: it weighs e^{−v²/2χ} and is corrected. Its stability is then the margin.
     - Satisfied, v < 0: it weighs 1 and stays where it is, at the stability margin − v/|w|.
 
-    Both parts are divided by A(μ), the mean weight. |w| = √ρ, with ρ the density of chosen
-    variables. On the nodes of a grid of μ the second part is a sum of Gaussians, cut at v = 0.
-    Classes of patterns differ by the offset of their fields, and add up.
+    Both parts are divided by the mean weight of a pattern of field μ,
+
+        A(μ) = P(v < 0) + E[e^{−v²/2χ}; v > 0].
+
+    The first part is the atom at the margin. On the nodes of a grid of μ the second is a sum of
+    Gaussians, cut at v = 0. Classes of patterns differ by the offset of their fields, and add up.
     """
     _check_laws(laws)
-    length = np.sqrt(laws.rho)  # |w|
-    s = np.sqrt(laws.rho - laws.overlaps[-1])
-    at_margin = 0.0
-    log_shares = []
-    means = []
+    weight_length = np.sqrt(laws.rho)  # |w|
+    violation_sd = np.sqrt(laws.rho - laws.overlaps[-1])  # s
+    parts = []
     for class_share, _, offset in laws.ensemble.offsets(laws.rho, laws.threshold):
-        patterns, recursion = pattern_recursion(
-            p=np.array(laws.overlaps),
-            x=np.array(laws.breaks),
-            chi=laws.chi,
-            rho=laws.rho,
-            offset=offset,
-        )
-        mu = recursion.top_nodes
-        weights_of_mu = class_share * recursion.weights[-1]  # (nodes,)
-        at_margin += float(weights_of_mu @ patterns.tight)
-
-        # The weight of μ over A(μ) is that of its whole Gaussian, before it is cut. Weights that
-        # underflow to 0 have no logarithm, and do not count.
-        counted = weights_of_mu > 0
-        log_shares.append(np.log(weights_of_mu[counted]) - patterns.log_a[counted])
-        means.append(laws.ensemble.margin - mu[counted] / length)
+        parts.append(_stabilities_of_class(laws, class_share, offset))
+    mean_violations = np.concatenate([part.mean_violations for part in parts])
     return StabilityLaw(
         margin=laws.ensemble.margin,
-        at_margin=at_margin,
-        log_shares=np.concatenate(log_shares),
-        means=np.concatenate(means),
-        sd=float(s / length),
+        at_margin=float(sum(part.corrected_share for part in parts)),
+        log_shares=np.concatenate([part.log_shares for part in parts]),
+        means=laws.ensemble.margin - mean_violations / weight_length,
+        sd=float(violation_sd / weight_length),
+    )
+
+
+class _ClassStabilities(NamedTuple):
+    """What one class of patterns adds to the law of the stabilities.
+
+    The Gaussians are those of the violations v ~ N(μ, s²), one for each node μ that counts.
+    """
+
+    corrected_share: float  # of all patterns: in this class and, once violated, corrected
+    log_shares: Array  # ln of the weights of the Gaussians before they are cut, (components,)
+    mean_violations: Array  # μ, (components,)
+
+
+def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) -> _ClassStabilities:
+    """The corrected patterns of a class, and the Gaussians of its satisfied ones.
+
+    The nodes are those of the mean field μ on the top level of `pattern_recursion`. A(μ) is the
+    mean weight of a pattern there, as in `stability_law`.
+
+    class_share : of all patterns, those of this class.
+    offset : where the field of the class is centred.
+    """
+    patterns, recursion = pattern_recursion(
+        p=np.array(laws.overlaps),
+        x=np.array(laws.breaks),
+        chi=laws.chi,
+        rho=laws.rho,
+        offset=offset,
+    )
+    share_at_node = class_share * recursion.weights[-1]  # of all patterns, (nodes,)
+    corrected_share = float(share_at_node @ patterns.tight)  # `tight` is P(v > 0), tilted
+
+    # The share of a node over A(μ) is that of its whole Gaussian, before it is cut. Shares that
+    # underflow to 0 have no logarithm, and do not count.
+    counted = share_at_node > 0
+    log_mean_weight = patterns.log_a[counted]  # ln A(μ)
+    return _ClassStabilities(
+        corrected_share=corrected_share,
+        log_shares=np.log(share_at_node[counted]) - log_mean_weight,
+        mean_violations=recursion.top_nodes[counted],
     )
 
 

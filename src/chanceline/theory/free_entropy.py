@@ -272,23 +272,25 @@ class FreeEntropy:
     def _at_capacity(self, rho: float, first: Solved[_SaddleState]) -> Solved[_SaddleState]:
         """The capacity at density ρ, followed in logit ρ from that of another density, `first`.
 
-        The capacity is where the entropy Σ is 0 and stationary in its order parameters; its
-        unknowns are the coordinates of these and ln α.
+        The capacity is the load α (patterns per variable) where the entropy Σ is 0 and stationary
+        in its order parameters. Its unknowns are the coordinates of these and ln α. The density is
+        the share of variables chosen.
         """
-        goal = float(logit(rho))
+        logit_wanted = float(logit(rho))
 
         def at_density(logit_rho: float, guess: Array) -> Solved[_SaddleState]:
             """The capacity at the density of this logit, from a guess of its unknowns."""
-            density = Domain.SHARE.from_coordinate(logit_rho)
-            if logit_rho == goal:
-                density = rho  # the one asked for to the last digit, which the logit may round
+            # Back from the logit a density may differ in its last digit. The last step of
+            # `_followed_to` is at `end` itself, and there the density is the one asked for.
+            is_last_step = logit_rho == logit_wanted
+            density = rho if is_last_step else Domain.SHARE.from_coordinate(logit_rho)
             return self._capacity_near(density, guess)
 
         return _followed_to(
             at_density,
             first=first,
             begin=float(logit(first.state.rho)),
-            end=goal,
+            end=logit_wanted,
             step=_DENSITY_STEP,
         )
 
@@ -374,7 +376,7 @@ def _followed_to(
     """The point at the parameter `end` of a branch that is known at `begin`, where it is `first`.
 
     `solve_at` gives the point at a parameter from a guess of its unknowns; `step` > 0 is the length
-    of the first step.
+    of the first step. The last step is shortened, so that `solve_at` gets exactly `end`.
     """
     if begin == end:
         return first

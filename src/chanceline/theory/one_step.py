@@ -299,10 +299,13 @@ def _start_before_first_point(
     overlaps of supports (choices of variables) within and between groups and ρ the density. The
     load (patterns per variable) grows with the amplitude: Brent's method finds the amplitude at
     which the load is α. None if that is too small to resolve.
+
+    α must be below the load of `first`, as the caller has checked. So `excess` is positive at the
+    amplitude of `first`, and its sign at the lowest amplitude decides between three cases.
     """
-    begin = transition.amplitude  # 0, or more after a jump
-    first_amplitude = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
-    lowest = max(begin, _UNRESOLVED_AMPLITUDE)
+    amplitude_at_beginning = transition.amplitude  # 0, or more after a jump
+    amplitude_of_first = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
+    lowest = max(amplitude_at_beginning, _UNRESOLVED_AMPLITUDE)
 
     def excess(amplitude: float) -> float:
         """The load of the point with this amplitude, less α."""
@@ -310,14 +313,15 @@ def _start_before_first_point(
         return branch.equations(point).alpha - alpha
 
     if excess(lowest) < 0:
-        # α lies above the load of the lowest amplitude, and below that of the first point.
-        amplitude = float(brentq(excess, lowest, first_amplitude, rtol=_TOLERANCE_OF_AMPLITUDE))
-    elif begin < _UNRESOLVED_AMPLITUDE:
-        return None  # the amplitude at α is too small
-    else:
-        # The branch begins with a jump, whose load is α within rounding.
-        amplitude = lowest
-    return _start_near_beginning(branch, transition, amplitude)
+        # α lies between the loads of the lowest amplitude and of the first point: a bracket.
+        root = brentq(excess, lowest, amplitude_of_first, rtol=_TOLERANCE_OF_AMPLITUDE)
+        return _start_near_beginning(branch, transition, amplitude=float(root))
+    if amplitude_at_beginning < _UNRESOLVED_AMPLITUDE:
+        # α lies at or below the load of the lowest amplitude that can be resolved.
+        return None
+    # The branch begins with a jump to `lowest`. As α is not below its beginning, the two loads are
+    # equal within rounding.
+    return _start_near_beginning(branch, transition, amplitude=lowest)
 
 
 def _start_near_beginning(

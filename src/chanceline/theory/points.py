@@ -13,7 +13,7 @@ C(N, M)2^M scores, and each separates P random patterns with probability 2^−P.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,26 +27,38 @@ from chanceline.theory.quadrature import rule_for
 _RULE = rule_for(scale=0.05)
 
 
+class _PointsOrder(NamedTuple):
+    """The order parameters of scores with points −1, 0, 1, in the order of `POINTS.parameters`.
+
+    Any of them may be complex, because derivatives are taken by complex steps.
+    """
+
+    overlap_share: Any  # q/ρ, q the overlap of two scores
+    overlap_multiplier: Any  # q̂, the multiplier of q
+    price: Any  # K, of a variable that counts, in logarithms
+
+
 def _entropy(alpha: Any, rho: Any, order: Sequence[Any]) -> Any:
     """The entropy of separating scores, ln(their number)/N, at a load α and a density ρ:
 
         Σ = α∫Dz ln H(√(q/(ρ−q)) z) + ∫Dz ln(1 + 2e^{−K} cosh √q̂ z) + Kρ − ½q̂(ρ − q).
 
-    H is the upper tail of the normal distribution. `order` holds q/ρ, q̂ and K: q is the overlap of
-    two scores, q̂ its multiplier, and K the price of a variable that counts. Any of them may be
-    complex, because derivatives are taken by complex steps.
+    H is the upper tail of the normal distribution. `order`, (3,), has the values of `_PointsOrder`:
+    q/ρ, q the overlap of two scores, its multiplier q̂, and the price K of a variable that counts.
     """
-    q_over_rho, q_hat, K = order
-    root_of_ratio = np.sqrt(q_over_rho / (1 - q_over_rho))  # √(q/(ρ − q))
+    overlap_share, overlap_multiplier, price = _PointsOrder(*order)
+    root_of_ratio = np.sqrt(overlap_share / (1 - overlap_share))  # √(q/(ρ − q))
     pattern_term = _RULE.mean(log_tail(root_of_ratio * _RULE.nodes))
-    variable_term = _RULE.mean(_log_partition(np.sqrt(q_hat) * _RULE.nodes, K))
-    order_terms = K * rho - 0.5 * q_hat * rho * (1 - q_over_rho)
+    fields = np.sqrt(overlap_multiplier) * _RULE.nodes  # √q̂ z, (nodes,)
+    variable_term = _RULE.mean(_log_partition(fields, price))
+    order_terms = price * rho - 0.5 * overlap_multiplier * rho * (1 - overlap_share)
     return alpha * pattern_term + variable_term + order_terms
 
 
-def _log_partition(field: Any, K: Any) -> Any:
+def _log_partition(field: Any, price: Any) -> Any:
     """ln(1 + 2e^{−K} cosh u) at fields u of any size, (nodes,): a variable counts 0, 1 or −1.
 
+    K is the price of a variable that counts.
     cosh u overflows for large |u|. As it is even, u may be taken with a positive real part, and
     e^u is taken out: with 2 cosh u = e^u (1 + e^{−2u}) the logarithm is
 
@@ -54,7 +66,7 @@ def _log_partition(field: Any, K: Any) -> Any:
     """
     u = np.where(field.real < 0, -field, field)
     two_cosh_over_exp = 1 + np.exp(-2 * u)
-    return u + np.log(np.exp(-u) + np.exp(-K) * two_cosh_over_exp)
+    return u + np.log(np.exp(-u) + np.exp(-price) * two_cosh_over_exp)
 
 
 def _replicon(alpha: float, rho: float, order: Sequence[float]) -> float:
@@ -66,23 +78,23 @@ def _replicon(alpha: float, rho: float, order: Sequence[float]) -> float:
         f(u) = ln(1 + 2e^{−K} cosh u)      at u = √q̂ z.
 
     H is the upper tail of the normal distribution, α the load (patterns per variable), ρ the
-    density (share of variables chosen). `order` holds q/ρ, q̂ and K: the overlap q of two scores,
-    its multiplier and the price of a variable that counts.
+    density (share of variables chosen). `order`, (3,), has the values of `_PointsOrder`: q/ρ, q the
+    overlap of two scores, its multiplier q̂, and the price K of a variable that counts.
     """
-    q_over_rho, q_hat, K = order
+    overlap_share, overlap_multiplier, price = _PointsOrder(*order)
 
     # With x = μ/√(ρ − q) and the hazard h = −(ln H)' = φ/H, φ the normal density, h' = h(h − x) and
     # g'' = −h(h − x)/(ρ − q).
-    variance = rho * (1 - q_over_rho)  # ρ − q
-    x = np.sqrt(q_over_rho / (1 - q_over_rho)) * _RULE.nodes
+    variance = rho * (1 - overlap_share)  # ρ − q
+    x = np.sqrt(overlap_share / (1 - overlap_share)) * _RULE.nodes
     hazard = np.exp(-0.5 * x**2 - log_tail(x)) / np.sqrt(2 * np.pi)
     pattern_curvature = -hazard * (hazard - x) / variance  # g''
 
     # A variable counts with probability p = odds/(1 + odds), odds = 2e^{−K} cosh u, and is then ±1
     # with the mean tanh u. So f' = p tanh u is the mean of its points, and f'' = p − (p tanh u)²
     # their variance.
-    u = np.sqrt(q_hat) * _RULE.nodes
-    odds = 2 * np.exp(-K) * np.cosh(u)
+    u = np.sqrt(overlap_multiplier) * _RULE.nodes
+    odds = 2 * np.exp(-price) * np.cosh(u)
     p_counts = odds / (1 + odds)
     variable_curvature = p_counts - (p_counts * np.tanh(u)) ** 2  # f''
     return float(alpha * _RULE.mean(pattern_curvature**2) * _RULE.mean(variable_curvature**2))

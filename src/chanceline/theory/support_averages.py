@@ -61,8 +61,13 @@ def resolved_support_side(
     # derivatives: the integral does not depend on them.
     values = SupportOrder._make(map(value_of, order))
     rule = _rule_for_variables(values, step, signed)
-    u = sqrt(order.F0) * rule.nodes
-    side = support_side(u=u, V=order.V, d=order.d, K=order.K, signed=signed)
+    side = support_side(
+        mean_field=sqrt(order.F0) * rule.nodes,  # u
+        field_variance=order.V,
+        net_stiffness=order.d,
+        price=order.K,
+        signed=signed,
+    )
     return side, rule
 
 

@@ -37,7 +37,7 @@ class SupportSide(NamedTuple):
     rejected: Numbers  # 1 − p
     mean: Numbers  # of w
     variance: Numbers  # of w
-    E: Numbers  # stiffness of the weights: w = h/E
+    stiffness: Numbers  # E, of the weights: w = h/E
     nonzero: Numbers = 1.0  # P(w ≠ 0)
 
     @property
@@ -53,7 +53,7 @@ class SupportSide(NamedTuple):
         e^{h²/2E} changes, by its logarithmic slope h/E = w: this adds the covariance of w with w.
         With free signs the sum is 1/d, because ⟨w⟩ = u/d.
         """
-        return self.variance + self.nonzero / self.E
+        return self.variance + self.nonzero / self.stiffness
 
     @property
     def curvature(self) -> Numbers:
@@ -66,12 +66,17 @@ class SupportSide(NamedTuple):
 
 
 def support_side(
-    u: Numbers, V: Numbers, d: Numbers, K: Numbers, signed: bool = False
+    mean_field: Numbers,
+    field_variance: Numbers,
+    net_stiffness: Numbers,
+    price: Numbers,
+    signed: bool = False,
 ) -> SupportSide:
     """How likely a variable is chosen, and mean and variance of its weight, given its mean field u.
 
     The field h ~ N(u, V) is by how much the patterns pull at the weight of the variable. If the
-    variable is chosen its weight is w = h/E, with E = V + d, and the choice has the factor
+    variable is chosen its weight is w = h/E, with the stiffness E = V + d, and the choice has the
+    factor
 
         e^{−K}B,    B = ∫N(h; u, V) e^{h²/2E} dh = √(E/d) e^{u²/2d};
 
@@ -81,37 +86,40 @@ def support_side(
 
     Parameters
     ----------
-    u : array of any shape
+    mean_field : array of any shape
         Means u of the field h.
-    V
-        Variance of the field around u.
-    d
-        E − V > 0; otherwise B is infinite.
-    K
-        Price of choosing a variable, in logarithms.
+    field_variance
+        V, the variance of the field around u.
+    net_stiffness
+        d = E − V > 0; otherwise B is infinite.
+    price
+        K, of choosing a variable, in logarithms.
     signed
         Whether the sign of the weight is given. Then w = max(h, 0)/E, which may be 0.
     """
     if signed:
-        return _support_side_given_signs(u, V, d, K)
-    E = V + d
-    log_b_at_zero = 0.5 * log(E / d)  # ln B at u = 0
-    log_odds = square(u) / (2 * d) + (log_b_at_zero - K)  # ln(e^{−K}B)
+        return _support_side_given_signs(mean_field, field_variance, net_stiffness, price)
+    stiffness = field_variance + net_stiffness  # E
+    log_b_at_zero = 0.5 * log(stiffness / net_stiffness)  # ln B at u = 0
+    log_odds = square(mean_field) / (2 * net_stiffness) + (log_b_at_zero - price)  # ln(e^{−K}B)
     return SupportSide(
         log_partition=softplus(log_odds),  # ln(1 + e^{−K}B)
         chosen=expit(log_odds),
         rejected=expit(-log_odds),
-        mean=u / d,
-        variance=V / (E * d),
-        E=E,
+        mean=mean_field / net_stiffness,  # u/d
+        variance=field_variance / (stiffness * net_stiffness),  # V/(E d)
+        stiffness=stiffness,
     )
 
 
-def _support_side_given_signs(u: Numbers, V: Numbers, d: Numbers, K: Numbers) -> SupportSide:
+def _support_side_given_signs(
+    mean_field: Numbers, field_variance: Numbers, net_stiffness: Numbers, price: Numbers
+) -> SupportSide:
     """How likely a variable is chosen, and the law of its weight, if that must not be negative.
 
-    The field on the variable is h ~ N(u, V). With h₊ = max(h, 0) its weight is w = h₊/E, E = V + d,
-    if it is chosen; K is the price of that. The odds of choosing it are e^{−K}B with
+    The field on the variable is h ~ N(u, V), u its mean and V its variance. With h₊ = max(h, 0) the
+    weight is w = h₊/E if the variable is chosen, E = V + d the stiffness of the weight and d the
+    net stiffness; K is the price of choosing it. The odds of that are e^{−K}B with
 
         B = ∫N(h; u, V) e^{h₊²/2E} dh.
 
@@ -120,15 +128,15 @@ def _support_side_given_signs(u: Numbers, V: Numbers, d: Numbers, K: Numbers) ->
     closed form holds for this negative χ, too: as V < E the Gaussian decays faster than the weight
     grows.
     """
-    E = V + d
-    law = pattern_side(mu=u, s2=V, chi=-E)  # of h₊; `law.log_a` is ln B
-    log_odds = law.log_a - K  # ln(e^{−K}B)
+    stiffness = field_variance + net_stiffness  # E
+    positive_field = pattern_side(mu=mean_field, s2=field_variance, chi=-stiffness)  # law of h₊
+    log_odds = positive_field.log_a - price  # ln(e^{−K}B)
     return SupportSide(
         log_partition=softplus(log_odds),
         chosen=expit(log_odds),
         rejected=expit(-log_odds),
-        mean=law.mean / E,
-        variance=law.variance / square(E),
-        E=E,
-        nonzero=law.tight,  # P(h > 0)
+        mean=positive_field.mean / stiffness,
+        variance=positive_field.variance / square(stiffness),
+        stiffness=stiffness,
+        nonzero=positive_field.tight,  # P(h > 0)
     )

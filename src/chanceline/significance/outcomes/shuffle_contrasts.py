@@ -78,21 +78,31 @@ def restricted_exchange(donors: Ints, members: Ints, block_of_member: Ints) -> I
     Within every block the members' donors are taken in the order in which the permutation of all
     units lists them, so that the permutation of the members is uniform if that of all is.
 
+    Example with one block: the donors of units 0 … 3 are 2, 0, 3, 1, and the members are the units
+    0, 1, 3. Without unit 2 the list of donors is 0, 3, 1. Member number 0 is unit 0, number 1 is
+    unit 1, and number 2 is unit 3: so the result is 0, 2, 1.
+
     Parameters
     ----------
     donors : (all units,) for every unit the one whose outcome it gets.
     members : (members,) the numbers of some units.
     block_of_member : (members,) numbers of the blocks.
+
+    Returns
+    -------
+    (members,) for every member the one, by its number among the members, whose outcome it gets.
     """
-    # Where the permutation of all units lists each unit: (all units,).
+    # Where the list of donors has each unit: (all units,). In the example 1, 3, 0, 2.
     place_of_unit = np.empty(len(donors), dtype=np.int64)
     place_of_unit[donors] = np.arange(len(donors))
+    place_of_member = place_of_unit[members]  # 1, 3, 2
 
-    # Numbers of members, block by block: as they are, and in the order of these places.
+    # The members block by block, in each block as they are numbered: 0, 1, 2.
     receivers = np.argsort(block_of_member, kind="stable")
-    donors_by_place = np.lexsort((place_of_unit[members], block_of_member))
+    # Block by block as well (`lexsort` sorts by its last key first), but by their places: 0, 2, 1.
+    listed_donors = np.lexsort((place_of_member, block_of_member))
     donor_of_member = np.empty(len(members), dtype=np.int64)
-    donor_of_member[receivers] = donors_by_place
+    donor_of_member[receivers] = listed_donors
     return donor_of_member
 
 

@@ -232,28 +232,37 @@ def pvalue_of_features(column: pd.Series, products: Floats, labels: Floats) -> f
     """The p-value of features that within the classes have nothing to do with the categories.
 
     The statistic is the sum of squares that the categories explain within the classes, over all
-    features; rows are shuffled within the classes.
+    features; rows are shuffled within the classes. With orthonormal directions q that span the
+    categories it is Σ_q |Xᵀq|² = Σ_q qᵀ(XXᵀ)q, so that the features X enter by XXᵀ alone.
 
     Parameters
     ----------
-    column, products, labels : as in `_warn_if_features_follow`.
+    column : of categories, of shape (samples,).
+    products : XXᵀ, the products of the rows of the standardized features, of shape
+        (samples, samples).
+    labels : ±1 of shape (samples,).
     """
     indicators = pd.get_dummies(column.astype(str)).to_numpy(dtype=np.float64)
-    in_classes = centred_within(indicators, class_of_rows(labels))
-    directions, lengths, _ = np.linalg.svd(in_classes, full_matrices=False)
+    indicators_in_classes = centred_within(indicators, class_of_rows(labels))
+    directions, lengths, _ = np.linalg.svd(indicators_in_classes, full_matrices=False)
     directions = directions[:, lengths > SMALLEST_LENGTH]  # (samples, directions), orthonormal
     if directions.shape[1] == 0:
         return 1.0  # the classes determine the categories
 
-    orders = shuffles_within_classes(labels, N_SHUFFLES)
-    # Directions q of the observed order, then of shuffled ones: Σ qᵀ (x xᵀ) q.
-    explained = [_explained(directions, products)]
-    explained += [_explained(directions[order], products) for order in orders]
-    return shuffle_pvalue(explained[0], np.array(explained[1:]))
+    explained = _explained(directions, products)
+    explained_by_shuffles = [
+        _explained(directions[order], products)
+        for order in shuffles_within_classes(labels, N_SHUFFLES)
+    ]
+    return shuffle_pvalue(explained, np.array(explained_by_shuffles))
 
 
 def _explained(directions: Floats, products: Floats) -> float:
-    """The sum of squares of the features in orthonormal directions of shape (samples, directions),
-    from the products of their rows, of shape (samples, samples).
+    """The sum of squares of the features X in orthonormal directions q: Σ_q qᵀ(XXᵀ)q.
+
+    Parameters
+    ----------
+    directions : q, of shape (samples, directions).
+    products : XXᵀ, of shape (samples, samples).
     """
     return float(np.sum(directions * (products @ directions)))

@@ -43,14 +43,16 @@ def warn_of_lone_outcome_columns(
     names : of the features.
     links : to the outcome's scores.
     """
-    explained = links.explained(X)
+    explained = links.explained(X)  # R², (features,)
     best_first = np.argsort(-explained, kind="stable")
     falling = explained[best_first]
-    n_lone = _n_lone(falling)
+    n_lone = _n_lone(falling)  # fewer than there are columns
     if n_lone == 0:
         return []
-    weakest = falling[n_lone - 1 : n_lone]
-    if len(falling) * float(links.normal_pvalues(weakest)[0]) > LARGEST_CHANCE:
+    weakest_lone = float(falling[n_lone - 1])
+    best_other = float(falling[n_lone])
+    pvalue_of_weakest = float(links.normal_pvalues(np.array([weakest_lone]))[0])
+    if len(falling) * pvalue_of_weakest > LARGEST_CHANCE:  # Bonferroni
         return []
     lone_names = [str(names[column]) for column in best_first[:n_lone].tolist()]
     subject = f"column {quoted(lone_names)} alone goes"
@@ -58,19 +60,24 @@ def warn_of_lone_outcome_columns(
         subject = f"each of the columns {quoted(lone_names)} alone goes"
     return [
         Finding.warning(
-            f"{subject} with the outcome (R² {falling[n_lone - 1]:.2f}), and all others are far "
-            f"behind ({falling[n_lone]:.2f} at most): made from the outcome, or known only after "
+            f"{subject} with the outcome (R² {weakest_lone:.2f}), and all others are far "
+            f"behind ({best_other:.2f} at most): made from the outcome, or known only after "
             f"it? If so, leave that out (drop={','.join(lone_names)!r})."
         )
     ]
 
 
 def _n_lone(falling: Floats) -> int:
-    """How many of the largest R² are far above the next one; 0 if none are."""
-    for n_lone in range(1, min(MOST_SUSPECTS, len(falling) - 1) + 1):
-        smallest_lone = falling[n_lone - 1]
-        is_gap = falling[n_lone] <= smallest_lone - FAR_ABOVE_EXPLAINED
-        if smallest_lone >= SUSPECT_EXPLAINED and is_gap:
+    """How many of the largest R² are far above the next one; 0 if none are.
+
+    falling : R² of all columns, largest first, (features,). At least one of them is not lone.
+    """
+    most_lone = min(MOST_SUSPECTS, len(falling) - 1)
+    for n_lone in range(1, most_lone + 1):
+        weakest_lone = falling[n_lone - 1]
+        best_other = falling[n_lone]
+        is_gap = best_other <= weakest_lone - FAR_ABOVE_EXPLAINED
+        if weakest_lone >= SUSPECT_EXPLAINED and is_gap:
             return n_lone
     return 0
 

@@ -6,9 +6,11 @@ rest by columns in equal steps.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from chanceline._arrays import Ints
+from chanceline._arrays import Floats, Ints
 from chanceline.columns.table import ColumnTable
 from chanceline.tables.checks.class_fills import ClassFillScan
 from chanceline.tables.checks.corrected import warn_of_corrected_batches
@@ -57,6 +59,14 @@ class _TableScans:
         return [*self._identifiers.findings(), *self._label_copies.findings(self._names)]
 
 
+class _IndependentRows(NamedTuple):
+    """One row of each group: tests of columns need rows that do not depend on each other."""
+
+    y: Floats  # their labels, (rows,)
+    X: ColumnTable  # all columns, (rows, features); read when they are asked for
+    some_columns: Floats  # columns in equal steps, (rows, some features)
+
+
 def examine_wide_table(
     data: Dataset, X: ColumnTable, group_of_row: Ints, *, has_all_candidates: bool
 ) -> list[Finding]:
@@ -74,21 +84,40 @@ def examine_wide_table(
     row_names = data.rows or range(1, len(y) + 1)
     independent_rows = np.flatnonzero(first_of_each_group(data.groups, len(y)))
     scans = _TableScans(data, X, independent_rows)
-    some_columns = columns_in_steps(X)
+    some_columns = columns_in_steps(X)  # (samples, some features)
+    independent = _IndependentRows(
+        y=y[independent_rows],
+        X=X.rows(independent_rows),
+        some_columns=some_columns[independent_rows],
+    )
+    return [
+        *warn_of_near_rows(X, y, group_of_row, row_names),
+        *warn_of_corrected_batches(some_columns, y),
+        *scans.about_class_fills(),
+        *_examine_independent_rows(data, independent, scans.correlations, has_all_candidates),
+        *warn_of_contradictions(X, y, row_names),
+        *scans.about_columns(),
+    ]
 
-    findings = warn_of_near_rows(X, y, group_of_row, row_names)
-    findings += warn_of_corrected_batches(some_columns, y)
-    findings += scans.about_class_fills()
-    independent_y = y[independent_rows]
-    candidates = scans.correlations.most_correlated(MOST_RANKED)
-    findings += question_lone_columns(
-        candidates, X[:, candidates][independent_rows], y=independent_y, names=data.feature_names
+
+def _examine_independent_rows(
+    data: Dataset, independent: _IndependentRows, scan: CorrelationScan, has_all_candidates: bool
+) -> list[Finding]:
+    """Findings about lone columns, a table filtered by its labels, and a drift along the rows.
+
+    Parameters
+    ----------
+    data : the table.
+    independent : its independent rows.
+    scan : has seen the correlations of all columns with the labels, on these rows.
+    has_all_candidates : as in `examine_wide_table`.
+    """
+    candidates = scan.most_correlated(MOST_RANKED)
+    findings = question_lone_columns(
+        candidates, independent.X[:, candidates], y=independent.y, names=data.feature_names
     )
     if has_all_candidates:
-        findings += warn_of_filtered_table(
-            X.rows(independent_rows), independent_y, scans.correlations.correlations
-        )
+        findings += warn_of_filtered_table(independent.X, independent.y, scan.correlations)
     if not order_is_allowed_for(data):
-        findings += warn_of_drift_along_rows(some_columns[independent_rows], independent_y)
-    findings += warn_of_contradictions(X, y, row_names)
-    return [*findings, *scans.about_columns()]
+        findings += warn_of_drift_along_rows(independent.some_columns, independent.y)
+    return findings

@@ -276,29 +276,35 @@ def _equations(
     multipliers q̂. With these the variables return a density and overlaps, which at a saddle are
     those put in: `residual` has the relative differences.
 
+    Two replicas are on different supports (level 0), on the same one (level 1) or, if the replicas
+    of a support fall into groups, in the same group (level 2). The top level is L: 1 without
+    groups, 2 with them. q_i and q̂_i are the overlap on level i and its multiplier; Q̂ is the
+    multiplier of the norm of the weights. The head of the module has the whole function φ.
+
     Parameters
     ----------
     unknowns : (3,)
-        ln(ρ − q_L), logit(q₀/q₁) and K: q₀ is the overlap between supports, q₁ that of replicas on
-        one support, q_L the largest overlap, and K the multiplier of the density ρ.
+        ln(ρ − q_L), logit(q₀/q₁) and K, the multiplier of the density ρ; `_decode` unpacks them.
     alpha, rho
         Load α (patterns per variable) and density ρ (share of variables chosen).
     breaks : (L,)
         The number m of replicas and, with groups, their size k.
     split
-        (q₂ − q₁)/(ρ − q₂), 0 without groups.
+        (q₂ − q₁)/(ρ − q₂), how far groups differ; 0 without groups.
     """
     order = _decode(unknowns, rho, split)
-    m = breaks[0]
+    n_replicas = breaks[0]  # m
 
     # The patterns: multipliers q̂_i = α E_i[g_i'²], and the term αm E₀[g₀] of φ. g_i is the
     # log-probability that a pattern is satisfied, on level i, and E_i[·] the average there.
     patterns = volume_recursion(order.q, breaks, order.gap)
     q_hat = alpha * patterns.mean_square_slopes
-    pattern_term = alpha * m * patterns.mean_values[0]
+    pattern_term = alpha * n_replicas * patterns.mean_values[0]
 
-    # The variables; D_L = ρ/(ρ − q_L), the precision of a weight, is a saddle equation.
+    # The variables. Their weights have the precision D_L = Q̂ + q̂_L on the top level, and one of
+    # the saddle equations says that it is ρ/(ρ − q_L). So Q̂ follows from q̂_L.
     precision = rho / order.gap
+    norm_multiplier = precision - q_hat[-1]  # Q̂
     variables = support_law(D=precision, q_hat=q_hat, K=order.K, breaks=breaks)
     phi = _phi(
         order=order,
@@ -311,7 +317,7 @@ def _equations(
     return FiniteMState(
         q=order.q,
         q_hat=q_hat,
-        Q_hat=precision - q_hat[-1],
+        Q_hat=norm_multiplier,
         K=order.K,
         phi=phi,
         growth=_growth(order, rho, q_hat, variables.D_levels),
