@@ -80,8 +80,9 @@ def _draw_survival(ax: Axes, picture: SurvivalPicture) -> None:
 def draw_explained(ax: Axes, result: OutcomeTest) -> None:
     """R² of the stepwise path against its number of features, over the band of permutations."""
     sizes = [point.k for point in result.front]
+    # Either all sizes have a band, or none has: all are of the same permutations.
     bands = [point.shuffled for point in result.front if point.shuffled is not None]
-    if bands:
+    if len(bands) == len(sizes):
         ax.fill_between(
             sizes,
             [band.low for band in bands],
