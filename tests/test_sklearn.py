@@ -53,6 +53,7 @@ def flipped(planted):
     return X, y
 
 
+@pytest.mark.slow
 def test_n_features_and_max_errors_make_smaller_rules(flipped):
     X, y = flipped
     full = SparseSeparator().fit(X, y)

@@ -67,9 +67,18 @@ def test_every_benchmark_table_is_shown_somewhere():
         assert f'--8<-- "docs/tables/{table.name}"' in shown, table.name
 
 
-@pytest.mark.parametrize(
-    "script", sorted((DOCS / "tutorials").glob("*.py")), ids=lambda path: path.name
-)
+# Their searches take longer than all other tutorials together.
+LONG_TUTORIALS = ("algorithmist.py", "leakage.py")
+
+
+def tutorials():
+    """Every script, the long ones marked."""
+    for path in sorted((DOCS / "tutorials").glob("*.py")):
+        marks = [pytest.mark.slow] if path.name in LONG_TUTORIALS else []
+        yield pytest.param(path, marks=marks, id=path.name)
+
+
+@pytest.mark.parametrize("script", tutorials())
 def test_tutorials_run(script, tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "error", script],

@@ -75,6 +75,7 @@ def make(folder, sweeps):
         assert len(pd.read_csv(folder.path / f"{figure}.csv")) > 0
 
 
+@pytest.mark.slow
 def test_quick_makes_small_runs_and_says_so(tmp_path, small_sweeps):
     lines = []
     make(Folder(tmp_path / "out", "quick", lines.append), small_sweeps)

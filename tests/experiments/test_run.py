@@ -127,6 +127,7 @@ def workers_of(process):
     return [child for child in children if "popen_loky" in " ".join(child.cmdline())]
 
 
+@pytest.mark.slow
 def test_sigkill_loses_at_most_what_is_in_flight(tmp_path, wait_for):
     sweep, store, whole = (
         tmp_path / "walks.toml",

@@ -319,6 +319,7 @@ STATES = [
 
 
 @pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.slow
 def test_nothing_is_cut_off(page, tmp_path, width):
     looks = run_script(page, LOOK.replace("STATES", json.dumps(STATES)), tmp_path, width)
     assert "failure" not in looks, looks
@@ -384,6 +385,7 @@ NOTHING = {
 }
 
 
+@pytest.mark.slow
 def test_without_numbers_there_is_no_verdict(page, tmp_path):
     seen = run_script(page, SEEN, tmp_path)
     assert "failure" not in seen, seen

@@ -293,6 +293,7 @@ SORTING = """(() => {
 })()"""
 
 
+@pytest.mark.slow
 def test_tables_sort_by_their_columns(noise, tmp_path):
     data, result = noise
     path = write_test_report(result, tmp_path / "report.html", data)

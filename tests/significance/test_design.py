@@ -218,6 +218,7 @@ def test_a_confounder_is_adjusted_for(power):
     assert rejected[1] >= 8
 
 
+@pytest.mark.slow
 def test_structure_beyond_the_covariates_is_seen():
     X, y, about = confounded(0, signal=3.0)
     result = chanceline.separation_test(X, y, adjust=about, permutations=199)

@@ -146,6 +146,7 @@ def test_visits_whose_tails_tell_the_class_are_blocks():
     )
 
 
+@pytest.mark.slow
 def test_mice_stop_and_are_no_evidence_once_declared():
     """Undeclared rows of one mouse look like structure; by mouse they do not."""
     with pytest.raises(

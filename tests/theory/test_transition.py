@@ -155,6 +155,7 @@ def groups_at(alpha, rho, p1):
     return Groups(square_f - p1, complexity)
 
 
+@pytest.mark.slow
 def test_both_transitions_of_a_jump_by_plain_quadrature():
     """At ρ = 0.001: α_K/α_r = 0.9881, where the complexity of groups is 0, and α_d before it."""
     rho = 0.001
