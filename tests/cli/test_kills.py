@@ -99,7 +99,9 @@ def test_a_killed_worker_changes_nothing(table, undisturbed):
     assert json.loads(ended.stdout) == undisturbed
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_command_asked_to_end_says_what_the_shuffles_so_far_are_worth(table, undisturbed, number):
     ended = run(table, "deadly.py", "command", int(number))
     assert ended.returncode == 128 + number

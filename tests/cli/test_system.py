@@ -180,7 +180,9 @@ def test_bad_input_that_used_to_reach_a_library(
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGHUP, marks=pytest.mark.slow), signal.SIGINT]
+)
 def test_a_signal_ends_the_command_and_its_workers(tmp_path, number):
     arguments = [
         "memory",

@@ -61,6 +61,7 @@ def shown(cells: list[dict]) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+@pytest.mark.slow
 def test_notebook_runs(path, tmp_path):
     if not find_spec("nbclient") or not find_spec("ipykernel"):
         run(PLAIN, path, MPLBACKEND="Agg")

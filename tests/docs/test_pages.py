@@ -78,7 +78,7 @@ def tutorials():
         yield pytest.param(path, marks=marks, id=path.name)
 
 
-@pytest.mark.parametrize("script", tutorials())
+@pytest.mark.parametrize("script", list(tutorials()))
 def test_tutorials_run(script, tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "error", script],

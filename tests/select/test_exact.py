@@ -121,7 +121,10 @@ def test_variables_of_many_cuts_come_first():
 SLOW = pytest.mark.slow
 
 
-@pytest.mark.parametrize("n", [pytest.param(63, marks=SLOW), 64, 65, pytest.param(130, marks=SLOW)])
+@pytest.mark.parametrize(
+    "n",
+    [pytest.param(63, marks=SLOW), 64, pytest.param(65, marks=SLOW), pytest.param(130, marks=SLOW)],
+)
 def test_cuts_use_whole_words(n):
     for seed in range(2):
         problem = coin_problem(n, 18, seed)

@@ -155,7 +155,10 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize(
+    "name",
+    [name if name != "dense" else pytest.param(name, marks=pytest.mark.slow) for name in OTHERS],
+)
 def test_rules_without_a_design(name):
     make, options = OTHERS[name]
     frame = make()
