@@ -116,17 +116,24 @@ def draw_single_features(
 def _draw_stretch(
     ax: Axes, places: Floats, heights: Floats, strip_width: float, colour: str
 ) -> None:
-    """Points and bars of the features of one stretch, strip by strip."""
+    """Points for the highest features of every strip of one stretch, and a bar for all others.
+
+    Parameters
+    ----------
+    places, heights : (features,) of the stretch.
+    strip_width : features of a strip would hide each other.
+    """
     if len(places) == 0:
         return
-    order = np.lexsort((-heights, places // strip_width))
-    strip_of_feature = (places // strip_width)[order]
-    _, first, counts = np.unique(strip_of_feature, return_index=True, return_counts=True)
+    strip_of_feature = places // strip_width
+    # Strip by strip, and in each the highest first: the last key of `lexsort` is the main one.
+    order = np.lexsort((-heights, strip_of_feature))
+    _, first, counts = np.unique(strip_of_feature[order], return_index=True, return_counts=True)
     # How many features of the strip are higher: 0 for the first of each.
     rank_in_strip = np.arange(len(order)) - np.repeat(first, counts)
     points = order[rank_in_strip < POINTS_OF_STRIP]
     tops_of_bars = order[rank_in_strip == POINTS_OF_STRIP]
-    middles = (places[tops_of_bars] // strip_width + 0.5) * strip_width
+    middles = (strip_of_feature[tops_of_bars] + 0.5) * strip_width
     ax.vlines(middles, 0.0, heights[tops_of_bars], color=colour, linewidth=1.2, alpha=0.6)
     ax.plot(places[points], heights[points], "o", color=colour, markersize=2.2)
 

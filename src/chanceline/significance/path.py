@@ -32,8 +32,8 @@ import numpy as np
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline.significance.best_pairs import BestPairs, find_best_pairs
 from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, ColumnPairs
+from chanceline.significance.followed_paths import FollowedPaths
 from chanceline.significance.least_squares import fewest_threshold_errors
-from chanceline.significance.members import MemberArrays
 from chanceline.significance.path_columns import ForwardColumns, column_chunks
 from chanceline.significance.path_steps import (
     LENGTH_MARGIN,
@@ -52,53 +52,18 @@ from chanceline.significance.ridges import RidgeRegressions
 ENTRIES_TO_RANK = 6_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class ForwardPaths:
-    """What the path of every labelling finds, one row for each.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ForwardPaths(FollowedPaths):
+    """What the path of every labelling finds, and the errors it makes.
 
     Attributes
     ----------
-    losses : (labellings, steps) the share of the labels' squared length that K features leave
-        unexplained (a pair's at K = 2, if better).
     errors : (labellings, steps) samples on the wrong side of the best threshold of the fit whose
         loss is in `losses`: least squares on exactly K features (and blocks and covariates). No
         rows if errors were not asked for.
-    chosen : (labellings, steps) features in the order taken, −1 where the path has ended.
-    pair : (labellings, 2) features of the pair where it is better than the path's first two; else
-        −1.
-    spread : (labellings, SPREAD_SHARES) the mean squared correlation with the labels of that share
-        of the columns, times samples − 1: over all columns 1 on average for labels that are
-        permuted freely.
-    ridge_fits : (labellings, ridges) how much of the labels each ridge regression fits, relative to
-        chance: 1 on average for labels that are permuted freely.
     """
 
-    losses: Floats
     errors: Ints
-    chosen: Ints
-    pair: Ints
-    spread: Floats
-    ridge_fits: Floats
-
-    @property
-    def member_losses(self) -> MemberArrays:
-        """The losses of every member of the combination; a spread and a fit count negative, so
-        that small is good.
-        """
-        spread_over_all = self.spread[:, :1]  # the first of `SPREAD_SHARES`
-        return MemberArrays(
-            path=self.losses,
-            all_features=-np.hstack([spread_over_all, self.ridge_fits]),
-            best_features=-self.spread[:, 1:],
-        )
-
-    def support(self, row: int, size: int) -> Ints:
-        """Features of the best set of this size for one labelling, sorted."""
-        has_pair = self.pair[row, 0] != NO_FEATURE
-        if size == 2 and has_pair:
-            return np.sort(self.pair[row])
-        features = self.chosen[row, :size]
-        return np.sort(features[features != NO_FEATURE])
 
 
 def follow_paths(

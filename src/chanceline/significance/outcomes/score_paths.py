@@ -21,7 +21,7 @@ import numpy as np
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline.significance.best_pairs import BestPairs, find_best_pairs
 from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, ColumnPairs
-from chanceline.significance.members import MemberArrays
+from chanceline.significance.followed_paths import FollowedPaths
 from chanceline.significance.path_columns import PathColumns
 from chanceline.significance.path_steps import (
     LENGTH_MARGIN,
@@ -32,48 +32,6 @@ from chanceline.significance.path_steps import (
 )
 
 SECOND_STEP = 1  # the column of losses that two features have
-
-
-@dataclass(frozen=True, eq=False)
-class ScorePaths:
-    """What the path of every permutation finds, one row for each.
-
-    Attributes
-    ----------
-    losses : (permutations, steps) the share of the scores' squared length that K features leave
-        unexplained (a pair's at K = 2, if better).
-    chosen : (permutations, steps) features in the order taken, −1 where the path has ended.
-    pair : (permutations, 2) features of the pair where it is better than the path's first two; else
-        −1.
-    spread : (permutations, SPREAD_SHARES) the mean squared correlation of that share of the
-        columns with the scores, relative to chance.
-    ridge_fits : (permutations, ridges) how much of the scores each ridge regression fits, relative
-        to chance.
-    """
-
-    losses: Floats
-    chosen: Ints
-    pair: Ints
-    spread: Floats
-    ridge_fits: Floats
-
-    @property
-    def member_losses(self) -> MemberArrays:
-        """The losses of every member of the combination; small is good."""
-        spread_over_all = self.spread[:, :1]  # the first of `SPREAD_SHARES`
-        return MemberArrays(
-            path=self.losses,
-            all_features=-np.hstack([spread_over_all, self.ridge_fits]),
-            best_features=-self.spread[:, 1:],
-        )
-
-    def support(self, row: int, size: int) -> Ints:
-        """Features of the best set of this size for one permutation, sorted."""
-        has_pair = self.pair[row, 0] != NO_FEATURE
-        if size == 2 and has_pair:
-            return np.sort(self.pair[row])
-        features = self.chosen[row, :size]
-        return np.sort(features[features != NO_FEATURE])
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +62,7 @@ class ScoreTarget:
         return (self.squared_length_outside_span + _total_squares(residual)) / self.scale
 
 
-def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> ScorePaths:
+def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> FollowedPaths:
     """The path of every permutation, its best pair, its spread and its ridge regressions.
 
     Parameters
@@ -132,7 +90,7 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Sc
         chosen[is_taken, step] = columns.feature_of_column[taken[is_taken]]
         losses[:, step] = target.loss(state.residual)
 
-    paths = ScorePaths(
+    paths = FollowedPaths(
         losses=losses,
         chosen=chosen,
         pair=np.full((n_permutations, 2), NO_FEATURE, dtype=np.int64),
@@ -319,8 +277,8 @@ def _score_pair_gains(pairs: ColumnPairs, products: Floats) -> Iterator[tuple[in
 
 
 def _with_better_score_pairs(
-    paths: ScorePaths, best_pairs: BestPairs, feature_of_column: Ints
-) -> ScorePaths:
+    paths: FollowedPaths, best_pairs: BestPairs, feature_of_column: Ints
+) -> FollowedPaths:
     """The paths, with the best pair in the place of the first two steps where it explains more."""
     improved = best_pairs.better_than(paths.losses[:, SECOND_STEP])
     pair = paths.pair.copy()

@@ -15,6 +15,7 @@ from chanceline._arrays import Floats
 from chanceline.errors import InputError
 from chanceline.significance.config import TestSettings
 from chanceline.significance.declared_roles import DeclaredRoles
+from chanceline.significance.followed_paths import FollowedPaths
 from chanceline.significance.outcomes.make_outcome import outcome_of_table
 from chanceline.significance.outcomes.outcome import Outcome
 from chanceline.significance.outcomes.run import refuse_settings_of_two_classes
@@ -23,7 +24,7 @@ from chanceline.significance.outcomes.score_design import (
     exchange_in_words,
     make_score_design,
 )
-from chanceline.significance.outcomes.score_paths import ScorePaths, follow_score_paths
+from chanceline.significance.outcomes.score_paths import follow_score_paths
 from chanceline.significance.path_columns import PathColumns
 from chanceline.significance.set_question import SetQuestion
 from chanceline.significance.set_result import OutcomeWords
@@ -49,7 +50,7 @@ class ScoreShuffles(SetShuffles):
     def n_labellings(self) -> int:
         return len(self.scores)
 
-    def follow(self, columns: PathColumns, batch: slice, n_steps: int) -> ScorePaths:
+    def follow(self, columns: PathColumns, batch: slice, n_steps: int) -> FollowedPaths:
         return follow_score_paths(columns, self.scores[batch], n_steps)
 
     def correlations(self, columns: PathColumns) -> Floats:

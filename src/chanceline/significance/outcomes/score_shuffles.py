@@ -14,10 +14,10 @@ from chanceline._arrays import Floats
 from chanceline.prediction.interval import clopper_pearson
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.combination import combine_losses
+from chanceline.significance.followed_paths import FollowedPaths
 from chanceline.significance.members import MemberArrays, join_labellings
 from chanceline.significance.outcomes.score_design import ScoreDesign
 from chanceline.significance.outcomes.score_paths import (
-    ScorePaths,
     follow_score_paths,
     make_score_target,
 )
@@ -42,7 +42,7 @@ class ShuffledScores:
     """
 
     losses: MemberArrays
-    observed: ScorePaths
+    observed: FollowedPaths
     requested: int
     stopped_by: StopCause | None
 
