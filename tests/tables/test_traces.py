@@ -81,6 +81,21 @@ def test_text_that_goes_with_classes_and_features_is_told():
     assert "'kit'" not in read(frame, blocks="kit")
 
 
+def test_a_column_of_subjects_is_compared_subject_by_subject():
+    """Sixteen rows of a subject are no sixteen witnesses that its treatment goes with the classes."""
+    n_warned = 0
+    for seed in range(20):
+        rng = generator([seed, 6])
+        subject = np.repeat(np.arange(24), 16)
+        y = rng.permutation(np.repeat([1.0, -1.0], 12))[subject]
+        values = rng.normal(size=(24, 30))[subject] + 0.5 * rng.normal(size=(384, 30))
+        treatment = rng.choice(["saline", "drug"], 24)[subject]
+        frame = table(values, y, treatment=treatment, subject=[f"p{number}" for number in subject])
+        n_warned += "'treatment' goes with" in read(frame, groups="subject")
+    # At level 0.01 chance tells more than three with a probability below 0.001; row by row 13 are told.
+    assert n_warned <= binom.ppf(0.999, 20, 0.01)
+
+
 def test_a_batch_written_as_a_number_is_told():
     values, is_b = batch_table(1, shift=1.2)
     assert "adjust='lab' asks" in read(table(values, HALVES, lab=np.where(is_b, 3, 7)))

@@ -37,6 +37,7 @@ from chanceline.tables.identifiers import warn_of_identifiers
 from chanceline.tables.labelled import LabelledTable, label_samples, read_table
 from chanceline.tables.learn_recipe import learn_recipe
 from chanceline.tables.left_out import without_dates, without_identifiers
+from chanceline.tables.partitions import first_of_each_kept_group
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import source_name
 from chanceline.tables.reading_steps import ReadingStep, at_step
@@ -196,11 +197,13 @@ def _look_for_traces(
     """
     kept_rows = complete.kept_rows
     kept_labels = labels[kept_rows]
+    # Rows of a group are not independent: each group counts once, by its first row.
+    is_counted = first_of_each_kept_group(named.groups, kept_rows)
     about_batches = warn_of_batches(
-        text=text.loc[kept_rows],
-        features=complete.features,
-        labels=kept_labels,
-        allowed_for=[column.loc[kept_rows] for column in named.allowed_for],
+        text=text.loc[is_counted],
+        features=complete.features.loc[is_counted[kept_rows]],
+        labels=labels[is_counted],
+        allowed_for=[column.loc[is_counted] for column in named.allowed_for],
     )
     # What was filled in here is known not to look at the labels.
     without_gap = np.isfinite(features.to_numpy()).all(axis=0)

@@ -23,6 +23,21 @@ def first_of_each_group(groups: pd.Series | NDArray[Any] | None, n_rows: int) ->
     return ~is_repetition
 
 
+def first_of_each_kept_group(groups: pd.Series | None, is_kept: Bools) -> Bools:
+    """Whether a row is the first kept row of its group, of shape (rows,).
+
+    Parameters
+    ----------
+    groups : of all rows; without groups every row that is kept is the first of its own.
+    is_kept : which rows are kept, of shape (rows,).
+    """
+    if groups is None:
+        return is_kept
+    is_first = np.zeros(len(is_kept), dtype=bool)
+    is_first[is_kept] = first_of_each_group(groups[is_kept], int(np.count_nonzero(is_kept)))
+    return is_first
+
+
 def same_partition(first: Sequence[Any], second: Sequence[Any]) -> bool:
     """Whether two columns put the same rows together."""
     # Values are numbered in the order in which they occur first.

@@ -32,6 +32,7 @@ from chanceline.tables.labelled import LabelledTable
 from chanceline.tables.learn_recipe import learn_wide_recipe
 from chanceline.tables.left_out import without_dates
 from chanceline.tables.one_hot import note_left_out_text
+from chanceline.tables.partitions import first_of_each_kept_group
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.reading_steps import ReadingStep, at_step
 from chanceline.tables.report import TableReport
@@ -254,11 +255,13 @@ def _look_for_traces(
         if not counts.are_counts:
             row_means = counts.row_totals / features.n_columns
             findings += warn_of_shifted_rows(features.table, labels, row_means)
+    # Rows of a group are not independent: each group counts once, by its first row.
+    is_counted = first_of_each_kept_group(samples.named.groups, kept_rows)
     findings += warn_of_batches_in_table(
-        text=samples.text.loc[kept_rows],
-        features=features,
+        text=samples.text.loc[is_counted],
+        features=features.with_rows(is_counted[kept_rows]),
         few_whole=few_whole.columns,
-        labels=labels,
-        allowed_for=[column.loc[kept_rows] for column in samples.named.allowed_for],
+        labels=samples.labels[is_counted],
+        allowed_for=[column.loc[is_counted] for column in samples.named.allowed_for],
     )
     return [*findings, *fills.findings(features.names)]
