@@ -96,6 +96,54 @@ def test_a_column_of_subjects_is_compared_subject_by_subject():
     assert n_warned <= binom.ppf(0.999, 20, 0.01)
 
 
+def depths(rng, subject):
+    """Counts; each subject has a depth of its own."""
+    expected = np.exp(4 + 0.5 * rng.normal(size=(24, 1)) + 0.5 * rng.normal(size=(24, 30)))
+    return {"values": rng.poisson(expected[subject]).astype(float)}
+
+
+def levels(rng, subject):
+    """All columns of a subject are high, or all are low."""
+    values = (rng.normal(size=(24, 1)) + 0.5 * rng.normal(size=(24, 30)))[subject]
+    return {"values": values + 0.2 * rng.normal(size=values.shape)}
+
+
+def gaps(rng, subject):
+    """Some subjects have many gaps."""
+    values = rng.normal(size=(384, 30))
+    values[rng.random(values.shape) < 0.1 * rng.gamma(1, 1, (24, 1))[subject]] = np.nan
+    return {"values": values, "missing": "median"}
+
+
+def limits(rng, subject):
+    """Some subjects have many values below a limit that is not written."""
+    values = np.round(rng.normal(9, 1, (384, 30)), 2).astype(str)
+    values[rng.random(values.shape) < 0.1 * rng.gamma(1, 1, (24, 1))[subject]] = "<LOD"
+    return {"values": values, "below": "half"}
+
+
+def dates(rng, subject):
+    """Subjects came on different days."""
+    day = pd.Timestamp("2024-03-01") + pd.to_timedelta(rng.integers(0, 300, 24)[subject], "D")
+    return {"values": rng.normal(size=(384, 30)), "day": day.strftime("%Y-%m-%d")}
+
+
+@pytest.mark.parametrize("draw", [depths, levels, gaps, limits, dates])
+def test_whatever_follows_subjects_is_compared_subject_by_subject(draw):
+    n_warned = 0
+    for seed in range(20):
+        rng = generator([seed, 8])
+        subject = np.repeat(np.arange(24), 16)
+        y = rng.permutation(np.repeat([1.0, -1.0], 12))[subject]
+        drawn = draw(rng, subject)
+        columns = {"day": drawn["day"]} if "day" in drawn else {}
+        frame = table(drawn["values"], y, subject=[f"p{n}" for n in subject], **columns)
+        settings = {name: drawn[name] for name in ("missing", "below") if name in drawn}
+        n_warned += read(frame, groups="subject", **settings) != ""
+    # Each check has the level 0.05.
+    assert n_warned <= binom.ppf(0.999, 20, 0.05)
+
+
 def test_a_batch_written_as_a_number_is_told():
     values, is_b = batch_table(1, shift=1.2)
     assert "adjust='lab' asks" in read(table(values, HALVES, lab=np.where(is_b, 3, 7)))

@@ -16,6 +16,7 @@ from chanceline.tables.checks.gap_patterns import warn_if_gaps_follow_classes
 from chanceline.tables.dataset import Finding
 from chanceline.tables.limits import numbers_within_limits
 from chanceline.tables.one_hot import make_indicators, note_left_out_text
+from chanceline.tables.partitions import first_of_each_group
 from chanceline.tables.raw_table import numeric_columns
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.wording import plural, row_name
@@ -40,7 +41,10 @@ class ColumnKinds:
 
 
 def numeric_features(
-    table: pd.DataFrame, labels: Floats, settings: TableSettings
+    table: pd.DataFrame,
+    labels: Floats,
+    settings: TableSettings,
+    groups: pd.Series | None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """The columns as numbers, of shape (samples, features), and what was done.
 
@@ -52,6 +56,7 @@ def numeric_features(
     table : columns that may be features, of shape (samples, columns).
     labels : ±1 of shape (samples,), for a warning only.
     settings : `na`, `below`, `one_hot` and what its sentences speak of.
+    groups : rows with one value belong together, and count once in the warning.
     """
     if numeric_columns(table).all():
         dtype = working_precision(table.dtypes.unique(), table.shape[1])
@@ -59,7 +64,7 @@ def numeric_features(
     kinds = sort_columns(table, settings)
     indicators, about_words = _indicators_if_wanted(kinds.words, settings)
     read_numbers, about_numbers = _read_numbers(
-        kinds.numbers_as_text, kinds.cells, labels, settings
+        kinds.numbers_as_text, kinds.cells, labels, settings, groups
     )
 
     features = pd.concat([kinds.numeric, read_numbers, indicators], axis=1)
@@ -94,7 +99,11 @@ def _indicators_if_wanted(
 
 
 def _read_numbers(
-    numbers_as_text: pd.DataFrame, cells: Cells, labels: Floats, settings: TableSettings
+    numbers_as_text: pd.DataFrame,
+    cells: Cells,
+    labels: Floats,
+    settings: TableSettings,
+    groups: pd.Series | None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """Columns of numbers that are written as text, as floats; and what was done to those beyond a
     limit of detection. A cell that is no number is an error.
@@ -105,11 +114,12 @@ def _read_numbers(
         shape (samples, columns).
     labels : ±1 of shape (samples,), for a warning only.
     settings : `below`, and what its sentences speak of.
+    groups : rows with one value belong together, and count once in the warning.
     """
     is_malformed = _is_wordlike(cells)
     if is_malformed.any():
         raise InputError(_malformed_cell_sentence(numbers_as_text, is_malformed, settings))
-    findings = _warn_of_unknown_limits(cells, labels, settings)
+    findings = _warn_of_unknown_limits(cells, labels, settings, groups)
     numbers, about_limits = numbers_within_limits(numbers_as_text, cells, settings)
     columns = numbers_as_text.columns
     table = pd.DataFrame(numbers, columns=columns, index=numbers_as_text.index)
@@ -208,7 +218,9 @@ def _remedy_for_malformed_cell(
     return f"write plain numbers, set na={cell!r} if that means missing"
 
 
-def _warn_of_unknown_limits(cells: Cells, labels: Floats, settings: TableSettings) -> list[Finding]:
+def _warn_of_unknown_limits(
+    cells: Cells, labels: Floats, settings: TableSettings, groups: pd.Series | None
+) -> list[Finding]:
     """A warning if values below a limit that is not written are to be halved, and are more frequent
     in one class.
     """
@@ -218,4 +230,7 @@ def _warn_of_unknown_limits(cells: Cells, labels: Floats, settings: TableSetting
     remedy = "blocks=COLUMN if each run has its own limit"
     if settings.blocks is not None:
         remedy = "below='missing' with missing='columns' keeps that out"
-    return warn_if_gaps_follow_classes(is_unknown, labels, "values below a limit", remedy)
+    is_counted = first_of_each_group(groups, len(labels))
+    return warn_if_gaps_follow_classes(
+        is_unknown[is_counted], labels[is_counted], "values below a limit", remedy
+    )

@@ -14,11 +14,14 @@ from chanceline._arrays import Bools, Floats, Ints
 from chanceline.errors import InputError
 from chanceline.tables.checks.gap_patterns import (
     MarkCounts,
+    count_marks,
+    join_counts,
     warn_if_gaps_follow_small_values,
     warn_if_marks_follow_classes,
 )
 from chanceline.tables.checks.scans import scan_table
 from chanceline.tables.dataset import Finding
+from chanceline.tables.partitions import first_of_each_group
 from chanceline.tables.wording import plural, quoted, row_name
 
 FILLED_WITH = {
@@ -43,14 +46,17 @@ class Gaps:
     ----------
     of_rows : (samples,) how many each row has.
     of_columns : (features,) how many each column has.
-    of_positives : (features,) the same, in rows of the positive class.
+    compared : how many there are in the rows in which the classes are compared, in the columns that
+        have some there.
+    compared_labels : ±1 of these rows, (rows,).
     first : the first gap of the first column that has one.
     kind : what they are, in words.
     """
 
     of_rows: Ints
     of_columns: Ints
-    of_positives: Ints
+    compared: MarkCounts
+    compared_labels: Floats
     first: Place
     kind: str
 
@@ -68,12 +74,6 @@ class Gaps:
     def column_is_empty(self) -> Bools:
         """Which columns have nothing but gaps, of shape (features,)."""
         return self.of_columns == len(self.of_rows)
-
-    @property
-    def counts(self) -> MarkCounts:
-        """How many there are, in the columns that have some."""
-        has_gap = self.column_has_gap
-        return MarkCounts(self.of_rows, self.of_columns[has_gap], self.of_positives[has_gap])
 
     @property
     def rows_in_words(self) -> str:
@@ -101,13 +101,15 @@ class GapScan:
     Parameters
     ----------
     labels : ±1 of shape (samples,).
+    groups : rows with one value belong together, and count once where classes are compared.
     """
 
-    def __init__(self, labels: Floats) -> None:
-        self._is_positive = labels > 0
+    def __init__(self, labels: Floats, groups: pd.Series | None = None) -> None:
+        self._is_compared = first_of_each_group(groups, len(labels))
+        self._compared_labels = labels[self._is_compared]
+        self._compared: list[MarkCounts] = []
         self._of_rows = np.zeros(len(labels), dtype=np.int64)
         self._of_columns: list[Ints] = []
-        self._of_positives: list[Ints] = []
         self._first: Place | None = None
         self._has_infinite = False
 
@@ -116,7 +118,7 @@ class GapScan:
         of_columns = is_gap.sum(axis=0)
         self._of_rows += is_gap.sum(axis=1)
         self._of_columns.append(of_columns)
-        self._of_positives.append(is_gap[self._is_positive].sum(axis=0))
+        self._compared.append(count_marks(is_gap[self._is_compared], self._compared_labels))
         if not of_columns.any():
             return
         self._has_infinite = self._has_infinite or bool(np.isinf(columns).any())
@@ -132,7 +134,8 @@ class GapScan:
         return Gaps(
             of_rows=self._of_rows,
             of_columns=np.concatenate(self._of_columns),
-            of_positives=np.concatenate(self._of_positives),
+            compared=join_counts(self._compared),
+            compared_labels=self._compared_labels,
             first=self._first,
             kind="missing or infinite values" if self._has_infinite else "missing values",
         )
@@ -154,7 +157,9 @@ class CompleteFeatures:
     findings: list[Finding]
 
 
-def without_gaps(features: pd.DataFrame, labels: Floats, missing: str) -> CompleteFeatures:
+def without_gaps(
+    features: pd.DataFrame, labels: Floats, missing: str, groups: pd.Series | None
+) -> CompleteFeatures:
     """Features without missing or infinite values, treated as `missing` says.
 
     Parameters
@@ -162,15 +167,16 @@ def without_gaps(features: pd.DataFrame, labels: Floats, missing: str) -> Comple
     features : numbers of shape (samples, features).
     labels : ±1 of shape (samples,), for sentences only.
     missing : error, rows, columns, or a key of `FILLED_WITH`.
+    groups : rows with one value belong together, and count once in sentences on classes.
     """
     all_rows = np.ones(len(features), dtype=bool)
-    scan = GapScan(labels)
+    scan = GapScan(labels, groups)
     scan_table(features.to_numpy(), [scan])
     gaps = scan.gaps
     if gaps is None:
         return CompleteFeatures(features, all_rows, [])
 
-    uneven_findings = warn_of_uneven_gaps(gaps, labels)
+    uneven_findings = warn_of_uneven_gaps(gaps)
     refuse_gaps(gaps, missing, uneven_findings, features.columns, features.index)
 
     # What is left out takes the pattern of gaps with it, so that it needs no warning.
@@ -228,14 +234,14 @@ def note_filled(gaps: Gaps, missing: str) -> Finding:
     )
 
 
-def warn_of_uneven_gaps(gaps: Gaps, labels: Floats) -> list[Finding]:
+def warn_of_uneven_gaps(gaps: Gaps) -> list[Finding]:
     """A warning if gaps are more frequent in one class.
 
     Their pattern stays in the test if they are filled in, and not if they are left out.
     """
     ways_to_leave_out = _as_settings(gaps.can_be_left_out()) or "no fill"
     return warn_if_marks_follow_classes(
-        gaps.counts, labels, "gaps", f"{ways_to_leave_out} keeps that out"
+        gaps.compared, gaps.compared_labels, "gaps", f"{ways_to_leave_out} keeps that out"
     )
 
 

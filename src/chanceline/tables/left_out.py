@@ -19,7 +19,10 @@ from chanceline.tables.wording import quoted
 
 
 def without_dates(
-    table: pd.DataFrame, labels: Floats, blocks: pd.Series | None
+    table: pd.DataFrame,
+    labels: Floats,
+    blocks: pd.Series | None,
+    groups: pd.Series | None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """The columns that are no dates, and what to know about those that are.
 
@@ -28,6 +31,7 @@ def without_dates(
     table : columns of the samples, of shape (samples, columns).
     labels : ±1 of shape (samples,), for warnings only.
     blocks : blocks or pairs that the labels are exchanged in, if there are any.
+    groups : rows with one value belong together, and count once in warnings.
     """
     times_by_name = date_columns(table)
     if not times_by_name:
@@ -35,7 +39,7 @@ def without_dates(
     names = list(times_by_name)
     findings = [_note_dates(table[names])]
     for name, times in times_by_name.items():
-        findings += warn_if_dates_follow_classes(name, times, labels, blocks)
+        findings += warn_if_dates_follow_classes(name, times, labels, blocks, groups)
     return table.drop(columns=names), findings
 
 
@@ -49,7 +53,10 @@ def _note_dates(dates: pd.DataFrame) -> Finding:
 
 
 def without_identifiers(
-    features: pd.DataFrame, labels: Floats, blocks: pd.Series | None
+    features: pd.DataFrame,
+    labels: Floats,
+    blocks: pd.Series | None,
+    groups: pd.Series | None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """The features that are no names of rows or subjects, and no days written as 20210304; with
     findings about the columns left out.
@@ -57,28 +64,34 @@ def without_identifiers(
     Parameters
     ----------
     features : numbers of shape (samples, features).
-    labels, blocks : as in `without_dates`.
+    labels, blocks, groups : as in `without_dates`.
     """
     names = identifier_columns(features)
     if not names:
         return features, []
-    return features.drop(columns=names), note_identifiers(features[names], labels, blocks)
+    findings = note_identifiers(features[names], labels, blocks, groups)
+    return features.drop(columns=names), findings
 
 
 def note_identifiers(
-    identifiers: pd.DataFrame, labels: Floats, blocks: pd.Series | None
+    identifiers: pd.DataFrame,
+    labels: Floats,
+    blocks: pd.Series | None,
+    groups: pd.Series | None,
 ) -> list[Finding]:
     """That columns are left out, and warnings where they are days that tell the classes apart.
 
     Parameters
     ----------
     identifiers : the columns, of shape (samples, columns); at least one.
-    labels, blocks : as in `without_dates`.
+    labels, blocks, groups : as in `without_dates`.
     """
     names = [*identifiers.columns]
     note = f"left out as identifiers or dates: {quoted(names)}; keep_identifiers=True keeps them."
     findings = [Finding.note(note)]
     for name in names:
         if np.all(are_days(identifiers[name])):
-            findings += warn_if_dates_follow_classes(name, identifiers[name], labels, blocks)
+            findings += warn_if_dates_follow_classes(
+                name, identifiers[name], labels, blocks, groups
+            )
     return findings

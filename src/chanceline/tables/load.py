@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from chanceline._arrays import Floats
+from chanceline._arrays import Bools, Floats
 from chanceline.perceptron.validation import working_precision
 from chanceline.tables.checks.batches import warn_of_batches
 from chanceline.tables.checks.class_fills import warn_of_class_fills
@@ -97,10 +97,10 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
     # Features as numbers.
     columns = others.values
     if not settings.keep_identifiers:
-        columns, findings = without_dates(columns, labels, named.exchange_blocks)
+        columns, findings = without_dates(columns, labels, named.exchange_blocks, named.groups)
         report.add(findings)
     with at_step(ReadingStep.CELLS):
-        features, findings = numeric_features(columns, labels, settings)
+        features, findings = numeric_features(columns, labels, settings, named.groups)
     report.add(findings)
     sample_columns = _sample_columns(others, columns, features)
     undeclared = others.undeclared
@@ -109,14 +109,16 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
         suspect = find_undeclared(sample_columns, labels, named, settings.groups)
         undeclared = "" if suspect is None else suspect.sentence
     if not settings.keep_identifiers:
-        features, findings = without_identifiers(features, labels, named.exchange_blocks)
+        features, findings = without_identifiers(
+            features, labels, named.exchange_blocks, named.groups
+        )
         report.add(findings)
     with at_step(ReadingStep.COLUMNS):
         require_features(features.shape[1], source, label=str(named.label.name))
 
     # Features without gaps, in the units asked for.
     with at_step(ReadingStep.GAPS):
-        complete = without_gaps(features, labels, settings.missing)
+        complete = without_gaps(features, labels, settings.missing, named.groups)
     report.add(complete.findings)
     feature_names = complete.features.columns
     precision = working_precision(complete.features.dtypes.unique(), len(feature_names))
@@ -127,8 +129,10 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
         report.add(warn_of_identifiers(X, feature_names))
     report.put_first(_look_for_traces(features, complete, sample_columns.text, labels, named))
     if settings.transform is None:
-        report.put_first(warn_if_row_means_follow_classes(X, y))
-        report.put_first(warn_if_totals_follow_classes(X, y))
+        is_counted = first_of_each_kept_group(named.groups, complete.kept_rows)
+        about_means, about_totals = _look_at_depth(X, y, is_counted[complete.kept_rows])
+        report.put_first(about_means)
+        report.put_first(about_totals)
     else:
         with at_step(ReadingStep.UNITS):
             X, findings = transform_table(X, settings.transform, feature_names)
@@ -176,6 +180,20 @@ def _sample_columns(
         names=others.sample_names,
         names_place=others.names_place,
     )
+
+
+def _look_at_depth(X: Floats, y: Floats, is_counted: Bools) -> tuple[list[Finding], list[Finding]]:
+    """Warnings about rows whose means, and about counts whose totals, follow the classes.
+
+    Parameters
+    ----------
+    X, y : features in the units of the table, (samples, features), and labels ±1, (samples,).
+    is_counted : (samples,) the rows that are compared, one of each group.
+    """
+    if not is_counted.all():
+        X = X[is_counted]
+        y = y[is_counted]
+    return warn_if_row_means_follow_classes(X, y), warn_if_totals_follow_classes(X, y)
 
 
 def _look_for_traces(

@@ -301,7 +301,7 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
         error.step = ReadingStep.COLUMNS
         raise error
     with at_step(ReadingStep.GAPS):
-        complete = without_gaps(read.features, halves, settings.missing)
+        complete = without_gaps(read.features, halves, settings.missing, named.groups)
     findings = [*rows.findings, *read.findings, *complete.findings]
     X = np.ascontiguousarray(complete.features.to_numpy(dtype=np.float64))
     recipe = learn_recipe(
@@ -392,10 +392,10 @@ def _read_features(
     findings: list[Finding] = []
     columns = others.values
     if not settings.keep_identifiers:
-        columns, about_dates = without_dates(columns, halves, named.exchange_blocks)
+        columns, about_dates = without_dates(columns, halves, named.exchange_blocks, named.groups)
         findings += about_dates
     with at_step(ReadingStep.CELLS):
-        features, about_features = numeric_features(columns, halves, settings)
+        features, about_features = numeric_features(columns, halves, settings, named.groups)
     findings += about_features
     undeclared = others.undeclared
     suspect = None
@@ -403,7 +403,9 @@ def _read_features(
         suspect = _undeclared_subjects(others, columns, features, halves, named)
         undeclared = "" if suspect is None else suspect.sentence
     if not settings.keep_identifiers:
-        features, about_identifiers = without_identifiers(features, halves, named.exchange_blocks)
+        features, about_identifiers = without_identifiers(
+            features, halves, named.exchange_blocks, named.groups
+        )
         findings += about_identifiers
     return _ReadFeatures(
         written=columns,

@@ -53,7 +53,6 @@ class CompleteWideFeatures:
 def wide_without_gaps(
     features: WideFeatures,
     gaps: Gaps | None,
-    labels: Floats,
     missing: str,
     row_labels: Sequence[Any],
 ) -> CompleteWideFeatures:
@@ -62,7 +61,6 @@ def wide_without_gaps(
     Parameters
     ----------
     features, gaps : the features, and their gaps if they have any.
-    labels : ±1 of shape (samples,), for sentences only.
     missing : error, rows, columns, or a key of `FILLED_WITH`.
     row_labels : what rows are called.
     """
@@ -70,15 +68,17 @@ def wide_without_gaps(
         fill_values = None
         if missing in FILLED_WITH:
             fill_values = _column_values(features, missing)
-        return _complete(features, len(labels), fill_values=fill_values)
+        return _complete(features, features.table.shape[0], fill_values=fill_values)
 
-    uneven_findings = warn_of_uneven_gaps(gaps, labels)
+    uneven_findings = warn_of_uneven_gaps(gaps)
     refuse_gaps(gaps, missing, uneven_findings, features.names, row_labels)
     # What is left out takes the pattern of gaps with it, so that it needs no warning.
     if missing == "columns":
         left_out = np.flatnonzero(gaps.column_has_gap)
         finding = note_columns_left_out(gaps, [features.names[j] for j in left_out.tolist()])
-        return _complete(features.without_columns(left_out), len(labels), findings=[finding])
+        return _complete(
+            features.without_columns(left_out), features.table.shape[0], findings=[finding]
+        )
     if missing == "rows":
         kept_rows = ~gaps.row_has_gap
         return CompleteWideFeatures(

@@ -16,6 +16,7 @@ from chanceline.tables.column_names import is_called_date
 from chanceline.tables.dataset import Finding
 from chanceline.tables.identifiers import IdentifierScan, may_be_subjects, subject_columns
 from chanceline.tables.left_out import note_identifiers, without_dates
+from chanceline.tables.roles import NamedColumns
 from chanceline.tables.wide_features import WideFeatures
 
 
@@ -104,7 +105,7 @@ def without_special_columns(
     features: WideFeatures,
     special: SpecialColumns,
     labels: Floats,
-    blocks: pd.Series | None,
+    named: NamedColumns,
     index: pd.Index,
 ) -> tuple[WideFeatures, list[Finding]]:
     """The features that are no dates and no identifiers, and what to know about those left out.
@@ -113,12 +114,14 @@ def without_special_columns(
     ----------
     features, special : all columns, and the numbers of some.
     labels : ±1 of shape (samples,), for warnings only.
-    blocks : blocks or pairs that the labels are exchanged in, if there are any.
+    named : the columns that the user names, among them blocks and groups.
     index : what the rows are called.
     """
-    _, findings = without_dates(features.frame(special.dates, index), labels, blocks)
+    _, findings = without_dates(
+        features.frame(special.dates, index), labels, named.exchange_blocks, named.groups
+    )
     if len(special.identifiers) > 0:
         identifiers = features.frame(special.identifiers, index)
-        findings += note_identifiers(identifiers, labels, blocks)
+        findings += note_identifiers(identifiers, labels, named.exchange_blocks, named.groups)
     left_out = np.union1d(special.dates, special.identifiers)
     return features.without_columns(left_out), findings

@@ -18,7 +18,7 @@ from chanceline.tables.checks.confounders import warn_of_confounders
 from chanceline.tables.checks.row_shifts import warn_of_shifted_rows
 from chanceline.tables.checks.scans import scan_table
 from chanceline.tables.checks.subjects import SampleColumns, Suspect
-from chanceline.tables.checks.totals import CountScan, warn_if_counts_follow_classes
+from chanceline.tables.checks.totals import CountScan, warn_of_totals
 from chanceline.tables.checks.undeclared import find_undeclared
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.declared_columns import (
@@ -120,7 +120,6 @@ def wide_dataset_of_samples(
         complete = wide_without_gaps(
             measurements.features,
             measurements.gaps,
-            labels=samples.labels,
             missing=settings.missing,
             row_labels=samples.index,
         )
@@ -173,7 +172,7 @@ def _describe_samples(
     others = labelled.table.without_columns(named.names)
     for table in (others.about, others.values):
         report.put_first(warn_of_confounders(table, labels, named.allowed_for, named.groups))
-    words, findings = without_dates(others.values, labels, named.exchange_blocks)
+    words, findings = without_dates(others.values, labels, named.exchange_blocks, named.groups)
     report.add([*findings, *note_left_out_text(words)])
     return _WideSamples(
         features=features.without_names(named.names),
@@ -187,7 +186,7 @@ def _describe_samples(
 def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measurements:
     """Leave out the columns that are dates or identifiers, and count gaps."""
     features = samples.features
-    gap_scan = GapScan(samples.labels)
+    gap_scan = GapScan(samples.labels, samples.named.groups)
     identifier_scan = IdentifierScan(features.names)
     scan_table(features.table, [gap_scan, identifier_scan])
     special = find_special_columns(features, identifier_scan, samples.index)
@@ -199,13 +198,13 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
         features,
         special,
         labels=samples.labels,
-        blocks=samples.named.exchange_blocks,
+        named=samples.named,
         index=samples.index,
     )
     gaps = gap_scan.gaps
     if gaps is not None and measured.n_columns < features.n_columns:
         # Those of columns that are left out do not count.
-        gap_scan = GapScan(samples.labels)
+        gap_scan = GapScan(samples.labels, samples.named.groups)
         scan_table(measured.table, [gap_scan])
         gaps = gap_scan.gaps
     return _Measurements(measured, gaps, suspect, findings)
@@ -249,19 +248,25 @@ def _look_for_traces(
     few_whole = FewWholeScan()
     scan_table(features.table, [counts, fills, few_whole])
 
-    findings = []
-    if settings.transform is None:
-        findings += warn_if_counts_follow_classes(counts, labels)
-        if not counts.are_counts:
-            row_means = counts.row_totals / features.n_columns
-            findings += warn_of_shifted_rows(features.table, labels, row_means)
     # Rows of a group are not independent: each group counts once, by its first row.
     is_counted = first_of_each_kept_group(samples.named.groups, kept_rows)
+    counted_of_kept = is_counted[kept_rows]
+    counted_features = features.with_rows(counted_of_kept)
+    counted_labels = samples.labels[is_counted]
+
+    findings = []
+    if settings.transform is None:
+        row_totals = counts.row_totals[counted_of_kept]
+        if counts.are_counts:
+            findings += warn_of_totals(row_totals, counted_labels)
+        else:
+            row_means = row_totals / features.n_columns
+            findings += warn_of_shifted_rows(counted_features.table, counted_labels, row_means)
     findings += warn_of_batches_in_table(
         text=samples.text.loc[is_counted],
-        features=features.with_rows(is_counted[kept_rows]),
+        features=counted_features,
         few_whole=few_whole.columns,
-        labels=samples.labels[is_counted],
+        labels=counted_labels,
         allowed_for=[column.loc[is_counted] for column in samples.named.allowed_for],
     )
     return [*findings, *fills.findings(features.names)]

@@ -9,11 +9,16 @@ import pandas as pd
 from chanceline._arrays import Floats
 from chanceline.tables.checks.ranks import mann_whitney, stratified_rank_pvalue, warn_if_small
 from chanceline.tables.dataset import Finding
+from chanceline.tables.partitions import first_of_each_group
 from chanceline.tables.wording import plural
 
 
 def warn_if_dates_follow_classes(
-    name: Any, times: pd.Series, labels: Floats, blocks: pd.Series | None = None
+    name: Any,
+    times: pd.Series,
+    labels: Floats,
+    blocks: pd.Series | None = None,
+    groups: pd.Series | None = None,
 ) -> list[Finding]:
     """A warning if the time of sampling tells the classes apart.
 
@@ -23,11 +28,13 @@ def warn_if_dates_follow_classes(
     times : numbers in the order of time, of shape (samples,); gaps count as their median.
     labels : ±1 of shape (samples,).
     blocks : blocks or pairs that the labels are exchanged in; times are compared within these.
+    groups : rows with one value belong together, and count once.
     """
-    filled_times = times.fillna(times.median()).to_numpy()
+    is_counted = first_of_each_group(groups, len(labels))
+    filled_times = times.fillna(times.median()).to_numpy()[is_counted]
     if blocks is None:
-        return _warn_of_drift(str(name), filled_times, labels)
-    return _warn_of_drift_in_blocks(str(name), filled_times, labels, blocks)
+        return _warn_of_drift(str(name), filled_times, labels[is_counted])
+    return _warn_of_drift_in_blocks(str(name), filled_times, labels[is_counted], blocks[is_counted])
 
 
 def _warn_of_drift(name: str, times: Floats, labels: Floats) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 from typing import NamedTuple
 
@@ -56,6 +57,15 @@ def count_marks(marks: Bools, labels: Floats) -> MarkCounts:
         of_rows=marks.sum(axis=1),
         of_columns=of_columns[has_marks],
         of_positives=marks[labels > 0].sum(axis=0)[has_marks],
+    )
+
+
+def join_counts(parts: Sequence[MarkCounts]) -> MarkCounts:
+    """The counts of the same rows, from those of tables that stand side by side; at least one."""
+    return MarkCounts(
+        of_rows=np.sum([part.of_rows for part in parts], axis=0),
+        of_columns=np.concatenate([part.of_columns for part in parts]),
+        of_positives=np.concatenate([part.of_positives for part in parts]),
     )
 
 

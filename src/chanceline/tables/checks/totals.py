@@ -26,21 +26,16 @@ def warn_if_totals_follow_classes(X: AnyTable, labels: Floats) -> list[Finding]:
     if isinstance(X, ColumnTable):
         scan = CountScan(len(X))
         scan_table(X, [scan])
-        return warn_if_counts_follow_classes(scan, labels)
+        if not scan.are_counts:
+            return []
+        return warn_of_totals(scan.row_totals, labels)
     if not are_counts(X):
         return []
-    return _warn_of_totals(X.sum(axis=1), labels)
+    return warn_of_totals(X.sum(axis=1), labels)
 
 
-def warn_if_counts_follow_classes(scan: CountScan, labels: Floats) -> list[Finding]:
-    """The same warning, from a scan that has seen all columns."""
-    if not scan.are_counts:
-        return []
-    return _warn_of_totals(scan.row_totals, labels)
-
-
-def _warn_of_totals(totals: Floats, labels: Floats) -> list[Finding]:
-    """A warning if totals of counts (samples,) tell the classes apart."""
+def warn_of_totals(totals: Floats, labels: Floats) -> list[Finding]:
+    """A warning if totals of counts (samples,) tell the classes apart; `labels` are ±1."""
     area, pvalue = mann_whitney(totals, labels)
     return warn_if_small(
         pvalue,
