@@ -166,6 +166,19 @@ def test_the_label_in_other_words_is_no_batch():
     )
 
 
+def test_the_label_said_more_finely_is_not_to_be_adjusted_for():
+    """Four groups, two in each class: adjusting for them would leave nothing of the classes."""
+    values, _ = batch_table(7, shift=0.0)
+    is_second = np.arange(80) % 2 == 1
+    values[:, :30] += 1.5 * is_second[:, None]
+    fine = [
+        f"{'ill' if y > 0 else 'well'}-{int(s)}" for y, s in zip(HALVES, is_second, strict=True)
+    ]
+    said = read(table(values, HALVES, group=fine))
+    assert "every value of column 'group' has one label" in said
+    assert "adjust" not in said
+
+
 def test_whole_numbers_are_looked_at_only_where_they_are_exceptions():
     values, is_b = batch_table(4, shift=0.0)
     frame = pd.DataFrame(values).assign(lab=np.where(is_b, 1.0, 2.0), age=50 + np.arange(80.0) // 2)

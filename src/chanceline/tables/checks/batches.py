@@ -218,6 +218,15 @@ def _warn_if_features_follow(column: pd.Series, products: Floats, labels: Floats
     if pvalue > FEATURES_LEVEL:
         return []
     name = str(column.name)
+    if determines(column, pd.Series(labels)):
+        # Taken out of the classes, it would leave nothing of them: there is no remedy to name.
+        return [
+            Finding.warning(
+                f"every value of column {name!r} has one label, and within the classes the "
+                f"features go with it (p = {pvalue:.1g}); if it says the label more finely, that "
+                "is no fault, but batches like these cannot be told from the classes."
+            )
+        ]
     pvalue_of_classes = pvalue_of_labels(column.astype(str), labels)
     return [
         Finding.warning(
