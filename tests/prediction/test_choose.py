@@ -48,6 +48,35 @@ def test_differences_are_those_of_pairs():
     assert not found.exceeds(1.1 * found.mean / found.standard_error)
 
 
+def test_samples_of_a_unit_count_once():
+    """Every sample four times: the standard error is that of the samples, not of the rows."""
+    rng = np.random.default_rng(5)
+    losses, reference = rng.random((2, 30))
+    of_samples = paired_difference(losses, reference)
+    unit = np.repeat(np.arange(30), 4)
+    of_rows = paired_difference(np.repeat(losses, 4), np.repeat(reference, 4), unit)
+    assert of_rows == pytest.approx(of_samples)
+    each_its_own = paired_difference(losses, reference, rng.permutation(30))
+    assert each_its_own == pytest.approx(of_samples)
+    # Ten samples in units of two, four and four, by the formula with a matrix of equal units.
+    unit = np.array([3, 3, 0, 0, 0, 0, 7, 7, 7, 7])
+    deviations = losses[:10] - reference[:10] - (losses[:10] - reference[:10]).mean()
+    is_equal = unit[:, None] == unit
+    by_matrix = np.sqrt(deviations @ is_equal @ deviations) / 10
+    assert paired_difference(losses[:10], reference[:10], unit).standard_error == pytest.approx(
+        by_matrix
+    )
+
+
+def test_rows_of_a_group_do_not_make_a_difference_surer():
+    """Four equal rows of each unit: 1.6 standard errors of the rows are 0.8 of the units."""
+    candidates = [small(0), small(3)]
+    losses = np.repeat(table_of(candidates, [0.8, 0.0]).losses, 4, axis=1)
+    unit_of_row = np.repeat(np.arange(N_SAMPLES), 4)
+    assert choose_from(LossTable(candidates, losses)).extent is Extent.FEW
+    assert choose_from(LossTable(candidates, losses, unit_of_row)).extent is Extent.NONE
+
+
 def test_losses_are_averaged_over_deals_and_unknown_candidates_left_out():
     positive = np.array([True, False])
     first = ScoredCandidates(

@@ -3,7 +3,8 @@
 Candidates are compared by the Brier score of samples that had no part in the fit, in five folds
 within the samples at hand. The folds are dealt several times and losses averaged, so that the
 choice depends little on the luck of one deal. Differences are measured in standard errors of the
-*difference*, sample by sample. In this order:
+*difference*, sample by sample, and of units (groups, say) where samples belong together. In this
+order:
 
 1. No feature, if that lies within one standard error of the best candidate.
 2. Many features, if the best dense rule is better than the small set of step 3, and better than the
@@ -33,7 +34,7 @@ from chanceline.prediction.candidates import (
 from chanceline.prediction.dense import score_dense_rules
 from chanceline.prediction.folds import N_INNER_FOLDS, Seed, Stream
 from chanceline.prediction.inner_folds import InnerFolds
-from chanceline.prediction.losses import LossTable, mean_loss_table, paired_difference
+from chanceline.prediction.losses import LossTable, mean_loss_table
 from chanceline.prediction.samples import Samples
 from chanceline.prediction.small import score_named_set, score_small_sets
 
@@ -115,7 +116,7 @@ def choose_candidates(
             untuned = RuleCandidate(Family.LEAST_ANGLE, 0, UNTUNED_PENALTY)
             return Choice(extent=Extent.NONE, none=untuned)
         repeats.append(score_candidates(folds, max_features))
-    table = mean_loss_table(repeats, tuning_samples.positive)
+    table = mean_loss_table(repeats, tuning_samples.positive, tuning_samples.unit_of_sample)
     return choose_from(table)
 
 
@@ -184,7 +185,7 @@ def needs_many_features(table: LossTable, is_small: Bools, is_dense: Bools, smal
         return False
     on_path = is_small & table.is_of(Family.LEAST_ANGLE)
     typical_losses = losses_of_typical_set(table, table.best_of_each_size(on_path))
-    return paired_difference(typical_losses, table.losses[best_dense]).exceeds(MANY_FEATURES_SE)
+    return table.difference_of(typical_losses, table.losses[best_dense]).exceeds(MANY_FEATURES_SE)
 
 
 def losses_of_typical_set(table: LossTable, best_of_sizes: Ints) -> Floats:
@@ -232,7 +233,7 @@ def choose_penalty(
         if folds.n_folds == 1:
             return RuleCandidate(Family.NAMED, 0, UNTUNED_PENALTY)
         repeats.append(score_named_set(folds, support))
-    table = mean_loss_table(repeats, tuning_samples.positive)
+    table = mean_loss_table(repeats, tuning_samples.positive, tuning_samples.unit_of_sample)
     return table.candidates[int(table.mean_losses.argmin())]
 
 

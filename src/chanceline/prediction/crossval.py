@@ -228,7 +228,7 @@ def summarize_scores(
     many_errors = None if held_out.many is None else mean_errors(held_out.many, samples)
     few_minus_many = None
     if few_errors is not None and many_errors is not None:
-        few_minus_many = paired_difference(few_errors, many_errors)
+        few_minus_many = paired_difference(few_errors, many_errors, samples.unit_of_sample)
 
     return ExpectedError(
         rate=rate,

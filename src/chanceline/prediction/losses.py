@@ -33,11 +33,35 @@ class LossDifference(NamedTuple):
         return self.mean > standard_errors * self.standard_error
 
 
-def paired_difference(losses: Floats, reference: Floats) -> LossDifference:
-    """The mean difference of two losses of the same samples, (samples,) each."""
+def paired_difference(
+    losses: Floats, reference: Floats, unit_of_sample: Ints | None = None
+) -> LossDifference:
+    """The mean difference of two losses of the same samples.
+
+    Samples of a unit are not independent. The standard error is that of sums over units (Liang and
+    Zeger 1986): with the differences d_i of n samples, of mean d̄,
+
+        SE² = Σ_units (Σ_{i in the unit} (d_i − d̄))²/n²,
+
+    which is var(d)/n where every sample is a unit.
+
+    Parameters
+    ----------
+    losses, reference : (samples,)
+    unit_of_sample : number of every sample's unit, (samples,); None if all samples are independent
+    """
     differences = losses - reference
-    standard_error = differences.std() / np.sqrt(len(differences))
-    return LossDifference(float(differences.mean()), float(standard_error))
+    mean = float(differences.mean())
+    deviations = differences - mean
+    if unit_of_sample is not None:
+        deviations = sum_by_unit(deviations, unit_of_sample)
+    standard_error = float(np.sqrt(np.sum(deviations**2))) / len(differences)
+    return LossDifference(mean, standard_error)
+
+
+def sum_by_unit(values: Floats, unit_of_sample: Ints) -> Floats:
+    """The sum of the values (samples,) in each unit: (units,)"""
+    return np.bincount(unit_of_sample, weights=values).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +72,12 @@ class LossTable:
     ----------
     candidates : the candidates.
     losses : (candidates, samples)
+    unit_of_sample : number of every sample's unit, (samples,); None if all are independent.
     """
 
     candidates: list[RuleCandidate]
     losses: Floats
+    unit_of_sample: Ints | None = None
 
     @property
     def mean_losses(self) -> Floats:
@@ -69,7 +95,11 @@ class LossTable:
 
     def difference(self, index: int, reference: int) -> LossDifference:
         """How much more one candidate loses than another."""
-        return paired_difference(self.losses[index], self.losses[reference])
+        return self.difference_of(self.losses[index], self.losses[reference])
+
+    def difference_of(self, losses: Floats, reference: Floats) -> LossDifference:
+        """The same for any losses of these samples, (samples,) each."""
+        return paired_difference(losses, reference, self.unit_of_sample)
 
     def best_among(self, eligible: Bools) -> int:
         """The eligible candidate with the smallest mean loss."""
@@ -113,7 +143,9 @@ class LossTable:
         return np.exp(-(distance**2) / 2)
 
 
-def mean_loss_table(repeats: Sequence[ScoredCandidates], positive: Bools) -> LossTable:
+def mean_loss_table(
+    repeats: Sequence[ScoredCandidates], positive: Bools, unit_of_sample: Ints | None = None
+) -> LossTable:
     """The losses of candidates, averaged over several assignments of the samples to folds.
 
     Candidates that are missing in one of them, as a path ended early, are left out.
@@ -122,6 +154,7 @@ def mean_loss_table(repeats: Sequence[ScoredCandidates], positive: Bools) -> Los
     ----------
     repeats : the candidates as each assignment scored them, probabilities (candidates, samples)
     positive : which samples are positive, (samples,)
+    unit_of_sample : number of every sample's unit, (samples,); None if all are independent
     """
     rows_of_repeats = [
         {candidate.identity: row for row, candidate in enumerate(scored.candidates)}
@@ -138,7 +171,7 @@ def mean_loss_table(repeats: Sequence[ScoredCandidates], positive: Bools) -> Los
         ]
         candidates.append(mean_candidate([candidate for candidate, _ in found]))
         losses.append(np.mean([brier_losses(p, positive) for _, p in found], axis=0))
-    return LossTable(candidates, np.array(losses))
+    return LossTable(candidates, np.array(losses), unit_of_sample)
 
 
 def mean_candidate(candidates: Sequence[RuleCandidate]) -> RuleCandidate:
