@@ -184,12 +184,13 @@ def _look_for_traces(
     labels: Floats,
     named: NamedColumns,
 ) -> list[Finding]:
-    """Traces of how the table was made: batches that go with the classes, and gaps that were
-    filled class by class before the table was written.
+    """Warnings about traces of how the table was made: batches that go with the classes, and gaps
+    that were filled class by class before the table was written.
 
     Parameters
     ----------
-    features, complete : the features with gaps, of shape (samples, features), and without.
+    features : with their gaps, of shape (samples, features).
+    complete : the same without gaps.
     text : columns of words, of shape (samples, columns).
     labels : ±1 of shape (samples,).
     named : the columns that the user names.
@@ -202,7 +203,7 @@ def _look_for_traces(
         labels=kept_labels,
         allowed_for=[column.loc[kept_rows] for column in named.allowed_for],
     )
-    # What was filled in here is known not to look at the labels.
+    # Only columns without gaps: what was filled in here is known not to look at the labels.
     without_gap = np.isfinite(features.to_numpy()).all(axis=0)
     as_written = features.loc[kept_rows, without_gap]
     about_fills = warn_of_class_fills(as_written.to_numpy(), kept_labels, as_written.columns)
