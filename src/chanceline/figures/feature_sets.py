@@ -73,6 +73,11 @@ def draw_set(ax: Axes, row: int, tested_set: SetReading, colour: str, *, is_firs
     """
     pvalue = tested_set.pvalue
     adjusted_pvalue = tested_set.adjusted_pvalue
+    label_of_ring = ""
+    label_of_dot = ""
+    if is_first:
+        label_of_ring = "the set alone"
+        label_of_dot = "adjusted for all sets"
     ax.hlines(row, pvalue, adjusted_pvalue, color=colour, linewidth=1.2)
     ax.plot(
         [pvalue],
@@ -81,7 +86,7 @@ def draw_set(ax: Axes, row: int, tested_set: SetReading, colour: str, *, is_firs
         markerfacecolor=COLOURS["card"],
         markeredgecolor=colour,
         markersize=5,
-        label="the set alone" if is_first else "",
+        label=label_of_ring,
     )
     ax.plot(
         [adjusted_pvalue],
@@ -89,7 +94,7 @@ def draw_set(ax: Axes, row: int, tested_set: SetReading, colour: str, *, is_firs
         "o",
         color=colour,
         markersize=6,
-        label="adjusted for all sets" if is_first else "",
+        label=label_of_dot,
     )
 
 

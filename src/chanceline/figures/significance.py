@@ -187,9 +187,12 @@ def draw_features(ax: Axes, result: SeparationTest) -> None:
         spread = values.std() or 1.0  # a constant column stays at 0
         standardized = (values - values.mean()) / spread
         for drawn in drawn_classes(result):
-            height = row + BOX_SHIFT if drawn.is_positive else row - BOX_SHIFT
-            # Each class has one entry in the legend.
-            label = name_on_axis(drawn.name) if row == 0 else ""
+            height = row - BOX_SHIFT
+            if drawn.is_positive:
+                height = row + BOX_SHIFT
+            label = ""
+            if row == 0:
+                label = name_on_axis(drawn.name)  # one entry in the legend for each class
             draw_box(ax, height, standardized[drawn.members], drawn.colour, label)
 
     ax.set_yticks(range(len(names)), [name_on_axis(name) for name in names_from_below])

@@ -43,7 +43,10 @@ def write_sets_report(
 
 
 def sets_page(result: SetTests, data: Dataset | OutcomeTable | None = None) -> Page:
-    """The page of the tests of sets, before it is written; parameters as in `write_sets_report`."""
+    """The page of the tests of sets, before it is written.
+
+    With `data`, the table tested, it names the file and holds a hash of the numbers.
+    """
     table_name = f"{result.n_samples} samples × {result.n_features} features"
     record = result.to_dict()
     provenance: dict[str, object] = {"seed": result.settings.seed}

@@ -93,8 +93,9 @@ def write_test_report(
 
 
 def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page:
-    """The page of a test of two classes, before it is written; parameters as in
-    `write_test_report`.
+    """The page of a test of two classes, before it is written.
+
+    With `data`, the table tested, it names the file and holds a hash of the numbers.
     """
     table_name = f"{result.n_samples} samples × {result.n_features} features"
     record = result.to_dict()

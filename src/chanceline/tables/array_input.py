@@ -98,7 +98,9 @@ def _checked_table(X: Any, y: ArrayLike, feature_names: Sequence[str] | None) ->
 
     Parameters
     ----------
-    X, y, feature_names : as in `dataset_of_arrays`.
+    X : array or DataFrame of shape (samples, features).
+    y : two classes, of shape (samples,).
+    feature_names : names for the columns of an array.
     """
     # A table of very many columns is not copied, but read a few columns at a time.
     wide_columns = wide_source(X)

@@ -112,9 +112,12 @@ def _memberships(text: str, file_name: str) -> Iterator[_Membership]:
     for row in rows:
         if not any(cell.strip() for cell in row):
             continue
-        has_both = len(row) > max(set_position, feature_position)
-        set_name = row[set_position].strip() if has_both else ""
-        feature = row[feature_position].strip() if has_both else ""
+        set_name = ""
+        feature = ""
+        is_long_enough = len(row) > max(set_position, feature_position)
+        if is_long_enough:
+            set_name = row[set_position].strip()
+            feature = row[feature_position].strip()
         if not set_name or not feature:
             raise InputError(
                 f"row {rows.line_num} of {file_name} must name a set and a feature; complete or "

@@ -267,7 +267,7 @@ def _classes_by_folded_name(classes: list[str], column: str) -> dict[str, str]:
 def _check_number_of_classes(
     classes: list[str], column: pd.Series, settings: TableSettings
 ) -> None:
-    """Stop unless there are two classes, or one to set against several others.
+    """Raise an error unless there are two classes, or one to set against several others.
 
     Parameters
     ----------

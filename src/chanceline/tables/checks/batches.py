@@ -79,9 +79,11 @@ def warn_of_batches_in_table(
 
     Parameters
     ----------
-    text, labels, allowed_for : as in `warn_of_batches`.
+    text : columns of words, of shape (samples, columns).
     features : numbers without gaps.
     few_whole : indices of the features that hold a few whole numbers, perhaps codes of batches.
+    labels : ±1 of shape (samples,).
+    allowed_for : blocks and covariates, for which the test allows.
     """
     # Where such columns are common, they are measurements, and none is a code.
     codes = few_whole

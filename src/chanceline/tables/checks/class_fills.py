@@ -140,7 +140,9 @@ def _repeat_their_centre(X: Floats, in_class: Bools, centre: Callable[..., Any])
 
     Parameters
     ----------
-    X, in_class, centre : as in `_is_filled`.
+    X : numbers of shape (samples, features).
+    in_class : the rows of the class, or all of them, of shape (samples,).
+    centre : the mean or the median, a function of an array and an axis.
     """
     rows_in_class = X[in_class]
     rows_outside = X[~in_class]

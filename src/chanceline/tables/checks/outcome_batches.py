@@ -142,7 +142,9 @@ def _pvalue_of_features_beyond(column: pd.Series, measured: Floats, links: Score
 
     Parameters
     ----------
-    column, measured, links : as in `_warn_if_features_follow_beyond`.
+    column : (rows,) categories.
+    measured : (rows, features) numbers.
+    links : has the outcome's scores, and what they leave of columns.
     """
     directions = _orthonormal(links.residuals(_indicators(column)))  # (rows, directions)
     if directions.shape[1] == 0:
