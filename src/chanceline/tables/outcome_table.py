@@ -25,7 +25,7 @@ from chanceline.tables.checks.outcome_confounders import (
     one_against_others,
     warn_of_outcome_confounders,
 )
-from chanceline.tables.checks.subjects import SampleColumns, Suspect
+from chanceline.tables.checks.subjects import SampleColumns
 from chanceline.tables.checks.undeclared import find_undeclared
 from chanceline.tables.dataset import Dataset, Declaration, Finding, Severity
 from chanceline.tables.dates import date_columns
@@ -404,7 +404,8 @@ def _read_features(
     undeclared = others.undeclared
     suspect = None
     if not undeclared:
-        suspect = _undeclared_subjects(others, columns, features, halves, named)
+        sample_columns = _sample_columns(others, columns, features)
+        suspect = find_undeclared(sample_columns, halves, named, settings.groups)
         undeclared = "" if suspect is None else suspect.sentence
 
     if not settings.keep_identifiers:
@@ -448,33 +449,24 @@ def _with_known_rows(named: NamedColumns, kind: OutcomeKind, halves: Floats) -> 
     return replace(named, label=pd.Series(halves, index=named.label.index, name=named.label.name))
 
 
-def _undeclared_subjects(
-    others: RawTable,
-    columns: pd.DataFrame,
-    features: pd.DataFrame,
-    halves: Floats,
-    named: NamedColumns,
-) -> Suspect | None:
-    """A column that looks like subjects that nothing was said about; None if there is none.
+def _sample_columns(
+    others: RawTable, columns: pd.DataFrame, features: pd.DataFrame
+) -> SampleColumns:
+    """What may say which rows are of one subject.
 
     Parameters
     ----------
     others : the table without the columns that the user names.
-    columns, features : columns that may be features, as they are written and as numbers.
-    halves : −1 and 1 for the lower and upper half of the outcome, (samples,).
-    named : the columns that the user names.
+    columns, features : columns that may be features, as they are written and as numbers, of shape
+        (samples, columns).
     """
     text = columns.select_dtypes(exclude="number")
-    sample_columns = SampleColumns(
+    return SampleColumns(
         text=pd.concat([others.about, text], axis=1),
         numbers=features,
         names=others.sample_names,
         names_place=others.names_place,
     )
-    groups_name = None
-    if Role.GROUPS in named.roles:
-        groups_name = str(named.roles[Role.GROUPS].name)
-    return find_undeclared(sample_columns, halves, named, groups_name)
 
 
 def two_halves(outcome: pd.Series) -> Floats:
