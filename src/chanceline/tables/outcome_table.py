@@ -25,20 +25,16 @@ from chanceline.tables.checks.outcome_confounders import (
     one_against_others,
     warn_of_outcome_confounders,
 )
-from chanceline.tables.checks.subjects import SampleColumns
-from chanceline.tables.checks.undeclared import find_undeclared
 from chanceline.tables.dataset import Dataset, Declaration, Finding, Severity
 from chanceline.tables.dates import date_columns
-from chanceline.tables.declared_columns import proposed_declaration
-from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import CompleteFeatures, without_gaps
 from chanceline.tables.labelled import label_samples, read_table
 from chanceline.tables.labels import find_label_column, rows_to_compare
 from chanceline.tables.learn_recipe import learn_recipe
-from chanceline.tables.left_out import without_dates, without_identifiers
 from chanceline.tables.load import dataset_of_samples
 from chanceline.tables.outcome_kind import OutcomeKind, check_asked_kind, kind_of_label
 from chanceline.tables.raw_table import RawTable
+from chanceline.tables.read_features import read_features
 from chanceline.tables.readers.source import source_name
 from chanceline.tables.reading_steps import ReadingStep, at_step
 from chanceline.tables.recipe import TableRecipe
@@ -295,7 +291,7 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
         confounders += warn_of_outcome_confounders(
             columns, two_class_labels, named.allowed_for, groups=named.groups
         )
-    read = _read_features(others, halves, _with_known_rows(named, rows.kind, halves), settings)
+    read = read_features(others, halves, _with_known_rows(named, rows.kind, halves), settings)
     if read.features.shape[1] == 0:
         error = InputError(f"{source} has no numeric feature column left besides the outcome.")
         error.step = ReadingStep.COLUMNS
@@ -359,67 +355,6 @@ def _traces_of_reading(
     )
 
 
-class _ReadFeatures(NamedTuple):
-    """Columns as numbers, perhaps with gaps.
-
-    Attributes
-    ----------
-    written : (samples, columns) those that may be features, as they are in the file.
-    features : (samples, features)
-    undeclared : the sentence about a column that looks like subjects; empty if there is none.
-    proposed : what it could be declared as.
-    findings : what was left out, and why.
-    """
-
-    written: pd.DataFrame
-    features: pd.DataFrame
-    undeclared: str
-    proposed: Declaration | None
-    findings: list[Finding]
-
-
-def _read_features(
-    others: RawTable, halves: Floats, named: NamedColumns, settings: TableSettings
-) -> _ReadFeatures:
-    """Make numbers of columns, without dates and identifiers.
-
-    Parameters
-    ----------
-    others : the table without the columns that the user names.
-    halves : −1 and 1 for the lower and upper half of the outcome, for checks that need two classes;
-        (samples,).
-    named : the columns that the user names.
-    settings : what to make of columns.
-    """
-    findings: list[Finding] = []
-    columns = others.values
-    if not settings.keep_identifiers:
-        columns, about_dates = without_dates(columns, halves, named.exchange_blocks)
-        findings += about_dates
-    with at_step(ReadingStep.CELLS):
-        features, about_features = numeric_features(columns, halves, settings)
-    findings += about_features
-
-    # Subjects are looked for before identifiers, which may name them, are left out.
-    undeclared = others.undeclared
-    suspect = None
-    if not undeclared:
-        sample_columns = _sample_columns(others, columns, features)
-        suspect = find_undeclared(sample_columns, halves, named, settings.groups)
-        undeclared = "" if suspect is None else suspect.sentence
-
-    if not settings.keep_identifiers:
-        features, about_identifiers = without_identifiers(features, halves, named.exchange_blocks)
-        findings += about_identifiers
-    return _ReadFeatures(
-        written=columns,
-        features=features,
-        undeclared=undeclared,
-        proposed=proposed_declaration(suspect),
-        findings=findings,
-    )
-
-
 def _named_columns(rows: _OutcomeRows, halves: Floats, settings: TableSettings) -> NamedColumns:
     """The columns that the user names; blocks, groups and pairs have to put rows together."""
     roles = {}
@@ -447,26 +382,6 @@ def _with_known_rows(named: NamedColumns, kind: OutcomeKind, halves: Floats) -> 
     if kind is OutcomeKind.CLASSES:
         return named
     return replace(named, label=pd.Series(halves, index=named.label.index, name=named.label.name))
-
-
-def _sample_columns(
-    others: RawTable, columns: pd.DataFrame, features: pd.DataFrame
-) -> SampleColumns:
-    """What may say which rows are of one subject.
-
-    Parameters
-    ----------
-    others : the table without the columns that the user names.
-    columns, features : columns that may be features, as they are written and as numbers, of shape
-        (samples, columns).
-    """
-    text = columns.select_dtypes(exclude="number")
-    return SampleColumns(
-        text=pd.concat([others.about, text], axis=1),
-        numbers=features,
-        names=others.sample_names,
-        names_place=others.names_place,
-    )
 
 
 def two_halves(outcome: pd.Series) -> Floats:
