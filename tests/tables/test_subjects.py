@@ -289,3 +289,16 @@ def test_an_index_that_puts_rows_together_as_declared_blocks_do_is_no_suspect():
     by_subject = matched.set_index(pd.Index(pairs, name="subject"))
     assert load_data(by_subject, "outcome", blocks="block").undeclared == ""
     assert "the index has 30 values" in load_data(by_subject, "outcome", drop="block").undeclared
+
+
+def test_stems_of_visits_are_cut_once_more_for_a_number_too():
+    # P07_V1_R2: replicates of visits of a subject. The stems declared are visits, and the sentence
+    # has to propose what differs from what was said.
+    names = [f"P{s:02d}_V{v}_R{r}" for s in range(12) for v in (1, 2) for r in (1, 2)]
+    frame = table(y=np.repeat(np.arange(12.0) + 0.25, 4), sample=names)
+    outcome = OutcomeNames(label="outcome")
+    visits = load_any_outcome(frame, outcome, TableSettings(groups="stem:sample"))
+    assert "groups='stem:stem:sample'" in visits.undeclared
+    assert visits.proposed.setting == "stem:stem:sample"
+    subjects = load_any_outcome(frame, outcome, TableSettings(groups=visits.proposed.setting))
+    assert subjects.undeclared == ""

@@ -43,17 +43,18 @@ def app(
         ) from None
     from chanceline.cli.command_text import command_of_request, commands_of_cohort
 
-    def ready(address: str) -> None:
-        """Tell the address, and show it."""
+    def show_address(address: str) -> None:
+        """Print the address of the page, and open it; called when the server is ready."""
         answer({"address": address}, f"The page is {address}\nCtrl-C ends it.", json)
         if open_page and not json:
             open_in_browser(address)
 
     options = ServerOptions(port=port, largest_megabytes=limit, n_jobs=jobs)
+    command_writers = CommandWriters(command_of_request, commands_of_cohort)
     try:
-        serve(options, CommandWriters(command_of_request, commands_of_cohort), ready)
+        serve(options, command_writers, show_address)
     except KeyboardInterrupt as interrupt:
-        # Ctrl-C is the way to end it; the argument is the number of the signal (`cli.main`).
+        # Ctrl-C is the usual way to end it, SIGTERM is not; the argument is the signal's number.
         if signal.SIGTERM in interrupt.args:
             raise
     say("The page has ended; its files are removed.")

@@ -20,7 +20,7 @@ DEFAULTS_OF_LABELS = {name: getattr(TableSettings(), name) for name in SETTINGS_
 
 
 def command_of_request(request: RunRequest) -> str:
-    """`chanceline test data.csv --label outcome …`, to be typed where the file is."""
+    """The command line that makes the same test: `chanceline test data.csv --label outcome …`."""
     table_settings = with_plain_name(request.table_settings)
     words = ["chanceline", "test", file_word(request.table.name)]
     words += options_of_outcome(request.outcome)
@@ -29,14 +29,15 @@ def command_of_request(request: RunRequest) -> str:
     if request.features is not None:
         words += option("features", join_names(request.features))
     words += options_of_settings(table_settings)
-    # How many processes work changes nothing.
+    # The number of processes changes no result: it is left out, as 1 is its default.
     words += options_of_settings(replace(request.test_settings, n_jobs=1))
     words += option("report", "report.html")
     return shlex.join(words)
 
 
 def commands_of_cohort(files: CohortFiles, choices: CohortChoices, view: CohortView) -> list[str]:
-    """`chanceline predict result.json new.csv …`, and `confirm` where the classes are known.
+    """The command lines for new samples: `chanceline predict result.json new.csv …`, and `confirm`
+    where their classes are known.
 
     Parameters
     ----------
@@ -45,15 +46,20 @@ def commands_of_cohort(files: CohortFiles, choices: CohortChoices, view: CohortV
     view : how the samples are read, and the column of their classes.
     """
     settings = with_plain_name(view.settings)
-    words = [file_word(files.result.name), file_word(files.table.name)]
+    common_words = [file_word(files.result.name), file_word(files.table.name)]
     if choices.rule:
-        words += option("rule", choices.rule)
-    without_labels = replace(settings, **DEFAULTS_OF_LABELS)
-    predict = ["chanceline", "predict", *words, *options_of_settings(without_labels)]
-    commands = [shlex.join([*predict, "--out", "predicted.csv"])]
+        common_words += option("rule", choices.rule)
+
+    # `predict` has no options that matter only where classes are known.
+    settings_without_labels = replace(settings, **DEFAULTS_OF_LABELS)
+    predict = ["chanceline", "predict", *common_words]
+    predict += options_of_settings(settings_without_labels)
+    predict += ["--out", "predicted.csv"]
+    commands = [shlex.join(predict)]
     if view.label:
-        confirm = ["chanceline", "confirm", *words, *option("label", view.label)]
-        commands.append(shlex.join([*confirm, *options_of_settings(settings)]))
+        confirm = ["chanceline", "confirm", *common_words, *option("label", view.label)]
+        confirm += options_of_settings(settings)
+        commands.append(shlex.join(confirm))
     return commands
 
 

@@ -60,29 +60,30 @@ def interrupted_code() -> int:
 def signals_interrupt() -> Iterator[None]:
     """Within the block Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt(signal number).
 
-    So files are cleaned up and workers end; a second signal ends the program at once. Elsewhere
-    than in the main thread Python allows no handlers, and none are needed.
+    So files are cleaned up and workers end; a second signal ends the program at once.
     """
+    # Only the main thread may have handlers, and no other needs them.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     # A signal that is ignored stays so, such as a hang-up under nohup.
     handlers_before = {number: signal.getsignal(number) for number in STOPPING_SIGNALS}
-    handled = [
+    handled_signals = [
         number for number, handler in handlers_before.items() if handler is not signal.SIG_IGN
     ]
 
     def interrupt(number: int, _: object) -> NoReturn:
+        """The handler: the next signal has the default effect, which ends the program."""
         LAST_SIGNAL.number = number
-        for other in handled:
+        for other in handled_signals:
             signal.signal(other, signal.SIG_DFL)
         raise KeyboardInterrupt(number)
 
-    for number in handled:
+    for number in handled_signals:
         signal.signal(number, interrupt)
     try:
         yield
     finally:
-        for number in handled:
+        for number in handled_signals:
             signal.signal(number, handlers_before[number])

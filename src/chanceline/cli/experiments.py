@@ -63,11 +63,12 @@ def run(
     n_tasks = len(plan.tasks)
     n_new = 0
     with Store(path, write=True) as results:
-        finished = results.finished()
-        n_known = sum(task.id in finished for task in plan.tasks)
+        finished_ids = results.finished()
+        n_known = sum(task.id in finished_ids for task in plan.tasks)
         if not quiet and n_known < n_tasks:
             say(f"{plan}; {n_known} already in {path}.")
-        # Ctrl-C ends the loop; what is saved stays.
+
+        # Results are saved as they come. Ctrl-C ends the loop; what is saved stays.
         with (
             suppress(KeyboardInterrupt),
             cluster(scheduler),
@@ -89,7 +90,7 @@ def run(
 
 
 def report_run(record: dict[str, Any], *, quiet: bool, json: bool) -> None:
-    """Tell how far a sweep has come, and end with the exit code of the signal if tasks are left."""
+    """Print how far a sweep has come; if tasks are left, end with the exit code of the signal."""
     if json:
         print_json(record)
     if record["left"] > 0:

@@ -141,7 +141,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def flush_output(code: int) -> int:
-    """Write what is left of the output; the exit code, which a full disk changes to 3."""
+    """Write what is left of the output, and return the exit code: `code`, or 3 if that fails.
+
+    A reader of a pipe that has left is no failure.
+    """
     if sys.stdout is None:
         return code
     try:
@@ -150,9 +153,10 @@ def flush_output(code: int) -> int:
         # What is left in the buffer must not fail again when Python ends: it goes nowhere.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, STDOUT_DESCRIPTOR)
-        if not isinstance(error, BrokenPipeError):
-            complain(f"cannot write the output: {error.strerror}")
-            return code or ExitCode.MACHINE
+        if isinstance(error, BrokenPipeError):
+            return code
+        complain(f"cannot write the output: {error.strerror}")
+        return code or ExitCode.MACHINE
     return code
 
 
@@ -161,11 +165,11 @@ def run(arguments: list[str]) -> int:
     try:
         code = run_command(arguments)
     except BrokenPipeError:
-        return ExitCode.SUCCESS
+        return ExitCode.SUCCESS  # the reader of a pipe has seen enough
     except SystemExit:
-        # With standalone_mode=False, as in `run_command`, Typer returns its exit codes. It still
-        # raises SystemExit in two cases, neither of which is an error: the reader of a pipe has
-        # left (`_main` in typer/core.py), or the shell was told how to complete a word.
+        # Typer returns exit codes here, and raises SystemExit in two cases that are no errors: the
+        # reader of a pipe has left (`_main` in typer/core.py), or the shell was told how to
+        # complete a word.
         return ExitCode.SUCCESS
     except Stopped as stopped:
         complain(stop_sentence(stopped))
@@ -205,7 +209,7 @@ def stop_sentence(stopped: Stopped) -> str:
 
 
 def tell_error(error: Exception) -> int:
-    """Tell an error on stderr, in one sentence if it was raised on purpose; the exit code."""
+    """Report an error on stderr, one raised on purpose in one sentence; return the exit code."""
     if isinstance(error, InputError):
         complain(str(error))
         return ExitCode.BAD_INPUT
@@ -239,7 +243,7 @@ def tell_system_error(error: OSError) -> int:
 
 
 def tell_parser_error(error: Any) -> None:
-    """What the parser of the command line did not understand, and which help to read."""
+    """Report what the parser of the command line did not understand, and which help to read."""
     # Known by its name, as click may be a package of its own or live inside typer.
     if type(error).__name__ == "NoArgsIsHelpError":
         # No error at all: the command has subcommands, and this shows its help.

@@ -200,12 +200,15 @@ def limit_lines(limit: dict[str, Any]) -> list[str]:
 
 
 def theory_limit(report: StorageReport, signs: str) -> dict[str, Any]:
-    """The load that the best choice of as many inputs as the neurons keep holds for N → ∞, and at
-    which parameters.
+    """The largest load in theory, for N → ∞, of neurons that choose the best inputs, and as many as
+    those of the network keep.
 
-    "alpha_vs" is that load, None where theory has no answer; "rho" is the share of the N = n − 1
-    possible inputs that the n neurons keep on average; "margin" is the stability that half of the
-    neurons have.
+    Returns
+    -------
+    "alpha_vs" : that load; None where theory has no answer.
+    "rho" : the share of the N = n − 1 possible inputs that the n neurons keep on average.
+    "margin" : the median stability of the neurons.
+    "kind", "signs" : the theory, and whether signs of couplings are free or given.
     """
     import numpy as np
 
@@ -236,11 +239,11 @@ def parse_fan_in(text: str) -> float | str:
 
 
 def read_patterns(path: Path) -> NDArray[Any]:
-    """Patterns (patterns, neurons) from a .npy file, or from any other as text with commas."""
+    """Patterns of ±1, of shape (patterns, neurons), from a .npy file or from text with commas."""
     import numpy as np
 
     try:
-        # An empty file gets our sentence, not NumPy's warning.
+        # An empty file gets our sentence below, not NumPy's warning.
         with (
             warnings.catch_warnings(action="ignore", category=UserWarning),
             open(path, "rb") as file,

@@ -77,10 +77,15 @@ def bound(
 
 
 def describe_bound(bound: Bound, errors: int, null: str) -> str:
-    """The bound for people: the sentence, what limits it, and the numbers behind it.
+    """The bound in words, with the numbers behind it, one a line.
 
-    The bound for M features is the smallest of those for M′ ≥ M features: `best_size` is that M′,
-    `dimension` the one of rules on M′ features, `form` how their labellings were counted.
+    Parameters
+    ----------
+    bound : the bound for M features. It is the smallest of those for M′ ≥ M features: `best_size`
+        is that M′, `dimension` the number of free parameters of rules on M′ features, `form` how
+        their labellings were counted.
+    errors : of the rule, that were allowed.
+    null : how random labels are drawn, "fixed" or "coin".
     """
     from chanceline.chance import format_p
 
@@ -265,7 +270,9 @@ def answer_bound(
     options: PlanOptions,
     json: bool,
 ) -> None:
-    """Answer by the rigorous bound: the largest set for so many samples, or the other way round."""
+    """Print the largest set of features that would convince with so many samples, or the samples
+    that a set of so many features needs, by the rigorous bound.
+    """
     if (samples is None) == (selected is None):
         raise InputError(
             "give either -P (to ask for the largest M) or -M (to ask for the samples needed), "
@@ -290,7 +297,11 @@ def answer_for_outcome(
     level: float,
     json: bool,
 ) -> None:
-    """Print what so many samples see of one feature, or how many samples see so much of it."""
+    """Print how strongly one feature must go with the outcome to be seen in so many samples, or how
+    many samples are needed to see it.
+
+    `explained` is the share of the feature's variance in common with the outcome.
+    """
     from chanceline.significance.outcomes.planning import plan_outcome
 
     if (n_samples is None) == (explained is None):
@@ -389,7 +400,7 @@ def answer_largest(
 def lines_of_largest(
     feature_plan: FeaturePlan, n_samples: int, n_features: int, level: float
 ) -> list[str]:
-    """The largest number of features that would convince, in words, with the bounds around it."""
+    """The largest number of features that would convince, in words, and its bound and the next."""
     from chanceline.chance import format_p
 
     if feature_plan.largest == 0:

@@ -66,7 +66,7 @@ def answer_planted(question: PlantedQuestion, *, quiet: bool, json: bool) -> Non
 
 
 def describe_planted(plan: PlantedPlan) -> str:
-    """The two numbers of samples in words."""
+    """How many samples it takes to find a true set of features, in words."""
     lines = [
         f"A rule on {plan.n_true} of {plan.n_features} features, {plan.noise:.0%} of the labels "
         "wrong:",
@@ -100,7 +100,7 @@ def answer_effect(question: EffectQuestion, *, figure: Path | None, json: bool) 
 
 
 def solve_effect(question: EffectQuestion) -> PowerPlan:
-    """The plan with the number that was asked for."""
+    """The plan of a study: its power if the number of samples is given, else the samples needed."""
     if question.samples is not None:
         return chanceline.power_of_effect(
             question.samples,

@@ -173,7 +173,7 @@ def search_once(problem: SearchData, options: dict[str, Any], *, quiet: bool) ->
 def search_often(
     problem: SearchData, options: dict[str, Any], runs: SeedRuns, *, quiet: bool
 ) -> SearchOutcome:
-    """The best outcome of several seeds, by several processes or a cluster."""
+    """The best outcome of searches from several seeds, by several processes or a cluster."""
     from chanceline._cluster import cluster
     from chanceline.select.restarts import search_from_seeds
 
@@ -266,7 +266,7 @@ def describe_improvement(outcome: SearchOutcome) -> str:
 
 
 def describe_outcome(outcome: SearchOutcome, problem: SearchData) -> str:
-    """The outcome of a search for people: what was found, the rule, and what it took."""
+    """The outcome of a search in words: what was found, the rule, and what it took."""
     from chanceline.significance.sentences import rule_sentence
 
     rule = fill(
@@ -354,7 +354,7 @@ def front(
 
 
 def front_often(dataset: Dataset, options: dict[str, Any], runs: SeedRuns, *, quiet: bool) -> Front:
-    """The best front of several seeds, by several processes or a cluster."""
+    """The best front of searches from several seeds, by several processes or a cluster."""
     from chanceline._cluster import cluster
     from chanceline.select.restarts import front_from_seeds
 
@@ -370,7 +370,7 @@ def front_often(dataset: Dataset, options: dict[str, Any], runs: SeedRuns, *, qu
 
 
 def describe_front(front: Front, source: str) -> str:
-    """The front for people: one line for each number of features."""
+    """The fewest errors for each number of features, as a table in words."""
     lines = [
         f"Fewest errors found among {front.n_samples} samples of {source}, "
         f"{front.n_features} features",

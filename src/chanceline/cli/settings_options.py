@@ -51,23 +51,23 @@ def options_from_settings(
     """
 
     def decorate(command: Command) -> Command:
-        """The command for Typer: it takes the fields' values, makes settings of them, and calls
-        `command` with these. `settings_classes` and `excluded_fields` are those of the decorator.
+        """The command as Typer calls it: with one value for each field of the settings.
 
         Of ``search(table_settings: TableSettings, seed: int)`` it makes ``search(*, transpose:
         bool, …, seed: int)``, which calls ``command(table_settings=TableSettings(transpose=…, …),
-        seed=…)``.
+        seed=…)``. `settings_classes` and `excluded_fields` are those of the decorator.
         """
         options = command_options(command, settings_classes, excluded_fields)
 
         @wraps(command)
         def command_with_options(**values: Any) -> None:
             for parameter, settings_class in settings_classes.items():
-                # The options' values leave `values`; the settings made of them come in.
+                # Settings take the place of the values of their fields.
                 values[parameter] = pop_settings(values, settings_class, excluded_fields)
             command(**values)
 
-        # Typer reads the options from signature and annotations; `wraps` copied the command's.
+        # Typer reads options from the signature and annotations, which `wraps` copied from the
+        # command: they are replaced.
         annotations = {option.name: option.annotation for option in options}
         command_with_options.__annotations__ = annotations
         command_with_options.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
@@ -110,15 +110,17 @@ def offered_fields(settings_class: type[Any], excluded_fields: Collection[str]) 
 
 def make_option(field: Field[Any], settings_class: type[Any]) -> inspect.Parameter:
     """The option of one setting, as the parameter of a function that Typer understands."""
-    # Names are typed as one text a,b,c, which is not there by default.
-    default = None if takes_names(field) else field.default
+    default = field.default
+    if takes_names(field):
+        default = None  # names are typed as one text a,b,c
     value_type = option_type(get_type_hints(settings_class)[field.name])
     if default is None:
         value_type = value_type | None
 
-    flags = f"--{field.name.replace('_', '-')}"
+    dashed_name = field.name.replace("_", "-")
+    flags = f"--{dashed_name}"
     if default is True:
-        flags = f"{flags}/--no-{field.name.replace('_', '-')}"
+        flags = f"--{dashed_name}/--no-{dashed_name}"
 
     panel = PANELS[settings_class]
     if field.name in DESIGN_SETTINGS:

@@ -195,7 +195,7 @@ def show_or_print(result: SeparationTest | OutcomeTest, source: str, *, json: bo
 
 
 def end_unfinished(result: SeparationTest | OutcomeTest) -> None:
-    """End with the exit code of what cut the test short; return if nothing did."""
+    """End the command with an exit code if something cut the test short; else return."""
     from chanceline.significance import SeparationTest
     from chanceline.significance.unfinished import Unfinished
 
@@ -291,10 +291,11 @@ def show_test(result: SeparationTest | OutcomeTest, source: str) -> None:
 
     colours = {Verdict.STRUCTURE: "bold green", Verdict.CHANCE: "bold red"}
     colour = colours.get(result.verdict, "bold yellow")
-    verdict_word = result.verdict.upper()
+
     # Parameters as the flags of the command line, and what cannot be seen written out.
     text = visible(in_flags(str(result)), keep="\n")
-    # Nothing before the verdict is in capitals, so that the first such word is meant.
+    # The verdict is in capitals, and nothing before it is.
+    verdict_word = result.verdict.upper()
     before, _, after = text.partition(verdict_word)
     console = Console(highlight=False, soft_wrap=True)
     console.print(before, end="", markup=False)
@@ -304,7 +305,7 @@ def show_test(result: SeparationTest | OutcomeTest, source: str) -> None:
 
 
 def table_in_words(result: SeparationTest | OutcomeTest) -> str:
-    """`60 samples (30 control, 30 case; 20 groups), 200 features`."""
+    """The size of the table tested: `60 samples (30 control, 30 case; 20 groups), 200 features`."""
     from chanceline.significance import SeparationTest
 
     details = []
@@ -314,5 +315,7 @@ def table_in_words(result: SeparationTest | OutcomeTest) -> str:
         details.append(f"{n_negatives} {negative}, {result.positives} {positive}")
     if result.n_units < result.n_samples:
         details.append(f"{result.n_units} groups")
-    in_brackets = f" ({'; '.join(details)})" if details else ""
-    return f"{result.n_samples} samples{in_brackets}, {result.n_features} features"
+    samples = f"{result.n_samples} samples"
+    if details:
+        samples += f" ({'; '.join(details)})"
+    return f"{samples}, {result.n_features} features"

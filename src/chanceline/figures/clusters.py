@@ -56,28 +56,33 @@ def draw_clusters(ax: Any, choices: pd.DataFrame, title: str) -> None:
 def draw_cluster_entropy(
     ax: Any, table: pd.DataFrame, *, rho: float, capacity: float, panel_loads: Sequence[float]
 ) -> None:
-    """Σ against α with the three lines between which choices die, and the loads of the panels.
+    """Draw the entropy Σ of separating choices against the load α, at one density.
+
+    Lines mark the loads up to which all choices, typical choices and some choices separate.
 
     Parameters
     ----------
     ax : matplotlib axes.
     table : columns alpha and entropy, ascending.
     rho : density.
-    capacity : α_VS.
-    panel_loads : marked by triangles below the axis.
+    capacity : α_VS, the load at which the entropy vanishes.
+    panel_loads : of the other panels of the figure; marked by triangles on the axis.
     """
-    solved = table[table["entropy"] >= 0]
     # The line ends where the entropy vanishes.
-    loads = [*solved["alpha"], capacity]
-    entropies = [*solved["entropy"], 0.0]
+    not_negative = table[table["entropy"] >= 0]
+    loads = [*not_negative["alpha"], capacity]
+    entropies = [*not_negative["entropy"], 0.0]
     ax.plot(loads, entropies, color=COLOURS["rs"], label=r"entropy $\Sigma$ of separating choices")
-    lines = {
+
+    # Label → load and colour of a vertical line.
+    marked_loads = {
         r"$\alpha_{\rm VC}=\rho$: up to here all": (rho, "vc"),
         r"$\alpha_{\rm CG}=2\rho$: typical ones": (2 * rho, "cover-gardner"),
         rf"$\alpha_{{\rm VS}}={capacity:.4f}$: some": (capacity, "rsb"),
     }
-    for label, (load, colour) in lines.items():
+    for label, (load, colour) in marked_loads.items():
         ax.axvline(load, color=COLOURS[colour], linestyle="--", linewidth=1.2, label=label)
+
     ax.plot(
         panel_loads,
         [0.0] * len(panel_loads),

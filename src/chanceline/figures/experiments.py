@@ -111,7 +111,7 @@ def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) ->
 
 
 def draw_figure(figure_name: str, points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """The figure of a sweep, and the table that goes beside it.
+    """The figure of a sweep, and the table of the numbers in it.
 
     `figure_name` is one of `ScalingFigure`; `points` has a row for each size and load.
     """
@@ -221,7 +221,10 @@ def draw_smallest(
     title: str,
     limits: pd.DataFrame | None = None,
 ) -> None:
-    """The paper's capacity figure: markers at (mean K/N, α) over α_VS and α_CG.
+    """Draw the paper's capacity figure: loads α against densities K/N, found and in theory.
+
+    Markers are means over random problems, lines the loads α_VS of chosen variables and α_CG of
+    typical ones.
 
     Parameters
     ----------
@@ -270,7 +273,9 @@ def draw_smallest(
 
 
 def _draw_sizes(ax: Any, points: pd.DataFrame, remark: str = "", *, filled: bool = True) -> None:
-    """Points of `draw_smallest`, a colour and a marker for each N; `remark` ends their names."""
+    """Draw points (density, load) with error bars, a colour and a marker for each number N of
+    variables; `remark` ends their names in the legend.
+    """
     for n, points_of_size in points.groupby("n"):
         style = SIZE_STYLES.get(n, OTHER_SIZE_STYLE)
         face_colour = style.colour if filled else "none"
@@ -287,13 +292,15 @@ def _draw_sizes(ax: Any, points: pd.DataFrame, remark: str = "", *, filled: bool
 
 
 def draw_entropy_limits(ax: Any, limits: pd.DataFrame, curve: pd.DataFrame, rho: float) -> None:
-    """Σ against α at one ρ: theory as a line, extrapolated counts as points with error bars.
+    """Draw the entropy Σ against the load α at one density ρ: theory as a line, extrapolated counts
+    as points with error bars.
 
     Parameters
     ----------
-    limits : columns rho, inputs, alpha, exact and both, with their errors: limits N → ∞ of exact
-        counts, and of these with Monte Carlo counts; either of the two may be missing.
+    limits : limits N → ∞ in the columns exact (of exact counts) and both (with Monte Carlo counts),
+        either of which may be missing; their errors; rho, inputs and alpha.
     curve : columns alpha and rs, the replica-symmetric entropy.
+    rho : the density.
     """
     ax.plot(curve["alpha"], curve["rs"], color=COLOURS["rs"], label=r"$\Sigma$, replica symmetric")
     limits_at_rho = limits[limits["rho"] == rho]  # rho is one of the table's own numbers
@@ -333,11 +340,10 @@ def _draw_limits_of_counts(
 
 
 def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, float]) -> None:
-    """Draw measured differences from the first moment against 1/N, with fits down to the limit.
+    """Draw measurements at several numbers N of variables against 1/N, with fits down to 1/N = 0.
 
-    N is the number of variables. The first moment, a number of supports or a density, is known for
-    each N, and measurements differ from it by little. Every load has its colour; loads whose points
-    cannot be fitted are left out.
+    A measurement is a difference from the first moment, which is known for each N and near to it.
+    Every load has its colour; loads whose points cannot be fitted are left out.
 
     Parameters
     ----------
@@ -350,7 +356,7 @@ def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, fl
         if fit is None:
             continue
         colour = next(colours)
-        # From nearly 0, as the fit takes N and divides by it.
+        # From nearly 0: the fit is a function of N.
         inverse_sizes = np.linspace(1e-9, 1 / at_load["n"].min(), 50)
         ax.errorbar(
             1 / at_load["n"],
@@ -393,9 +399,13 @@ def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, fl
 def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:
     """Draw the smallest share of variables that separates, for N → ∞, against the load.
 
-    It is drawn less ρ_VS of replica symmetry, which is the line at 0. `limits` has the columns
-    alpha, inputs, searched and searched_error (the share that a search finds, extrapolated to
-    N → ∞), rs and rsb (ρ_VS, replica symmetric and with one step of breaking).
+    It is drawn relative to the replica-symmetric theory, ρ_VS, which is the line at 0.
+
+    Parameters
+    ----------
+    limits : columns alpha (the load), inputs (their kind), searched and searched_error (the share
+        that a search finds, extrapolated to N → ∞), rs and rsb (ρ_VS, replica symmetric and with
+        one step of breaking).
     """
     ax.axhline(0, color=COLOURS["rs"], label=r"$\rho_{\rm VS}$, replica symmetric")
     theory = limits.drop_duplicates("alpha").sort_values("alpha")

@@ -41,17 +41,17 @@ def draw_sets(ax: Axes, result: SetTests) -> None:
     """
     drawn = result.sets[: room_for_sets(ax)]
     level = result.settings.level
-    for row, item in enumerate(drawn):
-        convinces = item.adjusted_pvalue <= level
+    for row, tested_set in enumerate(drawn):
+        convinces = tested_set.adjusted_pvalue <= level
         colour = CONVINCING_COLOUR if convinces else OTHER_COLOUR
-        draw_set(ax, row, item, colour, is_first=row == 0)
+        draw_set(ax, row, tested_set, colour, is_first=row == 0)
 
     ax.axvline(level, color=COLOURS["ink"], linestyle="--", linewidth=1, label=f"level {level:g}")
     ax.set_xscale("log")
     # From 1 on the left to less than any p-value that the shuffles can give.
     ax.set_xlim(1.3, result.smallest_possible_p / 1.5)
-    ax.set_ylim(len(drawn) - 0.4, -0.6)
-    ax.set_yticks(range(len(drawn)), [label_of_set(item) for item in drawn])
+    ax.set_ylim(len(drawn) - 0.4, -0.6)  # the first set on top
+    ax.set_yticks(range(len(drawn)), [label_of_set(tested_set) for tested_set in drawn])
     ax.set_xlabel(f"p-value from {result.shuffles} shuffles")
     if len(result.sets) > len(drawn):
         ax.set_title(f"the best {len(drawn)} of {len(result.sets)} sets", fontsize="medium")
@@ -66,28 +66,35 @@ def room_for_sets(ax: Axes) -> int:
     return min(max(n_lines, MIN_SETS_DRAWN), MAX_SETS_DRAWN)
 
 
-def draw_set(ax: Axes, row: int, item: SetReading, colour: str, *, is_first: bool) -> None:
+def draw_set(ax: Axes, row: int, tested_set: SetReading, colour: str, *, is_first: bool) -> None:
     """Draw one set of features: a line from its p-value (ring) to its adjusted p-value (dot).
 
     `row` is its place from the top. The first set brings the entries of the legend.
     """
-    ax.hlines(row, item.pvalue, item.adjusted_pvalue, color=colour, linewidth=1.2)
+    pvalue = tested_set.pvalue
+    adjusted_pvalue = tested_set.adjusted_pvalue
+    label_of_ring = ""
+    label_of_dot = ""
+    if is_first:
+        label_of_ring = "the set alone"
+        label_of_dot = "adjusted for all sets"
+    ax.hlines(row, pvalue, adjusted_pvalue, color=colour, linewidth=1.2)
     ax.plot(
-        [item.pvalue],
+        [pvalue],
         [row],
         "o",
         markerfacecolor=COLOURS["card"],
         markeredgecolor=colour,
         markersize=5,
-        label="the set alone" if is_first else "",
+        label=label_of_ring,
     )
     ax.plot(
-        [item.adjusted_pvalue],
+        [adjusted_pvalue],
         [row],
         "o",
         color=colour,
         markersize=6,
-        label="adjusted for all sets" if is_first else "",
+        label=label_of_dot,
     )
 
 

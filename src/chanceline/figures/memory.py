@@ -44,22 +44,10 @@ def draw_largest_loads(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[
     _draw_theory_line(ax, rhos, hebbian_loads, name="Hebb's choice", linestyle="-.")
     _draw_theory_line(ax, rhos, random_loads, name=r"$2\rho$", linestyle="--")
 
-    for wiring, style in WIRING_STYLES.items():
+    for wiring in WIRING_STYLES:
         points = [point for point in loads if point.wiring == wiring]
-        points.sort(key=lambda point: point.rho)
         if points:
-            typical = np.array([point.typical for point in points])
-            below = typical - [point.network for point in points]
-            above = np.zeros_like(below)
-            ax.errorbar(
-                [point.rho for point in points],
-                typical,
-                yerr=[below, above],
-                ls="none",
-                capsize=3,
-                label=f"{wiring} inputs",
-                **style,
-            )
+            _draw_loads_of_wiring(ax, wiring, points)
 
     network_sizes = sorted({point.n_neurons for point in loads})
     sizes_in_words = ", ".join(str(n_neurons) for n_neurons in network_sizes)
@@ -76,6 +64,24 @@ def draw_largest_loads(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[
     ax.legend(loc="upper left", frameon=False)
 
 
+def _draw_loads_of_wiring(ax: Any, wiring: str, points: Sequence[LargestLoads]) -> None:
+    """Draw the loads that half of the neurons hold, with bars down to what all neurons hold."""
+    ascending = sorted(points, key=lambda point: point.rho)
+    held_by_half = np.array([point.typical for point in ascending])
+    held_by_all = np.array([point.network for point in ascending])
+    length_below = held_by_half - held_by_all
+    length_above = np.zeros_like(length_below)
+    ax.errorbar(
+        [point.rho for point in ascending],
+        held_by_half,
+        yerr=[length_below, length_above],
+        ls="none",
+        capsize=3,
+        label=f"{wiring} inputs",
+        **WIRING_STYLES[wiring],
+    )
+
+
 def _draw_theory_line(
     ax: Any, rhos: Sequence[float], loads: Sequence[float], *, name: str, linestyle: str
 ) -> None:
@@ -90,9 +96,10 @@ def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> No
     `curves` has (wiring, load) → result; each is a line of the overlap with the stored pattern
     after recall. Darker lines are lower loads. A dotted line is the overlap of the probe itself.
     """
-    loads = sorted({load for _, load in curves})
+    ascending_loads = sorted({load for _, load in curves})
     for (wiring, load), result in curves.items():
-        opacity = 1 - FADING * loads.index(load) / len(loads)
+        share_of_lower_loads = ascending_loads.index(load) / len(ascending_loads)
+        opacity = 1 - FADING * share_of_lower_loads
         ax.errorbar(
             result.noises,
             result.overlaps,

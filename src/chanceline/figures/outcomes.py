@@ -50,8 +50,11 @@ def _draw_points(ax: Axes, picture: ObservedAndPredicted) -> None:
 
 
 def _draw_confusion(ax: Axes, picture: ConfusionPicture) -> None:
-    """A shade for every cell, its share of the class, with the number of samples."""
-    shares = picture.counts / picture.counts.sum(axis=1, keepdims=True)
+    """A table of the classes and what their samples were called.
+
+    The shade of a cell is its share of the class, and its number that of samples.
+    """
+    shares = picture.counts / picture.counts.sum(axis=1, keepdims=True)  # (class, called)
     ax.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     places = range(len(picture.class_names))
     for row in places:
@@ -78,7 +81,9 @@ def _draw_survival(ax: Axes, picture: SurvivalPicture) -> None:
 
 
 def draw_explained(ax: Axes, result: OutcomeTest) -> None:
-    """R² of the stepwise path against its number of features, over the band of permutations."""
+    """Draw R² of the stepwise path against its number of features, over a band: what it is for
+    permuted outcomes.
+    """
     sizes = [point.k for point in result.front]
     # Either all sizes have a band, or none has: all are of the same permutations.
     bands = [point.shuffled for point in result.front if point.shuffled is not None]

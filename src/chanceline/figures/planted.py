@@ -24,7 +24,9 @@ def draw_planted_lines(
     measured: Iterable[MeasuredPoint],
     alone: Iterable[MeasuredPoint],
 ) -> None:
-    """Samples against features: the planted line at several noises, and measured points.
+    """Draw the samples needed to find a planted rule against the number of features.
+
+    Lines are theory, one for each noise; points are simulated tables.
 
     Parameters
     ----------
@@ -34,13 +36,13 @@ def draw_planted_lines(
     measured : where unrelated sets stop doing as well, in simulated tables.
     alone : where the true set is the only one, in simulated tables.
     """
-    colour_of_noise = {}
-    for name, (noise, samples) in zip(LINE_COLOURS, lines.items(), strict=False):
-        colour_of_noise[noise] = COLOURS[name]
+    colours = [COLOURS[name] for name in LINE_COLOURS]
+    colour_of_noise = dict(zip(lines, colours, strict=False))
+    for noise, colour in colour_of_noise.items():
         label = f"noise {noise:g}"
         if noise == 0:
             label = "no noise: the chance line"
-        ax.plot(n_features, samples, color=COLOURS[name], label=label)
+        ax.plot(n_features, lines[noise], color=colour, label=label)
     _draw_points(ax, measured, colour_of_noise, MEASURED_MARKER)
     _draw_points(ax, alone, colour_of_noise, ALONE_MARKER)
     # Two entries for the legend that belong to no line.

@@ -42,9 +42,8 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def draw_test(ax: Axes, result: SeparationTest) -> None:
-    """R² of the stepwise path against its number of features, over the band of shuffled labels.
-
-    A star marks the features that are named, where these are a set of the path.
+    """Draw R² of the stepwise path against its number of features, over a band: what it is for
+    shuffled labels. A star marks the features that are named, where these are a set of the path.
     """
     sizes = [point.k for point in result.front]
     explained = [point.explained for point in result.front]
@@ -92,7 +91,9 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
 
 
 def draw_front(ax: Axes, front: Front) -> None:
-    """Steps of the fewest errors found; the first rule without errors is marked."""
+    """Draw the fewest errors found against the number of features; a star marks the first rule
+    without errors.
+    """
     sizes = [point.k for point in front.points]
     ax.plot(sizes, front.errors, "o-", drawstyle="steps-post", color=OBSERVED_COLOUR, markersize=5)
     for point in front.points:
@@ -140,6 +141,8 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
     samples = samples_along_rule(result)
     largest_score = np.abs(samples.values).max(initial=0.0) or 1.0  # where all are 0, they stay so
     scaled_scores = samples.values / largest_score
+
+    # The points of a class are scattered around its line, so that they do not hide each other.
     rng = np.random.default_rng(0)
     for row, drawn in enumerate(drawn_classes(result)):
         scores = scaled_scores[drawn.members]
@@ -173,7 +176,7 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
 
 
 def draw_features(ax: Axes, result: SeparationTest) -> None:
-    """The features of the rule to use by class, in standard deviations, the heaviest on top.
+    """Draw the values of the rule's features by class, in standard deviations, the heaviest on top.
 
     Quartiles are a bar, 5 % to 95 % a line, the median a dot.
     """
@@ -184,9 +187,12 @@ def draw_features(ax: Axes, result: SeparationTest) -> None:
         spread = values.std() or 1.0  # a constant column stays at 0
         standardized = (values - values.mean()) / spread
         for drawn in drawn_classes(result):
-            height = row + BOX_SHIFT if drawn.is_positive else row - BOX_SHIFT
-            # Each class has one entry in the legend.
-            label = name_on_axis(drawn.name) if row == 0 else ""
+            height = row - BOX_SHIFT
+            if drawn.is_positive:
+                height = row + BOX_SHIFT
+            label = ""
+            if row == 0:
+                label = name_on_axis(drawn.name)  # one entry in the legend for each class
             draw_box(ax, height, standardized[drawn.members], drawn.colour, label)
 
     ax.set_yticks(range(len(names)), [name_on_axis(name) for name in names_from_below])

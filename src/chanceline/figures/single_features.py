@@ -24,6 +24,7 @@ N_STRIPS = 300
 POINTS_OF_STRIP = 2
 MOST_NAMED = 5  # features whose names stand in the picture
 SMALLEST_PVALUE = 1e-300
+LEVEL = 0.05  # of all features together; the line of Bonferroni is at LEVEL/features
 # Neighbouring chromosomes differ in colour.
 CHROMOSOME_COLOURS = (COLOURS["rs"], COLOURS["breaks"])
 NAMED_COLOUR = COLOURS["here"]
@@ -52,23 +53,25 @@ class FeatureAxis(NamedTuple):
 
 
 def feature_axis(n_features: int, variants: VariantPlaces | None) -> FeatureAxis:
-    """Features by the numbers of their columns, or variants by chromosome and position, one
-    chromosome behind the other in the order of the file.
+    """Where features stand on the axis: by the numbers of their columns, or variants by chromosome
+    and position, one chromosome behind the other in the order of the file.
     """
     if variants is None:
         return FeatureAxis(np.arange(n_features, dtype=np.float64), ())
-    names = list(dict.fromkeys(variants.chromosomes))
+    names = list(dict.fromkeys(variants.chromosomes))  # each once
     number_of_name = {name: number for number, name in enumerate(names)}
     chromosome_of_feature = np.array([number_of_name[name] for name in variants.chromosomes])
-    places = variants.positions.astype(np.float64)
+
+    # Positions are counted on each chromosome: move them, so that it begins where the last ends.
+    places = variants.positions.astype(np.float64)  # (features,)
     chromosomes = []
     begin = 0.0
     for number, name in enumerate(names):
         on_chromosome = chromosome_of_feature == number
-        # From its first variant to its last.
-        first_place = float(places[on_chromosome].min())
-        length = float(places[on_chromosome].max()) - first_place + 1
-        places[on_chromosome] += begin - first_place
+        first_position = float(places[on_chromosome].min())
+        last_position = float(places[on_chromosome].max())
+        length = last_position - first_position + 1
+        places[on_chromosome] += begin - first_position
         chromosomes.append(Chromosome(name, begin, begin + length))
         begin += length
     return FeatureAxis(places, chromosomes)
@@ -77,7 +80,7 @@ def feature_axis(n_features: int, variants: VariantPlaces | None) -> FeatureAxis
 def draw_single_features(
     ax: Axes, pvalues: Floats, axis: FeatureAxis, names: Sequence[str], named: Sequence[int]
 ) -> None:
-    """−log₁₀ p of every feature alone, with the line of Bonferroni at 0.05.
+    """Draw a Manhattan plot: −log₁₀ p of every feature alone, and the threshold of Bonferroni.
 
     Parameters
     ----------
@@ -89,24 +92,29 @@ def draw_single_features(
     """
     heights = -np.log10(np.clip(pvalues, SMALLEST_PVALUE, 1.0))
     heights = np.nan_to_num(heights, nan=0.0)
-    n_tested = max(1, int(np.count_nonzero(~np.isnan(pvalues))))
+
+    # Stretches of the axis in turning colours: chromosomes, or one for all features.
     stretches = axis.chromosomes or [Chromosome("", 0.0, float(axis.places.max()) + 1)]
     whole_width = stretches[-1].end
+    strip_width = whole_width / N_STRIPS
     for number, stretch in enumerate(stretches):
         inside = np.flatnonzero((axis.places >= stretch.begin) & (axis.places < stretch.end))
         colour = CHROMOSOME_COLOURS[number % len(CHROMOSOME_COLOURS)]
-        _draw_stretch(ax, axis.places[inside], heights[inside], whole_width / N_STRIPS, colour)
+        _draw_stretch(ax, axis.places[inside], heights[inside], strip_width, colour)
     _mark_named(ax, axis.places, heights, names, named)
-    threshold = -np.log10(0.05 / n_tested)
+
+    n_tested = max(1, int(np.count_nonzero(~np.isnan(pvalues))))
+    threshold = -np.log10(LEVEL / n_tested)
     ax.axhline(threshold, color=COLOURS["soft"], linestyle="--", linewidth=1)
     ax.annotate(
-        f"0.05/{n_tested:,}",
+        f"{LEVEL}/{n_tested:,}",
         (0.0, threshold),
         xytext=(2, 3),
         textcoords="offset points",
         fontsize="small",
         color=COLOURS["soft"],
     )
+
     ax.set_xlim(-0.01 * whole_width, 1.01 * whole_width)
     ax.set_ylim(bottom=0.0, top=1.12 * max(threshold, float(heights.max(initial=0.0))))
     ax.set_ylabel("−log₁₀ p of the feature alone")
@@ -116,38 +124,47 @@ def draw_single_features(
 def _draw_stretch(
     ax: Axes, places: Floats, heights: Floats, strip_width: float, colour: str
 ) -> None:
-    """Points for the highest features of every strip of one stretch, and a bar for all others.
+    """Draw the features of one stretch of the axis, which is cut into narrow strips.
+
+    The highest features of a strip are points. The others would hide each other: a bar from 0 to
+    the highest of them stands for all.
 
     Parameters
     ----------
-    places, heights : (features,) of the stretch.
-    strip_width : features of a strip would hide each other.
+    places, heights : (features,) of the features in the stretch.
+    strip_width : in units of the axis.
     """
     if len(places) == 0:
         return
     strip_of_feature = places // strip_width
-    # Strip by strip, and in each the highest first: the last key of `lexsort` is the main one.
+    # Sort by strip, and in each strip the highest first: the last key of `lexsort` is the main one.
     order = np.lexsort((-heights, strip_of_feature))
-    _, first, counts = np.unique(strip_of_feature[order], return_index=True, return_counts=True)
-    # How many features of the strip are higher: 0 for the first of each.
-    rank_in_strip = np.arange(len(order)) - np.repeat(first, counts)
-    points = order[rank_in_strip < POINTS_OF_STRIP]
-    tops_of_bars = order[rank_in_strip == POINTS_OF_STRIP]
-    middles = (strip_of_feature[tops_of_bars] + 0.5) * strip_width
-    ax.vlines(middles, 0.0, heights[tops_of_bars], color=colour, linewidth=1.2, alpha=0.6)
+    sorted_strips = strip_of_feature[order]
+    _, first_of_strip, n_in_strip = np.unique(sorted_strips, return_index=True, return_counts=True)
+    # How many features of its strip are higher, for each feature in that order.
+    n_higher = np.arange(len(order)) - np.repeat(first_of_strip, n_in_strip)
+
+    points = order[n_higher < POINTS_OF_STRIP]
+    highest_without_point = order[n_higher == POINTS_OF_STRIP]  # one of a strip at most
+    middles = (strip_of_feature[highest_without_point] + 0.5) * strip_width
+    tops = heights[highest_without_point]
+    ax.vlines(middles, 0.0, tops, color=colour, linewidth=1.2, alpha=0.6)
     ax.plot(places[points], heights[points], "o", color=colour, markersize=2.2)
 
 
 def _mark_named(
     ax: Axes, places: Floats, heights: Floats, names: Sequence[str], named: Sequence[int]
 ) -> None:
-    """The features that the result names, the highest of them with their names."""
+    """Mark the features with the numbers `named`, and write names at the highest of them.
+
+    `places`, `heights` and `names` are those of all features.
+    """
     if not named:
         return
     columns: Ints = np.array(named, dtype=np.int64)
     ax.plot(places[columns], heights[columns], "o", color=NAMED_COLOUR, markersize=5, zorder=5)
-    highest = columns[np.argsort(-heights[columns], kind="stable")][:MOST_NAMED]
-    for column in highest.tolist():
+    highest_first = columns[np.argsort(-heights[columns], kind="stable")]
+    for column in highest_first[:MOST_NAMED].tolist():
         ax.annotate(
             names[column],
             (places[column], heights[column]),

@@ -33,12 +33,15 @@ def draw_overlaps(ax: Any, table: pd.DataFrame, rho: float) -> None:
 
 
 def draw_response(ax: Any, table: pd.DataFrame, rho: float) -> None:
-    """Draw panel (b) of the paper: how the weights of one choice of variables still differ.
+    """Draw panel (b) of the paper: how much two solutions on one choice of variables differ.
 
-    `table` is a branch table at the density `rho`, a row for each load alpha, with q1, the overlap
-    of two weight vectors of one choice. Up to the load 2ρ (regime "typical") they differ, and ρ −
-    q₁ is drawn in an inset. Beyond, q₁ tends to ρ as m → 0, m the number of replicas of the paper,
-    and the limit χ of (ρ − q₁)/m, the column chi, is drawn on a log scale.
+    Their overlap is q₁, and ρ if they are equal. Up to the load 2ρ (regime "typical") they differ,
+    and ρ − q₁ is drawn in an inset. Beyond, q₁ tends to ρ as the paper's number m of replicas goes
+    to 0, and χ, the limit of (ρ − q₁)/m, is drawn on a log scale.
+
+    Parameters
+    ----------
+    table : columns alpha (the load), regime, q1 and chi, at the density `rho`.
     """
     typical = table[table["regime"] == "typical"]
     selected = table[table["regime"] != "typical"]
@@ -74,12 +77,15 @@ def draw_entropy(ax: Any, table: pd.DataFrame, rho: float, capacity: float) -> N
 
 
 def draw_stability(ax: Any, table: pd.DataFrame, rho: float, crossing: float | None) -> None:
-    """Draw panel (d) of the paper: two replicon products less 1 against the load, stable below 0.
+    """Draw panel (d) of the paper: two replicon products less 1 against the load; replica symmetry
+    is stable where both are below 0.
 
-    `table` has the columns alpha, within and between, at the density `rho`. `within` is the paper's
-    product, within a support (a choice of variables), which is exactly 1 above the load 2ρ. The
-    other one, between supports, becomes unstable at the load `crossing`, which is None if it does
-    not.
+    Parameters
+    ----------
+    table : columns alpha (the load), within (the paper's product, within a support, that is a
+        choice of variables; exactly 1 above the load 2ρ) and between (that between supports).
+    rho : the density.
+    crossing : the load where symmetry between supports becomes unstable; None if it does not.
     """
     alpha = table["alpha"]
     _draw_line(ax, alpha, table["within"] - 1, "within a support (the paper's)", colour="rs")
@@ -201,11 +207,15 @@ def draw_entropies(
 
 
 def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
-    """x, 1/K and xK/10 along the one-step branch: all finite where the entropy vanishes.
+    """Draw the parameters of one step of symmetry breaking against the load.
 
     x is the break point of the step, between 0 and 1, and K the field that sets the share of
-    variables chosen; a tenth of their product fits the same axis. `broken` has the columns alpha,
-    entropy, x and K. The capacity, the last load with entropy, is marked.
+    variables chosen. Drawn are x, 1/K and xK/10, which fit one axis and stay finite at the
+    capacity, the last load with entropy, which is marked.
+
+    Parameters
+    ----------
+    broken : columns alpha (the load), entropy, x and K.
     """
     load = broken["alpha"]
     x = broken["x"]
@@ -222,10 +232,13 @@ def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
 def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
     """Draw the capacity against the density ρ, with and without symmetry breaking.
 
-    `table` has the columns rho, replicon_alpha (the load where replica symmetry becomes unstable),
-    alpha_rs and alpha_1rsb (the capacity, replica symmetric and with one step of breaking). Below
-    replicon_alpha replica symmetry is exact, as all densities of the table lie above that of the
-    jump, and this range is shaded.
+    Below the load where replica symmetry becomes unstable it is exact, and this range is shaded: at
+    all densities of the table symmetry breaks continuously, not by a jump.
+
+    Parameters
+    ----------
+    table : columns rho, replicon_alpha (the load where replica symmetry becomes unstable), alpha_rs
+        and alpha_1rsb (the capacity, replica symmetric and with one step of breaking).
     """
     _shade_exact(ax, table, "replica symmetry is exact")
     rho = table["rho"]
@@ -247,12 +260,16 @@ def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
 
 
 def draw_transition(ax: Any, table: pd.DataFrame, jump_density: float) -> None:
-    """Draw the two loads of a jump against the density ρ: how symmetry between supports breaks.
+    """Draw the two loads of a jump, by which symmetry between supports breaks, against density ρ.
 
-    Supports are choices of variables. At the load α_d separating ones fall into groups, at α_K few
-    groups hold all of them. `table` has the columns rho, dynamic_alpha (α_d) and static_alpha
-    (α_K). Both are relative to the load where replica symmetry becomes unstable, and missing above
-    `jump_density`, where symmetry breaks continuously.
+    Supports are choices of variables. From the load α_d on, those that separate fall into groups;
+    from α_K on, few groups hold all of them.
+
+    Parameters
+    ----------
+    table : columns rho, dynamic_alpha (α_d) and static_alpha (α_K), both relative to the load where
+        replica symmetry becomes unstable, and missing where symmetry breaks continuously.
+    jump_density : above it symmetry breaks continuously.
     """
     jumps = table.dropna(subset=["static_alpha"])
     rho = jumps["rho"]
@@ -273,12 +290,13 @@ def draw_transition(ax: Any, table: pd.DataFrame, jump_density: float) -> None:
 
 
 def draw_corrections(ax: Any, table: pd.DataFrame) -> None:
-    """Draw how far each approximation of the capacity lies above that with infinitely many steps.
+    """Draw how far capacities with few steps of symmetry breaking lie above that with infinitely
+    many, relative to it.
 
-    `table` has the density rho and the capacity with no step of symmetry breaking (alpha_rs), with
-    1 to 3 steps (alpha_1rsb, …) and in the limit (alpha_full), with its error, which is the last
-    line. All are relative to the limit. Colours of the palette that this figure does not need
-    otherwise tell the lines apart.
+    Parameters
+    ----------
+    table : columns rho (the density), alpha_rs (the capacity without breaking), alpha_1rsb,
+        alpha_2rsb, alpha_3rsb (with 1 to 3 steps), alpha_full (the limit) and error_full.
     """
     known = table.dropna(subset=["alpha_full"])
     rho = known["rho"]

@@ -15,7 +15,7 @@ NOTHING_DECLARED = (
 
 
 def design_in_words(result: SeparationTest, data: Dataset | None = None) -> list[str]:
-    """The sentences of the paragraph.
+    """The design of a study in sentences: its classes, what was declared, what may be exchanged.
 
     Parameters
     ----------
@@ -57,23 +57,34 @@ def groups_in_words(result: SeparationTest, data: Dataset | None) -> str:
 
 
 def blocks_in_words(result: SeparationTest, data: Dataset | None) -> str:
-    """Within what samples are compared; empty where all are compared with each other."""
+    """The sentence about the blocks or pairs that samples are compared within; empty where all are
+    compared with each other.
+    """
     if result.n_blocks == 1:
         return ""
     if data is not None and data.pairs is not None:
         pairs = f"{plural(result.n_blocks, 'pair')}{_column_of('pairs', data)}"
         return f"Samples are compared within {pairs}."
     blocks = plural(result.n_blocks, "block")
-    if data is None:
-        return f"Samples are compared within {blocks}."
-    n_declared = 1 if data.blocks is None else len(np.unique(data.blocks))
-    if result.n_blocks > n_declared:
-        # Categories that are adjusted for split the blocks that were declared.
-        blocks += ", which are made of the categories adjusted for"
-        if data.blocks is not None:
-            blocks += f" and of {plural(n_declared, 'block')}{_column_of('blocks', data)}"
-        return f"Samples are compared within {blocks}."
-    return f"Samples are compared within {blocks}{_column_of('blocks', data)}."
+    if data is not None:
+        blocks += _origin_of_blocks(result, data)
+    return f"Samples are compared within {blocks}."
+
+
+def _origin_of_blocks(result: SeparationTest, data: Dataset) -> str:
+    """Where the blocks come from, as words behind their number: a column, or the categories that
+    are adjusted for, which split the blocks of the column.
+    """
+    column = _column_of("blocks", data)
+    n_declared = 1  # without blocks, all samples are one
+    if data.blocks is not None:
+        n_declared = len(np.unique(data.blocks))
+    if result.n_blocks <= n_declared:
+        return column
+    origin = ", which are made of the categories adjusted for"
+    if data.blocks is not None:
+        origin += f" and of {plural(n_declared, 'block')}{column}"
+    return origin
 
 
 def covariates_in_words(result: SeparationTest) -> str:

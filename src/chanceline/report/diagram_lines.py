@@ -58,9 +58,8 @@ def lobatto_points(low: float, high: float, n_points: int) -> Floats:
 
 
 def unequal_nodes() -> UnequalNodes:
-    """The nodes for unequal classes: Chebyshev points in variables in which the line is smooth.
-
-    `lobatto_points` go from the largest value of the variable to the smallest.
+    """Where the chance line is solved for unequal classes: Chebyshev points (`lobatto_points`) in
+    variables in which the line is smooth.
 
     | nodes | variable | its order |
     |---|---|---|
@@ -88,11 +87,15 @@ def unequal_nodes() -> UnequalNodes:
 def unequal_table() -> dict[str, Any]:
     """What the explorer draws for unequal classes and errors.
 
-    The chance line is the load up to which some choice of variables separates random labels, the
-    typical line that up to which a typical choice does. "chance", of shape (balances, error shares,
-    densities), is ln of the chance line over that of equal classes without errors; "typical",
-    (balances, error shares), is ln of the typical line over 2ρ. The other entries are the nodes
-    along these axes.
+    The chance line is the load up to which some choice of variables separates random labels; the
+    typical line is the load up to which a typical choice does.
+
+    Returns
+    -------
+    "chance" : ln of the chance line over that of equal classes without errors, of shape (balances,
+        error shares, densities).
+    "typical" : ln of the typical line over 2ρ, of shape (balances, error shares).
+    "densities", "balances", "shares" : the nodes along these axes.
     """
     nodes = unequal_nodes()
     shape = (len(nodes.balances), len(nodes.error_shares), len(nodes.densities))

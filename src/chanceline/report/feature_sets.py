@@ -43,7 +43,10 @@ def write_sets_report(
 
 
 def sets_page(result: SetTests, data: Dataset | OutcomeTable | None = None) -> Page:
-    """The page before it is written; parameters as in `write_sets_report`."""
+    """The page of the tests of sets, before it is written.
+
+    With `data`, the table tested, it names the file and holds a hash of the numbers.
+    """
     table_name = f"{result.n_samples} samples × {result.n_features} features"
     record = result.to_dict()
     provenance: dict[str, object] = {"seed": result.settings.seed}
@@ -91,15 +94,15 @@ def sets_values(result: SetTests) -> dict[str, object]:
 def set_rows(result: SetTests) -> list[list[Any]]:
     """Cells for every set, in the order of `SET_COLUMNS`."""
     rows = []
-    for item in result.sets:
-        carriers = carriers_in_words(item, result.settings.level)
+    for tested_set in result.sets:
+        carriers = carriers_in_words(tested_set, result.settings.level)
         rows.append(
             (
-                item.name,
-                item.adjusted_pvalue,
-                item.pvalue,
-                item.n_features,
-                item.n_named,
+                tested_set.name,
+                tested_set.adjusted_pvalue,
+                tested_set.pvalue,
+                tested_set.n_features,
+                tested_set.n_named,
                 carriers,
             )
         )

@@ -39,7 +39,7 @@ def write_outcome_report(result: OutcomeTest, path: str | Path) -> Path:
 
 
 def outcome_page(result: OutcomeTest) -> Page:
-    """The page before it is written."""
+    """The page of a test of an outcome, before it is written."""
     references = list(REFERENCES)
     if result.covariates:
         references.append(FREEDMAN_LANE)
@@ -61,7 +61,12 @@ def outcome_methods_paragraph(result: OutcomeTest) -> str:
 def outcome_values(result: OutcomeTest) -> dict[str, object]:
     """What the template shows besides the result, by the names that it uses."""
     features = result.to_frame().head(MAX_FEATURE_ROWS)
-    contrasts = sorted(result.contrasts, key=lambda reading: reading.adjusted_pvalue)
+    # What the outcome was compared by, such as pairs of classes; the smallest p-value first.
+    contrasts = sorted(result.contrasts, key=lambda contrast: contrast.adjusted_pvalue)
+    contrast_rows = [
+        (contrast.words, contrast.adjusted_pvalue, contrast.pvalue, contrast.feature)
+        for contrast in contrasts
+    ]
     return {
         "result": result,
         "colour": COLOUR_NAMES[result.verdict],
@@ -70,9 +75,7 @@ def outcome_values(result: OutcomeTest) -> dict[str, object]:
         "prediction_figure": prediction_drawings(result),
         "prediction_caption": prediction_caption(result),
         "front_rows": front_cells(result),
-        "contrast_rows": cells_to_read(
-            [(item.words, item.adjusted_pvalue, item.pvalue, item.feature) for item in contrasts]
-        ),
+        "contrast_rows": cells_to_read(contrast_rows),
         "measure_rows": measure_cells(result),
         "feature_columns": list(features.columns),
         "feature_rows": cells_to_read(features.itertuples(index=False)),

@@ -46,7 +46,7 @@ def check_outcome_weights_path(path: str | Path) -> Path:
 
 
 def outcome_weights_csv(result: OutcomeTest) -> str:
-    """All weights as CSV, with all digits."""
+    """All weights of the rule as CSV, with all digits: a row of intercepts, then one a feature."""
     if result.rule is None:
         raise InputError("there is no rule; test with expected_error=True.")
     outputs = result.rule.linear_outputs()

@@ -277,7 +277,7 @@ def json_of(record: Mapping[str, Any]) -> str:
 
 
 def read_report(path: str | Path) -> dict[str, Any]:
-    """The record inside a report."""
+    """The result that a report holds as JSON."""
     text = Path(path).read_text(encoding="utf-8", errors="replace")
     element = re.search(r'<pre id="result">(.*?)</pre>', text, re.DOTALL)
     if element is None:

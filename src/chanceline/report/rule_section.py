@@ -47,13 +47,13 @@ def rule_section(result: SeparationTest, data: Dataset | None) -> dict[str, obje
 
 
 def expectation_values(result: SeparationTest) -> dict[str, object]:
-    """The numbers of cross-validation, the curve and the calibration."""
+    """What the template shows of the errors to expect: numbers, the ROC curve, the calibration."""
     assert result.rule is not None
     expected = result.rule.expected_error
     assert expected is not None
-    positive = result.labels > 0
-    curve = pooled_roc(expected, positive)
-    bins = calibration_bins(expected, positive)
+    is_positive = result.labels > 0
+    curve = pooled_roc(expected, is_positive)
+    bins = calibration_bins(expected, is_positive)
     return {
         "expected_numbers": expected_numbers(expected, result.class_names),
         "roc_figure": draw_for_page(

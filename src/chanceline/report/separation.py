@@ -93,7 +93,10 @@ def write_test_report(
 
 
 def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page:
-    """The page before it is written; parameters as in `write_test_report`."""
+    """The page of a test of two classes, before it is written.
+
+    With `data`, the table tested, it names the file and holds a hash of the numbers.
+    """
     table_name = f"{result.n_samples} samples × {result.n_features} features"
     record = result.to_dict()
     provenance: dict[str, object] = {
@@ -126,8 +129,8 @@ def methods_paragraph(result: SeparationTest) -> str:
 
 
 def methods_values(result: SeparationTest) -> dict[str, object]:
-    """What the template of the methods shows, by the names that it uses."""
-    # Whether shuffled labels were compared by the path of errors with 1, 2, … features, the front.
+    """What the paragraph of methods shows, by the names that its template uses."""
+    # Whether the shuffles compared the fits of a path of 1, 2, … features (or a search's results).
     shuffled_by_front = False
     if result.permutation is not None:
         shuffled_by_front = result.permutation.statistic == StatisticKind.PATH
@@ -237,7 +240,7 @@ def surrogates_in_cell(names: Sequence[str]) -> str:
 
 
 def stage_sentence(result: SeparationTest) -> str:
-    """For the methods paragraph: which stage gave the p-value, for which features, and how."""
+    """The sentence of methods about the stage that gave the p-value, its features, and how."""
     p = format_p(result.log10_pvalue)
     if result.stage is Stage.NOTHING:
         return f"No bound convinced and no labels were shuffled; p ≤ {p} is all that can be said."
@@ -263,7 +266,7 @@ def features_with_names(features: Sequence[str]) -> str:
 
 
 def shuffles_sentence(result: SeparationTest, p: str) -> str:
-    """`stage_sentence` for a p-value from shuffled labels."""
+    """The sentence of methods about a p-value `p` from shuffled labels."""
     features = features_with_names(result.evidence.features)
     if result.evidence.spread:
         where_evidence_lies = "the evidence is spread over many features"
@@ -278,12 +281,13 @@ def shuffles_sentence(result: SeparationTest, p: str) -> str:
 
 
 def bound_sentence(result: SeparationTest, p: str) -> str:
-    """`stage_sentence` for the bound of a set of features, with errors declared or counted."""
+    """The sentence of methods about a p-value `p` that is a bound for a set of features."""
     proof = deciding_proof(result)
     features = features_with_names(proof.features)
     errors = "without error"
     if proof.errors:
         errors = f"with {plural(proof.errors, 'error')}"
+    # Errors may be declared beforehand, or counted after looking, which has a price.
     price_of_counting = ""
     if result.stage is Stage.COUNTED_ERRORS:
         price_of_counting = ", errors counted after looking included (a factor 2 each)"
@@ -309,7 +313,12 @@ def unequal_spread_sentences(result: SeparationTest) -> list[str]:
         smaller = min(spread_of_negatives, spread_of_positives)
         larger = max(spread_of_negatives, spread_of_positives)
         # Where a class does not vary at all the ratio says nothing.
-        if 0 < UNEQUAL_SPREAD_RATIO * smaller < larger:
-            wider_class = result.class_names[int(spread_of_positives > spread_of_negatives)]
-            sentences.append(f"{name} varies {larger / smaller:.1f} times as much in {wider_class}")
+        is_unequal = smaller > 0 and larger > UNEQUAL_SPREAD_RATIO * smaller
+        if not is_unequal:
+            continue
+        negative_class, positive_class = result.class_names
+        wider_class = negative_class
+        if spread_of_positives > spread_of_negatives:
+            wider_class = positive_class
+        sentences.append(f"{name} varies {larger / smaller:.1f} times as much in {wider_class}")
     return sentences

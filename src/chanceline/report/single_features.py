@@ -13,7 +13,8 @@ FIGURE_SIZE = (7.5, 3.4)  # inches
 
 
 def single_features_section(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
-    """What the template shows of the features one by one: a picture, and what stands below it.
+    """What the template shows of the features one by one: their p-values as a Manhattan plot, and
+    what stands below it.
 
     Parameters
     ----------
@@ -27,11 +28,13 @@ def single_features_section(result: SeparationTest, data: Dataset | None) -> dic
         variants = data.variants.of_features(data.feature_names)
     axis = feature_axis(len(data.feature_names), variants)
     pvalues = single_pvalues(data)
-    wanted = set(result.evidence.features)
-    named = [column for column, name in enumerate(data.feature_names) if name in wanted]
+
+    # The positions of the features to mark.
+    marked_names = set(result.evidence.features)
+    marked = [column for column, name in enumerate(data.feature_names) if name in marked_names]
     figure = draw_for_page(
         lambda ax: draw_single_features(
-            ax, pvalues, axis=axis, names=data.feature_names, named=named
+            ax, pvalues, axis=axis, names=data.feature_names, named=marked
         ),
         "single features",
         FIGURE_SIZE,

@@ -53,16 +53,22 @@ def write_sweep_report(store: str | Path, path: str | Path) -> Path:
 
 
 def sweep_page(store_name: str, records: Sequence[Record]) -> Page:
-    """The page of the finished tasks of a store."""
+    """The page of the finished tasks of a store: for each kind of task a table and pictures."""
     records_of_kind: dict[str, list[Record]] = {}
     for record in records:
         records_of_kind.setdefault(record.task.kind, []).append(record)
-    averages = {kind: average_trials(records_of_kind[kind]) for kind in sorted(records_of_kind)}
-    tables = {kind: kind_averages.table for kind, kind_averages in averages.items()}
+
+    # By kind of task.
+    tables: dict[str, pd.DataFrame] = {}
+    pictures: dict[str, dict[str, Drawings]] = {}
+    for kind in sorted(records_of_kind):
+        averages = average_trials(records_of_kind[kind])
+        tables[kind] = averages.table
+        pictures[kind] = draw_averages(averages)
+
     seconds = sum(record.seconds for record in records)
     made_with = sorted({record.made_with for record in records})
     task_ids = "\n".join(record.task.id for record in records)
-
     return Page(
         template="sweep.html",
         title=f"Sweep {store_name}",
@@ -77,9 +83,7 @@ def sweep_page(store_name: str, records: Sequence[Record]) -> Page:
             "tasks": len(records),
             "seconds": seconds,
             "tables": tables,
-            "pictures": {
-                kind: draw_averages(kind_averages) for kind, kind_averages in averages.items()
-            },
+            "pictures": pictures,
         },
         provenance={
             "store": store_name,
@@ -91,14 +95,16 @@ def sweep_page(store_name: str, records: Sequence[Record]) -> Page:
 
 
 def average_trials(records: Sequence[Record]) -> Averages:
-    """Mean and error (`mean_estimate`) of every numeric result over the trials of each point.
+    """Mean and standard error of every numeric result over the trials of each point.
 
-    Trials of one point have the same parameters and differ by their seed. Parameters that are the
+    A point is a choice of parameters; its trials differ by their seeds. Parameters that are the
     same for all records are left out of the table, unless all are: then the first stays.
     """
     # Row i of both frames is record i. They stay apart: a result may be called like a parameter.
     parameters = pd.DataFrame([record.task.parameters for record in records])
     results = pd.DataFrame([record.result for record in records])
+
+    # The parameters that tell points apart.
     parameter_names = sorted(name for name in parameters.columns if name != "trial")
     table_parameters = [
         name for name in parameter_names if parameters[name].nunique(dropna=False) > 1
@@ -111,6 +117,7 @@ def average_trials(records: Sequence[Record]) -> Averages:
     table = grouped.size().rename("trials").reset_index()
     rows_of_points = [group.index for _, group in grouped]
 
+    # A mean and an error for each numeric result.
     numeric_results = list(results.select_dtypes(("number", "bool")))
     for name in numeric_results:
         estimates = [mean_estimate(results.loc[rows, name].dropna()) for rows in rows_of_points]
@@ -120,15 +127,16 @@ def average_trials(records: Sequence[Record]) -> Averages:
 
 
 def draw_averages(averages: Averages) -> dict[str, Drawings]:
-    """Caption → picture of every result against the numeric parameter with most values.
+    """Pictures of every result against the numeric parameter with most values, by their captions.
 
     The other parameters tell the lines apart. Nothing is drawn where no number varies, or where
     there are too many lines.
     """
-    numeric = averages.table[averages.parameters].select_dtypes("number")
-    if numeric.empty or numeric.nunique().max() < 2:
+    numeric_parameters = averages.table[averages.parameters].select_dtypes("number")
+    n_values = numeric_parameters.nunique()
+    if numeric_parameters.empty or n_values.max() < 2:
         return {}
-    x_name = str(numeric.nunique().idxmax())
+    x_name = str(n_values.idxmax())
     line_parameters = [name for name in averages.parameters if name != x_name]
     lines = _lines_of(averages.table, line_parameters)
     if len(lines) > MAX_LINES:

@@ -76,17 +76,19 @@ def write_theory_report(result: TheoryResult, path: str | Path) -> Path:
 
 
 def theory_page(result: TheoryResult) -> Page:
-    """The page before it is written: where the result lies on the diagram, and all its numbers.
+    """The page of a result of replica theory, before it is written: where it lies on the diagram of
+    density ρ and load α, and all its numbers.
 
     A solution also gets its regime and the curve of its entropy; a point of the chance line gets
-    its equation. `values` are what the template theory.html reads.
+    its equation.
     """
     record = result.to_dict()
-    diagram = diagram_frame(result.ensemble)
     flat_record = pd.json_normalize(record).to_dict("records")[0]  # nested names joined by dots
+    diagram = diagram_frame(result.ensemble)
     position = draw_for_page(
         lambda ax: draw_position(ax, diagram, result.rho, result.alpha), "position", (7.5, 5.2)
     )
+    # What the template reads.
     values: dict[str, Any] = {
         "result": result,
         "numbers": record,
@@ -118,15 +120,17 @@ def chance_line_equation(result: Capacity | Density) -> str:
 
 
 def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
-    """The lines of the diagram as `figures.theory.draw_capacity` wants them, one density a row.
+    """The loads of all lines of the diagram, one density ρ a row.
 
-    For the plain ensemble they come from the shipped table, where the capacity is called alpha_rs;
-    the VC load ρ and the Cover–Gardner load 2ρ need none. For other patterns they are solved.
+    Columns are called as `figures.theory.draw_capacity` wants them.
     """
     if ensemble.plain:
+        # These lines are shipped. The VC load is ρ, the Cover–Gardner load 2ρ.
         lines = pd.DataFrame(interpolated_lines(evenly_spaced(N_DENSITIES_SHIPPED)))
         lines = lines.rename(columns={"alpha_rs": "alpha_vs"})
         return lines.assign(vc=lines["rho"], cover_gardner=2 * lines["rho"])
+
+    # For other patterns they are solved.
     curve = capacity_curve(
         evenly_spaced(N_DENSITIES_SOLVED),
         balance=ensemble.balance,
@@ -155,19 +159,17 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
     """The replica-symmetric entropy Σ at one density ρ, against the load.
 
     Σ is the growth rate of the number of choices of ρN variables that separate. Up to the typical
-    load every typical choice does, and Σ is the entropy H₂(ρ) of all choices. From there on Σ is
-    that of the states of `separating_branch`.
-
-    With errors allowed, the weights of one choice may fall into several clusters, and the theory
-    counts the choice once for each. So in the first states of the branch Σ is larger than H₂(ρ),
-    which no number of choices can be. These states are left out, and the curve is flat up to the
-    first state with less. There always is one: signs are free where errors are allowed, and then
-    the branch goes on until its entropy is negative.
+    load a typical choice does, and Σ is the entropy H₂(ρ) of all choices: the curve is flat. From
+    there on Σ is that of the states of `separating_branch`.
     """
     entropy_of_all = binary_entropy(rho)
     typical_load = rho * gardner(ensemble).load
     branch = separating_branch(rho, ensemble)
     if ensemble.error_rate:
+        # With errors allowed, the weights of one choice may fall into several clusters, and the
+        # theory counts the choice once for each. So the first states have more than the entropy of
+        # all choices, which is impossible, and are left out. Some state always has less: signs are
+        # free where errors are allowed, and then the branch goes on to negative entropies.
         branch = [state for state in branch if state.entropy < entropy_of_all]
         first_load = branch[0].alpha
         # Loads must ascend: the flat part ends short of the first state.

@@ -114,7 +114,7 @@ def notes_for_reader(result: SeparationTest) -> list[str]:
 
 
 def layout_of(rule: WeightedRule) -> RuleLayout:
-    """The rows of a rule's sheet, one part below the other."""
+    """Which rows of a rule's sheet hold what, one part below the other."""
     features = _rows_below(FIRST_FEATURE_ROW - 1, len(rule.features))
     covariates = _rows_below(features.last, len(rule.encoder.covariates))
     block = None
@@ -167,7 +167,9 @@ def write_results(sheet: Any, layout: RuleLayout, classes: tuple[str, str]) -> N
 
 
 def score_formula(layout: RuleLayout) -> str:
-    """The bias, and all terms times their weights; #N/A where a feature has no number."""
+    """The formula for the score: the bias and all terms times their weights; #N/A where a feature
+    has no number.
+    """
     total = f"{SAMPLE_COLUMN}{layout.bias}"
     for rows in (layout.features, layout.terms):
         if rows.n_rows > 0:
@@ -203,7 +205,7 @@ def write_weight_row(sheet: Any, row: int, weight_row: WeightRow) -> None:
 
 
 def write_inputs(sheet: Any, rule: WeightedRule, layout: RuleLayout) -> None:
-    """The covariates and the block, whose values are typed in."""
+    """The names of the covariates and of the block, whose values a reader types in."""
     for offset, name in enumerate(rule.encoder.names):
         row = layout.covariates.first + offset
         write_text_cell(sheet, row, TERM_COLUMN, name)
@@ -226,13 +228,13 @@ def write_term_formulas(sheet: Any, rule: WeightedRule, layout: RuleLayout) -> N
 
 
 def write_bias_formula(sheet: Any, layout: RuleLayout) -> None:
-    """The bias of the sample: that of its block, where there are blocks."""
-    average = f"${WEIGHT_COLUMN}${layout.bias}"
-    formula = average
+    """The formula for the bias of the sample: that of its block, where there are blocks."""
+    bias_cell = f"${WEIGHT_COLUMN}${layout.bias}"
+    formula = bias_cell
     if layout.block is not None:
         formula = block_bias_formula(
             block=f"{SAMPLE_COLUMN}{layout.block}",
-            average=average,
+            average=bias_cell,
             names=layout.block_biases.cells(TERM_COLUMN, absolute=True),
             biases=layout.block_biases.cells(WEIGHT_COLUMN, absolute=True),
         )

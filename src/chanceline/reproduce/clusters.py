@@ -41,11 +41,11 @@ class Sector(NamedTuple):
 
 
 def separating_sector(points: Floats) -> Sector:
-    """The directions w of the plane with w·x > 0 for all points, a sector between two angles.
+    """The directions w of the plane with w·x > 0 for all points x: a sector between two angles.
 
-    There are such directions if the points lie within half a turn. They are those within a quarter
-    turn of all points: with the points between the angles a and b, from b − π/2 to a + π/2. Where
-    there are none the sector has the width 0.
+    They are those within a quarter turn of every point: if the points lie between the angles a and
+    b, from b − π/2 to a + π/2. If the points do not lie within half a turn there are none, and the
+    sector has the width 0.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def separating_sector(points: Floats) -> Sector:
     width = float(gaps[widest]) - pi
     if width <= 0:
         return Sector(start=0.0, width=0.0)
-    # The points end where the widest gap begins.
+    # The points end, at the angle b, where the widest gap begins.
     last_angle = float(angles[widest])
     return Sector(start=last_angle - pi / 2, width=width)
 
@@ -91,14 +91,16 @@ def cluster_table() -> pd.DataFrame:
 
 
 def clusters(folder: Folder) -> None:
-    """Draw Fig. 1: separating directions of every choice at four loads, and below the entropy.
+    """Draw the paper's Fig. 1: how choices of variables die out as patterns are added.
 
-    In the upper panels a problem has few variables, of which two are chosen; in the lower one the
-    entropy of separating choices for many variables is drawn against the load.
+    The upper panels show, at four loads, the separating directions of every choice of two of few
+    variables; the lower one shows the entropy of separating choices of many variables against the
+    load.
     """
     table = cluster_table()
     n_points = 40 if folder.mode == Mode.QUICK else 120
     entropies = branch_table(CLUSTER_DENSITY, n_points)
+
     figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
     halves = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.1, 1))  # (rows, columns)
     upper, lower = halves[:, 0]

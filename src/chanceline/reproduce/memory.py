@@ -135,6 +135,7 @@ def memory_stability(folder: Folder) -> None:
             report = memory.store(patterns, n_jobs=settings.n_jobs)
             shared_columns = _network_columns(wiring, load, report)
 
+            # All recalls are in the table, and those at loads that every wiring holds are drawn.
             recall = retrieval(memory, patterns, PROBE_NOISES, seed=SEED)
             rows += _recall_rows(shared_columns, recall)
             if load < LOAD_OF_RANDOM_INPUTS:

@@ -170,15 +170,18 @@ def entropy_with_breaking(folder: Folder) -> None:
 
 
 def _broken_branch(critical_load: float) -> pd.DataFrame:
-    """Solutions with one step of symmetry breaking at density ρ = 0.5, a row for each load.
+    """Solutions with one step of symmetry breaking at density ρ = 0.5, in the order of their loads.
 
-    Rows are in ascending order of the load. They are points of a line of solutions, along which the
-    response χ of the weights falls as the load rises. It is followed from the point where the
-    entropy is 0 in steps of larger χ, down to near the load where symmetry breaks
-    (`critical_load`); one point beyond zero entropy is added. Columns: alpha, entropy, the break
-    point x of the step, the price K of a variable, and the overlaps p1 and p0 of two choices of
-    variables within and between groups.
+    Along the branch of solutions the response χ of the weights falls as the load rises. It runs
+    from near the load where symmetry breaks (`critical_load`) to a little beyond that where the
+    entropy is 0.
+
+    Returns
+    -------
+    Columns alpha (the load), entropy, x (the break point of the step), K (the price of a variable),
+    p1 and p0 (the overlaps of two choices of variables within and between groups).
     """
+    # From zero entropy down to smaller loads, in steps of larger χ.
     branch = RSBBranch(PANEL_RHO)
     zero_entropy = branch.at_zero_entropy(start_at(PANEL_RHO))
 
@@ -189,20 +192,21 @@ def _broken_branch(critical_load: float) -> pd.DataFrame:
     states = [point.state for point in downwards]
     states.reverse()
 
+    # One point beyond zero entropy, at a smaller χ.
     log_chi = float(zero_entropy.unknowns[0])  # it comes first in every point of a branch
     log_chi_beyond = log_chi - LOG_CHI_BEYOND_ZERO_ENTROPY
     states.append(branch.at_chi(log_chi_beyond, zero_entropy.unknowns).state)
 
     rows = []
     for state in states:
-        order = state.order
+        parameters = state.order
         row = {
             "alpha": state.alpha,
             "entropy": state.entropy,
-            "x": order.x[0],
-            "K": order.K,
-            "p1": order.p[1],
-            "p0": order.p[0],
+            "x": parameters.x[0],
+            "K": parameters.K,
+            "p1": parameters.p[1],
+            "p0": parameters.p[0],
         }
         rows.append(row)
     return pd.DataFrame(rows)
@@ -241,19 +245,28 @@ def capacity_with_breaking(folder: Folder) -> None:
 
 
 def finite_size(folder: Folder, sweeps: Mapping[str, Sequence[str]] | None = None) -> None:
-    """The paper's finite-size figure, the same with the best search, and limits beside theory.
+    """Draw the figures of the experiments: the paper's finite-size figure, the same with the best
+    search, and limits beside theory.
 
-    The quick mode makes small runs on the spot; beside them the paper's figure shows the run that
-    comes with the package. The full mode runs or resumes all sweeps in a store inside the folder,
-    and the normal mode draws the run that comes with the package. `sweeps` names those of each
-    figure, where not the built-in ones are meant.
+    | mode | the points |
+    |---|---|
+    | quick | small runs made on the spot; in the paper's figure the shipped run as well |
+    | normal | the run that comes with the package |
+    | full | all sweeps, run or resumed in a store inside the folder |
+
+    Parameters
+    ----------
+    folder : takes the figures.
+    sweeps : figure → names of its sweeps; None for the built-in ones.
     """
     is_quick = folder.mode == Mode.QUICK
     if sweeps is None:
         sweeps = QUICK_SWEEPS if is_quick else SWEEPS
     for figure, names in sweeps.items():
         points = _finite_size_points(folder, figure, names)
-        note = "from a small run made on the spot: large error bars"
+        note = ""
+        if is_quick:
+            note = "from a small run made on the spot: large error bars"
         if is_quick and figure == ScalingFigure.PAPER_FIG3:
             points = with_shipped_run(points)
             note = (
@@ -261,7 +274,7 @@ def finite_size(folder: Folder, sweeps: Mapping[str, Sequence[str]] | None = Non
                 "filled: a small run made on the spot, large error bars"
             )
         picture, table = draw_figure(figure, points)
-        if is_quick:
+        if note:
             picture.suptitle(note, fontsize=9)
         # A name of its own: the theory has figures of capacity and entropy too.
         folder.save(f"experiments-{figure}", picture, table)
@@ -293,10 +306,13 @@ def _finite_size_points(folder: Folder, figure: str, sweeps: Sequence[str]) -> p
 
 
 def _run_sweep(folder: Folder, store: Path, name: str) -> None:
-    """Run the tasks of a sweep that the store does not have yet, and tell the user how far it is.
+    """Run the tasks of a sweep that the store does not have yet, and report progress.
 
-    `name` is that of a built-in sweep or of its file; `store` is the file that results are saved
-    in.
+    Parameters
+    ----------
+    folder : takes lines about the progress.
+    store : the file that results are saved in.
+    name : of a built-in sweep, or of a file that describes one.
     """
     sweep = load_sweep(name)
     with Store(store, write=True) as results:
@@ -306,7 +322,7 @@ def _run_sweep(folder: Folder, store: Path, name: str) -> None:
             line += ", a small run made on the spot"
         folder.say(line)
 
-        # Records of the missing tasks alone, as they are finished.
+        # The records of the missing tasks, one after the other as they are finished.
         records = iter_run(sweep.tasks, n_jobs=-1, store=results, batch=sweep.batch)
         for n_done, _ in enumerate(records, 1):
             if n_done % TASKS_BETWEEN_LINES == 0:

@@ -43,15 +43,15 @@ def dataset_of_arrays(
     feature_names: Sequence[str] | None,
     positive: Any,
 ) -> Dataset:
-    """Check arrays and what was said about them, and make them a `Dataset`.
+    """Check arrays given in Python, and make them a `Dataset`.
 
     Parameters
     ----------
-    X : (samples, features), an array or a DataFrame.
-    y : (samples,), two classes.
-    roles : blocks, groups, pairs (one value for each sample) and adjust (covariates), those that
-        were given.
-    feature_names : of the columns of an array.
+    X : array or DataFrame of shape (samples, features).
+    y : two classes, of shape (samples,).
+    roles : what was given of blocks, groups and pairs (one value for each sample) and adjust
+        (covariates).
+    feature_names : names for the columns of an array.
     positive : the positive class; None for the usual one.
     """
     if y is None:
@@ -59,9 +59,9 @@ def dataset_of_arrays(
     table = _checked_table(X, y, feature_names)
     labels, classes = classes_of_array(y, table.larger_is_positive, positive)
     declared = {role: np.asarray(roles[role]) for role in Role if role in roles}
-    warning_of_undeclared_subjects = ""
+    hint_of_subjects = ""
     if Role.GROUPS not in declared and Role.PAIRS not in declared:
-        warning_of_undeclared_subjects = _undeclared_sentence(X, table, labels)
+        hint_of_subjects = _hint_of_undeclared_subjects(X, table, labels)
     return Dataset(
         X=table.values,
         y=labels,
@@ -71,7 +71,7 @@ def dataset_of_arrays(
         groups=declared.get(Role.GROUPS),
         pairs=declared.get(Role.PAIRS),
         covariates=covariate_columns(roles.get("adjust")),
-        undeclared=warning_of_undeclared_subjects,
+        undeclared=hint_of_subjects,
         findings=_check_declared_roles(declared, labels),
     )
 
@@ -94,22 +94,32 @@ class _CheckedTable(NamedTuple):
 
 
 def _checked_table(X: Any, y: ArrayLike, feature_names: Sequence[str] | None) -> _CheckedTable:
-    """The arrays if nothing is wrong with them; very many columns stay where they are.
+    """The arrays, if nothing is wrong with them; otherwise an `InputError` is raised.
 
     Parameters
     ----------
-    X, y, feature_names : as in `dataset_of_arrays`.
+    X : array or DataFrame of shape (samples, features).
+    y : two classes, of shape (samples,).
+    feature_names : names for the columns of an array.
     """
-    source = wide_source(X)
-    if source is not None:
-        wide = check_wide_arrays(source, y, feature_names)
-        features = wide.features
+    # A table of very many columns is not copied, but read a few columns at a time.
+    wide_columns = wide_source(X)
+    if wide_columns is not None:
+        wide = check_wide_arrays(wide_columns, y, feature_names)
         return _CheckedTable(
-            features.table, wide.larger_is_positive, features.names, wide.whole_numbers
+            values=wide.features.table,
+            larger_is_positive=wide.larger_is_positive,
+            names=wide.features.names,
+            whole_numbers=wide.whole_numbers,
         )
+
     values, larger_is_positive, names = check_arrays(_read_only(X), y, feature_names)
-    numbers = pd.DataFrame(values, columns=list(names), copy=False)
-    return _CheckedTable(values, larger_is_positive, names, numbers)
+    return _CheckedTable(
+        values=values,
+        larger_is_positive=larger_is_positive,
+        names=names,
+        whole_numbers=pd.DataFrame(values, columns=list(names), copy=False),
+    )
 
 
 def _read_only(X: Any) -> Any:
@@ -124,19 +134,20 @@ def _read_only(X: Any) -> Any:
     return X
 
 
-def _undeclared_sentence(given: Any, table: _CheckedTable, labels: Floats) -> str:
-    """The sentence about a column or an index that looks like subjects; empty if there is none.
+def _hint_of_undeclared_subjects(X: Any, table: _CheckedTable, labels: Floats) -> str:
+    """The sentence about a column or an index that looks like subjects; empty if none does.
 
     Parameters
     ----------
-    given : the table as the user gave it, perhaps with an index.
-    table, labels : the same, checked, and labels ±1 of shape (samples,).
+    X : the table as the user gave it, perhaps a DataFrame with an index.
+    table : the same table, checked.
+    labels : ±1 of shape (samples,).
     """
-    no_texts = table.whole_numbers[[]]  # an array has no columns of text
+    no_text_columns = table.whole_numbers[[]]  # arrays are numbers alone
     columns = SampleColumns(
-        text=no_texts,
+        text=no_text_columns,
         numbers=table.whole_numbers,
-        names=named_index(given),
+        names=named_index(X),
         names_place="the index",
     )
     suspect = find_suspect(columns, labels)

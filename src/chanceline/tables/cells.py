@@ -84,14 +84,14 @@ class Cells:
 
 
 def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
-    """What every cell is: its kind and its number. Of equal cells one is read.
+    """What every cell is: its kind and its number. Equal cells are parsed once.
 
     Parameters
     ----------
     written : the cells as they are in the file, of shape (samples, columns).
-    na : what means missing besides the usual.
+    na : texts that mean "missing", besides the usual ones.
     """
-    # The different cells; cell i of the raveled array is the one with the number codes[i].
+    # Cell i of the flattened array is different_cells[codes[i]].
     codes, different_cells = pd.factorize(written.ravel())
     texts = [str(cell).strip() for cell in different_cells]
     parsed = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
@@ -99,7 +99,7 @@ def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
     is_plain_number = ~np.isnan(numbers)
     kinds = np.full(len(texts), CellKind.NUMBER)
 
-    # What pandas reads as no number is a gap, or something that is written in another way.
+    # Where pandas reads no number, the text is a gap, or a value written in another way.
     absent = ABSENT | set(na)
     for code, text in enumerate(texts):
         if text in absent:
@@ -110,7 +110,7 @@ def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
             kinds[code] = cell.kind
             numbers[code] = cell.number
 
-    # Cells that pandas calls missing have the code -1: one more entry at the end stands for them.
+    # Cells that pandas calls missing have the code -1, the index of the last entry: one for them.
     kinds = np.append(kinds, CellKind.GAP)
     numbers = np.append(numbers, np.nan)
     return Cells(
@@ -120,7 +120,7 @@ def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
 
 
 def _read_cell(text: str) -> Cell:
-    """What a text is that is neither a plain number nor a gap; a genotype counts its 1s."""
+    """The kind and the number of a text that is neither a plain number nor a gap."""
     beyond_limit = LIMIT.fullmatch(text)
     if beyond_limit is not None:
         is_above = beyond_limit["sign"] in UPPER_SIGNS
@@ -131,7 +131,8 @@ def _read_cell(text: str) -> Cell:
     if word in UNDETECTED:
         return Cell(CellKind.BELOW_LIMIT, np.nan)
     if GENOTYPE.fullmatch(text):
-        return Cell(CellKind.NUMBER, float(text.count("1")))
+        n_variant_alleles = text.count("1")  # 1 in `0/1`
+        return Cell(CellKind.NUMBER, float(n_variant_alleles))
     if word in TRUTH_VALUES:
         return Cell(CellKind.TRUTH_VALUE, TRUTH_VALUES[word])
     if ALMOST_NUMBER.fullmatch(text):
@@ -140,9 +141,7 @@ def _read_cell(text: str) -> Cell:
 
 
 def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
-    """The table with its text tidied, so that `no` with a tab before it is `no`, and a cell of
-    spaces is empty.
-    """
+    """The table with its text tidied: `no` with a tab before it becomes `no`, and spaces a gap."""
     absent = ABSENT | set(na)
     tidied = table.copy(deep=False)
     # Columns are taken by their places, as two may have the same name.
@@ -158,8 +157,13 @@ def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
 def _text_replacements(column: pd.Series, absent: Collection[str]) -> dict[str, str | None]:
     """What the untidy texts of a column are replaced by: the tidied text, or None for a gap.
 
-    Empty texts become gaps, and so does ` NA `, with spaces around it, which pandas reads as text.
-    A plain `NA` that is text here was meant as text (pandas made gaps of others) and stays.
+    Empty texts become gaps, and so does ` NA ` with spaces around it. A plain `NA` stays: pandas
+    makes it a gap in reading unless it was told that it is text.
+
+    Parameters
+    ----------
+    column : cells of a column, texts among them.
+    absent : texts that mean "missing".
     """
     replacements: dict[str, str | None] = {}
     for cell in column.dropna().unique():

@@ -49,7 +49,7 @@ USE_OF_ROLE = {
 def column_uses(
     table: RawTable, label: str | None, settings: TableSettings
 ) -> dict[str, ColumnUse]:
-    """By the name of every column: what it is taken for.
+    """What every column of a table is taken for, by the column's name.
 
     Parameters
     ----------
@@ -57,39 +57,46 @@ def column_uses(
     label : the name or the number of the label's column; None if nothing was said.
     settings : name other columns, and say which kinds of columns are kept.
     """
-    named = _uses_that_settings_say(table, label, settings)
+    # First every column, in the order of the table.
     uses = {str(name): ColumnUse.ABOUT_SAMPLES for name in table.about.columns}
     if table.index_name:
         uses[table.index_name] = ColumnUse.ABOUT_SAMPLES
-    # In the order of the table.
     uses.update({str(name): ColumnUse.FEATURE for name in table.values.columns})
-    is_free = [str(name) not in named for name in table.values.columns]
-    uses.update(_uses_by_content(table.values.loc[:, is_free], settings))
-    uses.update(named)
+
+    # Then what the columns hold, unless the user says what they are.
+    said_by_user = _uses_that_settings_say(table, label, settings)
+    nothing_said = [str(name) not in said_by_user for name in table.values.columns]
+    uses.update(_uses_by_content(table.values.loc[:, nothing_said], settings))
+    uses.update(said_by_user)
     return uses
 
 
 def _uses_that_settings_say(
     table: RawTable, label: str | None, settings: TableSettings
 ) -> dict[str, ColumnUse]:
-    """The uses of the columns that the user names, as far as the table has them."""
-    uses: dict[str, ColumnUse] = {}
+    """The uses of the columns that the user names, as far as the table has them.
 
-    def put(names: tuple[str, ...], use: ColumnUse) -> None:
-        for name in names:
-            column = table.column(name)
-            if column is not None:
-                uses[str(column.name)] = use
-
-    put(settings.drop, ColumnUse.LEFT_OUT)
-    put(settings.independent, ColumnUse.INDEPENDENT)
-    put(settings.adjust, ColumnUse.COVARIATE)
+    A column that is named for several uses has the last of them here.
+    """
+    uses = _uses_of_named(table, settings.drop, ColumnUse.LEFT_OUT)
+    uses.update(_uses_of_named(table, settings.independent, ColumnUse.INDEPENDENT))
+    uses.update(_uses_of_named(table, settings.adjust, ColumnUse.COVARIATE))
     for role in Role:
         column = find_role(table, role, settings)
         if column is not None:
             uses[str(column.name)] = USE_OF_ROLE[role]
     if label is not None:
-        put((label,), ColumnUse.LABEL)
+        uses.update(_uses_of_named(table, (label,), ColumnUse.LABEL))
+    return uses
+
+
+def _uses_of_named(table: RawTable, names: tuple[str, ...], use: ColumnUse) -> dict[str, ColumnUse]:
+    """The use of the columns with these names or numbers that the table has."""
+    uses = {}
+    for name in names:
+        column = table.column(name)
+        if column is not None:
+            uses[str(column.name)] = use
     return uses
 
 
@@ -110,7 +117,7 @@ def _uses_by_content(columns: pd.DataFrame, settings: TableSettings) -> dict[str
     use_of_words = ColumnUse.INDICATORS if settings.one_hot else ColumnUse.TEXT
     uses.update(_all_taken_for(kinds.words.columns, use_of_words))
     if not settings.keep_identifiers:
-        identifiers = identifier_columns(_numbers(kinds, columns))
+        identifiers = identifier_columns(_all_numbers(kinds, columns))
         uses.update(_all_taken_for(identifiers, ColumnUse.IDENTIFIER))
     return uses
 
@@ -119,7 +126,7 @@ def _all_taken_for(names: Any, use: ColumnUse) -> dict[str, ColumnUse]:
     return {str(name): use for name in names}
 
 
-def _numbers(kinds: ColumnKinds, columns: pd.DataFrame) -> pd.DataFrame:
+def _all_numbers(kinds: ColumnKinds, columns: pd.DataFrame) -> pd.DataFrame:
     """All columns of numbers in the order of the table, of shape (samples, columns)."""
     if kinds.numbers_as_text.shape[1] == 0:
         return kinds.numeric  # a wide table is not copied

@@ -31,10 +31,10 @@ def date_columns(table: pd.DataFrame) -> dict[Any, pd.Series]:
 
 
 def times_as_numbers(column: pd.Series) -> pd.Series | None:
-    """The column as numbers in the order of time, None for text that is no date.
+    """The column as numbers in the order of time; None for text that is no date.
 
     Numbers and times are ranked. Written dates become 10000 year + 100 month + day; which of their
-    three numbers is the year, month and day is found from the largest that occur.
+    three numbers is the year, the month and the day is told by the largest values.
     """
     is_numeric = pd.api.types.is_numeric_dtype(column)
     if is_numeric or pd.api.types.is_datetime64_any_dtype(column):

@@ -61,7 +61,8 @@ def _read_gmt(text: str, file_name: str) -> FeatureSets:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        name, *_ = fields = [field.strip() for field in line.split("\t")]
+        fields = [field.strip() for field in line.split("\t")]
+        name = fields[0]
         features = [field for field in fields[GMT_FIELDS_BEFORE_FEATURES:] if field]
         if not name:
             raise InputError(f"line {number} of {file_name} has no name of a set; give it one.")
@@ -75,7 +76,7 @@ def _read_gmt(text: str, file_name: str) -> FeatureSets:
                 f"{file_name} has the set {name!r} twice, again in line {number}; give every set "
                 "a name of its own."
             )
-        sets[name] = tuple(dict.fromkeys(features))
+        sets[name] = tuple(dict.fromkeys(features))  # each once
     return sets
 
 
@@ -97,7 +98,7 @@ def _read_set_table(text: str, file_name: str) -> FeatureSets:
 
 
 def _memberships(text: str, file_name: str) -> Iterator[_Membership]:
-    """The rows below the header that hold something."""
+    """The set and the feature that each row of a table names; empty rows are passed over."""
     lines = text.strip("\n").split("\n")
     rows = csv.reader(lines, delimiter=_table_separator(lines[0]), skipinitialspace=True)
     header = [name.strip().lower() for name in next(rows)]
@@ -111,9 +112,12 @@ def _memberships(text: str, file_name: str) -> Iterator[_Membership]:
     for row in rows:
         if not any(cell.strip() for cell in row):
             continue
-        has_both = len(row) > max(set_position, feature_position)
-        set_name = row[set_position].strip() if has_both else ""
-        feature = row[feature_position].strip() if has_both else ""
+        set_name = ""
+        feature = ""
+        is_long_enough = len(row) > max(set_position, feature_position)
+        if is_long_enough:
+            set_name = row[set_position].strip()
+            feature = row[feature_position].strip()
         if not set_name or not feature:
             raise InputError(
                 f"row {rows.line_num} of {file_name} must name a set and a feature; complete or "

@@ -46,7 +46,7 @@ def numeric_features(
     settings: TableSettings,
     groups: pd.Series | None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """The columns as numbers, of shape (samples, features), and what was done.
+    """The columns as numbers, of shape (samples, features), and what was done to them.
 
     Numbers written as text (`<0.5`, `1/1`, TRUE) are read. Columns of words are left out or made
     indicators, which stand behind the other columns.
@@ -55,7 +55,7 @@ def numeric_features(
     ----------
     table : columns that may be features, of shape (samples, columns).
     labels : ±1 of shape (samples,), for a warning only.
-    settings : `na`, `below`, `one_hot` and what its sentences speak of.
+    settings : `na`, `below` and `one_hot` say how to read; others appear in sentences.
     groups : rows with one value belong together, and count once in the warning.
     """
     if numeric_columns(table).all():
@@ -73,9 +73,11 @@ def numeric_features(
 
 
 def sort_columns(table: pd.DataFrame, settings: TableSettings) -> ColumnKinds:
-    """The columns by what they hold; `settings.na` says which cells are gaps."""
+    """The columns sorted by what they hold: numbers, words, or numbers written as text.
+
+    `settings.na` names further texts that mean "missing".
+    """
     is_numeric = numeric_columns(table)
-    # Columns that are text to pandas hold words, or numbers as instruments write them.
     text = table.loc[:, ~is_numeric]
     cells = _decide_truth_values(read_cells(text.to_numpy(dtype=object), settings.na))
     holds_words = _hold_words(cells)
@@ -161,14 +163,13 @@ def _hold_words(cells: Cells) -> NDArray[np.bool_]:
 def _malformed_cell_sentence(
     numbers_as_text: pd.DataFrame, is_malformed: NDArray[np.bool_], settings: TableSettings
 ) -> str:
-    """The sentence about the first cell that is no number in a column of numbers, with the remedy
-    that works.
+    """The message about the first cell that is no number in a column of numbers, and its remedy.
 
     Parameters
     ----------
     numbers_as_text : columns of numbers as they are in the file, of shape (samples, columns).
-    is_malformed : which of their cells are no numbers; at least one is.
-    settings : what was said already.
+    is_malformed : which of their cells are no numbers, at least one; (samples, columns).
+    settings : how the table was read; what was set already is not proposed.
     """
     # The first True: the first column that has such a cell, and its first row in that column.
     column = int(np.argmax(is_malformed.any(axis=0)))

@@ -114,6 +114,7 @@ class GapScan:
         self._has_infinite = False
 
     def see(self, start: int, columns: Floats) -> None:
+        """Count the gaps of columns (samples, columns) whose first has the number `start`."""
         is_gap = ~np.isfinite(columns)
         of_columns = is_gap.sum(axis=0)
         self._of_rows += is_gap.sum(axis=1)
@@ -123,21 +124,26 @@ class GapScan:
             return
         self._has_infinite = self._has_infinite or bool(np.isinf(columns).any())
         if self._first is None:
+            # The first True: the first of these columns that has a gap, and its first row there.
             column = int(np.argmax(of_columns > 0))
-            self._first = Place(row=int(np.argmax(is_gap[:, column])), column=start + column)
+            row = int(np.argmax(is_gap[:, column]))
+            self._first = Place(row=row, column=start + column)
 
     @property
     def gaps(self) -> Gaps | None:
-        """Those of all columns seen; None if there are none."""
+        """The gaps of all columns seen; None if there are none."""
         if self._first is None:
             return None
+        kind = "missing values"
+        if self._has_infinite:
+            kind = "missing or infinite values"
         return Gaps(
             of_rows=self._of_rows,
             of_columns=np.concatenate(self._of_columns),
             compared=join_counts(self._compared),
             compared_labels=self._compared_labels,
             first=self._first,
-            kind="missing or infinite values" if self._has_infinite else "missing values",
+            kind=kind,
         )
 
 
@@ -198,13 +204,14 @@ def refuse_gaps(
     names: Sequence[Any],
     row_labels: Sequence[Any],
 ) -> None:
-    """Stop if nobody said what to do about gaps, or nothing would be left.
+    """Raise an error if nobody said what to do about gaps, or nothing would be left.
 
     Parameters
     ----------
-    gaps, missing : the gaps, and what to do about them.
-    uneven_findings : the warning that they follow the classes, if they do.
-    names, row_labels : of all columns, and what rows are called.
+    gaps : missing and infinite values.
+    missing : what to do about them: error, rows, columns, or a way to fill.
+    uneven_findings : the warning that gaps follow the classes, if they do.
+    names, row_labels : what all columns and rows are called.
     """
     leaves_nothing = missing in ("rows", "columns") and missing not in gaps.can_be_left_out()
     if missing != "error" and not leaves_nothing:
@@ -269,8 +276,9 @@ def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFram
 
     Parameters
     ----------
-    features, gaps : numbers of shape (samples, features), and their gaps.
-    missing : a key of `FILLED_WITH`.
+    features : numbers of shape (samples, features).
+    gaps : their missing and infinite values.
+    missing : what fills them: median, min or half-min.
     """
     is_gap = ~np.isfinite(features.to_numpy())
     is_empty = gaps.column_is_empty

@@ -59,12 +59,12 @@ def subject_columns(numbers: pd.DataFrame, alike: AlikeCounts | None = None) -> 
 
     An indicator (`site=north`) is not one of them, as the user asked for it. A name that ends in a
     number (`ID1`, `site 2`) may be that of a measurement, such as a gene; its column counts unless
-    more than `MOST_COLUMNS_ALIKE` columns hold values like it (`_n_columns_alike`).
+    more than `MOST_COLUMNS_ALIKE` columns hold values like its own (`_n_columns_alike`).
 
     Parameters
     ----------
     numbers : of shape (samples, columns).
-    alike : the columns of the whole table, where `numbers` are some of them.
+    alike : numbers of such columns in the whole table, where `numbers` is a part of it.
     """
     candidates = possibly_whole_columns(numbers)
     subjects = []
@@ -76,7 +76,8 @@ def subject_columns(numbers: pd.DataFrame, alike: AlikeCounts | None = None) -> 
         is_whole = np.all(numbers[name] % 1 == 0)
         if not is_whole:
             continue
-        if _without_number(text) != text:
+        ends_in_number = _without_number(text) != text
+        if ends_in_number:
             n_alike = _n_columns_alike(numbers[candidates], name, alike)
             if n_alike > MOST_COLUMNS_ALIKE:
                 continue
@@ -145,10 +146,10 @@ def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
     is_sorted = np.all(steps > 0, axis=0) | np.all(steps < 0, axis=0)
     if n_rows < FEWEST_SORTED_ROWS:
         is_sorted[:] = False  # measurements of a few rows may be sorted by chance
-    has_identifiers_name = np.array(
+    is_called_so = np.array(
         [is_called_identifier(names[column]) for column in candidates.tolist()], dtype=np.bool_
     )
-    is_row_identifier = _are_unique(values) & (is_consecutive | is_sorted | has_identifiers_name)
+    is_row_identifier = _are_unique(values) & (is_consecutive | is_sorted | is_called_so)
     is_day = np.all(are_days(values), axis=0)
     return candidates[is_row_identifier | is_day]
 

@@ -43,12 +43,15 @@ def find_label_column(table: RawTable, name: str | None) -> pd.Series:
 
 
 def _hint_at_label(table: RawTable, name: str | None) -> str:
-    """A hint: a column with two values, a row of a transposed table, or another file.
+    """What an error proposes where the label's column was not found: to transpose the table, a
+    column with two values, or a second file.
 
-    `name` is what the label was said to be called. `table.about` holds the columns of a second
-    file, and has none without one.
+    Parameters
+    ----------
+    table : as it was read.
+    name : of the column that was looked for; None if nobody said one.
     """
-    has_second_file = table.about.shape[1] > 0
+    has_second_file = table.about.shape[1] > 0  # its columns
     if _has_features_in_rows(table, name):
         hint = "the table seems to have features in rows; set transpose=True"
         if not has_second_file:
@@ -183,18 +186,27 @@ class Labels:
 
 
 def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
-    """Labels ±1 of a filled column (`chanceline.tables.classes` says which class is positive)."""
+    """Labels ±1 of a filled column (`chanceline.tables.classes` says which class is positive).
+
+    Parameters
+    ----------
+    column : the class of every row, as it is written.
+    settings : may name the positive class, or a value to split numbers at.
+    """
+    column_name = str(column.name)
     if len(column) == 0:
         raise InputError(
-            f"label column {str(column.name)!r} is empty in every row; name another column."
+            f"label column {column_name!r} is empty in every row; name another column."
         )
-    texts = class_names_of_rows(column, settings)
-    classes = sorted(texts.unique(), key=class_order)
+    class_of_row = class_names_of_rows(column, settings)
+    classes = sorted(class_of_row.unique(), key=class_order)
     # Before classes are counted: `Yes` and `yes` are one mistake, not two classes.
-    class_of_folded_name = _classes_by_folded_name(classes, str(column.name))
+    class_of_folded_name = _classes_by_folded_name(classes, column_name)
     _check_number_of_classes(classes, column, settings)
-    positive = _positive_class(texts, class_of_folded_name, str(column.name), settings)
-    others = [name for name in classes if name != positive]  # at least one, as was checked
+    positive = _positive_class(class_of_row, class_of_folded_name, column_name, settings)
+
+    # One other class at least is left, as was checked.
+    others = [name for name in classes if name != positive]
     findings = []
     if len(others) == 1:
         negative = others[0]
@@ -203,13 +215,13 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
         findings.append(
             Finding.note(f"class {positive!r} is set against all {len(others)} others.")
         )
-    signs = np.where(texts.to_numpy() == positive, 1.0, -1.0)
+    signs = np.where(class_of_row.to_numpy() == positive, 1.0, -1.0)
     return Labels(signs, (negative, positive), findings)
 
 
 def class_names_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
-    """The name of every row's class: as it is written, or on which side of `split_at` it is; there
-    a label that is no number is an error.
+    """The name of every row's class: as it is written, or the side of `split_at` it lies on, such
+    as `<2.5`.
     """
     texts = column.map(plain_text)
     threshold = settings.split_at
@@ -255,7 +267,7 @@ def _classes_by_folded_name(classes: list[str], column: str) -> dict[str, str]:
 def _check_number_of_classes(
     classes: list[str], column: pd.Series, settings: TableSettings
 ) -> None:
-    """Stop unless there are two classes, or one to set against several others.
+    """Raise an error unless there are two classes, or one to set against several others.
 
     Parameters
     ----------
@@ -288,14 +300,17 @@ def _check_number_of_classes(
 
 
 def _positive_class(
-    texts: pd.Series, class_of_folded_name: dict[str, str], column: str, settings: TableSettings
+    class_of_row: pd.Series,
+    class_of_folded_name: dict[str, str],
+    column: str,
+    settings: TableSettings,
 ) -> str:
-    """The class that was asked for, or the values at or above the limit, or the one chosen by name
-    and size.
+    """The positive class: the one asked for, or the values at or above the limit, or the one that
+    is chosen by name and size.
 
     Parameters
     ----------
-    texts : the class of every row.
+    class_of_row : the class of every row.
     class_of_folded_name : every class in order, by its name without case.
     column : the name of the label's column, for a sentence.
     settings : `positive`, or the first of `classes`, asks for a class.
@@ -315,5 +330,5 @@ def _positive_class(
         return positive
     if settings.split_at is not None:
         return classes[1]  # `≥2.5` is behind `<2.5` in the order of classes
-    sizes = [int((texts == name).sum()) for name in classes]
+    sizes = [int((class_of_row == name).sum()) for name in classes]
     return classes[choose_positive(classes, sizes)]

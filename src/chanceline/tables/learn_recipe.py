@@ -38,14 +38,14 @@ def learn_recipe(
     Parameters
     ----------
     written : the columns that may be features as they are in the file, (samples, columns).
-    features : as numbers with their gaps, (samples, features).
-    complete : without gaps and before the transform, (rows that are kept, features).
-    label : the column of the classes.
+    features : the same as numbers, with their gaps, (samples, features).
+    complete : the features without gaps and before the transform, (rows that are kept, features).
+    label : the name of the label's column.
     settings : how the table was read.
     """
     transform = settings.transform or "none"
     untransformed = None
-    added = 0.0
+    added = 0.0  # to every value before logarithms
     if transform != "none":
         untransformed = complete.to_numpy(dtype=np.float64)
         added = added_to_values(untransformed, transform)
@@ -72,16 +72,21 @@ def learn_wide_recipe(
     label: str,
     settings: TableSettings,
 ) -> TableRecipe:
-    """The same of a table whose features are not in memory.
+    """What has to be known of a table whose features are not in memory, to treat new samples in the
+    same way.
 
     Parameters
     ----------
-    complete : without gaps and before the transform.
-    added : to every value before logarithms.
+    complete : the features without gaps and before the transform.
+    added : what the transform adds to every value before logarithms.
     fill_values : (features,) what fills a gap of each; None if nothing does.
-    label, settings : as in `learn_recipe`.
+    label : the name of the label's column.
+    settings : how the table was read.
     """
     transform = settings.transform or "none"
+    untransformed = None
+    if transform != "none":
+        untransformed = complete.table
     return TableRecipe(
         columns=NumberColumns(complete.names, fill_values),
         transform=transform,
@@ -93,7 +98,7 @@ def learn_wide_recipe(
         chosen_classes=bool(settings.classes),
         roles=_declared_roles(settings),
         independent=settings.independent,
-        untransformed=None if transform == "none" else complete.table,
+        untransformed=untransformed,
     )
 
 
@@ -109,7 +114,15 @@ def _learn_columns(
     feature_names: Sequence[str],
     settings: TableSettings,
 ) -> tuple[RecipeColumn, ...]:
-    """How each feature is made from a column of the file; parameters as in `learn_recipe`."""
+    """How each feature is made from a column of the file.
+
+    Parameters
+    ----------
+    written : the columns that may be features as they are in the file, (samples, columns).
+    features : the same as numbers, with their gaps, (samples, features).
+    feature_names : of the features that are kept.
+    settings : how the table was read.
+    """
     limits_of_column = _learn_limits(written, settings)
     fill_of_feature = _learn_fills(features, settings)
     written_names = set(written.columns)
@@ -129,7 +142,7 @@ def _learn_columns(
 
 
 def _learn_limits(written: pd.DataFrame, settings: TableSettings) -> dict[str, ColumnLimits]:
-    """The limits of detection of the columns that have some, by name."""
+    """The limits of detection of the columns of text, by name: None where a column has none."""
     if settings.below is None:
         return {}
     text = written.loc[:, ~numeric_columns(written)]

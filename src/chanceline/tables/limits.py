@@ -40,16 +40,17 @@ def numbers_within_limits(
     written_cells: pd.DataFrame, cells: Cells, settings: TableSettings
 ) -> tuple[Floats, list[Finding]]:
     """The numbers of all cells, of shape (samples, columns), and what was done to those beyond a
-    limit.
+    limit of detection.
 
-    below='half': cells below a limit become half the largest lower limit of their column, or half
-    its smallest value where no limit is written. below='missing': they become gaps. Cells above a
-    limit become the smallest upper limit. Numbers that were measured beyond these limits are
-    replaced alike.
+    With below='half', cells below a limit become half the largest lower limit of their column, or
+    half its smallest value where no limit is written; with below='missing' they become gaps. Cells
+    above a limit become the smallest upper limit. Measured numbers beyond these limits are treated
+    in the same way.
 
     Parameters
     ----------
-    written_cells, cells : the columns as they are in the file, and as they were read.
+    written_cells : the columns as they are in the file.
+    cells : what was read in them: kinds and numbers.
     settings : `below` says what to do; without it values beyond a limit are an error.
     """
     is_beyond = cells.are(CellKind.BELOW_LIMIT) | cells.are(CellKind.ABOVE_LIMIT)

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from chanceline._arrays import Bools, Floats
 from chanceline.perceptron.validation import working_precision
@@ -22,23 +21,18 @@ from chanceline.tables.checks.batches import warn_of_batches
 from chanceline.tables.checks.class_fills import warn_of_class_fills
 from chanceline.tables.checks.confounders import warn_of_confounders
 from chanceline.tables.checks.row_shifts import warn_if_row_means_follow_classes
-from chanceline.tables.checks.subjects import SampleColumns
 from chanceline.tables.checks.totals import warn_if_totals_follow_classes
-from chanceline.tables.checks.undeclared import find_undeclared
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.declared_columns import (
     find_declared_columns,
-    proposed_declaration,
     require_features,
 )
-from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import CompleteFeatures, without_gaps
 from chanceline.tables.identifiers import warn_of_identifiers
 from chanceline.tables.labelled import LabelledTable, label_samples, read_table
 from chanceline.tables.learn_recipe import learn_recipe
-from chanceline.tables.left_out import without_dates, without_identifiers
 from chanceline.tables.partitions import first_of_each_kept_group
-from chanceline.tables.raw_table import RawTable
+from chanceline.tables.read_features import ReadFeatures, read_features
 from chanceline.tables.readers.source import source_name
 from chanceline.tables.reading_steps import ReadingStep, at_step
 from chanceline.tables.report import TableReport
@@ -95,30 +89,14 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
         report.put_first(warn_of_confounders(table, labels, named.allowed_for, named.groups))
 
     # Features as numbers.
-    columns = others.values
-    if not settings.keep_identifiers:
-        columns, findings = without_dates(columns, labels, named.exchange_blocks, named.groups)
-        report.add(findings)
-    with at_step(ReadingStep.CELLS):
-        features, findings = numeric_features(columns, labels, settings, named.groups)
-    report.add(findings)
-    sample_columns = _sample_columns(others, columns, features)
-    undeclared = others.undeclared
-    suspect = None
-    if not undeclared:
-        suspect = find_undeclared(sample_columns, labels, named, settings.groups)
-        undeclared = "" if suspect is None else suspect.sentence
-    if not settings.keep_identifiers:
-        features, findings = without_identifiers(
-            features, labels, named.exchange_blocks, named.groups
-        )
-        report.add(findings)
+    read = read_features(others, labels, named, settings)
+    report.add(read.findings)
     with at_step(ReadingStep.COLUMNS):
-        require_features(features.shape[1], source, label=str(named.label.name))
+        require_features(read.features.shape[1], source, label=str(named.label.name))
 
     # Features without gaps, in the units asked for.
     with at_step(ReadingStep.GAPS):
-        complete = without_gaps(features, labels, settings.missing, named.groups)
+        complete = without_gaps(read.features, labels, settings.missing, named.groups)
     report.add(complete.findings)
     feature_names = complete.features.columns
     precision = working_precision(complete.features.dtypes.unique(), len(feature_names))
@@ -127,7 +105,7 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
     if not settings.keep_identifiers:
         # A gap may have hidden that a column counts the rows.
         report.add(warn_of_identifiers(X, feature_names))
-    report.put_first(_look_for_traces(features, complete, sample_columns.text, labels, named))
+    report.put_first(_look_for_traces(read, complete, labels, named))
     if settings.transform is None:
         is_counted = first_of_each_kept_group(named.groups, complete.kept_rows)
         about_means, about_totals = _look_at_depth(X, y, is_counted[complete.kept_rows])
@@ -138,8 +116,8 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
             X, findings = transform_table(X, settings.transform, feature_names)
         report.add(findings)
     recipe = learn_recipe(
-        written=columns,
-        features=features,
+        written=read.written,
+        features=read.features,
         complete=complete.features,
         label=str(named.label.name),
         settings=settings,
@@ -151,34 +129,14 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
         feature_names=tuple(str(name) for name in feature_names),
         classes=samples.classes,
         **named.arrays(complete.kept_rows),
-        undeclared=undeclared,
-        proposed=proposed_declaration(suspect),
+        undeclared=read.undeclared,
+        proposed=read.proposed,
         source=source,
         findings=report.findings(),
         rows=complete.features.index.tolist(),
         columns_checked=True,
         variants=samples.table.variants,
         recipe=recipe,
-    )
-
-
-def _sample_columns(
-    others: RawTable, columns: pd.DataFrame, features: pd.DataFrame
-) -> SampleColumns:
-    """What may say which rows are of one subject.
-
-    Parameters
-    ----------
-    others : the table without the columns that the user names.
-    columns, features : columns that may be features, as they are written and as numbers, of shape
-        (samples, columns).
-    """
-    text = columns.select_dtypes(exclude="number")
-    return SampleColumns(
-        text=pd.concat([others.about, text], axis=1),
-        numbers=features,
-        names=others.sample_names,
-        names_place=others.names_place,
     )
 
 
@@ -197,19 +155,18 @@ def _look_at_depth(X: Floats, y: Floats, is_counted: Bools) -> tuple[list[Findin
 
 
 def _look_for_traces(
-    features: pd.DataFrame,
+    read: ReadFeatures,
     complete: CompleteFeatures,
-    text: pd.DataFrame,
     labels: Floats,
     named: NamedColumns,
 ) -> list[Finding]:
-    """Traces of how the table was made: batches that go with the classes, and gaps that were
-    filled class by class before the table was written.
+    """Warnings about traces of how the table was made: batches that go with the classes, and gaps
+    that were filled class by class before the table was written.
 
     Parameters
     ----------
-    features, complete : the features with gaps, of shape (samples, features), and without.
-    text : columns of words, of shape (samples, columns).
+    read : the features with their gaps, and columns of words.
+    complete : the features without gaps.
     labels : ±1 of shape (samples,).
     named : the columns that the user names.
     """
@@ -218,13 +175,13 @@ def _look_for_traces(
     # Rows of a group are not independent: each group counts once, by its first row.
     is_counted = first_of_each_kept_group(named.groups, kept_rows)
     about_batches = warn_of_batches(
-        text=text.loc[is_counted],
+        text=read.sample_columns.text.loc[is_counted],
         features=complete.features.loc[is_counted[kept_rows]],
         labels=labels[is_counted],
         allowed_for=[column.loc[is_counted] for column in named.allowed_for],
     )
-    # What was filled in here is known not to look at the labels.
-    without_gap = np.isfinite(features.to_numpy()).all(axis=0)
-    as_written = features.loc[kept_rows, without_gap]
+    # Only columns without gaps: what was filled in here is known not to look at the labels.
+    without_gap = np.isfinite(read.features.to_numpy()).all(axis=0)
+    as_written = read.features.loc[kept_rows, without_gap]
     about_fills = warn_of_class_fills(as_written.to_numpy(), kept_labels, as_written.columns)
     return [*about_batches, *about_fills]

@@ -20,7 +20,8 @@ def note_left_out_text(text: pd.DataFrame) -> list[Finding]:
     remedy = ""
     if category_columns:
         columns_in_words = quoted(category_columns)
-        if len(category_columns) == n_columns > 1:
+        are_all = len(category_columns) == n_columns
+        if are_all and n_columns > 1:
             columns_in_words = "them"
         remedy = f"; one_hot=True makes indicators of {columns_in_words}"
     left_out = f"{plural(n_columns, 'text column')} left out: {quoted(text.columns)}"
@@ -28,11 +29,11 @@ def note_left_out_text(text: pd.DataFrame) -> list[Finding]:
 
 
 def make_indicators(text: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
-    """Indicators of the values of text columns, of shape (samples, indicators); and what to know.
+    """Indicators of the values of text columns, of shape (samples, indicators); and notes on them.
 
-    A column has one for each of its values, named `site=north`. If it has two values, these would
-    say the same twice, and only the last in the alphabet has one. Columns in which almost every row
-    has a value of its own are left out.
+    A column has an indicator for each of its values, named `site=north`. Those of two values would
+    say the same twice: only the last in the alphabet has one. Columns in which almost every row has
+    a value of its own are left out.
 
     Parameters
     ----------

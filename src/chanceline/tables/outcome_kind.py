@@ -42,20 +42,20 @@ def check_asked_kind(asked: str | None) -> None:
 
 
 def kind_of_label(column: pd.Series, asked: str | None, settings: TableSettings) -> OutcomeKind:
-    """What a filled column of labels is.
+    """What a column of labels without gaps is: the first of these that holds.
 
-    - What was asked for; two values asked for as classes are two classes.
-    - Two classes, if the settings name the positive one, two classes, or a value to split at.
-    - Two classes, if there are at most two values.
-    - Several classes, if a value is no number.
-    - A number, if a value has a fraction, or if there are many whole numbers. Few whole numbers
-      are an error that asks.
+    - A number, if that was asked for.
+    - Two classes, if there are at most two values, or if the settings name the positive class, two
+      classes, or a value to split at.
+    - Several classes, if that was asked for, or the settings name classes, or a value is no number.
+    - A number, if a value has a fraction or there are many values. A few whole numbers may be
+      either: an error asks.
 
     Parameters
     ----------
     column : the outcome of every row that is compared.
     asked : "number", "classes", or None.
-    settings : `positive`, `classes` and `split_at` speak of two classes.
+    settings : `positive`, `classes` and `split_at` speak of classes.
     """
     check_asked_kind(asked)
     if asked == OutcomeKind.NUMBER:

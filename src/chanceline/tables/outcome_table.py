@@ -25,20 +25,16 @@ from chanceline.tables.checks.outcome_confounders import (
     one_against_others,
     warn_of_outcome_confounders,
 )
-from chanceline.tables.checks.subjects import SampleColumns, Suspect
-from chanceline.tables.checks.undeclared import find_undeclared
 from chanceline.tables.dataset import Dataset, Declaration, Finding, Severity
 from chanceline.tables.dates import date_columns
-from chanceline.tables.declared_columns import proposed_declaration
-from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import CompleteFeatures, without_gaps
 from chanceline.tables.labelled import label_samples, read_table
 from chanceline.tables.labels import find_label_column, rows_to_compare
 from chanceline.tables.learn_recipe import learn_recipe
-from chanceline.tables.left_out import without_dates, without_identifiers
 from chanceline.tables.load import dataset_of_samples
 from chanceline.tables.outcome_kind import OutcomeKind, check_asked_kind, kind_of_label
 from chanceline.tables.raw_table import RawTable
+from chanceline.tables.read_features import read_features
 from chanceline.tables.readers.source import source_name
 from chanceline.tables.reading_steps import ReadingStep, at_step
 from chanceline.tables.recipe import TableRecipe
@@ -156,7 +152,7 @@ def check_survival_names(label: Any, time: Any, event: Any) -> None:
 def load_any_outcome(
     source: Any, names: OutcomeNames, settings: TableSettings
 ) -> Dataset | OutcomeTable:
-    """Read a table; a `Dataset` if its outcome are two classes.
+    """Read a table; a `Dataset` if its outcome is one of two classes.
 
     Parameters
     ----------
@@ -171,7 +167,7 @@ def load_any_outcome(
 def outcome_of_raw_table(
     table: RawTable, names: OutcomeNames, settings: TableSettings, source: str
 ) -> Dataset | OutcomeTable:
-    """Make features and an outcome of a table; a `Dataset` if its outcome are two classes.
+    """Make features and an outcome of a table; a `Dataset` if the outcome is one of two classes.
 
     Parameters
     ----------
@@ -201,7 +197,7 @@ def kind_of_outcome(table: RawTable, names: OutcomeNames, settings: TableSetting
 
 
 def _rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings) -> _OutcomeRows:
-    """The rows with a class or a number, and which of them it is.
+    """The rows that have a label, and what that is taken for: two classes, several, or a number.
 
     Parameters
     ----------
@@ -213,7 +209,7 @@ def _rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings
     column = find_label_column(table, label_name)
     is_compared, about_rows = rows_to_compare(column, settings)
     compared = column.loc[is_compared]
-    # Of no row at all: what reads two classes says what is wrong.
+    # Without a single row there is no kind: the reader of two classes says what is wrong.
     kind = OutcomeKind.TWO_CLASSES
     if len(compared) > 0:
         kind = kind_of_label(compared, names.asked_kind, settings)
@@ -287,15 +283,15 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
     # A very wide table of another outcome than two classes is read whole.
     table = rows.table.in_memory()
     others = table.without_columns([*named.names, *[column.name for column in rows.columns]])
-    sides = [halves]
+    two_class_labels = [halves]
     if rows.kind is OutcomeKind.CLASSES:
-        sides = one_against_others(rows.columns[0])
+        two_class_labels = one_against_others(rows.columns[0])
     confounders = []
     for columns in (others.about, others.values):
         confounders += warn_of_outcome_confounders(
-            columns, sides, named.allowed_for, groups=named.groups
+            columns, two_class_labels, named.allowed_for, groups=named.groups
         )
-    read = _read_features(others, halves, _with_known_rows(named, rows.kind, halves), settings)
+    read = read_features(others, halves, _with_known_rows(named, rows.kind, halves), settings)
     if read.features.shape[1] == 0:
         error = InputError(f"{source} has no numeric feature column left besides the outcome.")
         error.step = ReadingStep.COLUMNS
@@ -337,12 +333,13 @@ def _traces_of_reading(
     complete: CompleteFeatures,
     settings: TableSettings,
 ) -> ReadingTraces:
-    """What was read beside the features, of the rows that are kept.
+    """Gaps, dates and words that were read beside the features, of the rows that are kept.
 
     Parameters
     ----------
     others : the table without the columns that the user names.
-    features, complete : the features with gaps, and without.
+    features : with their gaps, (samples, features).
+    complete : the same without gaps.
     settings : what to make of columns.
     """
     kept_rows = complete.kept_rows
@@ -355,64 +352,6 @@ def _traces_of_reading(
         times=times.loc[kept_rows],
         text=text.loc[kept_rows],
         units_are_said=settings.transform is not None,
-    )
-
-
-class _ReadFeatures(NamedTuple):
-    """Columns as numbers, perhaps with gaps.
-
-    Attributes
-    ----------
-    written : (samples, columns) those that may be features, as they are in the file.
-    features : (samples, features)
-    undeclared : the sentence about a column that looks like subjects; empty if there is none.
-    proposed : what it could be declared as.
-    findings : what was left out, and why.
-    """
-
-    written: pd.DataFrame
-    features: pd.DataFrame
-    undeclared: str
-    proposed: Declaration | None
-    findings: list[Finding]
-
-
-def _read_features(
-    others: RawTable, halves: Floats, named: NamedColumns, settings: TableSettings
-) -> _ReadFeatures:
-    """Make numbers of columns, without dates and identifiers.
-
-    Parameters
-    ----------
-    others : the table without the columns that the user names.
-    halves : ±1 of shape (samples,).
-    named : the columns that the user names.
-    settings : what to make of columns.
-    """
-    findings: list[Finding] = []
-    columns = others.values
-    if not settings.keep_identifiers:
-        columns, about_dates = without_dates(columns, halves, named.exchange_blocks, named.groups)
-        findings += about_dates
-    with at_step(ReadingStep.CELLS):
-        features, about_features = numeric_features(columns, halves, settings, named.groups)
-    findings += about_features
-    undeclared = others.undeclared
-    suspect = None
-    if not undeclared:
-        suspect = _undeclared_subjects(others, columns, features, halves, named)
-        undeclared = "" if suspect is None else suspect.sentence
-    if not settings.keep_identifiers:
-        features, about_identifiers = without_identifiers(
-            features, halves, named.exchange_blocks, named.groups
-        )
-        findings += about_identifiers
-    return _ReadFeatures(
-        written=columns,
-        features=features,
-        undeclared=undeclared,
-        proposed=proposed_declaration(suspect),
-        findings=findings,
     )
 
 
@@ -445,45 +384,18 @@ def _with_known_rows(named: NamedColumns, kind: OutcomeKind, halves: Floats) -> 
     return replace(named, label=pd.Series(halves, index=named.label.index, name=named.label.name))
 
 
-def _undeclared_subjects(
-    others: RawTable,
-    columns: pd.DataFrame,
-    features: pd.DataFrame,
-    halves: Floats,
-    named: NamedColumns,
-) -> Suspect | None:
-    """A column that looks like subjects, though nothing was said; None if there is none.
-
-    Parameters
-    ----------
-    others : the table without the columns that the user names.
-    columns, features : columns that may be features, as they are written and as numbers.
-    halves : ±1 of shape (samples,).
-    named : the columns that the user names.
-    """
-    text = columns.select_dtypes(exclude="number")
-    sample_columns = SampleColumns(
-        text=pd.concat([others.about, text], axis=1),
-        numbers=features,
-        names=others.sample_names,
-        names_place=others.names_place,
-    )
-    groups_name = None
-    if Role.GROUPS in named.roles:
-        groups_name = str(named.roles[Role.GROUPS].name)
-    return find_undeclared(sample_columns, halves, named, groups_name)
-
-
 def two_halves(outcome: pd.Series) -> Floats:
-    """−1 for the lower and 1 for the upper half of an outcome, by its order: (samples,)."""
-    places = outcome.rank(method="dense")
-    numbers = pd.to_numeric(outcome, errors="coerce")
-    if not numbers.isna().any():
-        places = numbers
-    is_upper: Bools = (places > places.median()).to_numpy(dtype=bool)
+    """−1 for the lower and 1 for the upper half of an outcome, by its order: (samples,).
+
+    Numbers are ordered by size, even if they are written as text; words by the alphabet.
+    """
+    sizes = pd.to_numeric(outcome, errors="coerce")
+    if sizes.isna().any():
+        sizes = outcome.rank(method="dense")
+    is_upper: Bools = (sizes > sizes.median()).to_numpy(dtype=bool)
     if not is_upper.any():
-        # More than half of the rows have the largest value.
-        is_upper = (places == places.max()).to_numpy(dtype=bool)
+        # The largest value is the median: at least half of the rows have it.
+        is_upper = (sizes == sizes.max()).to_numpy(dtype=bool)
     return np.where(is_upper, 1.0, -1.0)
 
 
@@ -500,28 +412,32 @@ def outcome_table_of_arrays(
     roles: Mapping[str, Any],
     feature_names: Sequence[str] | None = None,
 ) -> OutcomeTable:
-    """Check arrays and make them a table.
+    """Check arrays given in Python, and make them a table with an outcome.
 
     Parameters
     ----------
-    X : (samples, features), an array or a DataFrame of numbers.
-    columns : of the outcome, (samples,) each, of which a Series brings its name; or one object of
-        the user's own.
+    X : array or DataFrame of numbers, of shape (samples, features).
+    columns : of the outcome, (samples,) each, arrays or Series with a name; or one object of the
+        user's own.
     kind : what the outcome is.
-    roles : blocks, groups, pairs (one value for each sample) and adjust (covariates), those that
-        were given.
-    feature_names : of the columns of an array.
+    roles : what was given of blocks, groups and pairs (one value for each sample) and adjust
+        (covariates).
+    feature_names : names for the columns of an array.
     """
     if isinstance(X, ColumnTable):
         X = in_memory(X)
     values, names = check_matrix(X, feature_names)
+
     outcome = tuple(columns)
     if kind is not OutcomeKind.OWN:
-        default_names = ("time", "event") if kind is OutcomeKind.SURVIVAL else ("y",)
+        default_names = ["y"]
+        if kind is OutcomeKind.SURVIVAL:
+            default_names = ["time", "event"]
         outcome = tuple(
             _outcome_series(column, name, len(values))
             for column, name in zip(columns, default_names, strict=True)
         )
+
     declared = {role: np.asarray(roles[role]) for role in Role if role in roles}
     return OutcomeTable(
         X=values,
@@ -537,7 +453,7 @@ def outcome_table_of_arrays(
 
 
 def _outcome_series(column: ArrayLike, default_name: str, n_samples: int) -> pd.Series:
-    """An array of the outcome as a filled column with a name."""
+    """An array of the outcome as a column with a name; a gap or a wrong shape is an error."""
     array = np.asarray(column)
     if array.shape != (n_samples,):
         raise InputError(

@@ -105,10 +105,11 @@ class RawTable:
         )
 
     def column(self, name: str) -> pd.Series | None:
-        """The column meant, first among those about the samples; None if there is none.
+        """The column with this name in any case, or this number (from 0, or −1 for the last); None
+        if there is none.
 
-        Columns are meant by name in any case, by their number from 0 (also from the end), and the
-        names of the samples by what their index is called.
+        What describes the samples is searched first, then the other columns in memory, the names of
+        the samples, and last what is not in memory.
         """
         for part in (self.about, self.values):
             column = _column_of_frame(part, name)
@@ -151,8 +152,9 @@ def numeric_columns(table: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def named_index(table: Any) -> pd.Series | None:
-    """The index of a data frame where it holds names, as a column called by the index's name, or
-    `index`.
+    """The index of a data frame as a column, if it holds names; else None.
+
+    The column has the name of the index, or `index` if that has none or a column has the same.
     """
     index = getattr(table, "index", None)
     if not isinstance(index, pd.Index) or isinstance(index, pd.MultiIndex):

@@ -27,10 +27,10 @@ def attach_second_file(
     Classes of a CLS file and a file with one column are taken in the order of the samples; any
     other file is joined by the samples' names.
     """
-    # Read as if its first line were names, whatever it holds, to see how many columns there are.
+    # Whatever the first line is, it is read as names, to see how many columns there are.
     first_line_as_names = read_file(path, TableSettings(na=settings.na, header="first"))
     n_columns = first_line_as_names.values.shape[1]
-    is_cls = n_columns == 0  # which has classes, and no values
+    is_cls = n_columns == 0  # such a file has classes, but no values
     if is_cls:
         return _attach_classes(table, first_line_as_names.about, path.name), []
     if n_columns == 1 and settings.id is None:
@@ -126,11 +126,13 @@ def _attach_by_name(
     ----------
     table, second_table : the two tables.
     file : the name of the second file.
-    settings : `id` and `missing`.
+    settings : `id` names the column of the samples' names in the second file; `missing`.
     """
     descriptions = _rows_by_name(second_table.values, file, settings)
     table, ids = _split_off_ids(table, descriptions, file)
     samples = pd.Index(ids)
+
+    # Samples that the second file does not have.
     is_described = samples.isin(descriptions.index)  # (samples,)
     findings = []
     if not is_described.all():
@@ -144,12 +146,12 @@ def _attach_by_name(
         findings.append(Finding.warning(f"{problem}: left out."))
         table = table.with_rows(is_described)
 
-    # The rows of the second file in the order of the samples, which are the rows that the table has
-    # left; they are called as these.
+    # The rows of the second file, in the order of the table's rows and called like these.
     about = descriptions.loc[samples[is_described]].set_index(table.values.index)
-    # What the table itself says of its samples, as genotypes do, stays beside it.
+    # What the table itself says about its samples, as genotypes do, stays beside it.
     others = [name for name in table.about.columns if name not in about.columns]
-    return replace(table, about=pd.concat([about, table.about[others]], axis=1)), findings
+    about = pd.concat([about, table.about[others]], axis=1)
+    return replace(table, about=about), findings
 
 
 def _rows_by_name(columns: pd.DataFrame, file: str, settings: TableSettings) -> pd.DataFrame:

@@ -140,15 +140,15 @@ def _cut_names(names: Sequence[Any], pattern: re.Pattern[str]) -> Stems | None:
     """Every name cut in two as the pattern says; None if it fits no name.
 
     An ending that all names have, as `.CEL`, is no tail: it is taken off, and the rest is cut
-    again.
+    again. The tail of a name that could not be cut is empty.
     """
-    cuts = [_cut_name(str(name).strip(), pattern) for name in names]
+    cuts = [_cut_name(str(name).strip(), pattern) for name in names]  # (stem, tail) of each
     different_tails = {tail for _, tail in cuts}
-    # An empty tail means that the name could not be cut.
     while len(different_tails) == 1 and different_tails != {""}:
         cuts = [_cut_name(stem, pattern) for stem, _ in cuts]
         different_tails = {tail for _, tail in cuts}
-    if different_tails <= {""}:
+    no_name_was_cut = different_tails <= {""}
+    if no_name_was_cut:
         return None
     return Stems(
         names=tuple(str(name) for name in names),

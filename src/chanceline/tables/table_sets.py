@@ -15,11 +15,11 @@ BY_CHROMOSOME = "chromosome"  # instead of a file
 
 
 def find_feature_sets(sets: str | Path, table: Dataset | OutcomeTable) -> FeatureSets:
-    """The features of every set.
+    """The features of every set, by its name.
 
     Parameters
     ----------
-    sets : the path of a file, or `BY_CHROMOSOME` where there is no file of that name.
+    sets : the path of a file, or "chromosome" where there is no file of that name.
     table : the table to test.
     """
     if str(sets) != BY_CHROMOSOME or Path(sets).exists():

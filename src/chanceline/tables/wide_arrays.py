@@ -59,20 +59,24 @@ class MagnitudeScan:
 
 
 def wide_source(X: Any) -> ColumnSource | None:
-    """The columns of what has very many of them and is sliced like an array; None for anything
-    else, such as a data frame.
+    """A reader of the columns of an array with very many of them; None for anything else, such as a
+    data frame.
     """
     if isinstance(X, ColumnTable):
         return X.source
     shape: tuple[int, ...] = getattr(X, "shape", ())
-    if len(shape) != 2 or not is_wide(shape[1]) or hasattr(X, "columns"):
+    is_data_frame = hasattr(X, "columns")
+    if len(shape) != 2 or not is_wide(shape[1]) or is_data_frame:
         return None
     dtype = getattr(X, "dtype", None)
-    if getattr(dtype, "kind", "") not in NUMERIC_KINDS or isinstance(X, np.ma.MaskedArray):
+    has_numbers = getattr(dtype, "kind", "") in NUMERIC_KINDS
+    if not has_numbers or isinstance(X, np.ma.MaskedArray):
         return None
+
     if is_zarr_array(X):
         return ZarrColumns(X, "X")
-    if hasattr(X, "tocsc"):
+    is_sparse = hasattr(X, "tocsc")
+    if is_sparse:
         return SparseColumns(X)
     return SlicedColumns(X, "X")
 
@@ -80,7 +84,7 @@ def wide_source(X: Any) -> ColumnSource | None:
 def check_wide_arrays(
     source: ColumnSource, y: ArrayLike, feature_names: Sequence[str] | None
 ) -> CheckedWideArrays:
-    """Check a table of two classes; whatever is wrong is said in one sentence.
+    """Check a wide table and the two classes of its samples; what is wrong is an `InputError`.
 
     Parameters
     ----------
@@ -96,6 +100,8 @@ def check_wide_arrays(
             f"there are {len(names)} feature names for {source.n_columns} columns of X."
         )
     labels = check_labels(y, (source.n_samples, source.n_columns), min_classes=2)
+
+    # One pass over all columns.
     features = WideFeatures(ColumnTable(source), names)
     gap_scan = GapScan(labels)
     identifier_scan = IdentifierScan(names)
@@ -106,6 +112,7 @@ def check_wide_arrays(
             f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; "
             "fill or drop it."
         )
+
     rows = pd.RangeIndex(source.n_samples)
     special = find_special_columns(features, identifier_scan, rows)
     return CheckedWideArrays(

@@ -60,11 +60,13 @@ def wide_without_gaps(
 
     Parameters
     ----------
-    features, gaps : the features, and their gaps if they have any.
-    missing : error, rows, columns, or a key of `FILLED_WITH`.
+    features : numbers that are not in memory, perhaps with gaps.
+    gaps : how many there are and where; None if there are none.
+    missing : error, rows, columns, or a way to fill (a key of `FILLED_WITH`).
     row_labels : what rows are called.
     """
     if gaps is None:
+        # New samples may have gaps where these have none.
         fill_values = None
         if missing in FILLED_WITH:
             fill_values = _column_values(features, missing)
@@ -72,6 +74,7 @@ def wide_without_gaps(
 
     uneven_findings = warn_of_uneven_gaps(gaps)
     refuse_gaps(gaps, missing, uneven_findings, features.names, row_labels)
+
     # What is left out takes the pattern of gaps with it, so that it needs no warning.
     if missing == "columns":
         left_out = np.flatnonzero(gaps.column_has_gap)
@@ -121,28 +124,30 @@ def _fill(features: WideFeatures, gaps: Gaps, missing: str) -> CompleteWideFeatu
 
     Parameters
     ----------
-    features, gaps : the features, and their gaps.
-    missing : a key of `FILLED_WITH`.
+    features : numbers that are not in memory.
+    gaps : how many missing and infinite values there are, and where.
+    missing : what fills them: median, min or half-min.
     """
+    n_samples = len(gaps.of_rows)
     is_empty = gaps.column_is_empty
-    with_numbers = features.without_columns(np.flatnonzero(is_empty))
-    of_columns = gaps.of_columns[~is_empty]
-    fill_values = _column_values(with_numbers, missing)
+    kept = features.without_columns(np.flatnonzero(is_empty))
+    n_gaps = gaps.of_columns[~is_empty]  # (kept columns,)
+    fill_values = _column_values(kept, missing)  # (kept columns,)
+
     findings = []
     if missing == "median":
-        shares_of_gaps = pd.Series(of_columns / len(gaps.of_rows))
+        shares_of_gaps = pd.Series(n_gaps / n_samples)
         findings += warn_if_gaps_follow_medians(pd.Series(fill_values), shares_of_gaps)
     if missing == "half-min":
-        with_gaps = np.flatnonzero(of_columns)
-        names = [with_numbers.names[j] for j in with_gaps.tolist()]
-        require_minima_from_0(pd.Series(fill_values[with_gaps], index=names))
+        columns_with_gaps = np.flatnonzero(n_gaps)
+        names = [kept.names[j] for j in columns_with_gaps.tolist()]
+        require_minima_from_0(pd.Series(fill_values[columns_with_gaps], index=names))
     findings.append(note_filled(gaps, missing))
-    source = FilledColumns(with_numbers.table.source, fill_values)
+
+    # Gaps are filled when a column is read.
+    source = FilledColumns(kept.table.source, fill_values)
     return _complete(
-        with_numbers.with_source(source),
-        len(gaps.of_rows),
-        fill_values=fill_values,
-        findings=findings,
+        kept.with_source(source), n_samples, fill_values=fill_values, findings=findings
     )
 
 

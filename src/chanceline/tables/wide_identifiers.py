@@ -55,20 +55,21 @@ class SpecialColumns:
 def find_special_columns(
     features: WideFeatures, scan: IdentifierScan, index: pd.Index
 ) -> SpecialColumns:
-    """The columns of a table that are no measurements.
+    """The columns of a table that are no measurements: dates, subjects, names of rows.
 
     Parameters
     ----------
     features : numbers, perhaps with gaps.
-    scan : that has seen them.
+    scan : has seen all their columns.
     index : what the rows are called.
     """
-    called = _find_telling_names(features.names)
-    candidates = features.frame(called.subjects, index)
+    telling_names = _find_telling_names(features.names)
+    # Of columns that are called like subjects, those that also hold whole numbers.
+    candidates = features.frame(telling_names.subjects, index)
     is_subject = candidates.columns.isin(subject_columns(candidates, scan.alike))
     return SpecialColumns(
-        dates=called.dates,
-        subjects=called.subjects[is_subject],
+        dates=telling_names.dates,
+        subjects=telling_names.subjects[is_subject],
         row_identifiers=scan.row_identifiers,
         possibly_whole=scan.possibly_whole,
     )
@@ -82,23 +83,24 @@ class _TellingNames(NamedTuple):
 
 
 def _find_telling_names(names: Sequence[str]) -> _TellingNames:
-    """The columns whose names say that they are no measurements."""
+    """The positions of the columns whose names say that they are no measurements."""
     dates: list[int] = []
     subjects: list[int] = []
-    if not isinstance(names, NumberedNames):
-        for place, name in enumerate(names):
+    names_say_nothing = isinstance(names, NumberedNames)  # x0, x1, …
+    if not names_say_nothing:
+        for position, name in enumerate(names):
             if is_called_date(name):
-                dates.append(place)
+                dates.append(position)
             if may_be_subjects(name):
-                subjects.append(place)
-    return _TellingNames(_places_if_few(dates), _places_if_few(subjects))
+                subjects.append(position)
+    return _TellingNames(_positions_if_few(dates), _positions_if_few(subjects))
 
 
-def _places_if_few(places: list[int]) -> Ints:
-    """The places, or none if there are very many: then these columns are measurements."""
-    if len(places) > MOST_COLUMNS_EXAMINED:
-        places = []
-    return np.array(places, dtype=np.int64)
+def _positions_if_few(positions: list[int]) -> Ints:
+    """The positions, or none if there are very many: then these columns are measurements."""
+    if len(positions) > MOST_COLUMNS_EXAMINED:
+        positions = []
+    return np.array(positions, dtype=np.int64)
 
 
 def without_special_columns(

@@ -162,8 +162,10 @@ def _describe_samples(
 
     Parameters
     ----------
-    labelled, features, settings : as in `wide_dataset_of_samples`.
-    report : gets what is worth knowing.
+    labelled : the samples with their labels.
+    features : of the same samples, not in memory.
+    settings : what to make of the columns.
+    report : where findings are added.
     """
     labels = labelled.labels
     with at_step(ReadingStep.COLUMNS):
@@ -184,7 +186,10 @@ def _describe_samples(
 
 
 def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measurements:
-    """Leave out the columns that are dates or identifiers, and count gaps."""
+    """The features that are no dates or identifiers, their gaps, and a column that looks like
+    subjects nothing was said about.
+    """
+    # One pass over all columns.
     features = samples.features
     gap_scan = GapScan(samples.labels, samples.named.groups)
     identifier_scan = IdentifierScan(features.names)
@@ -213,11 +218,9 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
 def _find_suspect(
     samples: _WideSamples, special: SpecialColumns, settings: TableSettings
 ) -> Suspect | None:
-    """A column that looks like subjects or pairs and was not declared; None if none does, or if
-    it is known already why a test stops.
-    """
+    """A column that looks like subjects or pairs and was not declared; None if there is none."""
     if samples.others.undeclared:
-        return None
+        return None  # it is known already why a test stops
     columns = SampleColumns(
         text=samples.text,
         numbers=samples.features.frame(special.perhaps_subjects, samples.index),
@@ -230,18 +233,20 @@ def _find_suspect(
 def _look_for_traces(
     complete: CompleteWideFeatures, samples: _WideSamples, settings: TableSettings
 ) -> list[Finding]:
-    """Traces of how the table was made: totals or means of rows that follow the classes, batches,
-    and gaps that were filled class by class before the table was written.
+    """Warnings about traces of how the table was made: totals or means of rows that follow the
+    classes, batches, and gaps that were filled class by class before the table was written.
 
     Parameters
     ----------
     complete : features without gaps.
     samples : all samples.
-    settings : of other units than those of the table nothing is said.
+    settings : with a transform, totals and means are not looked at.
     """
     features = complete.features
     kept_rows = complete.kept_rows
     labels = samples.labels[kept_rows]
+
+    # One pass over all columns.
     counts = CountScan(len(labels))
     # What was filled in here is known not to look at the labels.
     fills = ClassFillScan(labels, is_known_blind=complete.had_gap)

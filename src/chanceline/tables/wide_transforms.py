@@ -149,19 +149,23 @@ def transform_wide_features(features: WideFeatures, transform: str) -> Transform
 
 
 def _units_of_table(features: WideFeatures, transform: str) -> ColumnUnits:
-    """What has to be known of the whole table, for a key of `TRANSFORMS_IN_WORDS`."""
+    """What a transform has to know of the whole table before single columns can be read: what is
+    added before logarithms, and a total or a mean of each row.
+    """
     added = 0.0
     if transform in NEED_VALUES_FROM_0:
         added = _amount_added(features, transform)
     units = ColumnUnits(transform, added)
     if transform not in ROW_TRANSFORMS:
         return units
-    scan = RowSumScan(len(features.table), units)
-    scan_table(features.table, [scan])
+
+    row_sums = RowSumScan(len(features.table), units)
+    scan_table(features.table, [row_sums])
     if transform == "cpm":
-        require_totals(scan.sums)
-        return replace(units, of_rows=scan.sums)
-    return replace(units, of_rows=scan.sums / features.n_columns)
+        require_totals(row_sums.sums)
+        return replace(units, of_rows=row_sums.sums)
+    row_means = row_sums.sums / features.n_columns
+    return replace(units, of_rows=row_means)
 
 
 def _amount_added(features: WideFeatures, transform: str) -> float:

@@ -56,17 +56,17 @@ def examine(
 def examine_dataset(
     data: Dataset, group_of_row: NDArray[np.int64], *, has_all_candidates: bool = True
 ) -> list[Finding]:
-    """What the numbers and labels of a table show that its reading did not look for: rows that are
-    too near, traces of how the table was made, and whatever `examine` tells.
+    """Warnings that the numbers and labels of a table give: rows that are too near, traces of how
+    the table was made, identifiers, copies of the label.
 
     Parameters
     ----------
     data : the table.
     group_of_row : rows with one number belong together and may be nearly equal, of shape
         (samples,).
-    has_all_candidates : whether the table has all features that were candidates, as far as is
-        known.
+    has_all_candidates : whether, as far as is known, no features were chosen beforehand.
     """
+    # A wide table is looked at a few columns at a time.
     X = in_tiles_if_wide(data.X)
     if isinstance(X, ColumnTable):
         return examine_wide_table(data, X, group_of_row, has_all_candidates=has_all_candidates)
@@ -78,8 +78,8 @@ def examine_dataset(
         data.y,
         data.feature_names,
         data.rows,
-        # Where reading has checked the columns, it has looked for identifiers already, and before
-        # any transform, after which they cannot be told from measurements.
+        # Where the columns were checked when the table was read, identifiers were looked for then:
+        # before any transform, after which they cannot be told from measurements.
         look_for_identifiers=not data.columns_checked,
     )
     return [*about_near_rows, *about_traces, *other_findings]
@@ -93,13 +93,15 @@ def _look_for_traces_of_labels(
 
     Parameters
     ----------
-    data, has_all_candidates : as in `examine_dataset`.
-    X : the numbers of the table, of shape (samples, features).
+    data : the table.
+    X : its numbers, of shape (samples, features).
+    has_all_candidates : whether, as far as is known, no features were chosen beforehand.
     """
     findings = warn_of_corrected_batches(X, data.y)
     if not data.columns_checked:
         findings += warn_of_class_fills(X, data.y, data.feature_names)
 
+    # Rows of a group are not independent: one of each is tested.
     y = data.y
     if data.groups is not None:
         is_first = first_of_each_group(data.groups, len(y))

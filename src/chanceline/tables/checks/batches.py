@@ -59,10 +59,10 @@ def warn_of_batches(
     """
     candidates = _text_candidates(text)
     candidates += [features[name] for name in few_numbers(features)]
-    measured = _measured(features, [column.name for column in candidates])
+    measurements = _names_of_others(features, [column.name for column in candidates])
     return warn_of_candidate_batches(
         candidates=candidates,
-        measured=features[measured].to_numpy(),
+        measured=features[measurements].to_numpy(),
         labels=labels,
         allowed_for=allowed_for,
     )
@@ -75,23 +75,26 @@ def warn_of_batches_in_table(
     labels: Floats,
     allowed_for: Sequence[pd.Series] = (),
 ) -> list[Finding]:
-    """The same warnings, where the features are not in memory.
+    """The warnings of `warn_of_batches`, for features that are not in memory.
 
     Parameters
     ----------
-    text, labels, allowed_for : as in `warn_of_batches`.
+    text : columns of words, of shape (samples, columns).
     features : numbers without gaps.
-    few_whole : the numbers of the columns of a few whole numbers.
+    few_whole : indices of the features that hold a few whole numbers, perhaps codes of batches.
+    labels : ±1 of shape (samples,).
+    allowed_for : blocks and covariates, for which the test allows.
     """
-    exceptions = few_whole
+    # Where such columns are common, they are measurements, and none is a code.
+    codes = few_whole
     if not _are_exceptions(len(few_whole), len(features.names)):
-        exceptions = few_whole[:0]
+        codes = few_whole[:0]
+    columns_of_codes = features.frame(codes, text.index)
     candidates = _text_candidates(text)
-    exceptional_columns = features.frame(exceptions, text.index)
-    candidates += [column for _, column in exceptional_columns.items()]
+    candidates += [column for _, column in columns_of_codes.items()]
     return warn_of_candidate_batches(
         candidates=candidates,
-        measured=features.without_columns(exceptions).table,
+        measured=features.without_columns(codes).table,
         labels=labels,
         allowed_for=allowed_for,
     )
@@ -116,7 +119,8 @@ def warn_of_candidate_batches(
     ----------
     candidates : columns of few values, of shape (samples,) each.
     measured : the other features, numbers of shape (samples, features).
-    labels, allowed_for : as in `warn_of_batches`.
+    labels : ±1 of shape (samples,).
+    allowed_for : blocks and covariates, for which the test allows.
     """
     if size_of_smaller_class(labels) < FEWEST_ROWS_A_TERM:
         return []
@@ -124,23 +128,21 @@ def warn_of_candidate_batches(
         column
         for column in candidates
         if _goes_with_classes(column, labels, len(candidates))
-        and not _is_spoken_of(column, allowed_for)
+        and not _is_dealt_with(column, allowed_for)
     ]
     if not suspects or measured.shape[1] < FEWEST_FEATURES:
         return []
 
     standardized = standardized_within_classes(measured, labels)
-    products = standardized @ standardized.T
+    products = standardized @ standardized.T  # of rows, (samples, samples)
     findings = []
     for column in suspects:
         findings += _warn_if_features_follow(column, products, labels)
     return findings
 
 
-def _is_spoken_of(column: pd.Series, allowed_for: Sequence[pd.Series]) -> bool:
-    """Whether the test allows for the column, or it is called like a usual confounder, of which
-    `confounders` warns.
-    """
+def _is_dealt_with(column: pd.Series, allowed_for: Sequence[pd.Series]) -> bool:
+    """Whether the test allows for the column, or `confounders` warns of it because of its name."""
     if is_called_confounder(column.name):
         return True
     return any(determines(allowed, column) for allowed in allowed_for)
@@ -197,10 +199,8 @@ def _goes_with_classes(column: pd.Series, labels: Floats, n_columns: int) -> boo
     return n_columns * pvalue_of_labels(column.astype(str), labels) <= CLASSES_LEVEL
 
 
-def _measured(features: pd.DataFrame, left_out: Sequence[Any]) -> list[Any]:
-    """Names of the features that are neither one of some columns nor an indicator of it
-    (`kit=Zymo`).
-    """
+def _names_of_others(features: pd.DataFrame, left_out: Sequence[Any]) -> list[Any]:
+    """Names of the features other than those left out and their indicators (`kit=Zymo`)."""
     names_left_out = {str(name) for name in left_out}
     return [name for name in features if str(name).partition("=")[0] not in names_left_out]
 
@@ -210,12 +210,13 @@ def _warn_if_features_follow(column: pd.Series, products: Floats, labels: Floats
 
     Parameters
     ----------
-    column : of categories, of shape (samples,).
-    products : of the rows of standardized features, of shape (samples, samples).
+    column : categories, of shape (samples,).
+    products : XXᵀ, the products of the rows of the standardized features, of shape
+        (samples, samples).
     labels : ±1 of shape (samples,).
     """
-    pvalue = pvalue_of_features(column, products, labels)
-    if pvalue > FEATURES_LEVEL:
+    features_pvalue = pvalue_of_features(column, products, labels)
+    if features_pvalue > FEATURES_LEVEL:
         return []
     name = str(column.name)
     if determines(column, pd.Series(labels)):
@@ -223,50 +224,50 @@ def _warn_if_features_follow(column: pd.Series, products: Floats, labels: Floats
         return [
             Finding.warning(
                 f"every value of column {name!r} has one label, and within the classes the "
-                f"features go with it (p = {pvalue:.1g}); if it says the label more finely, that "
-                "is no fault, but batches like these cannot be told from the classes."
+                f"features go with it (p = {features_pvalue:.1g}); if it says the label more "
+                "finely, that is no fault, but batches like these cannot be told from the classes."
             )
         ]
-    pvalue_of_classes = pvalue_of_labels(column.astype(str), labels)
+    classes_pvalue = pvalue_of_labels(column.astype(str), labels)
     return [
         Finding.warning(
-            f"column {name!r} goes with the classes (χ² test, p = {pvalue_of_classes:.1g}), and "
-            f"within the classes the features go with it (p = {pvalue:.1g}), as with a batch; if "
-            f"it is one, adjust={name!r} asks what they show beyond it."
+            f"column {name!r} goes with the classes (χ² test, p = {classes_pvalue:.1g}), and "
+            f"within the classes the features go with it (p = {features_pvalue:.1g}), as with a "
+            f"batch; if it is one, adjust={name!r} asks what they show beyond it."
         )
     ]
 
 
 def pvalue_of_features(column: pd.Series, products: Floats, labels: Floats) -> float:
-    """The p-value of features that within the classes have nothing to do with the categories.
+    """The p-value of the hypothesis that, within the classes, features do not follow categories.
 
     The statistic is the sum of squares that the categories explain within the classes, over all
     features; rows are shuffled within the classes. With orthonormal directions q that span the
-    categories it is Σ_q |Xᵀq|² = Σ_q qᵀ(XXᵀ)q, so that the features X enter by XXᵀ alone.
+    categories' indicators it is Σ_q |Xᵀq|² = Σ_q qᵀ(XXᵀ)q: of the features X it needs XXᵀ alone.
 
     Parameters
     ----------
-    column : of categories, of shape (samples,).
+    column : categories, of shape (samples,).
     products : XXᵀ, the products of the rows of the standardized features, of shape
         (samples, samples).
     labels : ±1 of shape (samples,).
     """
     indicators = pd.get_dummies(column.astype(str)).to_numpy(dtype=np.float64)
     indicators_in_classes = centred_within(indicators, class_of_rows(labels))
-    directions, lengths, _ = np.linalg.svd(indicators_in_classes, full_matrices=False)
-    directions = directions[:, lengths > SMALLEST_LENGTH]  # (samples, directions), orthonormal
+    singular_vectors, lengths, _ = np.linalg.svd(indicators_in_classes, full_matrices=False)
+    directions = singular_vectors[:, lengths > SMALLEST_LENGTH]  # q: (samples, directions)
     if directions.shape[1] == 0:
         return 1.0  # the classes determine the categories
 
-    explained = _explained(directions, products)
-    explained_by_shuffles = [
-        _explained(directions[order], products)
+    observed = explained_sum_of_squares(directions, products)
+    shuffled = [
+        explained_sum_of_squares(directions[order], products)
         for order in shuffles_within_classes(labels, N_SHUFFLES)
     ]
-    return shuffle_pvalue(explained, np.array(explained_by_shuffles))
+    return shuffle_pvalue(observed, np.array(shuffled))
 
 
-def _explained(directions: Floats, products: Floats) -> float:
+def explained_sum_of_squares(directions: Floats, products: Floats) -> float:
     """The sum of squares of the features X in orthonormal directions q: Σ_q qᵀ(XXᵀ)q.
 
     Parameters

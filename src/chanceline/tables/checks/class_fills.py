@@ -61,7 +61,7 @@ class ClassFillScan:
         self._found.add(start, places)
 
     def findings(self, names: Sequence[Any]) -> list[Finding]:
-        """The warning, if there is one; `names` of all features."""
+        """The warning about the columns found, if there are enough; `names` of all features."""
         columns = self._found.numbers
         n_columns = len(columns)
         if n_columns < FEWEST_FILLED_COLUMNS:
@@ -77,27 +77,30 @@ class ClassFillScan:
 
 
 def columns_filled_by_class(X: Floats, is_positive: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Positions of the columns that look filled with the mean or median of a class.
+    """Positions of the columns whose gaps look filled with the mean or median of a class.
 
     Parameters
     ----------
     X : numbers of shape (samples, features).
     is_positive : the rows of one class, of shape (samples,).
     """
-    has_mean = _is_filled(X, is_positive, np.mean) | _is_filled(X, ~is_positive, np.mean)
-    # A median is one of the values, and may be there again by accident, but hardly in both classes.
-    has_medians = _is_filled(X, is_positive, np.median)
-    in_question = np.flatnonzero(has_medians)  # medians take longer, and few columns are left
-    has_medians[in_question] = _is_filled(X[:, in_question], ~is_positive, np.median)
+    is_negative = ~is_positive
+    has_mean = _is_filled(X, is_positive, np.mean) | _is_filled(X, is_negative, np.mean)
 
-    # A fill that is blind to the labels may be near the mean of a class, and in that class alone.
-    columns = np.flatnonzero(has_mean | has_medians)
+    # A median is one of the values and may recur by accident, but hardly in both classes. As
+    # medians take longer, the second class is looked at only in columns that fit in the first.
+    has_medians = _is_filled(X, is_positive, np.median)
+    fit_in_first = np.flatnonzero(has_medians)
+    has_medians[fit_in_first] = _is_filled(X[:, fit_in_first], is_negative, np.median)
+
+    # Leave out fills with the mean or median of all rows, which do not look at the labels: they may
+    # happen to be near the mean of a class, and in that class alone.
+    suspects = np.flatnonzero(has_mean | has_medians)
+    suspect_columns = X[:, suspects]
     all_rows = np.ones(len(X), dtype=np.bool_)
-    of_columns = X[:, columns]
-    is_blind = _is_filled(of_columns, all_rows, np.mean) | _is_filled(
-        of_columns, all_rows, np.median
-    )
-    return columns[~is_blind]
+    has_overall_mean = _is_filled(suspect_columns, all_rows, np.mean)
+    has_overall_median = _is_filled(suspect_columns, all_rows, np.median)
+    return suspects[~(has_overall_mean | has_overall_median)]
 
 
 def _is_filled(
@@ -132,21 +135,32 @@ def _n_values_that_repeat(values: Floats) -> Ints:
 
 
 def _repeat_their_centre(X: Floats, in_class: Bools, centre: Callable[..., Any]) -> Bools:
-    """The same as `_is_filled`, of columns of which few are coarse."""
-    of_class = X[in_class]
-    centres = centre(of_class, axis=0)  # (features,)
-    of_others = X[~in_class]
-    nearest_row = np.argmin(np.abs(of_class - centres), axis=0)
-    value = of_class[nearest_row, np.arange(X.shape[1])]  # (features,)
-    is_near = np.abs(value - centres) <= CLOSE_TO_CENTRE * X.std(axis=0)
-    n_repeats = np.sum(of_class == value, axis=0)
-    is_elsewhere = np.any(of_others == value, axis=0)
-    is_extreme = (value == X.min(axis=0)) | (value == X.max(axis=0))
-    is_filled = is_near & (n_repeats >= FEWEST_REPEATS) & ~is_elsewhere & ~is_extreme
+    """Which columns repeat, in a class alone, one value at its centre, and no other value; of shape
+    (features,).
 
-    # Sorting takes longer, and few columns are left.
+    Parameters
+    ----------
+    X : numbers of shape (samples, features).
+    in_class : the rows of the class, or all of them, of shape (samples,).
+    centre : the mean or the median, a function of an array and an axis.
+    """
+    rows_in_class = X[in_class]
+    rows_outside = X[~in_class]
+
+    # The value of the class nearest to the centre is the fill, if there is one: all (features,).
+    centres = centre(rows_in_class, axis=0)
+    nearest_row = np.argmin(np.abs(rows_in_class - centres), axis=0)
+    fill = rows_in_class[nearest_row, np.arange(X.shape[1])]
+    is_near = np.abs(fill - centres) <= CLOSE_TO_CENTRE * X.std(axis=0)
+    n_repeats = np.sum(rows_in_class == fill, axis=0)
+    is_outside = np.any(rows_outside == fill, axis=0)
+    is_extreme = (fill == X.min(axis=0)) | (fill == X.max(axis=0))
+    is_filled = is_near & (n_repeats >= FEWEST_REPEATS) & ~is_outside & ~is_extreme
+
+    # No other value repeats if all ties are between fills: n equal values make n − 1 ties. Sorting
+    # takes longer, and few columns are left.
     candidates = np.flatnonzero(is_filled)
-    ordered = np.sort(of_class[:, candidates], axis=0)
+    ordered = np.sort(rows_in_class[:, candidates], axis=0)
     n_ties = np.sum(ordered[1:] == ordered[:-1], axis=0)
     is_filled[candidates] = n_ties == n_repeats[candidates] - 1
     return is_filled

@@ -48,7 +48,7 @@ def warn_of_confounders(
 
 
 def _warn_if_confounded(column: pd.Series, labels: Floats) -> list[Finding]:
-    """A warning if the label depends on the column.
+    """A warning if the labels depend on the column.
 
     Parameters
     ----------
@@ -67,25 +67,24 @@ def _warn_if_confounded(column: pd.Series, labels: Floats) -> list[Finding]:
 
 
 def pvalue_of_labels(column: pd.Series, labels: Floats) -> float:
-    """The p-value of labels that do not depend on the column; 1 for text of too many values.
+    """The p-value of a χ² test that labels are independent of a column; 1 if it has too many terms.
 
-    The labels of n samples are regressed on the centred terms of the column
-    (`_regression_terms`). If they are independent of it, n times R², the share of their variance
-    that the regression explains, is χ² with as many degrees of freedom as the terms have rank
-    (asymptotic; of categories it is Pearson's test).
+    The n labels are regressed on the centred terms of the column (`_regression_terms`). R² is the
+    share of their variance that this explains. Under independence n R² is χ² with as many degrees
+    of freedom as the terms have rank (asymptotic; for categories it is Pearson's test).
 
     Parameters
     ----------
     column, labels : a value and ±1 for each sample, of shape (samples,).
     """
-    terms = _regression_terms(column)
+    terms = _regression_terms(column)  # (samples, terms)
     terms = terms - terms.mean(axis=0)
-    # Centred terms have the same weights whether the labels are centred or not.
+    # The weights of centred terms are the same whether the labels are centred or not.
     weights, _, rank, _ = np.linalg.lstsq(terms, labels, rcond=None)
     if rank > len(labels) / FEWEST_ROWS_A_TERM:
         return 1.0
     explained_sum_of_squares = np.sum((terms @ weights) ** 2)
-    # R² = (explained_sum_of_squares/n)/variance, so that n cancels in n R².
+    # R² = (explained_sum_of_squares/n)/variance: n cancels in n R².
     n_times_r_squared = explained_sum_of_squares / labels.var()
     return float(chdtrc(max(rank, 1), n_times_r_squared))
 

@@ -55,29 +55,37 @@ def warn_of_corrected_batches(X: AnyTable, y: Floats) -> list[Finding]:
 def vanishing_combinations(X: AnyTable) -> Floats:
     """Combinations of rows that hardly vary over the features, of shape (samples, combinations).
 
-    They are eigenvectors of the rows' products, for the smallest eigenvalues, below a gap.
+    They are the eigenvectors of the rows' products whose eigenvalues (the variances of the
+    combinations) lie below a gap.
     """
     n_samples = len(X)
     columns = columns_in_steps(X)
     centred = columns - columns.mean(axis=0)
     spread = centred.std(axis=0)
-    values = centred[:, spread > 0] / spread[spread > 0]
-    products = values @ values.T
-    # The sum of all rows vanishes in any case, as the columns have mean 0: the constant vector is
-    # an eigenvector with eigenvalue 0. A constant c/n added to all products makes its eigenvalue c
-    # and leaves the others alone. With c the sum of all eigenvalues it becomes the largest.
-    largest_variance = float(np.trace(products))
-    variances, vectors = np.linalg.eigh(products + largest_variance / n_samples)  # ascending
+    standardized = centred[:, spread > 0] / spread[spread > 0]
+    products = standardized @ standardized.T  # (samples, samples)
+    total_variance = float(np.trace(products))  # the sum of all eigenvalues
 
-    most_combinations = min(MOST_BATCHES - 1, n_samples // FEWEST_ROWS_A_BATCH)
+    # The sum of all rows is 0 in any case, as the columns have mean 0. To keep it from counting, a
+    # constant is added to all products: it makes the eigenvalue of that sum the largest, the total
+    # variance, and leaves the others alone.
+    variances, weights = np.linalg.eigh(products + total_variance / n_samples)  # ascending
+
     # Nothing but rounding is left below this.
-    rounding = np.finfo(float).eps * n_samples * largest_variance
+    rounding = np.finfo(float).eps * n_samples * total_variance
+    most_combinations = min(MOST_BATCHES - 1, n_samples // FEWEST_ROWS_A_BATCH)
     smallest = np.maximum(variances[: most_combinations + 1], rounding)
-    is_gap = smallest[:-1] <= VARIANCE_TOO_SMALL * smallest[1:]
-    n_combinations = 0
-    if is_gap.any():
-        n_combinations = int(np.flatnonzero(is_gap)[-1]) + 1
-    return vectors[:, :n_combinations]
+    return weights[:, : _n_below_last_gap(smallest)]
+
+
+def _n_below_last_gap(variances: Floats) -> int:
+    """How many of some ascending variances lie below the last one that is far above its
+    predecessor; 0 if none is.
+    """
+    is_gap = variances[:-1] <= VARIANCE_TOO_SMALL * variances[1:]
+    if not is_gap.any():
+        return 0
+    return int(np.flatnonzero(is_gap)[-1]) + 1
 
 
 def weights_depend_on_class(weights: Floats, y: Floats) -> bool:

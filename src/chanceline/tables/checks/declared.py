@@ -18,18 +18,18 @@ from chanceline.tables.stems import Stems, are_names, find_stems
 def check_declared(
     role: str, column: pd.Series, labels: Floats, *, setting: str = ""
 ) -> list[Finding]:
-    """Check that what was declared as blocks, groups or pairs puts rows together.
+    """Check that a column declared as blocks, groups or pairs has values that several rows share.
 
-    - A value occurs in several rows: it does, and there is nothing to say.
-    - Every row has a value of its own, but their stems would put rows together: an error that
-      proposes the stems. The stem of `309_1` is `309` (see `tables.stems`).
-    - Every row has a value of its own: a warning about groups. Of blocks and pairs the test itself
-      says what is wrong.
+    - Some rows share a value: nothing is wrong.
+    - Every row has a value of its own, but some share a stem: an error that proposes the stems. The
+      stem of `309_1` is `309` (see `tables.stems`).
+    - Nor do they share stems: a warning about groups. About blocks and pairs the test itself says
+      what is wrong.
 
     Parameters
     ----------
-    role : a `Role`.
-    column : what was declared as that, of shape (samples,).
+    role : the `Role` it was declared as.
+    column : its values, of shape (samples,).
     labels : ±1 of shape (samples,).
     setting : how it was declared, as in groups=SETTING; empty for an array.
     """
@@ -47,11 +47,12 @@ def check_declared(
 
 
 def _refuse_names_with_stems(role: str, column: pd.Series, labels: Floats, setting: str) -> None:
-    """Stop if the values are names (`309_1`) whose stems (`309`) are to be declared instead.
+    """Raise an error if the values are names (`309_1`) whose stems (`309`) should be declared.
 
     Parameters
     ----------
-    role, column : a `Role`, and what was declared as that, of shape (samples,).
+    role : the `Role` the column was declared as.
+    column : its values, all different, of shape (samples,).
     labels : ±1 of shape (samples,).
     setting : how it was declared, as in groups=SETTING; empty for an array.
     """

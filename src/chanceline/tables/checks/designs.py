@@ -105,19 +105,19 @@ def log_chance_one_label(sizes: NDArray[np.int64], n_positives: int) -> float:
 
 
 def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
-    """The design that the rows of each stem show; None if they show none.
+    """The design that rows with one stem (`P07` of `P07_a`) show; None if they show none.
 
-    - Groups: all rows of a stem have one label, as those of a subject have.
+    - Groups: all rows of a stem have one label, like those of a subject.
     - Pairs: each stem has one row of each class. A separator must stand between stem and tail
       (`P07_a`): in `A1`, `A2` letter and number may be row and column of a plate.
-    - Blocks: each stem has equally many rows of each class, as visits of a subject before and
-      during an illness. Beside the separator, the tails must tell the class (`P07_before`), and
-      the largest stem must have fewer rows than there are stems: a subject has few visits, but a
-      row of a plate has many wells.
+    - Blocks: each stem has equally many rows of each class, like visits of a subject before and
+      during an illness. The tails must tell the class (`P07_before`), too, and the largest stem
+      must have fewer rows than there are stems: a subject has few visits, a row of a plate many
+      wells.
 
     Parameters
     ----------
-    stems : of the rows.
+    stems : stems and tails of the rows' names.
     labels : ±1 of shape (samples,).
     """
     stem_of_row, _ = pd.factorize(np.array(stems.stems, dtype=object))

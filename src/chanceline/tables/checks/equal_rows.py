@@ -78,14 +78,21 @@ def contradictions(X: AnyTable, y: Floats) -> list[tuple[int, int]]:
     """
     if not isinstance(X, ColumnTable):
         return contradicting_rows(X, y)
-    # Rows that differ in some columns need not be compared in the others.
-    groups_of_rows = _rows_with_equal_bytes(columns_in_steps(X))
-    suspects = [row for group in groups_of_rows for row in group if _has_both(group, y)]
-    digests = row_digests(X, suspects)
+    # First some of the columns are compared: rows that differ there are not equal.
+    suspects = []
+    for equal_rows in _rows_with_equal_bytes(columns_in_steps(X)):
+        if _has_both_labels(equal_rows, y):
+            suspects += equal_rows
+
+    # Then the suspects are compared in all columns.
     rows_of_digest: dict[bytes, list[int]] = {}
-    for row, digest in digests.items():
+    for row, digest in row_digests(X, suspects).items():
         rows_of_digest.setdefault(digest, []).append(row)
-    return sorted(_first_pair(group, y) for group in rows_of_digest.values() if _has_both(group, y))
+    pairs = []
+    for equal_rows in rows_of_digest.values():
+        if _has_both_labels(equal_rows, y):
+            pairs.append(_first_pair(equal_rows, y))
+    return sorted(pairs)
 
 
 def _rows_with_equal_bytes(values: Floats) -> list[list[int]]:
@@ -96,7 +103,7 @@ def _rows_with_equal_bytes(values: Floats) -> list[list[int]]:
     return list(rows_of_bytes.values())
 
 
-def _has_both(rows: list[int], y: Floats) -> bool:
+def _has_both_labels(rows: list[int], y: Floats) -> bool:
     """Whether these rows have both labels."""
     return len({bool(y[row] > 0) for row in rows}) == 2
 

@@ -127,13 +127,18 @@ def _correlations(values: Floats, y: Floats) -> Floats:
 
 
 def _spread_of_pvalues(correlations: Floats, n_samples: int) -> SpreadOfPvalues:
-    """How the p-values of t tests of the columns are spread.
+    """How the two-sided p-values of t tests of the columns are spread.
 
-    The correlation r of n samples gives t = r √(n − 2)/√(1 − r²).
+    Over n samples, the correlation r of a column with the labels gives t = r √(n − 2)/√(1 − r²).
+
+    Parameters
+    ----------
+    correlations : r, of shape (columns,).
+    n_samples : n.
     """
     degrees_of_freedom = n_samples - 2
     sizes = np.abs(correlations)
-    # Nothing but rounding is left below this.
+    # 1 − r², and no less than a number that stands for rounding, so that nothing is divided by 0.
     unexplained = np.maximum(1 - sizes**2, np.finfo(float).eps ** 2)
     t_statistics = sizes * np.sqrt(degrees_of_freedom / unexplained)
     pvalues = 2 * stdtr(degrees_of_freedom, -t_statistics)

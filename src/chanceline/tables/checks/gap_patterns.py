@@ -72,25 +72,28 @@ def join_counts(parts: Sequence[MarkCounts]) -> MarkCounts:
 def warn_if_marks_follow_classes(
     counts: MarkCounts, labels: Floats, subject: str, remedy: str
 ) -> list[Finding]:
-    """A warning if marked cells are more frequent in one class.
+    """A warning if marked cells, as gaps, are more frequent in one class.
 
-    Two tests: the numbers of marks in rows (Mann and Whitney), and the marks of each column
-    (Fisher's exact test). Of their p-values the smallest is told, with Bonferroni's factors.
+    There are two tests: of the numbers of marks in the rows (Mann and Whitney), and of the marks in
+    each column (Fisher's exact test). The smallest p-value counts, after Bonferroni's correction.
 
     Parameters
     ----------
-    counts : of the marks.
-    labels, subject, remedy : as in `warn_if_gaps_follow_classes`.
+    counts : of marked cells, in rows and in columns.
+    labels : ±1 of shape (samples,).
+    subject, remedy : what the sentence calls the cells, and its end.
     """
     n_columns = len(counts.of_columns)
     if n_columns == 0:
         return []
     is_positive = labels > 0
-    pvalue_of_rows = mann_whitney(counts.of_rows.astype(float), labels).pvalue
-    smallest_tail = float(_fisher_tails(counts, is_positive).min())
     n_tests = 2  # of the rows, and of the columns
-    fisher_factor = n_tests * 2 * n_columns  # two tails of every column
-    pvalue = min(1.0, n_tests * pvalue_of_rows, fisher_factor * smallest_tail)
+    rows_pvalue = n_tests * mann_whitney(counts.of_rows.astype(float), labels).pvalue
+    n_tails = 2 * n_columns
+    smallest_tail = float(_fisher_tails(counts, is_positive).min())
+    columns_pvalue = n_tests * n_tails * smallest_tail
+    pvalue = min(1.0, rows_pvalue, columns_pvalue)
+
     share_of_positives = counts.of_rows[is_positive].mean() / n_columns
     share_of_negatives = counts.of_rows[~is_positive].mean() / n_columns
     shares = f"{share_of_positives:.0%} and {share_of_negatives:.0%}"
@@ -102,18 +105,20 @@ def warn_if_marks_follow_classes(
 
 
 def _fisher_tails(counts: MarkCounts, is_positive: Bools) -> Floats:
-    """The smaller tail of Fisher's exact test for each different pair of counts.
+    """The smaller tail of Fisher's exact test of a column: (different pairs of counts,).
+
+    The pair is a column's number of marks, and how many of these are in positive rows. Many columns
+    have the same pair, so that each pair is tested once.
 
     Parameters
     ----------
-    counts : of marks.
-    is_positive : of shape (samples,).
+    counts : of marked cells.
+    is_positive : which rows are positive, of shape (samples,).
     """
     from scipy.stats import hypergeom
 
     n_samples = len(is_positive)
     n_positives = int(is_positive.sum())
-    # Many columns have the same counts, and each pair of counts is looked at once.
     pairs = np.unique(np.column_stack([counts.of_columns, counts.of_positives]), axis=0)
     n_marks = pairs[:, 0]
     n_marks_of_positives = pairs[:, 1]
@@ -125,11 +130,6 @@ def _fisher_tails(counts: MarkCounts, is_positive: Bools) -> Floats:
 def warn_if_gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
     """A warning if columns of small values have more gaps.
 
-    Spearman's ρ between the columns' medians and their shares of gaps: under independence
-    ρ √(n − 1) is standard normal for n columns (asymptotic), and small ρ speak against it. Two
-    columns show nothing. Where all medians or all shares are equal ρ is NaN, which warns of
-    nothing.
-
     Parameters
     ----------
     features : numbers of shape (samples, features), gaps NaN.
@@ -138,13 +138,21 @@ def warn_if_gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
 
 
 def warn_if_gaps_follow_medians(medians: pd.Series, shares_of_gaps: pd.Series) -> list[Finding]:
-    """The same warning, from the median and the share of gaps of every column."""
+    """A warning if columns of small median have more gaps.
+
+    Under independence Spearman's ρ of n medians and shares of gaps is normal, with mean 0 and
+    variance 1/(n − 1) (asymptotic); the p-value is the lower tail.
+
+    Parameters
+    ----------
+    medians, shares_of_gaps : one number for each feature, of shape (features,).
+    """
     n_features = len(medians)
     if n_features <= 2:
         return []
     correlation = float(medians.rank().corr(shares_of_gaps.rank()))
     pvalue = float(ndtr(correlation * sqrt(n_features - 1)))
-    # Not `pvalue > …`: NaN warns of nothing either.
+    # Not `pvalue > …`: where all medians or all shares are equal it is NaN, and nothing is wrong.
     if not pvalue <= SMALL_VALUES_LEVEL:
         return []
     return [

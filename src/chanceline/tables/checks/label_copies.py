@@ -42,16 +42,15 @@ class LabelCopyScan:
         self._found.add(start, self._copies(columns))
 
     def _copies(self, columns: Floats) -> Ints:
-        """Places of the columns (samples, columns) that have one value in each class, and not the
-        same in both.
+        """Positions of the columns that have one value in all positive rows and another in all
+        negative ones; `columns` of shape (samples, columns).
         """
         positives = np.flatnonzero(self._is_positive)
         negatives = np.flatnonzero(~self._is_positive)
-        positive_values = columns[positives[0]]  # (columns,) in the first positive row
+        positive_values = columns[positives[0]]  # in the first positive row, (columns,)
         negative_values = columns[negatives[0]]
 
-        # The first and last row of each class tell most columns from the label, so that few are
-        # copied.
+        # The first and last row of each class rule most columns out, so that few are copied below.
         is_candidate = (
             (positive_values == columns[positives[-1]])
             & (negative_values == columns[negatives[-1]])

@@ -37,29 +37,32 @@ def warn_of_lone_columns(X: Floats, y: Floats, names: Sequence[Any]) -> list[Fin
 def question_lone_columns(
     candidates: Ints, values: Floats, y: Floats, names: Sequence[Any]
 ) -> list[Finding]:
-    """The same question, from the columns that are most correlated with the labels.
+    """A question about the columns that tell the classes apart far better than all others.
 
     Parameters
     ----------
-    candidates : (candidates,) the numbers of these columns, the most correlated first.
-    values, y : (samples, candidates) their numbers, and labels ±1 of shape (samples,).
+    candidates : the positions of the columns most correlated with the labels, the most correlated
+        first, of shape (candidates,).
+    values : their numbers, of shape (samples, candidates).
+    y : labels ±1 of shape (samples,).
     names : of all features.
     """
-    # The candidates, those first that tell the classes apart best.
+    # Rank the candidates by how well each tells the classes apart.
     tests = [mann_whitney(column, y) for column in values.T]
     areas = np.array([max(test.area, 1 - test.area) for test in tests])
-    order = np.argsort(-areas, kind="stable")
-    falling_areas = areas[order]
+    best_first = np.argsort(-areas, kind="stable")
+    falling_areas = areas[best_first]
 
     # At least one candidate is left behind the lone ones.
     n_lone = _n_far_above(falling_areas)
     if n_lone == 0 or falling_areas[0] >= NEARLY_PERFECT_AREA:
         return []
-    weakest_lone = tests[order[n_lone - 1]]
+    weakest_lone = tests[best_first[n_lone - 1]]
     if not _is_no_accident(weakest_lone, len(names)):
         return []
-    lone_columns = candidates[order[:n_lone]]
-    question = _question(
+
+    lone_columns = candidates[best_first[:n_lone]]
+    question = _question_if_made_from_outcome(
         [str(names[column]) for column in lone_columns.tolist()],
         smallest_area=falling_areas[n_lone - 1],
         next_area=falling_areas[n_lone],
@@ -67,8 +70,17 @@ def question_lone_columns(
     return [question]
 
 
-def _question(names: list[str], *, smallest_area: float, next_area: float) -> Finding:
-    """The question about columns, with the smallest of their areas, and the largest of others."""
+def _question_if_made_from_outcome(
+    names: list[str], *, smallest_area: float, next_area: float
+) -> Finding:
+    """The question whether columns are made from the outcome.
+
+    Parameters
+    ----------
+    names : of the columns, one at least.
+    smallest_area : the smallest area under the ROC curve among them.
+    next_area : the largest one among the other columns.
+    """
     subject = f"column {names[0]!r} alone tells"
     question = "is it made from the outcome, or known only after it? If so, leave it out"
     if len(names) > 1:

@@ -53,8 +53,8 @@ class NearPairs(NamedTuple):
 def warn_of_near_rows(
     X: AnyTable, y: Floats, group_of_row: NDArray[np.int64], row_names: Sequence[Any]
 ) -> list[Finding]:
-    """Warnings about rows that are far too near though nothing declared says that they belong
-    together: one for pairs of rows of one class, and one for those of opposite classes.
+    """Warnings about rows that are far more alike than independent ones: one about pairs of rows of
+    the same class, and one about pairs of opposite classes.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def warn_of_near_rows(
             meaning = "though nothing that was declared says that they belong together"
         findings.append(pairs_warning(near.those(same_class), row_names, meaning))
 
-    # Exactly equal rows of opposite classes are not told here: `examine` tells of them.
+    # Exactly equal rows of opposite classes are left to `warn_of_contradictions`.
     opposite = near.those(~same_class)
     opposite = opposite.those(~_are_equal(X, opposite.first_rows, opposite.second_rows))
     if len(opposite.first_rows) > 0:
@@ -87,9 +87,9 @@ def pairs_warning(pairs: NearPairs, row_names: Sequence[Any], meaning: str) -> F
 
     Parameters
     ----------
-    pairs : the rows.
-    row_names : what the sentence calls the rows.
-    meaning : what that may mean, the end of the sentence.
+    pairs : of rows that are too near.
+    row_names : what the sentence calls each row.
+    meaning : the end of the sentence: what their likeness may mean.
     """
     n_pairs = len(pairs.first_rows)
     shown = [
@@ -112,8 +112,13 @@ def pairs_warning(pairs: NearPairs, row_names: Sequence[Any], meaning: str) -> F
 def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
     """Pairs of rows of different groups that are too near.
 
-    Their squared distance is small beside the median, and the closest of all pairs of independent
-    rows would hardly be so close.
+    Their squared distance is far below the median, and even the closest pair of independent rows
+    would hardly be so close.
+
+    Parameters
+    ----------
+    X : numbers of shape (samples, features).
+    group_of_row : rows with one number belong together, of shape (samples,).
     """
     values = _standardized(X)
     first_rows, second_rows = np.triu_indices(len(values), 1)  # every pair of rows once
@@ -130,9 +135,9 @@ def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
         shares=squares[is_candidate] / max(median, SMALLEST_MEAN),
     )
 
-    # Of these, the ones that chance hardly makes. The distribution of distances is continuous and
-    # does not know that rows of few different values are often equal: the larger of the two
-    # probabilities counts, times the number of pairs (Bonferroni).
+    # Of these, the ones that chance hardly makes. Distances are taken as continuous, though rows of
+    # few different values are often equal: the larger of the two probabilities counts, times the
+    # number of pairs (Bonferroni).
     chance_closer = _chance_closer(squares[is_candidate], squares)
     chance = np.maximum(chance_closer, _chance_equal(values))
     is_near = n_pairs * chance <= NEAR_LEVEL

@@ -38,24 +38,27 @@ FEWEST_ROWS_TO_LINK = 8  # independent ones; fewer tell nothing
 def examine_outcome_table(
     table: OutcomeTable, scores: Floats, related_rows: Ints, *, has_all_candidates: bool = True
 ) -> list[Finding]:
-    """What the numbers and the outcome of a table show that its reading did not look for.
+    """Warnings about rows that are too near, and about whatever goes with the outcome but should
+    not: gaps, dates, depth, batches, the order of the rows, columns made or chosen by it.
 
     Parameters
     ----------
-    table : with its outcome.
-    scores : (samples, q) of the outcome.
+    table : a table with its outcome.
+    scores : one or several columns of numbers that stand for the outcome, (samples, columns).
     related_rows : (samples,) rows with one number belong together and may be nearly equal.
-    has_all_candidates : whether the table has all features that were candidates.
+    has_all_candidates : whether, as far as is known, no features were chosen beforehand.
     """
     findings = _warn_of_near_outcome_rows(table, related_rows)
+
+    # The other checks test columns against the scores, on one row of each group.
     is_first = first_of_each_group(table.groups, len(scores))
     if np.count_nonzero(is_first) < FEWEST_ROWS_TO_LINK:
         return findings
     links = make_score_links(scores[is_first], _block_of_rows(table)[is_first])
     if links is None:
-        return findings
-    findings += _look_at_reading(table, is_first, links)
+        return findings  # the blocks determine the outcome
     X = table.X[is_first]
+    findings += _warn_of_gaps_dates_depth_and_batches(table, is_first, links)
     findings += _warn_of_columns_made_from_outcome(table, is_first, links)
     if has_all_candidates:
         findings += warn_of_columns_filtered_by_outcome(X, links)
@@ -64,16 +67,18 @@ def examine_outcome_table(
     return findings
 
 
-def _look_at_reading(table: OutcomeTable, is_first: Bools, links: ScoreLinks) -> list[Finding]:
-    """Warnings about what was read beside the features: gaps, dates, depth and batches.
+def _warn_of_gaps_dates_depth_and_batches(
+    table: OutcomeTable, is_first: Bools, links: ScoreLinks
+) -> list[Finding]:
+    """Warnings about gaps, dates, depth and batches that go with the outcome.
 
     Parameters
     ----------
-    table : with its outcome.
-    is_first : (samples,) whether a row is the first of its group.
-    links : of these rows to the outcome's scores.
+    table : a table with its outcome.
+    is_first : (samples,) whether a row is the first of its group; only these are tested.
+    links : tests whether something goes with the outcome in these rows.
     """
-    traces = table.traces
+    traces = table.traces  # what was noticed while the table was read
     X = table.X[is_first]
     findings = []
     if traces.gaps is not None:
@@ -95,21 +100,22 @@ def _look_at_reading(table: OutcomeTable, is_first: Bools, links: ScoreLinks) ->
 def _warn_of_columns_made_from_outcome(
     table: OutcomeTable, is_first: Bools, links: ScoreLinks
 ) -> list[Finding]:
-    """A question about columns that go with the scores, or with the times themselves, far better
-    than all others.
+    """A question about columns that go with the outcome far better than all others.
 
     Parameters
     ----------
-    table : with its outcome.
-    is_first : (samples,) whether a row is the first of its group.
-    links : of these rows to the outcome's scores.
+    table : a table with its outcome.
+    is_first : (samples,) whether a row is the first of its group; only these are tested.
+    links : tests whether something goes with the outcome's scores in these rows.
     """
     X = table.X[is_first]
     findings = warn_of_lone_outcome_columns(X, table.feature_names, links)
     if findings or table.kind is not OutcomeKind.SURVIVAL:
         return findings
-    # Scores of times that were cut off are far from the times that a column may repeat.
-    ranks = rankdata(np.asarray(table.outcome[0], dtype=np.float64)[is_first])
+    # A column may also repeat the times themselves. Where times are censored, scores of survival
+    # differ from them much, and the ranks of the times are looked at, too.
+    times = np.asarray(table.outcome[0], dtype=np.float64)[is_first]
+    ranks = rankdata(times)
     links_to_times = make_score_links(ranks[:, None], links.block_of_row)
     if links_to_times is None:
         return []

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc
 
-from chanceline._arrays import Floats
+from chanceline._arrays import Bools, Floats
 from chanceline.tables.checks.batches import (
     CLASSES_LEVEL,
     FEATURES_LEVEL,
@@ -21,6 +21,7 @@ from chanceline.tables.checks.batches import (
     MOST_TEXT_COLUMNS,
     N_SHUFFLES,
     SMALLEST_LENGTH,
+    explained_sum_of_squares,
     few_numbers,
 )
 from chanceline.tables.checks.confounders import FEWEST_ROWS_A_TERM
@@ -48,27 +49,40 @@ def warn_of_outcome_batches(
     ----------
     text : (rows, columns) columns of words.
     features : (rows, features) numbers without gaps.
-    links : to the outcome's scores.
+    links : tests whether something goes with the outcome's scores.
     allowed_for : blocks and covariates, for which the test allows.
     """
-    candidates = [text.iloc[:, position] for position in range(text.shape[1])][:MOST_TEXT_COLUMNS]
-    candidates += [features[name] for name in few_numbers(features)]
-    candidates = [column for column in candidates if _has_few_values(column)]
-    candidate_names = {str(column.name) for column in candidates}
-    # Indicators of a column of words are called `kit=Zymo`.
-    is_measured = [str(name).partition("=")[0] not in candidate_names for name in features.columns]
-    if not candidates or sum(is_measured) < FEWEST_FEATURES:
+    candidates = _candidate_columns(text, features)
+    is_measured = _are_measurements(features, candidates)
+    if not candidates or np.count_nonzero(is_measured) < FEWEST_FEATURES:
         return []
     measured = features.loc[:, is_measured].to_numpy(np.float64)
+
     findings = []
     for column in candidates:
         is_allowed_for = any(determines(allowed, column) for allowed in allowed_for)
         if is_called_confounder(column.name) or is_allowed_for:
             continue
+        # Bonferroni: each candidate is tested.
         pvalue = len(candidates) * pvalue_of_outcome_in_column(column, links)
         if pvalue <= CLASSES_LEVEL:
             findings += _warn_if_features_follow_beyond(column, measured, links, pvalue)
     return findings
+
+
+def _candidate_columns(text: pd.DataFrame, features: pd.DataFrame) -> list[pd.Series]:
+    """Columns that may be batches: words, or a few whole numbers, that have few values."""
+    n_text_columns = min(text.shape[1], MOST_TEXT_COLUMNS)
+    candidates = [text.iloc[:, position] for position in range(n_text_columns)]
+    candidates += [features[name] for name in few_numbers(features)]
+    return [column for column in candidates if _has_few_values(column)]
+
+
+def _are_measurements(features: pd.DataFrame, candidates: Sequence[pd.Series]) -> Bools:
+    """Which features are neither candidates nor indicators of one (`kit=Zymo`): (features,)."""
+    candidate_names = {str(column.name) for column in candidates}
+    is_measured = [str(name).partition("=")[0] not in candidate_names for name in features.columns]
+    return np.array(is_measured, dtype=np.bool_)
 
 
 def _has_few_values(column: pd.Series) -> bool:
@@ -101,10 +115,10 @@ def _warn_if_features_follow_beyond(
 
     Parameters
     ----------
-    column : (rows,) of categories.
-    measured : (rows, features)
-    links : to the outcome's scores.
-    pvalue_of_outcome : with which the column goes with the outcome.
+    column : (rows,) categories.
+    measured : (rows, features) the features that are no candidates themselves.
+    links : tests whether something goes with the outcome's scores.
+    pvalue_of_outcome : of the test whether the column goes with the outcome.
     """
     pvalue = _pvalue_of_features_beyond(column, measured, links)
     if pvalue > FEATURES_LEVEL:
@@ -120,26 +134,30 @@ def _warn_if_features_follow_beyond(
 
 
 def _pvalue_of_features_beyond(column: pd.Series, measured: Floats, links: ScoreLinks) -> float:
-    """The p-value of features that beyond the outcome have nothing to do with the categories.
+    """The p-value of the hypothesis that, beyond the outcome, features do not follow categories.
 
-    The statistic is the sum of squares that the categories explain, over all features; what the
-    outcome leaves of the features is shuffled.
+    The statistic is the sum of squares that the categories explain in all features. Of both,
+    categories and features, only what the outcome leaves (residuals) is compared; rows of the one
+    are shuffled against the other.
 
     Parameters
     ----------
-    column, measured, links : as in `_warn_if_features_follow_beyond`.
+    column : (rows,) categories.
+    measured : (rows, features) numbers.
+    links : has the outcome's scores, and what they leave of columns.
     """
-    directions = _orthonormal(links.residuals(_indicators(column)))
+    directions = _orthonormal(links.residuals(_indicators(column)))  # (rows, directions)
     if directions.shape[1] == 0:
         return 1.0  # the outcome determines the categories
-    left = links.standardized_residuals(measured)
-    products = left @ left.T
+    features_left = links.standardized_residuals(measured)
+    products = features_left @ features_left.T  # (rows, rows)
+
+    observed = explained_sum_of_squares(directions, products)
     rng = np.random.default_rng(SHUFFLE_SEED)
-    explained = [np.sum(directions * (products @ directions))]
-    for _ in range(N_SHUFFLES):
-        shuffled = rng.permutation(directions)
-        explained.append(np.sum(shuffled * (products @ shuffled)))
-    return shuffle_pvalue(float(explained[0]), np.array(explained[1:]))
+    shuffled = [
+        explained_sum_of_squares(rng.permutation(directions), products) for _ in range(N_SHUFFLES)
+    ]
+    return shuffle_pvalue(observed, np.array(shuffled))
 
 
 def _indicators(column: pd.Series) -> Floats:

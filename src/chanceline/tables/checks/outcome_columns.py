@@ -41,19 +41,22 @@ def warn_of_lone_outcome_columns(
     ----------
     X : (rows, features)
     names : of the features.
-    links : to the outcome's scores.
+    links : how far columns go with the outcome's scores.
     """
-    explained = links.explained(X)  # R², (features,)
-    best_first = np.argsort(-explained, kind="stable")
-    falling = explained[best_first]
+    r_squared = links.explained(X)  # (features,)
+    best_first = np.argsort(-r_squared, kind="stable")
+    falling = r_squared[best_first]
     n_lone = _n_lone(falling)  # fewer than there are columns
     if n_lone == 0:
         return []
     weakest_lone = float(falling[n_lone - 1])
     best_other = float(falling[n_lone])
+
+    # So large an R² may be an accident among many columns (Bonferroni).
     pvalue_of_weakest = float(links.normal_pvalues(np.array([weakest_lone]))[0])
-    if len(falling) * pvalue_of_weakest > LARGEST_CHANCE:  # Bonferroni
+    if len(falling) * pvalue_of_weakest > LARGEST_CHANCE:
         return []
+
     lone_names = [str(names[column]) for column in best_first[:n_lone].tolist()]
     subject = f"column {quoted(lone_names)} alone goes"
     if n_lone > 1:
@@ -83,23 +86,29 @@ def _n_lone(falling: Floats) -> int:
 
 
 def warn_of_columns_filtered_by_outcome(X: Floats, links: ScoreLinks) -> list[Finding]:
-    """A question, if no column looks like noise and the p-values fill a range up to a limit.
+    """The question whether features were chosen by the outcome: asked if no column looks like noise
+    and the p-values of the columns fill a range up to a limit.
 
     Parameters
     ----------
     X : (rows, features)
-    links : to the outcome's scores.
+    links : how far columns go with the outcome's scores.
     """
-    columns = columns_in_steps(X[:, np.ptp(X, axis=0) > 0])
+    varies = np.ptp(X, axis=0) > 0
+    columns = columns_in_steps(X[:, varies])
     n_rows, n_columns = columns.shape
     if n_columns < FEWEST_COLUMNS or n_rows < FEWEST_ROWS:
         return []
-    pvalues = links.normal_pvalues(links.explained(columns))
-    upper_quartile, upper_end = np.quantile(pvalues, [0.75, UPPER_END])
+
+    pvalues = links.normal_pvalues(links.explained(columns))  # (columns,)
     has_noise = float(np.mean(pvalues > LARGE_PVALUE)) > MOST_LARGE
-    # Those of features that are good by themselves differ by orders of magnitude.
+    # The p-values of features that are good by themselves differ by orders of magnitude, and most
+    # are far below the largest.
+    upper_quartile, upper_end = np.quantile(pvalues, [0.75, UPPER_END])
     fills_range = upper_quartile >= SMALLEST_QUARTILE * upper_end
-    if has_noise or not fills_range or _chance_of_no_noise(columns, links) > FILTER_LEVEL:
+    if has_noise or not fills_range:
+        return []
+    if _chance_of_no_noise(columns, links) > FILTER_LEVEL:
         return []
     return [
         Finding.warning(

@@ -16,7 +16,7 @@ from chanceline.tables.partitions import determines, first_of_each_group
 
 def warn_of_outcome_confounders(
     table: pd.DataFrame,
-    sides: Sequence[Floats],
+    two_class_labels: Sequence[Floats],
     allowed_for: Sequence[pd.Series],
     groups: pd.Series | None,
 ) -> list[Finding]:
@@ -25,8 +25,7 @@ def warn_of_outcome_confounders(
     Parameters
     ----------
     table : columns of the samples.
-    sides : ways to cut the outcome in two, ±1 of shape (samples,) each; their smallest p-value
-        counts, times their number.
+    two_class_labels : ways to cut the outcome in two, labels ±1 of shape (samples,) each.
     allowed_for : blocks and covariates; nothing is said of a column that one of these determines.
     groups : rows with one value belong together, and count once.
     """
@@ -37,9 +36,12 @@ def warn_of_outcome_confounders(
         is_allowed_for = any(determines(adjusted_for, column) for adjusted_for in allowed_for)
         if not is_called_confounder(name) or is_allowed_for:
             continue
-        counted = column[is_counted]
-        smallest = min(pvalue_of_labels(counted, labels[is_counted]) for labels in sides)
-        pvalue = min(1.0, len(sides) * smallest)
+
+        # The smallest p-value of all cuts counts, times their number (Bonferroni).
+        pvalues = [
+            pvalue_of_labels(column[is_counted], labels[is_counted]) for labels in two_class_labels
+        ]
+        pvalue = min(1.0, len(pvalues) * min(pvalues))
         if pvalue <= CONFOUNDED_LEVEL:
             findings.append(
                 Finding.warning(

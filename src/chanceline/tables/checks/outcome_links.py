@@ -17,20 +17,21 @@ from chanceline.tables.dataset import Finding
 def warn_if_gaps_follow_outcome(gaps: Bools, links: ScoreLinks) -> list[Finding]:
     """A warning if gaps that were filled in are more frequent at one end of the outcome.
 
-    Two tests, each of which counts twice: of the numbers of gaps in the rows, and of the column
-    whose gaps go with the outcome best.
+    There are two tests: of the numbers of gaps in the rows, and of the column whose gaps go with
+    the outcome best. The smaller p-value counts, times 2 (Bonferroni).
 
     Parameters
     ----------
     gaps : (rows, columns) which cells were filled in.
-    links : to the outcome's scores.
+    links : tests whether something goes with the outcome's scores.
     """
     has_gap = gaps.any(axis=0)
     if not has_gap.any():
         return []
-    marks = columns_in_steps(gaps[:, has_gap].astype(np.float64))
+    gap_indicators = columns_in_steps(gaps[:, has_gap].astype(np.float64))
     pvalue_of_rows = _rank_pvalue(gaps.sum(axis=1), links)
-    pvalue = min(1.0, 2 * pvalue_of_rows, 2 * links.pvalue(marks))
+    pvalue_of_columns = links.pvalue(gap_indicators)
+    pvalue = min(1.0, 2 * pvalue_of_rows, 2 * pvalue_of_columns)
     if pvalue > LINK_LEVEL:
         return []
     return [
@@ -46,14 +47,15 @@ def warn_if_dates_follow_outcome(times: pd.DataFrame, links: ScoreLinks) -> list
 
     Parameters
     ----------
-    times : (rows, columns) numbers in the order of time; gaps count as their median.
-    links : to the outcome's scores.
+    times : (rows, columns) numbers in the order of time; gaps count as the median of their column.
+    links : tests whether something goes with the outcome's scores.
     """
+    n_columns = times.shape[1]
     findings = []
     for position, name in enumerate(times.columns):
         column = times.iloc[:, position]
         filled = column.fillna(column.median()).to_numpy()
-        pvalue = times.shape[1] * _rank_pvalue(filled, links)
+        pvalue = n_columns * _rank_pvalue(filled, links)  # Bonferroni
         if pvalue <= LINK_LEVEL:
             findings.append(
                 Finding.warning(
@@ -65,27 +67,39 @@ def warn_if_dates_follow_outcome(times: pd.DataFrame, links: ScoreLinks) -> list
 
 
 def warn_if_depth_follows_outcome(X: Floats, links: ScoreLinks) -> list[Finding]:
-    """A warning if the totals of the rows of counts, or the means of rows that are all high or all
-    low, go with the outcome.
+    """A warning if the depth of the rows goes with the outcome: the totals of counts, or else the
+    means of rows whose values are all high or all low.
 
     Parameters
     ----------
     X : (rows, features)
-    links : to the outcome's scores.
+    links : tests whether something goes with the outcome's scores.
     """
     if are_counts(X):
-        pvalue = _rank_pvalue(X.sum(axis=1), links)
-        if pvalue > LINK_LEVEL:
-            return []
-        return [
-            Finding.warning(
-                "the table holds counts, and the totals of its rows alone go with the outcome "
-                f"(p = {pvalue:.1g}), so that depth looks like structure; transform='clr' or "
-                "transform='cpm' takes it out, transform='none' says that totals are meant."
-            )
-        ]
+        return _warn_if_totals_follow_outcome(X, links)
     if X.shape[1] < FEWEST_COLUMNS:
         return []
+    return _warn_if_means_follow_outcome(X, links)
+
+
+def _warn_if_totals_follow_outcome(counts: Floats, links: ScoreLinks) -> list[Finding]:
+    """A warning if the totals of the rows of counts (rows, features) go with the outcome."""
+    pvalue = _rank_pvalue(counts.sum(axis=1), links)
+    if pvalue > LINK_LEVEL:
+        return []
+    return [
+        Finding.warning(
+            "the table holds counts, and the totals of its rows alone go with the outcome "
+            f"(p = {pvalue:.1g}), so that depth looks like structure; transform='clr' or "
+            "transform='cpm' takes it out, transform='none' says that totals are meant."
+        )
+    ]
+
+
+def _warn_if_means_follow_outcome(X: Floats, links: ScoreLinks) -> list[Finding]:
+    """A warning if the means of the rows of X (rows, features) go with the outcome, and beyond it
+    nearly all columns rise and fall together.
+    """
     pvalue = _rank_pvalue(X.mean(axis=1), links)
     if pvalue > LINK_LEVEL or not columns_rise_alike(links.residuals(columns_in_steps(X))):
         return []

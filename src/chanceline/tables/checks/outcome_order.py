@@ -30,16 +30,21 @@ def warn_of_outcome_drift(X: Floats, links: ScoreLinks) -> list[Finding]:
     Parameters
     ----------
     X : (rows, features) in the order of the table.
-    links : to the outcome's scores.
+    links : tests whether something goes with the outcome's scores.
     """
+    # Neighbouring rows have like outcomes, …
     n_rows = len(X)
     if n_rows < FEWEST_ROWS_FOR_DRIFT or like_neighbours_pvalue(links) > LINK_LEVEL:
         return []
+
+    # … which do not merely follow the order of the rows, as in a table sorted by the outcome, …
     places = np.arange(n_rows, dtype=np.float64)
     places -= places.mean()
-    places_left = links.residuals(places[:, None])[:, 0]
+    places_left = links.residuals(places[:, None])[:, 0]  # what the outcome leaves of the places
     if places_left @ places_left < SMALLEST_SHARE_LEFT * (places @ places):
         return []
+
+    # … and the features drift along the rows, towards what goes with the outcome.
     if likeness_to_outcome_drift(X, places, places_left, links) < SMALLEST_LIKENESS:
         return []
     pvalue = _pvalue_of_slopes(links.standardized_residuals(X), places_left)
@@ -67,24 +72,25 @@ def like_neighbours_pvalue(links: ScoreLinks) -> float:
 def likeness_to_outcome_drift(
     X: Floats, places: Floats, places_left: Floats, links: ScoreLinks
 ) -> float:
-    """The cosine, over features and scores, between how the features go with the scores and how the
-    drift would make them.
+    """How like the effects of the outcome on the features are to those that a drift predicts.
 
-    A slope b along the rows, seen beyond the outcome, makes b·(places·z) of the product with a
-    score z.
+    The effect of a score z on a feature x is z·x. A feature that drifts with the slope b along the
+    places t of the rows has z·x = b (z·t). The slope is seen in t', what the outcome leaves of t:
+    b = t'·x/|t'|². The likeness is the cosine between both, over all features and scores.
 
     Parameters
     ----------
     X : (rows, features)
-    places, places_left : (rows,) the places, centred, and what the outcome leaves of them.
-    links : to the outcome's scores.
+    places : t, centred, (rows,).
+    places_left : t', (rows,).
+    links : has the q scores z as columns.
     """
     columns = columns_in_steps(X)
     spread = links.residuals(columns).std(axis=0)
     scaled = columns / np.where(spread > 0, spread, np.inf)
-    effects = links.scores.T @ scaled  # (q, features)
-    slopes = places_left @ scaled / (places_left @ places_left)
-    predicted = np.outer(links.scores.T @ places, slopes)
+    effects = links.scores.T @ scaled  # z·x, (q, features)
+    slopes = places_left @ scaled / (places_left @ places_left)  # b, (features,)
+    predicted = np.outer(links.scores.T @ places, slopes)  # b (z·t), (q, features)
     lengths = float(np.linalg.norm(effects) * np.linalg.norm(predicted))
     if lengths == 0:
         return 0.0

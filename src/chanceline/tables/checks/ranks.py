@@ -30,15 +30,16 @@ def warn_if_small(pvalue: float, message: str) -> list[Finding]:
 
 
 def mann_whitney(values: Floats, labels: Floats) -> RankTest:
-    """How well a number tells the classes apart, both of which occur, with the variance for ties
-    (asymptotic).
+    """How well a number tells two classes apart: the area under the ROC curve, and its p-value.
 
-    With n₊ positives of mean rank r̄₊ and n₋ negatives among n samples, the area under the curve is
-    (r̄₊ − (n₊ + 1)/2)/n₋, of variance var(ranks)/(n₊ n₋ n) under shuffled labels.
+    With n₊ positives of mean rank r̄₊ and n₋ negatives among n samples, the area is
+    (r̄₊ − (n₊ + 1)/2)/n₋. Under shuffled labels it has mean 1/2 and variance
+    var(ranks)/(n₊ n₋ n), also with ties, and is normal for many samples.
 
     Parameters
     ----------
-    values, labels : a number and ±1 for each sample, of shape (samples,).
+    values : a number for each sample, of shape (samples,).
+    labels : ±1 of shape (samples,); both occur.
     """
     ranks = pd.Series(values).rank().to_numpy()
     is_positive = labels > 0
@@ -53,19 +54,18 @@ def mann_whitney(values: Floats, labels: Floats) -> RankTest:
 
 
 def stratified_rank_pvalue(values: Floats, labels: Floats, blocks: pd.Series) -> float:
-    """Two-sided p-value of the sum of the positives' ranks, labels exchanged within blocks
-    (asymptotic).
+    """The p-value of a rank test of two classes whose labels are exchanged within blocks.
 
     Sample i has the rank r_i among all values, and x_i is 1 for positives, 0 for negatives; r̄ and x̄
     are the means in its block, which has n samples. The statistic is Σ (r_i − r̄)(x_i − x̄). Its
-    variance over all exchanges is the sum over blocks of Σ(r_i − r̄)² Σ(x_i − x̄)²/(n − 1). With one
-    block this is the test of Mann and Whitney.
+    variance over all exchanges is the sum over blocks of Σ(r_i − r̄)² Σ(x_i − x̄)²/(n − 1). The
+    p-value is two-sided and asymptotic; with one block the test is that of Mann and Whitney.
 
     Parameters
     ----------
     values, labels, blocks : a number, ±1 and a block for each sample, of shape (samples,).
     """
-    # Without its index, which the other series do not have.
+    # Without the index of `blocks`, which the other series do not have.
     block_of_sample = pd.Series(blocks.to_numpy())
     ranks = pd.Series(values).rank()
     indicator = pd.Series(np.where(labels > 0, 1.0, 0.0))  # x_i

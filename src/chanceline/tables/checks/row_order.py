@@ -97,51 +97,62 @@ def labels_stand_in_runs(y: Floats) -> bool:
 
 
 def drift_pvalue(X: AnyTable, y: Floats) -> float:
-    """How likely slopes along the rows agree so well between the classes by chance.
+    """The p-value of features that drift along the rows in both classes alike.
 
-    A feature has a slope a along the positive rows and a slope b along the negative ones, and the
-    statistic is the sum of a·b over the features. Rows are shuffled within the classes.
+    A feature has a slope a along the positive rows and a slope b along the negative ones; the
+    statistic is the sum of a·b over the features. With the places t of the rows, centred in their
+    class, and the rows x of the features, it is proportional to Σ_ik t_i (x_i·x_k) t_k over
+    positive rows i and negative rows k. Rows are shuffled within the classes.
 
     Parameters
     ----------
-    X, y : as in `warn_of_drift_along_rows`.
+    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,), in the order of
+        the table.
     """
     values = standardized_within_classes(X, y)
     is_positive = y > 0
-    # Products of every positive with every negative row, (positives, negatives).
-    products = values[is_positive] @ values[~is_positive].T
-    places = np.arange(len(y), dtype=np.float64)
-    # The observed order, then shuffled ones, (1 + shuffles, samples).
-    orders = np.vstack([places, places[shuffles_within_classes(y, N_SHUFFLES)]])
-    positive_places = orders[:, is_positive]
-    negative_places = orders[:, ~is_positive]
-    # With features x_i of positives and x_k of negatives, all of mean 0, and centred places t:
-    # Σ a·b is proportional to Σ_ik t_i (x_i·x_k) t_k.
-    positive_times = positive_places - positive_places.mean(axis=1, keepdims=True)
-    negative_times = negative_places - negative_places.mean(axis=1, keepdims=True)
-    statistics = np.sum((positive_times @ products) * negative_times, axis=1)
+    products = values[is_positive] @ values[~is_positive].T  # x_i·x_k, (positives, negatives)
+
+    # The places of the rows as observed, then shuffled: (1 + shuffles, samples).
+    observed_places = np.arange(len(y), dtype=np.float64)
+    shuffled_places = observed_places[shuffles_within_classes(y, N_SHUFFLES)]
+    places = np.vstack([observed_places, shuffled_places])
+    positive_places = places[:, is_positive]
+    negative_places = places[:, ~is_positive]
+    positive_places = positive_places - positive_places.mean(axis=1, keepdims=True)  # t_i
+    negative_places = negative_places - negative_places.mean(axis=1, keepdims=True)  # t_k
+
+    statistics = np.sum((positive_places @ products) * negative_places, axis=1)
     return shuffle_pvalue(float(statistics[0]), statistics[1:])
 
 
 def likeness_to_drift(X: AnyTable, y: Floats) -> float:
-    """The cosine, over features, between the differences of the classes' means and those that
-    slopes along the rows within the classes predict.
+    """How like the differences between the classes are to those that a drift predicts: the cosine,
+    over features, between the differences of means and the ones that slopes along the rows make.
 
     Parameters
     ----------
-    X, y : as in `warn_of_drift_along_rows`.
+    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,), in the order of
+        the table.
     """
     columns = columns_in_steps(X)
     class_of_row = class_of_rows(y)
     is_positive = y > 0
     spread = centred_within(columns, class_of_row).std(axis=0)
-    units = np.where(spread > 0, spread, np.inf)  # of features that vary within the classes
-    differences = (columns[is_positive].mean(axis=0) - columns[~is_positive].mean(axis=0)) / units
+    units = np.where(spread > 0, spread, np.inf)  # what does not vary within the classes becomes 0
 
+    # How far the classes' means lie apart, (features,).
+    positive_means = columns[is_positive].mean(axis=0)
+    negative_means = columns[~is_positive].mean(axis=0)
+    differences = (positive_means - negative_means) / units
+
+    # The slope along the rows within the classes, times how far the classes' rows lie apart.
     places = np.arange(len(y), dtype=np.float64)
     places_in_class = centred_within(places[:, None], class_of_row)[:, 0]
     slopes = places_in_class @ (columns / units) / (places_in_class @ places_in_class)
-    predicted = slopes * (places[is_positive].mean() - places[~is_positive].mean())
+    distance_of_classes = places[is_positive].mean() - places[~is_positive].mean()
+    predicted = slopes * distance_of_classes
+
     lengths = float(np.linalg.norm(differences) * np.linalg.norm(predicted))
     if lengths == 0:
         return 0.0

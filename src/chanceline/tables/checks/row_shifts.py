@@ -43,11 +43,12 @@ def warn_if_row_means_follow_classes(X: Floats, y: Floats) -> list[Finding]:
 
 
 def warn_of_shifted_rows(X: AnyTable, y: Floats, row_means: Floats) -> list[Finding]:
-    """The same warning about a table of enough columns that holds no counts.
+    """A warning if all columns rise and fall together within the classes, by the same amount, and
+    the rows' means tell the classes apart.
 
     Parameters
     ----------
-    X, y : as in `warn_if_row_means_follow_classes`.
+    X, y : numbers of shape (samples, features), no counts, and labels ±1 of shape (samples,).
     row_means : of X, of shape (samples,).
     """
     if size_of_smaller_class(y) < FEWEST_ROWS_OF_CLASS:

@@ -24,9 +24,9 @@ class ColumnScan(Protocol):
 
 
 def scan_table(X: AnyTable, scans: Sequence[ColumnScan]) -> None:
-    """Show all columns of a table (samples, features) to every scan.
+    """Show all columns of a table (samples, features) to every scan, a few of them at a time.
 
-    So many columns at a time are copied as memory hardly notices.
+    So a table need not fit into memory, and copies that scans make of columns stay small.
     """
     if isinstance(X, ColumnTable):
         for tile in X.tiles():

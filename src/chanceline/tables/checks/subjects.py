@@ -111,27 +111,27 @@ def find_suspect(
 ) -> Suspect | None:
     """The first column that looks like subjects or pairs; None if none does.
 
-    First the values of columns are looked at, then the samples' names (and their stems) that are
-    no column, and last the stems of names in columns of text.
-
     Parameters
     ----------
     columns : what is known about the samples.
     labels : ±1 of shape (samples,).
-    known : columns about whose rows enough was said: the classes, blocks, what was said to be
-        independent. What puts the same rows together is no suspect.
+    known : columns about which enough was said: the classes, blocks, what was said to be
+        independent. A column that puts the same rows together as one of these is no suspect.
     """
+    # The values of columns, such as `mouse`.
     for column in columns.candidate_columns():
         suspect_values = find_suspect_values(column, labels)
         # Few columns are suspect, and only these are compared with the known ones.
         if suspect_values is not None and not _is_known(column, known):
             return suspect_values
 
+    # The names of the samples, where they are no column, and the stems of these names.
     if columns.names is not None:
         suspect_names = _find_suspect_names(columns.names, columns.names_place, labels, known)
         if suspect_names is not None:
             return suspect_names
 
+    # The stems of names in columns of text: `P07` of `P07_V1`.
     for column in columns.text_columns():
         if are_names(column.tolist()):
             suspect_stems = find_suspect_stems(column, labels, known=known)
@@ -228,18 +228,18 @@ def find_suspect_stems(  # noqa: PLR0913
 ) -> Suspect | None:
     """The names, if their stems look like subjects or pairs; else None.
 
-    Replicates of visits are cut again and again: of `P07_V1_R2` the stem is `P07_V1`, and of that
-    `P07`. Of all cuts that are convincing the last one is told, which has the coarsest stems. The
-    search ends at stems that show no design, or, once some were convincing, at stems that show
-    another design than groups.
+    Names are cut again and again: the stem of `P07_V1_R2` is `P07_V1`, and the stem of that is
+    `P07`. The coarsest stems that are convincing are reported. The search ends at stems that show
+    no design, or, once some were convincing, at stems that show a design other than groups.
 
     Parameters
     ----------
-    names, labels : a name and ±1 for each row, or each of other `units`.
+    names, labels : a name and ±1 for each row, or for each of other `units`.
     place : where the names stand, if they are no column.
-    known : columns about which enough was said; stems that put the same rows together are not told.
+    known : columns about which enough was said; stems that put the same rows together are passed
+        over.
     setting : how the names were declared, if they were.
-    units : what a name is of, in words.
+    units : what has these names, as a sentence says it.
     """
     name = str(names.name)
     place = place or f"column {name!r}"
@@ -268,8 +268,8 @@ def _is_convincing(stems: Stems, design: Design, name: str, labels: Floats) -> b
 
     Parameters
     ----------
-    stems, design : the stems, and what they look like; `stems.sizes` has the number of rows of
-        each different stem.
+    stems : of the names; `stems.sizes` has the number of rows of each different stem.
+    design : what they look like: groups, pairs or blocks.
     name : of the column.
     labels : ±1 for each name.
     """

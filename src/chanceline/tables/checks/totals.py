@@ -91,17 +91,21 @@ class CountScan:
 
 
 def _n_count_columns(values: Floats, at_most: int) -> int:
-    """How many columns (samples, columns) take several large values, no steps of a scale.
+    """How many columns look like counts: they take several large values that are no steps of a
+    scale.
 
-    More than `at_most` are not counted.
+    Parameters
+    ----------
+    values : whole numbers of shape (samples, columns).
+    at_most : where counting stops, to save time.
     """
     n_count_columns = 0
     # Columns of small numbers are not looked at one by one.
-    may_count = np.flatnonzero(values.max(axis=0) >= SMALLEST_LARGE_VALUE)
-    for number in may_count:
+    candidates = np.flatnonzero(values.max(axis=0) >= SMALLEST_LARGE_VALUE)
+    for candidate in candidates:
         if n_count_columns >= at_most:
             break
-        column = values[:, number]
+        column = values[:, candidate]
         large_values = np.unique(column[column >= SMALLEST_LARGE_VALUE])
         # 10, 25, 50, … are steps of a scale.
         is_scale = np.all(large_values % STEP_OF_SCALES == 0)

@@ -18,12 +18,12 @@ from chanceline.tables.roles import NamedColumns, Role
 def find_undeclared(
     columns: SampleColumns, labels: Floats, named: NamedColumns, groups_setting: str | None
 ) -> Suspect | None:
-    """Subjects or pairs that nothing was said about; None if there seem to be none.
+    """The column that looks like subjects or pairs that nothing was said about; None without one.
 
     - Where pairs were declared, nothing is looked for.
     - Where groups were declared, they may be visits of fewer subjects; nothing else is looked at.
-    - Else a column may look like subjects or pairs, also one that is to be left out: a subject that
-      is no feature is a subject nevertheless.
+    - Else all columns are looked at, also those to leave out: subjects that are no feature are
+      subjects nevertheless.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ def find_undeclared(
 def _dropped_columns(named: NamedColumns) -> SampleColumns | None:
     """The columns to leave out about which nothing else was said; None if there are none.
 
-    Something else was said of columns with a role (blocks, groups, pairs), of covariates, and of
-    those that were said to be independent.
+    Something else was said about columns with a role (blocks, groups, pairs), covariates, and
+    columns that were said to be independent.
     """
-    with_other_roles = [*named.roles.values(), *named.adjust, *named.independent]
-    other_names = {column.name for column in with_other_roles}
-    only_dropped = [column for column in named.dropped if column.name not in other_names]
+    used_otherwise = [*named.roles.values(), *named.adjust, *named.independent]
+    names_used_otherwise = {column.name for column in used_otherwise}
+    only_dropped = [column for column in named.dropped if column.name not in names_used_otherwise]
     if not only_dropped:
         return None
     table = pd.DataFrame({column.name: column for column in only_dropped})

@@ -44,8 +44,9 @@ class _TableScans:
         self._label_copies = LabelCopyScan(data.y)
         self._class_fills = ClassFillScan(data.y)
         self._identifiers = IdentifierScan(data.feature_names)
+
         scans: list[ColumnScan] = [self.correlations, self._label_copies]
-        # Reading has looked for these already, where it has checked the columns.
+        # Where the columns were checked when the table was read, these were looked for then.
         if not data.columns_checked:
             scans += [self._class_fills, self._identifiers]
         scan_table(X, scans)
@@ -70,15 +71,15 @@ class _IndependentRows(NamedTuple):
 def examine_wide_table(
     data: Dataset, X: ColumnTable, group_of_row: Ints, *, has_all_candidates: bool
 ) -> list[Finding]:
-    """What the numbers and labels of a table show that its reading did not look for.
+    """Warnings that the numbers and labels of a wide table give: rows that are too near, traces of
+    how the table was made, identifiers, copies of the label.
 
     Parameters
     ----------
     data : the table.
     X : its columns, (samples, features).
     group_of_row : rows with one number belong together and may be nearly equal, (samples,).
-    has_all_candidates : whether the table has all features that were candidates, as far as is
-        known.
+    has_all_candidates : whether, as far as is known, no features were chosen beforehand.
     """
     y = data.y
     row_names = data.rows or range(1, len(y) + 1)
@@ -103,14 +104,15 @@ def examine_wide_table(
 def _examine_independent_rows(
     data: Dataset, independent: _IndependentRows, scan: CorrelationScan, has_all_candidates: bool
 ) -> list[Finding]:
-    """Findings about lone columns, a table filtered by its labels, and a drift along the rows.
+    """Warnings about columns that alone tell the classes apart, features that were chosen by the
+    labels, and a drift along the rows.
 
     Parameters
     ----------
     data : the table.
     independent : its independent rows.
-    scan : has seen the correlations of all columns with the labels, on these rows.
-    has_all_candidates : as in `examine_wide_table`.
+    scan : has the correlations of all columns with the labels, on these rows.
+    has_all_candidates : whether, as far as is known, no features were chosen beforehand.
     """
     candidates = scan.most_correlated(MOST_RANKED)
     findings = question_lone_columns(

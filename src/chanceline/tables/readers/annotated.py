@@ -45,10 +45,10 @@ def is_anndata(data: Any) -> bool:
 
 
 def table_from_anndata(data: Any, label: str | None, settings: TableSettings) -> RawTable:
-    """X or a layer, and `obs` beside it; with `pseudobulk` the sums over each donor's cells, and
-    what these have in common.
+    """The table of an AnnData object: X or a layer, and `obs` as what is known about the samples.
 
-    A sentence about donors stands in `undeclared`, unless something was said about them.
+    With `pseudobulk` its rows are sums over each donor's cells. Without, a test of the table stops
+    with the sentence in `undeclared`, unless the settings say which rows belong together.
     """
     samples = _read_matrix(data, settings)
     undeclared_sentence = ""
@@ -97,7 +97,7 @@ def _columns_of_matrix(matrix: Any) -> ColumnSource:
 
 
 def _read_matrix(data: Any, settings: TableSettings) -> AnnotatedMatrix:
-    """Every row of X or of the layer that was asked for."""
+    """Every row of X, or of the layer that was asked for, with its name and annotations."""
     if settings.layer is None:
         matrix = data.X
     elif settings.layer in data.layers:
@@ -121,8 +121,8 @@ def _sum_over_donors(
     donor_column : the name of the column that says which donor a cell is of.
     label : the name of the label's column, which must have one value for each donor.
     """
-    about_only = RawTable(pd.DataFrame(), samples.about)
-    column = find_column(about_only, donor_column, "pseudobulk")
+    annotations = RawTable(pd.DataFrame(), samples.about)
+    column = find_column(annotations, donor_column, "pseudobulk")
     donor_of_cell, donors = pd.factorize(column.astype(str))
     n_values = samples.about.groupby(donor_of_cell).nunique(dropna=False)  # (donors, columns)
     is_constant = (n_values == 1).all()  # (columns,)

@@ -21,16 +21,22 @@ def table_of_columns(
     rows: Sequence[str] | None = None,
     about: pd.DataFrame | None = None,
 ) -> RawTable:
-    """A table of numbers.
+    """A table of numbers: in memory, or where they are kept if there are very many columns.
 
     Parameters
     ----------
-    source, names : the columns, and one name for each.
+    source : the columns.
+    names : one for each column.
     rows : what the rows are called; None for their numbers.
     about : what is known about the samples, (samples, columns); None if nothing is.
     """
-    index = pd.RangeIndex(source.n_samples) if rows is None else pd.Index(rows)
-    descriptions = pd.DataFrame() if about is None else about.set_index(index)
+    index: pd.Index = pd.RangeIndex(source.n_samples)
+    if rows is not None:
+        index = pd.Index(rows)
+    descriptions = pd.DataFrame()
+    if about is not None:
+        descriptions = about.set_index(index)
+
     if is_wide(source.n_columns):
         return RawTable(
             values=pd.DataFrame(index=index),

@@ -101,14 +101,21 @@ class SheetExtent(NamedTuple):
 
 
 def _sheet_extent(raw: bytes, sheet_path: str) -> SheetExtent:
-    """The extent of a sheet, from the places written at its cells."""
+    """How far a sheet reaches, from the places written at its cells.
+
+    Parameters
+    ----------
+    raw : the bytes of the workbook, which is a zip archive.
+    sheet_path : of the sheet in the archive.
+    """
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        places = CELL_PLACE.findall(archive.read(sheet_path))
-    columns = {_column_number(letters) for letters in {letters for letters, _ in places}}
-    rows = np.array([row for _, row in places], dtype=np.int64)
+        places = CELL_PLACE.findall(archive.read(sheet_path))  # (b"AB", b"12") of cell AB12
+    column_letters = {letters for letters, _ in places}
+    column_numbers = [_column_number(letters) for letters in column_letters]
+    row_numbers = np.array([row for _, row in places], dtype=np.int64)
     return SheetExtent(
-        n_rows=int(rows.max(initial=0)),
-        n_columns=max(columns, default=0),
+        n_rows=int(row_numbers.max(initial=0)),
+        n_columns=max(column_numbers, default=0),
         n_filled=len(places),
     )
 

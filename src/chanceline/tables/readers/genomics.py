@@ -41,11 +41,11 @@ def is_series_matrix(text: str) -> bool:
 
 
 def read_gct(text: str, name: str, na: Sequence[str]) -> RawTable:
-    """Samples in rows, and what the file says about them.
+    """The table of a GCT file with samples in rows, and what the file says about them.
 
-    The file has genes in rows, their names in the first column. The second line announces the
-    sizes. Between the names and the values there are columns that describe the genes, and above the
-    values rows that describe the samples (in version 1.3).
+    The file has genes in rows, their names in the first column. Its second line announces the
+    sizes. Between the names and the values there are columns that describe the genes; above the
+    values there are, in version 1.3, rows that describe the samples.
     """
     _, size_line, body = text.split("\n", 2)
     announced = [int(number) for number in size_line.split()]
@@ -66,7 +66,9 @@ def read_gct(text: str, name: str, na: Sequence[str]) -> RawTable:
 
 
 def read_series_matrix(text: str, name: str, na: Sequence[str]) -> RawTable:
-    """Probes in rows, and the `!Sample_…` lines above them as what is known about the samples."""
+    """The table of a GEO series matrix with samples in rows, and what its `!Sample_…` lines say
+    about them. The file has probes in rows.
+    """
     sample_lines, _, below = text.partition(TABLE_BEGIN)
     table_text, end_line, _ = below.partition(TABLE_END)
     if not end_line:
@@ -85,7 +87,7 @@ def read_series_matrix(text: str, name: str, na: Sequence[str]) -> RawTable:
 def _sample_columns(text: str, n_samples: int) -> dict[str, list[str]]:
     """The cells of every `!Sample_…` line that has one for each sample, by the line's name.
 
-    A name that is taken gets the number of the columns before it, which is taken by no other.
+    A name that is taken already gets the number of columns before it behind it: `age (7)`.
     """
     columns: dict[str, list[str]] = {}
     for line in csv.reader(io.StringIO(text), delimiter="\t"):
@@ -122,7 +124,7 @@ def _read_tab_separated(body: str, na: Sequence[str]) -> pd.DataFrame:
 
 
 def read_cls(text: str, name: str) -> RawTable:
-    """The class of every sample, in the order of the samples, and no values."""
+    """The classes of a CLS file as what is known about the samples, without any features."""
     # A text is taken for CLS only if it has the first two of these lines (`is_cls`).
     size_line, name_line, *class_lines = [line for line in text.split("\n") if line.strip()]
     n_samples = size_line.split()[0]

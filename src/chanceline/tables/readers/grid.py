@@ -34,14 +34,14 @@ class CellGrid:
 def table_from_grid(
     grid: CellGrid, source: str, *, transpose: bool, check_header: bool = False
 ) -> RawTable:
-    """Name the columns and put samples in rows.
+    """The cells as a table with named columns and samples in rows.
 
     Parameters
     ----------
-    grid : cells; columns are called x0, x1, … where they have no names.
+    grid : cells below a header; columns without one are called x0, x1, …
     source : what the grid is called in sentences.
     transpose : whether features stand in rows.
-    check_header : stop where the names seem to be a sample.
+    check_header : whether names that seem to be a sample are an error.
     """
     cells = grid.cells.copy(deep=False)
     names = grid.names

@@ -27,8 +27,8 @@ def n_header_lines(header: str) -> int:
 def names_in_line(line: str, rows: list[str], separator: str) -> list[str]:
     """The names in a line of the header, one for every field of the rows below it.
 
-    All rows may have one field more than the line: names of the rows at the beginning, as R writes
-    them, or nothing behind a last separator.
+    All rows may have one field more than the line: at the beginning a name of the row, as R writes
+    it, or at the end an empty field behind a last separator.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ def names_in_line(line: str, rows: list[str], separator: str) -> list[str]:
     else:
         lines = line.splitlines(keepends=True)  # several if a quoted name has a line break
         names = next(csv.reader(lines, delimiter=separator, skipinitialspace=True))
+
     cells_of_rows = [split_line(row, separator) for row in rows]
     numbers_of_fields = {len(cells) for cells in cells_of_rows}
     if numbers_of_fields != {len(names) + 1}:
@@ -75,12 +76,11 @@ def _join_lines(upper_line: list[str], lower_line: list[str]) -> list[str]:
 
 
 def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
-    """Whether a header is made of measured numbers, as the first sample of a file without a header
-    is.
+    """Whether the first line of a file is a sample, not a header with names.
 
-    Only the numbers above columns of numbers count. The line holds
+    Only the cells above columns of numbers count. The line holds
 
-    1. names, if fewer than half of the cells above columns of numbers are numbers;
+    1. names, if fewer than half of these cells are numbers;
     2. names, if these numbers count the columns (0, 1, 2, …);
     3. a sample, if they have fractions or repeat, or nothing else stands in the line;
     4. else names, as genes may be whole numbers, unless a word of the line occurs below it.
@@ -122,14 +122,14 @@ def _is_word_of_column(name: str, column: pd.Series) -> bool:
 
 
 def unique_names(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
-    """Make names of columns unique: the new names in the same order, and a warning if some
-    occurred more than once.
+    """Names of columns made unique, in the same order, and a warning if some occurred more than
+    once.
 
     Spaces around names are taken off, blank ones are called after their position, and the second of
     two equal ones gets (2) behind it.
     """
     new_names: list[str] = []
-    taken: set[str] = set()  # the same names, in which looking is fast
+    taken: set[str] = set()  # the same names, for a fast search
     repeated: list[str] = []
     for j, name in enumerate(names):
         stripped_name = name.strip() or f"Unnamed: {j}"

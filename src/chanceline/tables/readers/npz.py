@@ -12,8 +12,8 @@ from chanceline.tables.raw_table import RawTable
 
 
 def read_npz(file: IO[bytes], file_name: str, *, transpose: bool) -> RawTable:
-    """X of shape (samples, features), or the other way round with `transpose`, and y as what is
-    known about the samples.
+    """The table of a NumPy archive: its array X of shape (samples, features), or the other way
+    round with `transpose`, and y as what is known about the samples.
     """
     with np.load(file, allow_pickle=False) as archive:
         if "X" not in archive or "y" not in archive:
@@ -25,7 +25,9 @@ def read_npz(file: IO[bytes], file_name: str, *, transpose: bool) -> RawTable:
     if transpose:
         X = X.T
     if X.ndim != 2 or y.shape != X.shape[:1]:
-        remedy = "" if transpose else "; set transpose=True if samples are columns"
+        remedy = ""
+        if not transpose:
+            remedy = "; set transpose=True if samples are columns"
         shapes = f"{X.shape} and {y.shape}"
         raise InputError(
             f"{file_name} needs X with two dimensions and a y for every row, but has "
@@ -35,6 +37,7 @@ def read_npz(file: IO[bytes], file_name: str, *, transpose: bool) -> RawTable:
         feature_names = [f"x{j}" for j in range(X.shape[1])]
     else:
         feature_names = [str(feature) for feature in stored_names]
-    # Two columns must not have one name.
-    label_name = "label" if "y" in feature_names else "y"
+    label_name = "y"
+    if label_name in feature_names:
+        label_name = "label"  # two columns must not have one name
     return RawTable(pd.DataFrame(X, columns=feature_names), about=pd.DataFrame({label_name: y}))

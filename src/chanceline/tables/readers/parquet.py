@@ -26,7 +26,7 @@ def read_parquet(file: IO[bytes]) -> CellGrid:
     """The names and cells of all columns in the file's order, an index without a name first."""
     from pyarrow import parquet
 
-    parts = []  # so many columns at once as memory holds
+    parts = []  # of some columns each, as reading all at once would take too much memory
     with parquet.ParquetFile(file) as table:
         names = list(table.schema_arrow.names)
         for begin in range(0, len(names), COLUMNS_AT_ONCE):
@@ -49,37 +49,34 @@ def has_many_numbers(path: Path) -> bool:
 
 
 def read_wide_parquet(path: Path) -> RawTable:
-    """The columns of numbers where they are kept, and the others in memory."""
+    """A Parquet file of very many columns: those of numbers stay in the file, others are read."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as table:
-        numbers = _number_columns(table.schema_arrow)
-        are_numbers = set(numbers)
-        others = [name for name in table.schema_arrow.names if name not in are_numbers]
-        # Without any columns the rows would be lost.
-        values = pd.DataFrame(index=pd.RangeIndex(table.metadata.num_rows))
-        if others:
-            values = _to_pandas(table.read(columns=others, use_threads=False))
+        number_names = _number_columns(table.schema_arrow)
+        is_number = set(number_names)
+        other_names = [name for name in table.schema_arrow.names if name not in is_number]
+        # Without any other column the number of rows would be lost.
+        others = pd.DataFrame(index=pd.RangeIndex(table.metadata.num_rows))
+        if other_names:
+            others = _to_pandas(table.read(columns=other_names, use_threads=False))
     return RawTable(
-        values.rename(columns={UNNAMED_INDEX: "row name"}),
-        wide=wide_features(ParquetColumns(path, numbers), PackedNames(numbers)),
+        others.rename(columns={UNNAMED_INDEX: "row name"}),
+        wide=wide_features(ParquetColumns(path, number_names), PackedNames(number_names)),
     )
 
 
 def _number_columns(schema: Any) -> list[str]:
-    """The names of the columns of numbers and truth values; an index is none of them."""
+    """The names of the columns of numbers and truth values in an Arrow schema, without an index."""
     from pyarrow import types
 
-    return [
-        field.name
-        for field in schema
-        if field.name != UNNAMED_INDEX
-        and (
-            types.is_integer(field.type)
-            or types.is_floating(field.type)
-            or types.is_boolean(field.type)
-        )
-    ]
+    names = []
+    for field in schema:
+        is_number = types.is_integer(field.type) or types.is_floating(field.type)
+        is_truth_value = types.is_boolean(field.type)
+        if field.name != UNNAMED_INDEX and (is_number or is_truth_value):
+            names.append(field.name)
+    return names
 
 
 def _to_pandas(part: Any) -> pd.DataFrame:

@@ -32,10 +32,9 @@ def read_plink(path: Path, missing: str) -> RawTable:
     Parameters
     ----------
     path : of the `.bed` file.
-    missing : what to do about missing genotypes. "error", which nobody has chosen, fills them with
-        the mean of their column; with anything else they are left as gaps.
+    missing : what to do about missing genotypes. "error", the default, fills them with the mean of
+        their column; with anything else they are left as gaps.
     """
-    # "error" is what nobody has chosen.
     fills_missing = missing == "error"
     columns = PlinkColumns(path, fills_missing=fills_missing)
     findings = [ALLELES_COUNTED]
@@ -68,9 +67,9 @@ def _note_filled(missing: MissingGenotypes) -> list[Finding]:
 
 
 def _about_samples(fields: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """What `.fam` says of the samples: families with several members, parents, sex and phenotype.
+    """What `.fam` says about the samples: family, parents, sex and phenotype, by name.
 
-    Columns that say nothing are left out.
+    Columns with the same value in every row, and families of one member each, are left out.
     """
     families = list(fields["family"])
     columns: dict[str, list[Any]] = {

@@ -56,7 +56,7 @@ def read_source(data: Any, label: str | None, settings: TableSettings) -> RawTab
 
 
 def read_file(path: Path, settings: TableSettings, label: str | None = None) -> RawTable:
-    """The file, or the folder, as a table; one sentence if its content makes that impossible."""
+    """The file, or the folder, as a table; an error of one sentence if that is impossible."""
     if is_zarr_folder(path):
         with _errors_in_one_sentence(path):
             table = read_zarr(path, settings)

@@ -1,0 +1,108 @@
+"""From the columns that may be features to numbers, without dates and identifiers.
+
+The steps are the same for two classes (`load`) and for other outcomes (`outcome_table`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from chanceline._arrays import Floats
+from chanceline.tables.checks.subjects import SampleColumns
+from chanceline.tables.checks.undeclared import find_undeclared
+from chanceline.tables.dataset import Declaration, Finding
+from chanceline.tables.declared_columns import proposed_declaration
+from chanceline.tables.features import numeric_features
+from chanceline.tables.left_out import without_dates, without_identifiers
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.reading_steps import ReadingStep, at_step
+from chanceline.tables.roles import NamedColumns
+from chanceline.tables.settings import TableSettings
+
+
+class ReadFeatures(NamedTuple):
+    """Columns as numbers, perhaps with gaps.
+
+    Attributes
+    ----------
+    written : (samples, columns) those that may be features, as they are in the file.
+    features : (samples, features) the same as numbers, without identifiers.
+    sample_columns : what may say which rows are of one subject.
+    undeclared : the sentence about a column that looks like subjects; empty if there is none.
+    proposed : what it could be declared as.
+    findings : what was left out, and why.
+    """
+
+    written: pd.DataFrame
+    features: pd.DataFrame
+    sample_columns: SampleColumns
+    undeclared: str
+    proposed: Declaration | None
+    findings: list[Finding]
+
+
+def read_features(
+    others: RawTable, labels: Floats, named: NamedColumns, settings: TableSettings
+) -> ReadFeatures:
+    """Make numbers of columns, without dates and identifiers.
+
+    Parameters
+    ----------
+    others : the table without the columns that the user names.
+    labels : ±1 of shape (samples,), for checks only.
+    named : the columns that the user names.
+    settings : what to make of columns.
+    """
+    findings: list[Finding] = []
+    columns = others.values
+    if not settings.keep_identifiers:
+        columns, about_dates = without_dates(columns, labels, named.exchange_blocks, named.groups)
+        findings += about_dates
+    with at_step(ReadingStep.CELLS):
+        features, about_features = numeric_features(columns, labels, settings, named.groups)
+    findings += about_features
+
+    # Subjects are looked for before identifiers, which may name them, are left out.
+    sample_columns = _sample_columns(others, columns, features)
+    undeclared = others.undeclared
+    suspect = None
+    if not undeclared:
+        suspect = find_undeclared(sample_columns, labels, named, settings.groups)
+    if suspect is not None:
+        undeclared = suspect.sentence
+
+    if not settings.keep_identifiers:
+        features, about_identifiers = without_identifiers(
+            features, labels, named.exchange_blocks, named.groups
+        )
+        findings += about_identifiers
+    return ReadFeatures(
+        written=columns,
+        features=features,
+        sample_columns=sample_columns,
+        undeclared=undeclared,
+        proposed=proposed_declaration(suspect),
+        findings=findings,
+    )
+
+
+def _sample_columns(
+    others: RawTable, columns: pd.DataFrame, features: pd.DataFrame
+) -> SampleColumns:
+    """What may say which rows are of one subject.
+
+    Parameters
+    ----------
+    others : the table without the columns that the user names.
+    columns, features : columns that may be features, as they are written and as numbers, of shape
+        (samples, columns).
+    """
+    text = columns.select_dtypes(exclude="number")
+    return SampleColumns(
+        text=pd.concat([others.about, text], axis=1),
+        numbers=features,
+        names=others.sample_names,
+        names_place=others.names_place,
+    )
