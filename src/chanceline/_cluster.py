@@ -32,7 +32,7 @@ class LostDataError(Exception):
 
 @contextmanager
 def cluster(scheduler: str | None) -> Iterator[None]:
-    """Within the block the Dask cluster at this address works; with None nothing changes."""
+    """Within the block work is done on the Dask cluster at this address; None changes nothing."""
     if scheduler is None:
         yield
         return
@@ -57,15 +57,18 @@ def cluster(scheduler: str | None) -> Iterator[None]:
             with parallel_config("dask", client=client):
                 yield
         finally:
-            # A scheduler that is gone cannot be told good-bye.
+            # If the scheduler is gone, closing fails; that does not matter any more.
             with suppress(OSError, TimeoutError):
                 client.close(timeout=LOOK_SECONDS)
 
 
 @contextmanager
 def _silent_logs() -> Iterator[None]:
-    """Within the block Dask tells no tracebacks of connections: what matters is said by us."""
-    # Each of its modules has a logger with a level of its own.
+    """Within the block Dask logs nothing; what a user must know is said in errors of our own.
+
+    Otherwise every lost connection would print a traceback.
+    """
+    # Each of Dask's modules has a logger with a level of its own.
     names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
     loggers = [logging.getLogger(name) for name in names]
     levels_before = [logger.level for logger in loggers]
@@ -134,6 +137,7 @@ def results_on_cluster(
             tasks.submit_some(remaining)
             if not tasks.pending:
                 return
+            # Wait for a result, but not for long: then more workers may have room for more items.
             future = tasks.first_done(ordered=ordered)
             if future is not None:
                 tasks.pending.remove(future)
@@ -241,7 +245,7 @@ def _result_of(future: Any) -> Any:
         raise LostDataError(str(error)) from error
     except Exception as error:
         _refuse_lost_scheduler(future.client)
-        # Known by its name, as Dask need not be installed.
+        # The class is known by its name only, as Dask need not be installed.
         if type(error).__name__ != "KilledWorker":
             raise
         raise WorkersLostError(

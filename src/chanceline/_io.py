@@ -12,9 +12,9 @@ from pathlib import Path
 
 
 def write_bytes(path: Path | str, content: bytes) -> None:
-    """Write a file so that it is complete, or as it was before.
+    """Write a file so that afterwards it is either complete, or as it was before.
 
-    The content goes to a temporary file in the same folder, which is brought to the disk and then
+    The content goes to a temporary file in the same folder, which is flushed to the disk and then
     renamed. Links are followed, and the permissions of a file that is replaced are kept.
     """
     check_target(path)
@@ -36,7 +36,8 @@ def write_bytes(path: Path | str, content: bytes) -> None:
             os.chmod(temporary, target.stat().st_mode)
         os.replace(temporary, target)
     except OSError as error:
-        # A full disk names no file, and nobody knows the temporary one.
+        # The error names the temporary file, which nobody knows, or none at all if the disk is
+        # full. It should name the file that was to be written.
         error.filename = str(path)
         raise
     finally:
@@ -51,7 +52,7 @@ def write_text(path: Path | str, content: str) -> None:
 def check_target(path: Path | str) -> Path:
     """Return the path if `write_bytes` could write there, else raise the system's own error.
 
-    Asked before hours of work.
+    This is checked before hours of work, whose result could not be saved.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
@@ -60,7 +61,9 @@ def check_target(path: Path | str) -> Path:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
 
     # A new file needs a folder that may be written to.
-    needs_permission = target if target.exists() else target.parent
+    needs_permission = target.parent
+    if target.exists():
+        needs_permission = target
     if not os.access(needs_permission, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     return Path(path)

@@ -28,6 +28,7 @@ def lazy(
     former_names = moved or {}
 
     def load_name(name: str) -> Any:
+        """Import the module that defines a public name, and return what the name stands for."""
         if name in homes:
             return getattr(import_module(homes[name]), name)
         if name in former_names:

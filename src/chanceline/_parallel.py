@@ -77,8 +77,8 @@ def run_ordered(
 
     with closing(resumed(start_rest)) as values:
         for value in values:
-            # Results come in the order of the items, and each is counted as soon as it is there:
-            # a restart begins with the item after the last one counted.
+            # Results come in the order of the items, so a restart begins with the item after the
+            # last result.
             n_done += 1
             if progress is not None:
                 progress(n_done, len(all_items))
@@ -86,9 +86,10 @@ def run_ordered(
 
 
 def resumed(begin: Callable[[], Any]) -> Generator[Any, None, None]:
-    """Yield what joblib's generator yields, and start another one when a worker is lost.
+    """Yield results from joblib's generator; when a worker is lost, from a new one.
 
-    `begin` makes a generator for the items whose results have not been yielded yet.
+    `begin` makes a generator for the items whose results have not been yielded yet. After
+    MAX_LOSSES_IN_A_ROW losses without any result in between the next one is an error.
     """
     losses_in_a_row = 0
     while True:
@@ -118,10 +119,11 @@ def start(
     *,
     ordered: bool = True,
 ) -> Any:
-    """A generator of function(item, *common), in the order of the items or as they come.
+    """A generator of function(item, *common), in the order of the items or as they are done.
 
     Items are taken as workers become free. Closing the generator ends the workers.
     """
+    # On the Dask cluster that `joblib.parallel_config` names, if any.
     n_jobs = check_jobs(n_jobs)
     client = active_client()
     if client is not None and n_jobs != 1:
@@ -130,9 +132,12 @@ def start(
             client, _call_on_cluster, items, common_on_cluster, ordered=ordered
         )
 
+    # In processes of this machine.
     from joblib import Parallel, delayed
 
-    return_as = "generator" if ordered else "generator_unordered"
+    return_as = "generator_unordered"
+    if ordered:
+        return_as = "generator"
     try:
         parallel = Parallel(n_jobs=n_jobs, return_as=return_as, pre_dispatch="2*n_jobs")
     except ValueError as error:
@@ -147,23 +152,25 @@ def map_in_threads(
 ) -> Iterator[Value]:
     """Yield function(item) for every item, in their order, with so many threads of this process.
 
-    For work that NumPy does outside of Python's lock. What is under way when the generator is
-    closed, as by Ctrl-C, is finished, and nothing is begun any more.
+    This is for work that NumPy does outside of Python's lock. When the generator is closed, as by
+    Ctrl-C, what is under way is finished, and nothing more is begun.
     """
     if n_threads == 1:
         with one_thread():
             yield from map(function, items)
         return
-    waiting: deque[Future[Value]] = deque()
+
+    # Calls submitted whose results have not been yielded, in the order of the items.
+    pending: deque[Future[Value]] = deque()
     with one_thread(), ThreadPoolExecutor(n_threads) as threads:
         try:
             for item in items:
-                waiting.append(threads.submit(function, item))
-                # As many results wait to be taken as are being made.
-                if len(waiting) > 2 * n_threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+                pending.append(threads.submit(function, item))
+                # Beyond one call under way and one waiting for every thread, take results first.
+                if len(pending) > 2 * n_threads:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
         finally:
             threads.shutdown(cancel_futures=True)
 
@@ -234,11 +241,11 @@ def _call_on_cluster(
 
 @lru_cache(maxsize=1)
 def _end_with_parent(parent: int) -> None:
-    """From now on this worker ends when its parent is gone.
+    """From now on this worker ends when its parent process is gone.
 
-    A parent that is killed cannot tell its workers, which would go on and keep the table in shared
-    memory. The system gives an orphan another parent, by which it is noticed. Called once for every
-    task, it does something the first time only.
+    A parent that is killed cannot tell its workers; they would go on and keep the table in shared
+    memory. The system gives an orphan another parent, which is how a thread notices it here. Every
+    task calls this, but because of the cache only the first call in a worker does something.
     """
     if os.getppid() != parent:
         return

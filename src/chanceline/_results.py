@@ -49,6 +49,8 @@ class Result(ABC):
         names.extend(self._derived)
         names.append("kind")
         record = {name: plain(getattr(self, name)) for name in names}
+
+        # Values under former names, too.
         for old, new in self._former.items():
             if new in record:
                 record[old] = record[new]

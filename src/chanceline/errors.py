@@ -64,7 +64,7 @@ def _as_integer(value: Any) -> int | None:
         is_whole = isinstance(value, Real) and float(value).is_integer()
         if is_whole:
             return int(value)
-        return operator.index(value)
+        return operator.index(value)  # other types that stand for integers
     except (TypeError, OverflowError):
         return None
 

@@ -186,8 +186,8 @@ class SparseSeparator(_SparseLinear):
 
     def _find_smallest(self, data: TrainingData) -> Rule:
         """The smallest rule found with at most `max_errors` errors; warn if there is none."""
-        # Where no error is allowed, equal rows of both classes would end the search: they are left
-        # out, and counted as errors of the rule.
+        # Equal rows with different labels cannot all be right. Where no error is allowed, the
+        # search would refuse them: the minority is left out, and counts as errors of the rule.
         rows = np.arange(len(data.y))
         if self.max_errors == 0:
             rows = consistent_rows(data.X, data.y)

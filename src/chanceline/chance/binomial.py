@@ -17,7 +17,7 @@ def log_binomial(n: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
     n = np.asarray(n, dtype=float)
     k = np.asarray(k, dtype=float)
     inside = (k >= 0) & (k <= n)
-    # Outside, any k will do whose logarithms are harmless; the last line puts −∞ there.
+    # Where k is outside, k = 0 stands in for it, and the last line replaces the result by −∞.
     safe_k = np.where(inside, k, 0.0)
     value = gammaln(n + 1) - gammaln(safe_k + 1) - gammaln(n - safe_k + 1)
 

@@ -174,7 +174,7 @@ def chance_bound(  # noqa: PLR0913
     checked_blocks = None
     if blocks is not None:
         checked_blocks = tuple((int(size), int(number)) for size, number in blocks)
-    task = _Task(
+    labels_and_rule = _LabelsAndRule(
         n_samples=shape.n_samples,
         positives=shape.positives,
         errors=shape.errors,
@@ -182,14 +182,14 @@ def chance_bound(  # noqa: PLR0913
         intercept=intercept,
         blocks=checked_blocks,
     )
-    shares = _realised_shares(task, largest)
+    shares = _realised_shares(labels_and_rule, largest)
 
     # The union bound at every size M′ from M on, and the smallest of them.
     sizes = np.arange(shape.n_selected, largest + 1)
     log_supports = np.zeros(len(sizes))
     if not preregistered:
         log_supports = log_binomial(shape.n_features, sizes)
-    log_shares = shares.log_shares[shape.n_selected :]  # entry M′ of it is that of M′
+    log_shares = shares.log_shares[shape.n_selected :]  # index M′ of the shares is the size M′
     log_union = log_shares + log_supports
     best = int(np.argmin(log_union))
     best_size = int(sizes[best])
@@ -235,12 +235,12 @@ def bound_curve(  # noqa: PLR0913
     as well is part of larger ones that do as well. So it never falls with M; entry 0 is −∞. The
     parameters are those of `chance_bound`.
     """
-    # All M are asked for; 1 stands for any of them.
+    # The check wants some number M of features, and 1 is always allowed.
     shape = check_shape(
         n_samples, n_features, n_selected=1, positives=positives, errors=errors, null=null
     )
     largest = min(shape.n_features, shape.n_samples)
-    task = _Task(
+    labels_and_rule = _LabelsAndRule(
         n_samples=shape.n_samples,
         positives=shape.positives,
         errors=shape.errors,
@@ -248,14 +248,19 @@ def bound_curve(  # noqa: PLR0913
         intercept=intercept,
         blocks=tuple(blocks) if blocks else None,
     )
-    shares = _realised_shares(task, largest)
-    log_union = shares.log_shares + log_binomial(shape.n_features, np.arange(largest + 1))
-    log10_union = log_union[1:] / _LN10
-    smallest_from_here = np.minimum.accumulate(log10_union[::-1])[::-1]
-    return np.concatenate([[-np.inf], np.minimum(smallest_from_here, 0.0)])
+    shares = _realised_shares(labels_and_rule, largest)
+
+    # log₁₀ of the union bound for every M ≥ 1; entry 0 of the shares only fills its place.
+    log_supports = log_binomial(shape.n_features, np.arange(largest + 1))
+    log10_union = (shares.log_shares + log_supports)[1:] / _LN10
+
+    # For each M the smallest from M on, a running minimum from the largest M down; at most 1.
+    from_largest_down = np.minimum.accumulate(log10_union[::-1])
+    log10_bound = np.minimum(from_largest_down[::-1], 0.0)
+    return np.concatenate([[-np.inf], log10_bound])
 
 
-class _Task(NamedTuple):
+class _LabelsAndRule(NamedTuple):
     """Labels under the null, and the rule that is to classify them; hashable, for the cache."""
 
     n_samples: int
@@ -282,26 +287,26 @@ class _RealisedShares(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def _realised_shares(task: _Task, largest: int) -> _RealisedShares:
+def _realised_shares(labels_and_rule: _LabelsAndRule, largest: int) -> _RealisedShares:
     """ln of the share of all labellings that one set of M features realises, M = 0 … `largest`.
 
     A labelling gives each sample one of two classes. A set of features realises it if some linear
-    rule on them classifies it with at most `task.errors` errors. The share is
+    rule on them classifies it with at most `labels_and_rule.errors` errors. The share is
 
-        (labellings that M features realise, at most) / (labellings in all),
+        (upper bound on the labellings that M features realise) / (labellings in all),
 
-    where `task.null` says which labellings there are: all of them (fair coins), or those with the
-    class sizes of the table, in each block if there are blocks.
+    where `labels_and_rule.null` says which labellings there are: all of them (fair coins), or those
+    with the class sizes of the table, in each block if there are blocks.
     """
-    if task.blocks:
-        _check_blocks(task.blocks, task)
+    if labels_and_rule.blocks:
+        _check_blocks(labels_and_rule.blocks, labels_and_rule)
     sizes = np.arange(1, largest + 1)  # M
-    if task.null == Null.COIN:
-        counts = _counts_of_fair_coins(task, sizes)
+    if labels_and_rule.null == Null.COIN:
+        counts = _counts_of_fair_coins(labels_and_rule, sizes)
     else:
-        counts = _counts_of_fixed_classes(task, sizes)
+        counts = _counts_of_fixed_classes(labels_and_rule, sizes)
 
-    # Index M: an entry for M = 0, which nobody asks for, goes first.
+    # An entry for M = 0, which nobody asks for, goes first, so that index M is the size M.
     log_shares = np.concatenate([[0.0], counts.log_realised - counts.log_total])
     log_shares.setflags(write=False)  # the cache hands the same array to every caller
     return _RealisedShares(log_shares=log_shares, forms=(CountForm.COVER, *counts.forms))
@@ -325,51 +330,62 @@ class _LabellingCounts(NamedTuple):
     forms: list[CountForm]
 
 
-def _counts_of_fair_coins(task: _Task, sizes: NDArray[np.int64]) -> _LabellingCounts:
+def _counts_of_fair_coins(
+    labels_and_rule: _LabelsAndRule, sizes: NDArray[np.int64]
+) -> _LabellingCounts:
     """Counts where the class of every sample is a fair coin, for the numbers M in `sizes`."""
     return _LabellingCounts(
-        log_total=task.n_samples * LOG2,
-        log_realised=_log_coin_labellings(task, sizes),
+        log_total=labels_and_rule.n_samples * LOG2,
+        log_realised=_log_coin_labellings(labels_and_rule, sizes),
         forms=[CountForm.COVER] * len(sizes),
     )
 
 
-def _counts_of_fixed_classes(task: _Task, sizes: NDArray[np.int64]) -> _LabellingCounts:
+def _counts_of_fixed_classes(
+    labels_and_rule: _LabelsAndRule, sizes: NDArray[np.int64]
+) -> _LabellingCounts:
     """Counts where the labels are shuffled, within blocks if there are some, for M in `sizes`.
 
-    Shuffling within blocks leaves fewer labellings. Those realised are still counted whatever their
-    positives in each block, which is more than the null allows: a bound all the same.
+    The total counts only labellings with the right number of positives in each block. The realised
+    ones are counted whatever their positives in a block: too many, so the bound still holds.
     """
-    blocks = task.blocks or ((task.n_samples, task.positives),)
+    n_samples = labels_and_rule.n_samples
+    positives = labels_and_rule.positives
+    blocks = labels_and_rule.blocks or ((n_samples, positives),)
     log_total = 0.0
     for block_size, block_positives in blocks:
         log_total += float(log_binomial(block_size, block_positives))
     log_realised, forms = log_fixed_class_labellings(
-        n_points=task.n_samples,
-        positives=task.positives,
+        n_points=n_samples,
+        positives=positives,
         selected=sizes,
-        errors=task.errors,
-        intercept=task.intercept,
+        errors=labels_and_rule.errors,
+        intercept=labels_and_rule.intercept,
     )
     return _LabellingCounts(log_total=log_total, log_realised=log_realised, forms=forms)
 
 
-def _log_coin_labellings(task: _Task, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+def _log_coin_labellings(
+    labels_and_rule: _LabelsAndRule, sizes: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """ln of the labellings of any class sizes within e errors of a rule on M features, (sizes,).
 
     At most D(P, d) labellings are separable (Cover), and each has Σ_{j≤e} C(P, j) labellings within
     e errors.
     """
-    dimensions = sizes + int(task.intercept)
-    log_separable_labellings = log_cover_curve(task.n_samples, int(dimensions.max()))[dimensions]
-    log_within_errors = log_separable_labellings + log_hamming_ball(task.n_samples, task.errors)
-    return np.minimum(log_within_errors, task.n_samples * LOG2)
+    n_samples = labels_and_rule.n_samples
+    dimensions = sizes + int(labels_and_rule.intercept)
+    log_separable_labellings = log_cover_curve(n_samples, int(dimensions.max()))[dimensions]
+    log_neighbours_of_one = log_hamming_ball(n_samples, labels_and_rule.errors)
+    log_within_errors = log_separable_labellings + log_neighbours_of_one
+    return np.minimum(log_within_errors, n_samples * LOG2)
 
 
-def _check_blocks(blocks: Blocks, task: _Task) -> None:
+def _check_blocks(blocks: Blocks, labels_and_rule: _LabelsAndRule) -> None:
     """Raise InputError unless labels are permuted and the blocks add up to the table."""
     total_size = sum(size for size, _ in blocks)
     total_positives = sum(number for _, number in blocks)
-    add_up = total_size == task.n_samples and total_positives == task.positives
-    if task.null != Null.FIXED or not add_up:
+    sizes_agree = total_size == labels_and_rule.n_samples
+    positives_agree = total_positives == labels_and_rule.positives
+    if labels_and_rule.null != Null.FIXED or not (sizes_agree and positives_agree):
         raise InputError("the blocks' sizes and positives must add up to those of the fixed null.")

@@ -38,12 +38,11 @@ def log_tail_bound(
     *,
     exact: bool = True,
 ) -> float:
-    """ln of a bound on the probability that shuffled labels give a sum as extreme as the labels do.
+    """ln of an upper bound on the p-value of the column's sum over the positives, labels shuffled.
 
-    S is the sum of the column over shuffled positives, s that over the positives as they are.
-    Markov's inequality gives p ≤ E e^{slope·(S − s)}, for P(S ≥ s) if the slope is positive and for
-    P(S ≤ s) if it is negative. The expectation is known exactly, as S is the sum over a random
-    subset of given size (the head of the module derives it):
+    S is the sum over shuffled positives, s the sum observed. The p-value p is P(S ≥ s) if the slope
+    is positive and P(S ≤ s) if it is negative; either way p ≤ E e^{slope·(S − s)} (Markov). The
+    expectation has a closed form, which the head of the module derives:
 
         ln p ≤ −log_likelihood − log_subsets + log_probability_of_count,
 
@@ -53,7 +52,7 @@ def log_tail_bound(
         log_probability_of_count = Σ_blocks ln P(K = positives),
 
     where K is the number of successes among independent trials of probabilities
-    1/(1 + e^{−logit}). It holds for any intercept and any slope.
+    1/(1 + e^{−logit}). The bound holds for every intercept and slope.
 
     Parameters
     ----------
@@ -66,12 +65,12 @@ def log_tail_bound(
     slope
         The weight of the column.
     exact
-        If False, P(K = positives) is that of a normal distribution, which is no bound any more but
-        good enough to look for the best slope.
+        If False, P(K = positives) is that of a normal distribution: quicker and good enough to look
+        for the best slope, but no longer a bound.
     """
     values = slope * column
     block_sizes = np.diff(starts, append=len(column))
-    positives = np.add.reduceat(labels, starts, dtype=np.int64)
+    positives = np.add.reduceat(labels, starts, dtype=np.int64)  # of each block, (blocks,)
     intercepts = _intercept_of_block(values, starts, positives)
     logits = np.repeat(intercepts, block_sizes) + values  # (units,)
     probabilities = expit(logits)
@@ -107,13 +106,20 @@ def _normal_log_probability_of_counts(
 def _intercept_of_block(
     values: NDArray[np.float64], starts: NDArray[np.int64], positives: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The intercept of each block, (blocks,), by bisection.
+    """The intercept of each block's logistic model, (blocks,), by bisection.
 
-    With it the trials of probabilities 1/(1 + e^{−intercept − value}) have as many successes on
-    average as the block has positives.
+    A unit is positive with probability 1/(1 + e^{−intercept − value}). The intercept sought makes
+    these probabilities add up to `positives`, the positives that the block has.
+
+    Parameters
+    ----------
+    values : (units,)
+        Block after block.
+    starts, positives : (blocks,)
+        Index of the first unit of each block, and its positives.
     """
     block_sizes = np.diff(starts, append=len(values))
-    # At the low end mean_positives is about 0, at the high end it is about the block's size.
+    # At the low end the probabilities add up to about 0, at the high end to the block's size.
     low = -np.maximum.reduceat(values, starts) - _LARGEST_LOGIT
     high = _LARGEST_LOGIT - np.minimum.reduceat(values, starts)
     for _ in range(_BISECTIONS):

@@ -31,7 +31,7 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
     cycle
         Counts after which the proportions repeat.
     """
-    # Double until one convinces: then `high` does, and `low` does not or is the start.
+    # Double until one convinces. Then `high` convinces; `low` does not, or is the start.
     low = start
     high = 2 * start
     while not convinces(high):
@@ -50,11 +50,11 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
         else:
             lowest = middle + 1
 
-    # The last failure around it.
+    # The last failure within one cycle of the crossing.
     reach = min(cycle, _LONGEST_CYCLE)
     window = range(max(start, crossing - reach), crossing + reach)
     failures = [count for count in window if not convinces(count)]
     if not failures:
-        # Even the start convinces, which the bisection above it can't tell.
+        # Then the start itself convinces; the bisection only looked above it.
         return start
     return failures[-1] + 1

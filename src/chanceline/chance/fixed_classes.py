@@ -81,13 +81,12 @@ def log_fixed_class_labellings(
         return log_counts, forms
 
     # Then Σ_k c_k w_k itself, where M is 1 or 2 and it is smaller.
-    log_threshold_sets = _log_threshold_sets(n_points, class_sizes)  # ln c_k for M = 1
-    log_plane_sets = log_planar_sets(n_points, class_sizes)  # the same for M = 2
-    better_counts = [
-        (1, CountForm.THRESHOLD, float(logsumexp(log_threshold_sets + log_n_neighbours))),
-        (2, CountForm.PLANAR_SETS, float(logsumexp(log_plane_sets + log_n_neighbours))),
+    log_separable_of_form = [  # M, the name of the count, and ln c_k for every k
+        (1, CountForm.THRESHOLD, _log_threshold_sets(n_points, class_sizes)),
+        (2, CountForm.PLANAR_SETS, log_planar_sets(n_points, class_sizes)),
     ]
-    for size, form, log_count in better_counts:
+    for size, form, log_separable_sets in log_separable_of_form:
+        log_count = float(logsumexp(log_separable_sets + log_n_neighbours))
         tolerance = _TIE_TOLERANCE * abs(log_count)
         for position in np.flatnonzero(selected == size):
             if log_count < log_counts[position] - tolerance:

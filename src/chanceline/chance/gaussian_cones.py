@@ -70,29 +70,29 @@ def _log_density_of_balance(positives: int, negatives: int) -> float:
     """ln of the density at 0 of a sum of half-normal variables less a sum of others.
 
     A half-normal variable is |g| with g a standard Gaussian. `positives` of them are added and
-    `negatives` subtracted. With the moment generating function M(z) = E e^{z|g|}, that of the
-    difference is M(z)^positives M(−z)^negatives. Its inverse Laplace transform is the density,
+    `negatives` subtracted. With the moment generating function M(z) = E e^{z|g|}, the density is
+    the inverse Laplace transform
 
-        f(0) = 1/(2πi) ∫ dz M(z)^positives M(−z)^negatives.
+        f(0) = 1/(2πi) ∫ dz M(z)^positives M(−z)^negatives
 
-    The path is z = s + i · width · sinh(t), t real. It crosses the real axis at the saddle point s,
-    where the integrand is largest on it; for n variables the peak there has a width of order 1/√n.
-    For few variables the integrand decays slowly, and sinh reaches far out. The trapezoidal rule in
-    t is exact to rounding, as the integrand is smooth and vanishes at both ends.
+    along a line parallel to the imaginary axis, computed with the trapezoidal rule.
     """
+    # The line crosses the real axis at the saddle point, where the integrand peaks with a width of
+    # order 1/√n. With few variables the integrand decays slowly, and sinh reaches far out.
     n_variables = positives + negatives
     if n_variables < _FAST_DECAY:
         t = _T_OF_LONG_CONTOUR
     else:
         t = _T_OF_SHORT_CONTOUR
     width = 2.0 / np.sqrt(n_variables)
-    z = _saddle(positives, negatives) + 1j * width * np.sinh(t)
+    z = _saddle_point(positives, negatives) + 1j * width * np.sinh(t)
 
     # dz = i · width · cosh(t) dt; this i cancels the one of 1/(2πi).
     log_jacobian = np.log(width * np.cosh(t))
     log_integrand = positives * _log_moment(z) + negatives * _log_moment(-z) + log_jacobian
 
-    # The largest term is taken out of the sum, so that nothing overflows.
+    # The trapezoidal rule in t is exact to rounding: the integrand is smooth and vanishes at both
+    # ends. The largest term is taken out of the sum, so that nothing overflows.
     largest = float(log_integrand.real.max())
     t_step = t[1] - t[0]
     integral = np.exp(log_integrand - largest).sum().real * t_step
@@ -104,7 +104,7 @@ def _log_moment(z: NDArray[np.complex128]) -> NDArray[np.complex128]:
     return np.log(wofz(-1j * z / np.sqrt(2)))
 
 
-def _saddle(positives: int, negatives: int) -> float:
+def _saddle_point(positives: int, negatives: int) -> float:
     """The saddle point of the generating function of a difference of half-normal variables.
 
     It is the s at which positives · ln E e^{s|g|} + negatives · ln E e^{−s|g|} is smallest, g a
@@ -136,7 +136,8 @@ def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
         v_{n−1} = Σ_{i+j=n} C(n₊, i) C(n₋, j) β(i, j) I(n₊ − i, n₋ − j),
 
     where β (`log_cone_share`) is the probability that such active components are all positive, and
-    I (`_log_inactive`) that the others are not. n = 1 stands for the projection 0, v_0 = 1/C(P,n₊).
+    I (`_log_probability_inactive`) that the others are not. n = 1 stands for the projection 0 and
+    v_0 = 1/C(P, n₊).
     """
     if active == 1:
         return -float(log_binomial(n_samples, positives))
@@ -149,26 +150,26 @@ def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
         return -np.inf
     active_negatives = active - active_positives  # j
 
-    # ln of C(n₊, i) C(n₋, j) I, (splits,)
-    log_choices = log_binomial(positives, active_positives) + log_binomial(
-        negatives, active_negatives
-    )
-    log_terms = log_choices + _log_inactive(
+    # ln of the terms without β, C(n₊, i) C(n₋, j) I, (splits,)
+    log_positive_choices = log_binomial(positives, active_positives)
+    log_negative_choices = log_binomial(negatives, active_negatives)
+    log_others_inactive = _log_probability_inactive(
         active=active,
         inactive_positives=positives - active_positives,
         inactive_negatives=negatives - active_negatives,
     )
+    log_without_share = log_positive_choices + log_negative_choices + log_others_inactive
 
-    # β is the costly factor, so that it is computed only for splits that can matter.
-    relevant = np.flatnonzero(log_terms >= log_terms.max() - _NEGLIGIBLE_BEFORE_SHARE)
-    log_volumes = []
-    for split in relevant:
+    # β is costly: it is computed only for splits that can matter.
+    smallest_that_matters = log_without_share.max() - _NEGLIGIBLE_BEFORE_SHARE
+    log_terms = []
+    for split in np.flatnonzero(log_without_share >= smallest_that_matters):
         log_share = log_cone_share(int(active_positives[split]), int(active_negatives[split]))
-        log_volumes.append(log_terms[split] + log_share)
-    return float(logsumexp(log_volumes))
+        log_terms.append(log_without_share[split] + log_share)
+    return float(logsumexp(log_terms))
 
 
-def _log_inactive(
+def _log_probability_inactive(
     active: int, inactive_positives: NDArray[np.int64], inactive_negatives: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """ln of the probability that all other components of a projection are 0, (splits,).
@@ -181,11 +182,10 @@ def _log_inactive(
 
         I = ∫ db N(b; 0, 1/n) Φ(b)^{inactive positives} Φ(−b)^{inactive negatives}.
 
-    There is one I for each split of the inactive components into positive and negative ones. The
-    powers of Φ may move the peak of the integrand far out of the Gaussian. So the grid of b reaches
-    `_LARGEST_B_IN_SD` of its standard deviations 1/√n, but no farther than `_LARGEST_B`, beyond
-    which Φ(−b) is below 10⁻³².
+    There is one I for each split of the inactive components into positive and negative ones.
     """
+    # The powers of Φ may move the peak of the integrand far from the Gaussian's. So the grid of b
+    # reaches many of its standard deviations 1/√n, but no farther than where Φ(−b) is below 10⁻³².
     largest_b = min(_LARGEST_B, _LARGEST_B_IN_SD / np.sqrt(active))
     b = np.linspace(-1.0, 1.0, _N_NODES) * largest_b
     b_step = b[1] - b[0]
@@ -208,18 +208,17 @@ def log_separable(n_samples: int, positives: int, n_selected: int) -> float:
 
         P_sep(M) = 2(v_{M−1} + v_{M−3} + …),
 
-    with the intrinsic volumes v of `log_intrinsic_volume`. Every second one counts, as those of
-    even and of odd dimension both sum to one half (Gauss–Bonnet).
+    with the intrinsic volumes v of `log_intrinsic_volume`. Every second one counts, as the even and
+    the odd ones each sum to one half (Gauss–Bonnet).
     """
     if n_selected >= n_samples - 1 or positives in (0, n_samples):
         return 0.0
     if n_selected == 0:
         return -np.inf
 
-    # n active components give v_{n−1}. So v_{M−1}, v_{M−3}, … have n = M, M − 2, … down to 1 or 2.
-    # As a function of n the volumes rise to one peak and fall after it, in all tables looked at (a
-    # test has some). On the way down from n = M a term far below an earlier one lies left of the
-    # peak, where all further ones are smaller yet.
+    # v_{M−1}, v_{M−3}, … belong to n = M, M − 2, … active components. The volumes have a single
+    # peak as a function of n (seen in every table tried, some in a test; not proven). So a term far
+    # below an earlier one is past the peak, and all further ones are smaller still.
     log_volumes: list[float] = []
     for n_active in range(n_selected, 0, -2):
         log_volume = log_intrinsic_volume(n_samples, positives, n_active)
@@ -247,10 +246,10 @@ def log_expected_supports(
     negatives = n_samples - positives
     log_terms = []
     for wrong_positives in range(max(0, errors - negatives), min(errors, positives) + 1):
-        log_error_sets = float(
-            log_binomial(positives, wrong_positives)
-            + log_binomial(negatives, errors - wrong_positives)
-        )
+        log_choices_of_positives = log_binomial(positives, wrong_positives)
+        log_choices_of_negatives = log_binomial(negatives, errors - wrong_positives)
+        log_error_sets = float(log_choices_of_positives + log_choices_of_negatives)
         log_probability = log_separable(n_samples - errors, positives - wrong_positives, n_selected)
         log_terms.append(log_error_sets + log_probability)
-    return float(log_binomial(n_features, n_selected)) + float(logsumexp(log_terms))
+    log_supports = float(log_binomial(n_features, n_selected))
+    return log_supports + float(logsumexp(log_terms))

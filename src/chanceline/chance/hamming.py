@@ -45,8 +45,8 @@ def log_neighbours(
     flipped_positives = flipped_negatives + k - positives
     allowed = (flipped_positives >= 0) & (flipped_positives + flipped_negatives <= errors)
 
-    log_products = log_binomial(k, flipped_positives) + log_binomial(
-        n_points - k, flipped_negatives
-    )
+    log_choices_of_positives = log_binomial(k, flipped_positives)
+    log_choices_of_negatives = log_binomial(n_points - k, flipped_negatives)
+    log_products = log_choices_of_positives + log_choices_of_negatives
     log_w = logsumexp(np.where(allowed, log_products, -np.inf), axis=1)
     return class_sizes, log_w

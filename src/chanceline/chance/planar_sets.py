@@ -32,10 +32,8 @@ def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
         P (1 + √(1 + 8(k − 1)))/2   k-sets for k < P/2,
         P √(P − 1)                  k-sets for k = P/2,
 
-    and one for k = 0. Both follow from the crossing identity of Andrzejak, Aronov, Har-Peled,
-    Seidel and Welzl (1998), as the head of the module derives. Ties are allowed: strict
-    separability is an open condition, so moving the points slightly into general position loses no
-    subset.
+    and one for k = 0; the head of the module derives both. Ties are allowed: moving the points
+    slightly into general position loses no subset that a line cuts off strictly.
 
     Parameters
     ----------
@@ -50,8 +48,8 @@ def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
     at_half = n_points * np.sqrt(max(n_points - 1.0, 1.0))
     bound = np.where(2 * smaller_side == n_points, at_half, below_half)
 
-    # Counts are whole numbers, so the bound is rounded down. One that is a whole number itself may
-    # have come out just below it, and must not lose one.
+    # Counts are whole numbers, so the bound is rounded down. Where the bound is a whole number that
+    # floating point gave as slightly less, the small addition keeps it.
     rounded_down = np.floor(bound + _ROUNDING * bound)
 
     # The empty and the full set are one each.

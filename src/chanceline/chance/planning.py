@@ -93,8 +93,8 @@ def largest_convincing(  # noqa: PLR0913
         "intercept": intercept,
     }
     curve = bound_curve(n_samples, n_features, **labels_and_rule)
-    # The curve, log10 of the bound for M = 0, 1, …, never falls: count the entries that are small
-    # enough. Entry 0 is −∞, so there is always one.
+    # The curve, log₁₀ of the bound for M = 0, 1, …, never falls: count the entries that are small
+    # enough. Entry 0 is −∞, so at least one is.
     largest = int(np.searchsorted(curve, log10(level), side="right")) - 1
 
     def bound_at(n_selected: int) -> Bound | None:
@@ -124,15 +124,13 @@ def samples_needed(  # noqa: PLR0913
     """The smallest number P of samples from which on M of N features that separate them convince.
 
     They convince if `chance_bound`, a bound on the probability that some M of N features do so by
-    chance, is at most `level`. One class has round(balance·P) samples. The bound falls with P apart
-    from this rounding, which makes convincing and failing P alternate near the answer.
-    `first_convincing` therefore finds about where the bound crosses the level, and asks every P
-    within one cycle of there. The other parameters are those of `chance_bound`.
+    chance, is at most `level`. One class has round(balance·P) samples; because of this rounding
+    convincing and failing P alternate near the answer. The other parameters are those of
+    `chance_bound`.
     """
     level = real_number(level, "the level", above=0, below=1)
     balance = real_number(balance, "the balance, the share of one class,", above=0, below=1)
-    # With more errors than a quarter of the largest table the search could not even double its
-    # first count.
+    # The search starts above the number of errors and doubles; more than these leave it no room.
     errors = whole_number(errors, "the number of errors allowed", at_most=MAX_COUNT // 4)
 
     def bound_with(n_samples: int) -> Bound:
@@ -153,10 +151,10 @@ def samples_needed(  # noqa: PLR0913
     def convinces(n_samples: int) -> bool:
         return n_samples > errors and bound_with(n_samples).log10_p <= log10(level)
 
-    # Two samples at least, one for each class, and more samples than errors.
+    # At least two samples, one for each class, and more samples than errors.
     start = max(2, errors + 1)
-    # The smaller class grows by one sample in at most this many, and its rounded share repeats;
-    # one more for the rounding itself.
+    # After so many more samples the smaller class has grown by one, and its rounded share is about
+    # the same again. `first_convincing` looks at every P within such a cycle of the crossing.
     cycle = ceil(1 / min(balance, 1 - balance)) + 1
     n_samples = first_convincing(convinces, start, cycle)
     if n_samples is None:

@@ -15,9 +15,9 @@ def poisson_binomial_pmf(probabilities: NDArray[np.float64], n_successes: int) -
 
     The law of K is built up trial by trial. To save time counts are kept modulo n, where n is about
     20 standard deviations of K: counts that differ by n share an entry, and the cost is
-    O(trials · n). So the result is P(K = k modulo n), which is at least P(K = k); for k within some
-    ten standard deviations of the mean the two are equal to many digits. All terms are positive, so
-    that rounding stays small.
+    O(trials · n). So the result is an upper bound, P(K ≡ k modulo n). For k within some ten
+    standard deviations of the mean it equals P(K = k) to many digits. All terms are positive, so
+    rounding errors stay small.
 
     Parameters
     ----------

@@ -75,16 +75,16 @@ class Extrapolation(Result):
 def median_estimate(values: ArrayLike) -> Estimate:
     """The median, with a quarter of the width of its 95 % interval by order statistics as error.
 
-    Values may be −∞ (the logarithm of no support at all): a mean of logarithms does not exist then,
-    a median does as long as clearly fewer than half are infinite. With too many of them, or fewer
-    than 10 samples, it is NaN.
+    Values may be −∞, as logarithms of counts of zero. A mean does not exist then, but a median does
+    as long as clearly fewer than half of the values are infinite. With more of them, or with fewer
+    than 10 samples, both the median and its error are NaN.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     n_samples = len(ordered)
     if n_samples < MIN_SAMPLES_OF_MEDIAN:
         return Estimate(np.nan, np.nan)
-    # The number of samples below the true median is binomial. The interval reaches from two
-    # standard deviations below its mean to two above.
+    # The number of samples below the true median is binomial. So the 95 % interval reaches from the
+    # sample whose rank is two standard deviations below the middle to the one two above it.
     standard_deviation = 0.5 * np.sqrt(n_samples)
     low = int(np.floor(0.5 * n_samples - 2 * standard_deviation))
     if not np.isfinite(ordered[low]):
@@ -122,8 +122,7 @@ def extrapolate(
     Notes
     -----
     The systematic error is the change of the limit when the points of the smallest size are left
-    out (0 when too few sizes are left to fit without them): what the chosen powers miss shows there
-    first.
+    out, as what the chosen powers miss shows there first. It is 0 when too few sizes would be left.
     """
     sizes = np.asarray(sizes, dtype=float)
     values = np.asarray(values, dtype=float)
@@ -143,6 +142,7 @@ def extrapolate(
             "every point of an extrapolation needs a finite value and a positive error"
         )
 
+    # The limit, and what it would be without the smallest size.
     fit = _fit_powers(sizes, values, errors, degree)
     limit = fit.coefficients[0]
     limit_without_smallest = limit

@@ -61,11 +61,17 @@ def smallest_support(  # noqa: PLR0913
 ) -> dict[str, Any]:
     """The smallest set of variables (support) that a search method finds for a random problem.
 
-    The problem has `n` variables and round(alpha·n) patterns of the kind `inputs`; `trial` draws
-    another one. `separates` says whether every margin is positive. The paper's algorithm stops when
-    none is *negative*, so its `n_selected` may belong to a support with ties, patterns on the
-    boundary; `n_selected` is null where two patterns contradict each other and nothing can separate
-    (it happens to ±1 inputs at small N).
+    The problem has `n` variables and round(alpha·n) patterns of the kind `inputs`; every `trial`
+    draws another one.
+
+    Returns
+    -------
+    n_patterns : the number of patterns.
+    n_selected : the size of the support. It is null where two patterns contradict each other, so
+        that nothing separates (±1 inputs at small n may do so).
+    separates : whether every margin is positive. The paper's algorithm stops when none is
+        *negative*: its support may leave patterns on the boundary.
+    iterations : iterations of the search.
     """
     n_patterns = round(alpha * n)
     X, y = draw_problem(n, n_patterns, inputs=inputs, trial=trial)
@@ -102,23 +108,25 @@ def separable_share(  # noqa: PLR0913
     """How many of `draws` random problems are linearly separable: `patterns` in `m` variables.
 
     All m variables are used. In general position the probability is Cover's D(P, M)/2^P for P
-    patterns in M variables; ±1 inputs of few variables are not in general position, and have less.
-    `inputs` are "binary" (±1) or "sphere". `trial` is not used here, but it makes another task with
+    patterns in M variables; for ±1 inputs of few variables, not in general position, it is smaller.
+    `inputs` are "binary" (±1) or "sphere". `trial` is not used, but it makes another task, with
     another seed.
     """
-    # A task's settings have the names of the parameters; here they are numbers of things.
+    # The parameters have the names that tasks are stored with; here clearer ones.
     n_variables = m
     n_patterns = patterns
     n_draws = draws
     if inputs not in list(ShareInputs):
         raise InputError(f"there are no {inputs!r} inputs for shares; choose binary or sphere")
+
+    # Problems are drawn in batches that fit in memory.
     generator = np.random.default_rng(seed)
     max_problems_at_once = max(1, ENTRIES_AT_ONCE // (n_variables * n_patterns))
     hits = 0
     for n_done in range(0, n_draws, max_problems_at_once):
         n_problems = min(max_problems_at_once, n_draws - n_done)
-        # The signs of all entries are equally likely, so labels would change nothing. Nor do the
-        # lengths of patterns: Gaussian ones separate as those on the sphere do.
+        # Labels would change nothing, as both signs of every entry are equally likely. Nor would
+        # the lengths of patterns: Gaussian ones separate as often as those on the sphere.
         problems = generator.standard_normal((n_problems, n_variables, n_patterns))
         if inputs == ShareInputs.BINARY:
             problems = np.sign(problems)
@@ -157,12 +165,18 @@ def log_count(  # noqa: PLR0913
     rung: int = 1,
     trial: int = 0,
 ) -> dict[str, Any]:
-    """Monte Carlo ln Z_p for p = 2M, 2M + rung, … αN on one problem, a curve over loads up to α.
+    """Monte Carlo counts of separating supports on one problem, a curve over loads up to α.
 
-    Z_p is the number of supports of M = ρN variables that separate the first p patterns. There are
-    so many `sweeps` of Monte Carlo, each with so many `steps` of the walk at every p. The result
-    has M, the first p, and the lists of ln Z_p and of their standard errors. They end early where
-    no support was found to go on with, and are empty when not even p = 2M has any.
+    Counted are the supports of M = ρN variables that separate the first p patterns, Z_p, for
+    p = 2M, 2M + `rung`, … up to αN. Every p has a random walk over its supports; each of the
+    `sweeps` of Monte Carlo takes `steps` steps of every walk.
+
+    Returns
+    -------
+    m : M.
+    first : the first p, 2M.
+    log_counts, errors : lists of ln Z_p and of their standard errors, one entry for each p. They
+        end early where no support was found to go on with, and are empty if p = 2M has none.
     """
     n_patterns = whole(alpha * n, "alpha·n")
     m = whole(rho * n, "rho·n")
@@ -170,7 +184,8 @@ def log_count(  # noqa: PLR0913
     curve = sample_counts(X, y, m, sweeps=sweeps, steps=steps, spacing=rung, seed=seed)
     return {
         "m": m,
-        "first": 2 * m,  # the p of the first entry; lists of plain numbers follow, null for NaN
+        "first": 2 * m,
+        # Plain numbers, null for NaN.
         "log_counts": plain(curve.log_counts.round(LOG_DECIMALS)),
         "errors": plain(curve.errors.round(LOG_DECIMALS)),
     }

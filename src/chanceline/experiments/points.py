@@ -77,11 +77,14 @@ def entropy_points(
         support), entropy, error, first_moment (its ln / N), first_moment_error (0 where Cover's
         count is used, else of the measured share), difference (entropy − first_moment).
     """
+    # ln Z of every problem at every load, from both kinds of counts.
     samples: list[LogCount] = []
     if counts is not None:
         samples += _exact_log_counts(counts)
     if curves is not None:
         samples += _log_counts_on_curves(curves, list(loads))
+
+    # Problems drawn, and how many of them were separable: (inputs, patterns, m) → both sums.
     hits_and_draws = None
     if shares is not None:
         hits_and_draws = shares.groupby(["inputs", "patterns", "m"])[["hits", "draws"]].sum()
@@ -156,32 +159,31 @@ def _log_counts_on_curves(curves: pd.DataFrame, loads: list[float]) -> Iterator[
 def _log_count_on_curve(curve: Any, alpha: float) -> float | None:
     """ln Z at the load `alpha` on a Monte Carlo curve; None where the curve says nothing.
 
-    A run adds patterns to one problem and counts, at some numbers of patterns, the rungs, the
-    supports Z that still separate it. `curve` is a row of a table, with n variables; rung k has
-    first + k·rung patterns and the entry k of log_counts, a list or its JSON; alpha is the load up
-    to which the run was to go.
-
-    There are two ends. Beyond curve.alpha nothing was asked, and ln Z is not known: None. Up to
-    curve.alpha a rung without a number (the list ends before it, or holds null) is one that no
-    support survived: −∞.
+    Z is the number of supports that separate alpha·n patterns of a problem. `curve` is a row of a
+    table: entry k of its log_counts, a list or its JSON, is ln Z at first + k·rung patterns, up to
+    the load curve.alpha.
     """
     n_variables = curve.n
     first_patterns = int(curve.first)
     patterns_per_rung = int(curve.rung)
 
+    # Where the curve has no point: at a broken number of patterns, beyond its end, between two
+    # points, or before the first.
     n_patterns = round(alpha * n_variables)
     is_whole = math.isclose(n_patterns, alpha * n_variables)
     if not is_whole or alpha > curve.alpha:
-        return None  # no such problem, or beyond the run
+        return None
     k, remainder = divmod(n_patterns - first_patterns, patterns_per_rung)
     if remainder or k < 0:
-        return None  # between two rungs, or below the first
+        return None
 
+    # A point without a number (the list ends before it, or holds null) is one that no support
+    # survived.
     log_counts = curve.log_counts
     if isinstance(log_counts, str):
         log_counts = json.loads(log_counts)
     if k >= len(log_counts) or log_counts[k] is None:
-        return -math.inf  # within the run, but no support survived
+        return -math.inf
     return float(log_counts[k])
 
 
@@ -190,10 +192,10 @@ def _first_moment_estimate(
 ) -> Estimate:
     """ln E[Z] / N and its error, Z the number of supports that separate a random problem.
 
-    A support is a choice of m of the N = `n` variables. E[Z] = C(N, m) · (the probability that one
-    support separates so many `patterns`). That probability is measured, for these kinds of
-    `inputs`, by hits of draws: columns of `hits_and_draws`, whose index is (inputs, patterns, m).
-    With few hits, or without such a row, Cover's count gives the value, without error.
+    A support is a choice of m of the N = `n` variables, and E[Z] = C(N, m) · (the probability that
+    one support separates so many `patterns`). The probability is measured as hits/draws, columns of
+    `hits_and_draws`, whose index is (inputs, patterns, m). If there is no such row, or if it has
+    few hits, Cover's count gives the value, without error.
     """
     point = (inputs, patterns, m)
     by_cover = Estimate(value=log_first_moment(n, patterns, m) / n, error=0.0)
@@ -259,8 +261,8 @@ def _measure_smallest(group: pd.DataFrame) -> dict[str, Any] | None:
     if unsolved_share > MAX_UNSOLVED or not np.isfinite(density.error):
         return None
     first_moment_density = first_moment_size(n_variables, n_patterns) / n_variables
-    # Sizes K are whole numbers: even where all happen to agree they are known no better than to
-    # rounding, which has the variance 1/12.
+    # Sizes K are whole numbers. Even if all happen to be equal, the error of their mean is at least
+    # that of rounding, whose variance is 1/12.
     rounding_error = 1 / (n_variables * math.sqrt(12 * len(sizes)))
     return {
         "load": n_patterns / n_variables,

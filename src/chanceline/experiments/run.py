@@ -98,11 +98,13 @@ def iter_run(
         batches = open_tasks.batches(batch)
         return _parallel.start(execute, batches, common=(), n_jobs=n_jobs, ordered=False)
 
-    with closing(_parallel.resumed(begin)) as results:
-        for records, failure in results:
+    with closing(_parallel.resumed(begin)) as batch_results:
+        for records, failure in batch_results:
             if failure is not None:
                 # No further batch is handed out; those in hand are still saved below.
                 open_tasks.stop(failure)
+
+            # Save first: what is yielded has been saved.
             _refuse_other_versions(records)
             if store is not None:
                 store.add(records)

@@ -46,9 +46,9 @@ MAX_RUNGS_BETWEEN = 12  # two numbers of patterns; more means that hardly any su
 def enter_support(hinge: Any, support: NDArray) -> None:
     """Make `support`, (m,) indices of columns, the support of the workspace, with weights of zero.
 
-    A workspace (`hinge`) holds the columns of a problem and a fit on some of them, its support;
-    `refit` then fits these. `position[column]` is the place of a column in the support, or NONE.
-    This does the same as `set_support`, for use inside kernels.
+    The workspace, `hinge`, holds the columns of a problem and a fit on some of them, its support.
+    `position[column]` is the place of a column in the support, or NONE. This does the same as
+    `set_support`, for use inside kernels.
     """
     used_support = hinge.state.support
     weights = hinge.state.weights
@@ -63,7 +63,7 @@ def enter_support(hinge: Any, support: NDArray) -> None:
         used_support[i] = support[i]
         position[support[i]] = i
         weights[i] = 0.0
-    flips_since_rebuild[0] = REBUILD_AFTER + 1  # one more than allowed: the fit builds all anew
+    flips_since_rebuild[0] = REBUILD_AFTER + 1  # too many: the next fit computes all else anew
 
 
 @kernel()
@@ -164,10 +164,11 @@ class _Ladder:
         self.rows = rows
         self.m = m
         self.steps = steps
-        # splitmix64 mixes whatever it starts from; its state is one word.
+        # The seed itself is the state of the random numbers: splitmix64 mixes whatever it is given.
         self.random = np.array([seed], dtype=np.uint64)
         self.rungs: list[_Rung] = []
 
+        # The lowest rung, for 2m patterns.
         n_patterns, n_columns = rows.shape
         n_lowest = min(2 * m, n_patterns)
         lowest = _Rung(
@@ -180,6 +181,8 @@ class _Ladder:
         if not self._draw(lowest, MAX_FIRST_DRAWS):
             return
         self.rungs.append(lowest)
+
+        # The rungs above it.
         for n_next in range(n_lowest + spacing, n_patterns + 1, spacing):
             if not self._climb(n_old=n_next - spacing, n_new=n_next):
                 return
@@ -198,19 +201,21 @@ class _Ladder:
     def _climb(self, n_old: int, n_new: int) -> bool:
         """Add rungs from `n_old` patterns up to `n_new`; False if hardly any support is left.
 
-        A rung is a set of supports that stand: they separate its patterns. New patterns may be
-        hard, so that few supports of the rung below stand on the next one. Rungs in between ask for
-        the new patterns only in part: θ says how much, from nothing, 0, to all, 1. Each next θ is
-        found by trying supports that the walk on the rung below explores.
+        The supports of a rung are those that separate its patterns. New patterns may be hard, so
+        that few supports of one rung separate those of the next. Rungs in between ask for the new
+        patterns only in part: θ says how much, from nothing, 0, to all, 1.
         """
         theta = 0.0
         for _ in range(MAX_RUNGS_BETWEEN):
+            # Supports that a walk on the top rung explores; each is the first m of an order.
             top = self.rungs[-1]
-            orders = []
+            explored_orders = []
             for _ in range(EXPLORED_SUPPORTS):
-                self._move(top)  # gives it another support, the first m of top.order
-                orders.append(top.order.copy())
-            rung = self._next_rung(orders, n_old, n_new, theta)
+                self._move(top)
+                explored_orders.append(top.order.copy())
+
+            # The next rung is one on which enough of them stand.
+            rung = self._next_rung(explored_orders, n_old, n_new, theta)
             if rung is None:
                 return False
             self.rungs.append(rung)
@@ -220,35 +225,41 @@ class _Ladder:
         return False
 
     def _next_rung(
-        self, orders: list[NDArray[np.int64]], n_old: int, n_new: int, theta: float
+        self, explored_orders: list[NDArray[np.int64]], n_old: int, n_new: int, theta: float
     ) -> _Rung | None:
-        """The next rung: the largest θ on which enough of the supports explored stand, or None.
+        """The next rung: the one of largest θ whose patterns enough supports separate, or None.
 
-        A support stands on a rung if it separates its patterns. θ says how much is asked of the
-        patterns from `n_old` to `n_new`, from nothing, 0, to all, 1: the larger θ, the fewer
-        supports stand. It is found by bisection between the `theta` of the rung below and 1, which
-        is tried first.
+        θ says how much is asked of the patterns from `n_old` to `n_new`, from nothing, 0, to all,
+        1: the larger θ, the fewer supports separate. It is found by bisection between the `theta`
+        of the rung below and 1, which is tried first.
 
-        `orders` are permutations of the columns, (N,); the first m are a support explored.
+        `explored_orders` are permutations of the columns, (N,); the first m of each are a support
+        of the rung below.
         """
         low = theta
         high = 1.0
-        trial = 1.0
-        best = None
+        trial_theta = 1.0
+        best_rung = None
         for _ in range(BISECTIONS):
-            hinge = self._softened(n_old, n_new, trial)
-            standing = [order for order in orders if support_separates(hinge, order[: self.m])]
-            if len(standing) >= SHARE_ON_NEXT_RUNG * len(orders):
-                low = trial
+            # Which of the supports separate at this θ?
+            hinge = self._softened(n_old, n_new, trial_theta)
+            separating_orders = []
+            for order in explored_orders:
+                if support_separates(hinge, order[: self.m]):
+                    separating_orders.append(order)
+
+            # If these are enough, try a larger θ, else a smaller one.
+            if len(separating_orders) >= SHARE_ON_NEXT_RUNG * len(explored_orders):
+                low = trial_theta
                 # Any of them would do; the last is the most steps away from the first explored.
-                start = standing[-1].copy()
-                best = _Rung(n_patterns=n_new, theta=trial, hinge=hinge, order=start)
-                if trial == 1.0:
+                start = separating_orders[-1].copy()
+                best_rung = _Rung(n_patterns=n_new, theta=trial_theta, hinge=hinge, order=start)
+                if trial_theta == 1.0:
                     break
             else:
-                high = trial
-            trial = 0.5 * (low + high)
-        return best
+                high = trial_theta
+            trial_theta = 0.5 * (low + high)
+        return best_rung
 
     def _draw(self, rung: _Rung, max_draws: int) -> int:
         """Draw a new support for a rung; how many were drawn, or 0 if none of them separates."""
@@ -343,10 +354,16 @@ def sample_counts(  # noqa: PLR0913
     ladder = _Ladder(X * y[:, None], m, spacing=spacing, steps=steps, seed=seed)
     for _ in range(sweeps // 5):
         ladder.sweep()
+
     # Each sweep says, for each rung, how many supports it tried there and how many separated.
-    separated, tried = zip(*(ladder.sweep() for _ in range(sweeps)), strict=True)
-    separated_in_blocks = _block_sums(separated)  # (blocks, rungs)
-    tried_in_blocks = _block_sums(tried)
+    separated_in_sweeps = []
+    tried_in_sweeps = []
+    for _ in range(sweeps):
+        separated, tried = ladder.sweep()
+        separated_in_sweeps.append(separated)
+        tried_in_sweeps.append(tried)
+    separated_in_blocks = _block_sums(separated_in_sweeps)  # (blocks, rungs)
+    tried_in_blocks = _block_sums(tried_in_sweeps)
 
     # A rung that no support reached has the share 0, and ln 0 = −∞ without a warning.
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -366,7 +383,7 @@ def sample_counts(  # noqa: PLR0913
     )
 
 
-def _block_sums(sweeps: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
+def _block_sums(sweeps: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Sums over blocks of sweeps, (ERROR_BLOCKS, rungs); each sweep has shape (rungs,)."""
     blocks = np.array_split(np.array(sweeps), ERROR_BLOCKS)
     return np.stack([block.sum(axis=0) for block in blocks])

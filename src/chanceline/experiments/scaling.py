@@ -49,10 +49,10 @@ def difference_errors(points: pd.DataFrame) -> pd.Series[float]:
 def entropy_limits(points: pd.DataFrame) -> pd.DataFrame:
     """The entropy Σ = ln(separating supports)/N extrapolated to N → ∞, beside theory.
 
-    There is one row for each kind of inputs, density ρ and load α. What is extrapolated in 1/N is
-    the difference of the entropy from the first moment, ln(expected number)/N, which is small and
-    smooth; the limit of the first moment is known and added again. It is done with exact counts,
-    with Monte Carlo counts, and with both.
+    There is one row for each kind of inputs, density ρ and load α. The difference of the entropy
+    from the first moment, ln(expected number)/N, is small and smooth: it is extrapolated in 1/N,
+    and the known limit of the first moment is added. This is done with exact counts, with Monte
+    Carlo counts, and with both.
 
     Parameters
     ----------
@@ -99,10 +99,10 @@ def _theory_entropy(alpha: float, rho: float, ansatz: str) -> float:
 def capacity_limits(points: pd.DataFrame) -> pd.DataFrame:
     """The smallest share K/N of variables that separates, extrapolated to N → ∞, beside theory.
 
-    There is one row for each kind of inputs and load α. What is extrapolated in 1/N is the
-    difference of K/N from that of the first moment, which is smooth; the limit of the latter is
-    known and added again. Sizes N where the first moment's K is below 3 are left out: so small a
-    whole number does not follow a smooth curve.
+    There is one row for each kind of inputs and load α. The difference of K/N from that of the
+    first moment is smooth: it is extrapolated in 1/N, and the known limit of the first moment is
+    added. Sizes N where the first moment's K is below 3 are left out: so small a whole number does
+    not follow a smooth curve.
 
     Parameters
     ----------

@@ -224,6 +224,8 @@ class Store(AbstractContextManager["Store"]):
             raise InputError(
                 f"the store {self.path} was opened for reading; open it with write=True"
             )
+
+        # Take the records that are new; refuse them all if one contradicts what is known.
         new: dict[str, Record] = {}
         for record in records:
             task = record.task
@@ -236,6 +238,7 @@ class Store(AbstractContextManager["Store"]):
                     "store; keep results of different versions in different stores"
                 )
 
+        # Write them in one transaction.
         columns = [*Row._fields, "checksum"]
         placeholders = ", ".join("?" for _ in columns)
         rows = [record.values() for record in new.values()]
@@ -275,26 +278,28 @@ class Store(AbstractContextManager["Store"]):
         return len(table)
 
     def _read(self) -> list[Record]:
-        """All records of the file, which must be a whole store of ours.
+        """All records of the file; anything but an undamaged store of ours is refused.
 
-        An empty file is made a store of ours if it was opened for writing. So is one of an older
-        schema, whose rows are the same.
+        If the file was opened for writing, an empty one becomes a store, and one of an older schema
+        is marked as one of the present schema.
         """
         application_id = self._ask("PRAGMA application_id")
         schema_version = self._ask("PRAGMA user_version")
+
+        # An empty file becomes a store.
         is_unmarked = application_id == 0 and schema_version == 0
         is_empty = is_unmarked and self._ask("SELECT count(*) FROM sqlite_master") == 0
         if is_empty and self._write:
-            self._claim(CREATE_TABLE)
+            self._mark_as_ours(CREATE_TABLE)
             return []
 
         self._check_file(application_id, schema_version)
         records = self._read_rows()
         if self._write and schema_version != SCHEMA:
-            self._claim()  # of an older schema, whose rows are the same
+            self._mark_as_ours()  # the rows of the older schema are the same
         return records
 
-    def _claim(self, *statements: str) -> None:
+    def _mark_as_ours(self, *statements: str) -> None:
         """Mark the file as ours and of the present schema, after executing these statements."""
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -346,9 +351,10 @@ class Store(AbstractContextManager["Store"]):
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Within the block, SQLite's errors say what to do; what has been saved stays as it is.
+        """Within the block, turn SQLite's errors into sentences that say what to do.
 
-        Another writer and a damaged file are wrong input; what the system refuses is its OSError.
+        Another writer and a damaged file become an InputError; what the operating system refuses
+        becomes an OSError.
         """
         try:
             yield
@@ -361,5 +367,5 @@ class Store(AbstractContextManager["Store"]):
             if code.startswith(SYSTEM_REFUSALS):
                 reason = f"{error}; what was saved before is whole"
                 raise OSError(errno.EIO, reason, str(self.path)) from error
-            # "… is damaged (or no chanceline store: …)": from outside the two look alike.
+            # SQLite does not tell a damaged store from a file that never was one.
             raise self._damaged(f"or no chanceline store: {error}") from error

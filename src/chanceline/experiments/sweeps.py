@@ -69,9 +69,9 @@ def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
     ----------
     source : str or path
     trials : int, optional
-        At most this many trials in each block: a smaller run of the same sweep, and a part of the
-        whole.
+        At most this many trials in each block. The tasks are then some of those of the whole sweep.
     """
+    # Check what the file says of the sweep.
     content = _read_toml(source)
     name = content.get("name", Path(source).stem)
     if Path(str(name)).name != name:
@@ -84,13 +84,13 @@ def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
         raise InputError(f"the sweep {name} has no [[block]]; add one with a kind and a grid")
     batch = whole_number(content.get("batch", 1), f"batch of the sweep {name}", at_least=1)
 
-    placed: list[PlacedTask] = []
+    # Order the tasks of all blocks by place, the share of a block's trials that come before them.
+    # So all blocks advance side by side: an unfinished run has all points, with fewer trials each.
+    placed_tasks: list[PlacedTask] = []
     for block in content["block"]:
-        placed += _tasks_of_block(block, trials, f"a block of the sweep {name}")
-    # A place is the share of its block's trials before this one. In this order all blocks advance
-    # side by side: an unfinished run has all points already, with fewer trials each.
-    placed.sort(key=lambda entry: entry.place)
-    tasks = dict.fromkeys(entry.task for entry in placed)  # each once, in this order
+        placed_tasks += _tasks_of_block(block, trials, f"a block of the sweep {name}")
+    placed_tasks.sort(key=lambda placed: placed.place)
+    tasks = dict.fromkeys(placed.task for placed in placed_tasks)  # each task once, in this order
     return Sweep(
         name=name,
         description=content.get("description", "no description"),
@@ -121,8 +121,8 @@ def _tasks_of_block(
 ) -> list[PlacedTask]:
     """The tasks of a block: every point of its grid in each trial, trial after trial.
 
-    Their places are the share of the trials before theirs. At most `max_trials` trials are taken,
-    all if it is None or 0. `where` is what refusals call the block.
+    The place of a task is the share of trials that come before its own. At most `max_trials` trials
+    are taken, all if it is None or 0. `where` is what refusals call the block.
     """
     _refuse_unknown_keys(block, BLOCK_KEYS, where)
     if "kind" not in block:
@@ -144,13 +144,13 @@ def _tasks_of_block(
 
 
 def _check_parameters(grid: Mapping[str, Any], fixed: Mapping[str, Any], where: str) -> None:
-    """Refuse a grid that is not made of lists, and parameters given twice or not to be given."""
+    """Refuse a grid that is not made of lists, and parameters given twice or reserved."""
     for name, values in grid.items():
         if not isinstance(values, list) or not values:
             raise InputError(f"{name} in the grid of {where} is {values!r}; it must be a list")
     given_twice = set(grid) & set(fixed)
-    not_to_be_given = RESERVED_PARAMETERS & (set(grid) | set(fixed))
-    wrong = sorted(given_twice | not_to_be_given)
+    reserved = RESERVED_PARAMETERS & (set(grid) | set(fixed))
+    wrong = sorted(given_twice | reserved)
     if wrong:
         raise InputError(
             f"{wrong[0]!r} in {where} is given twice, or is not a parameter that can be given"

@@ -120,15 +120,17 @@ def make_task(kind: str, **parameters: Any) -> Task:
 
     ``alpha=1`` and ``alpha=1.0`` are one task when the kind declares ``alpha: float``.
     """
+    # All parameters, with the defaults of those not given. Every kind takes a seed as well, which
+    # follows from the task: 0 only fills its place here.
     signature = _signature(kind)
     try:
-        # Every kind takes a seed. It follows from the task; 0 only fills its place here.
         bound = signature.bind(seed=0, **parameters)
     except TypeError as error:
         names = ", ".join(name for name in signature.parameters if name != "seed")
         raise InputError(f"a task of kind {kind!r} takes {names}: {error}") from error
     bound.apply_defaults()
 
+    # Their values in the types that the kind declares.
     converted = {}
     for name, value in bound.arguments.items():
         if name != "seed":

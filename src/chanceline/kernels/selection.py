@@ -12,8 +12,8 @@ def smallest_first(values: NDArray, count: int) -> None:
     """Reorder `values` in place so that the `count` smallest come first (Hoare's quickselect).
 
     Each round splits values[low … high] at a pivot value into a lower and an upper part, and
-    continues with the part that contains index `count` − 1. It ends when the value at this index is
-    the one that sorting would put there; then all smaller values stand before it.
+    continues with the part that contains index `count` − 1. The search ends when this index has the
+    value that sorting would put there, with nothing larger before it.
 
     values : (n,) numbers, none of them NaN.
     count : how many smallest values are asked for, 1 … n.
@@ -40,8 +40,8 @@ def smallest_first(values: NDArray, count: int) -> None:
                 left += 1
                 right -= 1
 
-        # Now values[low … right] ≤ pivot ≤ values[left … high], and any value between these two
-        # parts equals the pivot: if the wanted index lies there, it has its value.
+        # Now values[low … right] ≤ pivot ≤ values[left … high]. A value between these two parts
+        # equals the pivot and is in its sorted place: if that is the wanted index, all is done.
         if last_wanted <= right:
             high = right
         elif last_wanted >= left:

@@ -72,14 +72,14 @@ class Connectivity(Result):
 def connectivity(memory: AssociativeMemory) -> Connectivity:
     """Statistics of the couplings w_ij of a memory that has stored something.
 
-    Excitatory couplings (w_ij > 0) and inhibitory ones (w_ij < 0) are counted and measured by
-    themselves. Where every neuron sends one kind only (Dale's law), couplings that were possible
-    are those of neurons of that kind, and pairs coupled both ways are counted among excitatory
-    neurons.
+    Excitatory couplings (w_ij > 0) and inhibitory ones (w_ij < 0) are counted and measured
+    separately. Under Dale's law every neuron sends one kind only. Then only neurons of a kind count
+    as possible senders of it, and reciprocal pairs are counted among excitatory neurons.
     """
     n_neurons = memory.n_neurons
     couplings = memory.couplings.toarray()
-    # Without Dale's law (sign 0) every neuron may send both kinds of couplings.
+
+    # Which neurons may send which kind. Without Dale's law (sign 0) every neuron may send both.
     signs = np.zeros(n_neurons, dtype=np.int8)
     if memory.signs is not None:
         signs = memory.signs
@@ -96,8 +96,12 @@ def connectivity(memory: AssociativeMemory) -> Connectivity:
     reciprocity = _reciprocity(strengths_among_exciting)
     return Connectivity(
         wiring=memory.rule.wiring,
-        excitatory=_synapses(couplings[couplings > 0], n_possible=may_excite.sum() * n_targets),
-        inhibitory=_synapses(-couplings[couplings < 0], n_possible=may_inhibit.sum() * n_targets),
+        excitatory=_coupling_statistics(
+            couplings[couplings > 0], n_possible=may_excite.sum() * n_targets
+        ),
+        inhibitory=_coupling_statistics(
+            -couplings[couplings < 0], n_possible=may_inhibit.sum() * n_targets
+        ),
         silent=silent_share,
         reciprocal=reciprocity.pair_ratio,
         expected=reciprocity.n_expected,
@@ -130,8 +134,9 @@ def _reciprocity(strengths: NDArray[np.float64]) -> _Reciprocity:
     n_couplings = is_coupled.sum()
     n_pairs = is_answered.sum() / 2
 
-    # By chance each of n(n − 1) places holds a coupling with probability n_couplings/places, and
-    # each of the places/2 pairs of neurons two of them with the square of that.
+    # By chance each of the n(n − 1) places holds a coupling with probability n_couplings/n_places.
+    # Both places of a pair of neurons hold one with the square of that, and there are n_places/2
+    # pairs.
     n_neurons = strengths.shape[0]
     n_places = max(n_neurons * (n_neurons - 1), 1)
     n_expected = float(n_couplings**2 / (2 * n_places))
@@ -148,12 +153,12 @@ def _reciprocity(strengths: NDArray[np.float64]) -> _Reciprocity:
     )
 
 
-def _synapses(strengths: NDArray[np.float64], n_possible: int) -> dict[str, Any]:
+def _coupling_statistics(strengths: NDArray[np.float64], n_possible: int) -> dict[str, Any]:
     """Statistics of all couplings of one sign: how many there are, and how strong.
 
-    `strengths` are their |w_ij|, (couplings,); `n_possible` couplings there could be. The keys are
-    those that `Connectivity` describes: the probability of a coupling, mean and coefficient of
-    variation of the strengths (nan without any), and a histogram with its edges.
+    `strengths` are their |w_ij|, (couplings,), and `n_possible` is how many couplings there could
+    be. The result has the probability of a coupling, the mean and the coefficient of variation of
+    the strengths (nan without any), and a histogram with its edges.
     """
     mean = _mean(strengths)
     cv = float("nan")

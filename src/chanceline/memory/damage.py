@@ -61,26 +61,27 @@ def cutting(
     how: str = "random",
     seed: int = 0,
 ) -> Cutting:
-    """What a memory still holds of its patterns after each share of its couplings is cut.
+    """What a memory still holds of its patterns after a share of its couplings is cut.
 
-    Couplings are cut as by `cut_couplings`, in the order `how`, each time from the whole memory. A
-    bit of a stored pattern is held if the field on its neuron has the bit's sign, a pattern if all
-    its bits are; and the overlap of the pattern with what is recalled from it is measured.
+    Each of the `shares` is cut from the whole memory, in the order `how` ("random" or "weakest"
+    first). Three things are measured: how many bits are held, which means that the field on the
+    neuron has the bit's sign; how many patterns are held with all their bits; and the overlap of
+    each pattern with what is recalled from it.
     """
-    order = choice_from(how, CutOrder, "cut")
+    cut_order = choice_from(how, CutOrder, "cut")
     stored = memory.checked(patterns)
     shares_of_bits = []
     shares_of_patterns = []
     mean_overlaps = []
     for share in shares:
-        damaged = cut_couplings(memory, share, how=order, seed=seed)
+        damaged = cut_couplings(memory, share, how=cut_order, seed=seed)
         is_held = damaged.fields(stored) * stored > 0  # (patterns, neurons)
         recalled = damaged.recall(stored)
         shares_of_bits.append(is_held.mean())
         shares_of_patterns.append(is_held.all(axis=1).mean())
         mean_overlaps.append((recalled * stored).mean())
     return Cutting(
-        how=order,
+        how=cut_order,
         shares=np.array(shares, dtype=float),
         bits=np.array(shares_of_bits, dtype=float),
         patterns=np.array(shares_of_patterns, dtype=float),
@@ -91,26 +92,27 @@ def cutting(
 def cut_couplings(
     memory: AssociativeMemory, share: float, how: str = "random", seed: int = 0
 ) -> AssociativeMemory:
-    """The memory without round(share · fan-in) couplings of every neuron.
+    """The memory without a share of its couplings: round(share · fan-in) of every neuron are cut.
 
-    With `how` "random" they are drawn with the seed, with "weakest" the smallest |w_ij| go first.
+    If `how` is "random", these are drawn with the seed; if it is "weakest", those of smallest
+    |w_ij| are cut.
     """
-    order = choice_from(how, CutOrder, "cut")
+    cut_order = choice_from(how, CutOrder, "cut")
     if not 0 <= share <= 1:
         raise InputError(f"The share of cut couplings must be between 0 and 1, but is {share}.")
 
     couplings = memory.couplings
     generator = np.random.default_rng(seed)
     weights = couplings.data.copy()
-    # Row i of the matrix, the weights of neuron i, stands at indptr[i] … indptr[i + 1] − 1.
+    # Row i of the sparse matrix, the weights of neuron i, is at indptr[i] … indptr[i + 1] − 1.
     for begin, end in zip(couplings.indptr[:-1], couplings.indptr[1:], strict=True):
         fan_in = end - begin
-        if order is CutOrder.RANDOM:
-            ranked = generator.permutation(fan_in)
+        if cut_order is CutOrder.RANDOM:
+            first_to_cut = generator.permutation(fan_in)
         else:
-            ranked = np.argsort(np.abs(weights[begin:end]))
+            first_to_cut = np.argsort(np.abs(weights[begin:end]))
         n_cut = round(share * fan_in)
-        weights[begin + ranked[:n_cut]] = 0.0
+        weights[begin + first_to_cut[:n_cut]] = 0.0
 
     indices = couplings.indices.copy()
     row_starts = couplings.indptr.copy()

@@ -94,11 +94,12 @@ def learn_neuron(neuron: int, patterns: Patterns, rule: LearningRule) -> Learned
     impossible = not solved and _is_impossible(problem, rule)
 
     # Columns of the problem become numbers of neurons, in ascending order.
-    order = np.argsort(fitted.inputs)
-    inputs = _neurons_of_columns(fitted.inputs[order], neuron)
-    weights = fitted.weights[order]
+    ascending = np.argsort(fitted.inputs)
+    inputs = _neurons_of_columns(fitted.inputs[ascending], neuron)
+    weights = fitted.weights[ascending]
     if rule.signs is not None:
-        # By Dale's law weights were fitted as sizes: each has the sign of the neuron it comes from.
+        # Under Dale's law only the sizes of weights were fitted: each gets the sign of the neuron
+        # that it comes from.
         weights = weights * rule.signs[inputs]
     return LearnedNeuron(
         inputs=inputs,
@@ -198,27 +199,23 @@ def _fewest_sufficient(problem: NeuronProblem, order: Indices, kappa: float) -> 
 
 
 def _select_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> StableFit:
-    """The inputs and weights of a neuron by a search: few inputs first, then a larger stability κ.
+    """Search for the inputs and weights of a neuron: few inputs first, then a larger stability κ.
 
-    κ is the smallest field of a pattern, for weights of length 1. After a search for few inputs
-    that separate,
-
-    - with a given number of inputs (`fan_in`) more are added, up to that number, to raise κ;
-    - with as few inputs as possible, and a κ asked for, they are added until κ is reached, and then
-      dropped again as far as κ allows.
-
-    At the end swaps of inputs raise κ. Dropping and swapping may take the `steps` of the budget
-    each: after every drop, and once more at the end.
+    κ is the smallest field of a pattern, for weights of length 1. The number of inputs is the
+    rule's `fan_in`; if that is None, as few are kept as reach the rule's `kappa`.
     """
-    generator = np.random.default_rng(seed)
+    # Every call that swaps inputs may make so many swaps for a larger κ.
     steps = rule.budget // SWAP_COST
+    generator = np.random.default_rng(seed)
     fitted = _separate_with_few(problem, rule, seed)
     if not fitted.separates:
         return fitted
 
     if rule.fan_in is not None:
+        # Fill up to the number given.
         fitted = add_inputs(problem, fitted, size=rule.fan_in)
     elif rule.kappa > 0:
+        # Add inputs until κ is reached; then drop as many as κ allows.
         n_inputs = problem.rows.shape[1]
         fitted = add_inputs(problem, fitted, size=n_inputs, target=rule.kappa)
         fitted = drop_inputs(problem, fitted, kappa=rule.kappa, steps=steps, generator=generator)
@@ -233,17 +230,17 @@ def _separate_with_few(problem: NeuronProblem, rule: LearningRule, seed: int) ->
     """
     # The rows carry the neuron's bits and the inputs' signs already: every label is +1.
     labels = np.ones(problem.rows.shape[0])
-    signs = None  # any
+    sign_of_weights = None  # any
     if problem.nonnegative:
-        signs = 1  # of every weight
+        sign_of_weights = 1
     outcome = search(
         problem.rows,
         labels,
         budget=rule.budget,
         seed=seed,
         target=rule.fan_in,
-        signs=signs,
+        signs=sign_of_weights,
     )
-    # outcome.weights are those of outcome.support, in its order.
+    # outcome.weights[i] is the weight of the input outcome.support[i].
     strongest_first = outcome.support[np.argsort(-np.abs(outcome.weights), kind="stable")]
     return fit_stable_weights(problem, strongest_first[: rule.fan_in])

@@ -1,4 +1,12 @@
-"""The largest load a network holds, measured on random patterns; in theory for Hebb's choice."""
+"""The largest load a network holds, measured on random patterns; in theory for Hebb's choice.
+
+Where the formula of `hebbian_capacity` comes from: row μ of a neuron's problem, a_μ, is pattern μ
+times the neuron's own bit. The Hebbian coupling h_j = Σ_μ a_μj/√P of input j is a standard
+Gaussian, and inputs with |h| > θ are kept (as in Kuhlmann et al., "A dilution algorithm for neural
+networks", J. Phys. A 25, 1992). Given h, the rows are a_μj = h_j/√P plus noise that sums to zero
+over the patterns. Gordon's comparison of Gaussian processes, which is exact here as the problem is
+convex, turns the largest load into a minimum over one number.
+"""
 
 from __future__ import annotations
 
@@ -92,8 +100,8 @@ def load_curve(  # noqa: PLR0913
 ) -> list[LargestLoads]:
     """The largest load that neurons hold, for each fan-in (number of inputs) and wiring.
 
-    For each neuron it is found how many random patterns, from the first on, it can learn, by
-    halving. All fan-ins and wirings see the same patterns for the same seed.
+    The load is measured as the largest number of random patterns, from the first on, that each
+    neuron can learn. With the same seed all fan-ins and wirings see the same patterns.
 
     Parameters
     ----------
@@ -102,7 +110,7 @@ def load_curve(  # noqa: PLR0913
     fan_ins, wirings
         Every combination is measured; a fan-in is a count or a share of the other neurons.
     seed
-        Of patterns and random choices.
+        For the patterns and all random choices.
     neurons
         How many neurons are measured, the first ones; all by default.
     n_jobs
@@ -116,7 +124,7 @@ def load_curve(  # noqa: PLR0913
     if "minimal" in fan_ins:
         raise InputError("The largest load needs a given fan-in; 'minimal' has none.")
 
-    # A network of each kind checks its settings and says how its neurons learn.
+    # How neurons learn with each fan-in and wiring; making a network checks these settings.
     rules = []
     for fan_in in fan_ins:
         for wiring in wirings:
@@ -162,10 +170,11 @@ def largest_loads(
 
 
 def _largest_number_held(job: tuple[int, LearningRule], patterns: Patterns) -> int:
-    """How many of the patterns, from the first on, the neuron of the job learns by its rule.
+    """How many of the patterns, from the first on, a neuron can learn.
 
-    `job` is the neuron's number and how it learns. The number of patterns is found by halving: who
-    learns some patterns learns fewer of them too (of a search this is nearly so).
+    `job` is the neuron's number and how it learns. The number is found by bisection: a neuron that
+    can learn some patterns can learn fewer of them, too. (Where its inputs are searched, this is
+    nearly always so.)
     """
     neuron, rule = job
     n_learned = 0  # zero patterns are always learned
@@ -182,28 +191,25 @@ def _largest_number_held(job: tuple[int, LearningRule], patterns: Patterns) -> i
 def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
     """The load that a neuron holds if it keeps the share ρ of inputs of largest Hebbian coupling.
 
-    The load is random patterns per input, for infinitely many inputs; κ is the stability asked of
-    the neuron. Row μ of its problem, a_μ, is pattern μ times the neuron's own bit. The Hebbian
-    coupling h_j = Σ_μ a_μj/√P of input j is a standard Gaussian, and inputs with |h| > θ are kept
-    (as in Kuhlmann et al., "A dilution algorithm for neural networks", J. Phys. A 25, 1992).
-
-    Given h, the rows are a_μj = h_j/√P plus noise that sums to zero over the patterns. Gordon's
-    comparison of Gaussian processes (exact here, the problem being convex) turns the largest load
-    into a minimum over one number b:
+    The load α counts random patterns per input, for infinitely many inputs; κ is the stability
+    asked of the neuron. It is a minimum over one number b, as the head of the module derives:
 
         α = min_b ρ [I₂ − I₁² + ⟨h²⟩ I₁²] / (κ I₁ + Φ(b))².
 
-    I₁ and I₂ are the means of (z + b)₊ and (z + b)₊² over a standard Gaussian z, Φ is the normal
-    distribution function, φ its density, and ⟨h²⟩ = 1 + 2θφ(θ)/ρ the mean over the inputs kept.
-    With all inputs b = κ and α is Gardner's 1/I₂(κ).
+    I₁ and I₂ are the means of (z + b)₊ and (z + b)₊² over a standard Gaussian z, with the
+    distribution function Φ. ⟨h²⟩ is the mean squared Hebbian coupling of the inputs kept; the
+    couplings are standard Gaussians, and those with |h| > θ are kept. With all inputs b = κ, and α
+    is Gardner's 1/I₂(κ).
     """
-    threshold = -ndtri(rho / 2)  # θ: both tails of a Gaussian beyond ±θ hold the share ρ
-    kept_excess = 2 * threshold * _normal_density(threshold)  # ρ (⟨h²⟩ − 1) = 2θφ(θ)
+    # θ, beyond which both tails of a Gaussian hold the share ρ; and ρ (⟨h²⟩ − 1) = 2θφ(θ), with the
+    # normal density φ.
+    threshold = -ndtri(rho / 2)
+    kept_excess = 2 * threshold * _normal_density(threshold)
 
     def load(b: float) -> float:
-        """What is minimised, for these ρ and κ."""
+        """What is minimised over b."""
         I1 = b * ndtr(b) + _normal_density(b)
-        I2 = ndtr(b) + b * I1  # (1 + b²) Φ(b) + b φ(b)
+        I2 = ndtr(b) + b * I1
         # ρ [I₂ − I₁² + ⟨h²⟩ I₁²] = ρ I₂ + ρ (⟨h²⟩ − 1) I₁²
         numerator = rho * I2 + kept_excess * I1**2
         return float(numerator / (kappa * I1 + ndtr(b)) ** 2)

@@ -84,15 +84,15 @@ class AssociativeMemory:
         self.n_neurons = whole_number(n_neurons, "The number of neurons", at_least=2)
         self.fan_in = fan_in
         self.excitatory = excitatory
-        known_wiring = choice_from(wiring, Wiring, "wiring")
+        checked_wiring = choice_from(wiring, Wiring, "wiring")
         if real_number(kappa, "The stability kappa") < 0:
             raise InputError(f"The stability kappa must be a number from 0 up, but is {kappa}.")
         seed = whole_number(seed, "The seed")
 
         self.signs = draw_neuron_signs(excitatory, self.n_neurons, seed)
         self.rule = LearningRule(
-            wiring=known_wiring,
-            # A count now, whether it was given as a count or a share; None for "minimal".
+            wiring=checked_wiring,
+            # As a count, whether it was given as a count or a share; None for "minimal".
             fan_in=count_inputs(fan_in, self.n_neurons - 1),
             kappa=float(kappa),
             budget=whole_number(budget, "The budget", at_most=MAX_BUDGET),
@@ -118,29 +118,30 @@ class AssociativeMemory:
     ) -> StorageReport:
         """Learn patterns of ±1, shape (P, n_neurons); what was stored before is replaced.
 
-        Neurons are learned one by one, in `n_jobs` processes (as in joblib) with the same result.
+        The neurons learn one by one, in `n_jobs` processes (as in joblib) with the same result.
         `progress` is called with (neurons done, neurons). On Ctrl-C the memory stays as it was
         before the call: half of a network stores nothing.
         """
-        checked = self.checked(patterns, "patterns")
+        checked_patterns = self.checked(patterns, "patterns")
         neurons: list[LearnedNeuron] = []
 
         def learn(neuron_indices: range, jobs: int | None) -> None:
-            """Append what these neurons learn of the patterns to `neurons`."""
-            learned = run_ordered(
-                learn_neuron, neuron_indices, common=(checked, self.rule), n_jobs=jobs
+            """Let these neurons learn the patterns, and append the results to `neurons`."""
+            learned_neurons = run_ordered(
+                learn_neuron, neuron_indices, common=(checked_patterns, self.rule), n_jobs=jobs
             )
-            for neuron in learned:
+            for neuron in learned_neurons:
                 neurons.append(neuron)
                 if progress is not None:
                     progress(len(neurons), self.n_neurons)
 
-        # The first neuron is learned here: what it compiles, the workers find in the cache.
+        # The first neuron learns in this process: the workers then find its compiled code in the
+        # cache.
         learn(range(1), jobs=1)
         learn(range(1, self.n_neurons), jobs=n_jobs)
 
         self._couplings = _couplings_of(neurons)
-        self.report = make_report(neurons, n_patterns=checked.shape[0], rule=self.rule)
+        self.report = make_report(neurons, n_patterns=checked_patterns.shape[0], rule=self.rule)
         return self.report
 
     def fields(self, states: ArrayLike) -> NDArray[np.float64]:
@@ -163,13 +164,14 @@ class AssociativeMemory:
     def recall(
         self, probe: ArrayLike, steps: int = 50, order: str = "parallel"
     ) -> NDArray[np.int8]:
-        """Run s_i ← sign(Σ_j w_ij s_j) from a probe, or many, until nothing changes.
+        """Recall from a probe: update s_i ← sign(Σ_j w_ij s_j) until nothing changes.
 
-        Many probes stand one in each row. A neuron without field keeps its state.
+        A neuron whose field Σ_j w_ij s_j is zero keeps its state.
 
         Parameters
         ----------
-        steps : updates of the whole network at most.
+        probe : one state, (neurons,), or many, (probes, neurons); the result has the same shape.
+        steps : at most so many updates of the whole network.
         order : "parallel" (all neurons at once) or "sequential" (one after the other, in a new
             random order each step).
         """
@@ -179,7 +181,7 @@ class AssociativeMemory:
 
         states = self.checked(probe, "probe").T  # (neurons, probes)
         for _ in range(steps):
-            states_before = states  # an update makes a new array
+            states_before = states  # not overwritten: an update makes a new array
             if update_order is UpdateOrder.PARALLEL:
                 states = _sign_or_keep(self.couplings @ states, states)
             else:
@@ -203,9 +205,10 @@ class AssociativeMemory:
 
     def save(self, path: str | Path) -> None:
         """Write settings, couplings and report to one .npz file, whole or not at all."""
+        # The settings, as JSON, which knows no NumPy numbers.
         fan_in = self.fan_in
         if not isinstance(fan_in, str | int):
-            fan_in = float(fan_in)  # JSON knows no NumPy numbers
+            fan_in = float(fan_in)
         n_patterns = None
         if self.report is not None:
             n_patterns = self.report.n_patterns
@@ -220,6 +223,8 @@ class AssociativeMemory:
             "excitatory": self.excitatory,
             "n_patterns": n_patterns,
         }
+
+        # The arrays of the couplings, a sparse matrix, and those of the report.
         arrays = {name: getattr(self.couplings, name) for name in SAVED_COUPLINGS}
         if self.report is not None:
             arrays |= {name: getattr(self.report, name) for name in SAVED_REPORT}
@@ -243,13 +248,14 @@ class AssociativeMemory:
     def _from_saved(cls, arrays: Mapping[str, NDArray[Any]]) -> AssociativeMemory:
         """The memory in the arrays of a file: settings, couplings and, if any, its report.
 
-        Raises anything where the file is not what `save` wrote; `load` makes a refusal of it.
+        If the file is not what `save` wrote, any exception may be raised; `load` turns it into one
+        sentence.
         """
         settings = json.loads(str(arrays["settings"]))
         if settings.pop("format") != FILE_FORMAT:
             raise ValueError("another format")
         n_patterns = settings.pop("n_patterns")
-        memory = cls(**settings)  # what is left are the arguments of `__init__`
+        memory = cls(**settings)  # the settings left are the arguments of `__init__`
 
         data, indices, indptr = (arrays[name] for name in SAVED_COUPLINGS)
         shape = (memory.n_neurons, memory.n_neurons)
@@ -339,6 +345,7 @@ def draw_neuron_signs(
         raise InputError(
             f"The share of excitatory neurons must be between 0 and 1, but is {excitatory}."
         )
+    # The neurons with the lowest of randomly dealt ranks are excitatory.
     ranks = np.random.default_rng([n_neurons, seed]).permutation(n_neurons)
     n_excitatory = round(excitatory * n_neurons)
     return np.where(ranks < n_excitatory, 1, -1).astype(np.int8)

@@ -16,7 +16,7 @@ def random_patterns(
     """Patterns of fair coins ±1, shape (n_patterns, n_neurons).
 
     Their number is `n_patterns` or round(load · (n_neurons − 1)); exactly one of the two is given.
-    With the same seed, more patterns begin with the fewer.
+    With the same seed a larger set of patterns begins with the smaller ones.
     """
     if (load is None) == (n_patterns is None):
         raise InputError("Give the number of patterns either as load or as n_patterns, not both.")

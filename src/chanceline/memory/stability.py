@@ -85,7 +85,7 @@ def fit_stable_weights(
         Columns of the rows that may be used. With nonnegative weights those whose weight is zero
         are left out of the result.
     start : (patterns,), optional
-        Multipliers λ of a similar fit, from where the solver is there sooner.
+        Multipliers λ of a similar fit: starting from them the solver needs fewer steps.
     """
     columns = problem.rows[:, inputs]
     is_nonnegative = None
@@ -96,7 +96,7 @@ def fit_stable_weights(
 
     if not fitted.separates:
         _, hinge_weights = fit_hinge(columns, problem.nonnegative)
-        # κ has no multipliers where it is not positive: zeros stand for none.
+        # Multipliers exist only where κ is positive: zeros stand for none.
         no_multipliers = np.zeros(columns.shape[0])
         fitted = _normalised(columns, inputs, weights=hinge_weights, multipliers=no_multipliers)
 
@@ -109,14 +109,12 @@ def fit_stable_weights(
 def _normalised(
     columns: Floats, inputs: Indices, weights: Floats, multipliers: Floats
 ) -> StableFit:
-    """The fit of a neuron with its weights scaled to length one, and its stability then.
-
-    The stability is the smallest sum that these weights give to a pattern.
+    """Make a fit from weights, scaled to length one; its stability is the smallest margin then.
 
     Parameters
     ----------
     columns : the problem's rows on these inputs alone, (patterns, inputs).
-    inputs, weights : which these are, and what they weigh, (inputs,) each.
+    inputs, weights : the inputs and their weights, (inputs,) each.
     multipliers : λ of the patterns, (patterns,).
     """
     length = float(np.linalg.norm(weights))
@@ -133,13 +131,12 @@ def _normalised(
 def add_inputs(
     problem: NeuronProblem, fitted: StableFit, size: int, target: float = np.inf
 ) -> StableFit:
-    """Add to a fit that separates the inputs that raise κ most to first order, one at a time.
+    """Add inputs to a fit that separates, one at a time, always the one that promises the most κ.
 
-    Ends with `size` inputs, once κ is at least `target`, or when no input raises κ any more.
-
-    Every fit is offered all inputs added so far. With nonnegative weights it may use fewer of them,
-    as some weights are zero; a later fit may use these again.
+    Ends with `size` inputs, once κ is at least `target`, or when no input promises a larger κ.
     """
+    # Every fit is offered all inputs added so far. With nonnegative weights it may use fewer of
+    # them, as some weights are zero; a later fit may use these again.
     offered = fitted.inputs
     while fitted.inputs.size < size and fitted.stability < target:
         gains = _gains(problem, fitted, known=offered)  # negative for those offered already
@@ -148,7 +145,7 @@ def add_inputs(
         offered = np.append(offered, gains.argmax())
         fitted = fit_stable_weights(problem, offered, fitted.multipliers)
 
-    # Inputs that come into use again with the last one added may make it more than `size`.
+    # The last fit may use more than `size` inputs, if some have come into use again.
     while fitted.inputs.size > size:
         fitted = _without_weakest(problem, fitted)
     return fitted
@@ -183,11 +180,10 @@ def swap_inputs(
 ) -> StableFit:
     """Tabu search for inputs that make a neuron more stable, keeping their number.
 
-    Starts from a fit that separates, of stability κ. Each of at most `steps` steps adds the input
-    that promises the largest gain of κ and drops the one that promises the smallest loss, both with
-    some noise. An input that was moved is tabu, and stays where it is, for a few steps: so the
-    search does not run in circles. Ends early once κ is at least `target`. Returns the best fit
-    seen.
+    The search starts from a fit that separates, of stability κ, and ends after `steps` steps, or
+    once κ is at least `target`. Each step adds the input that promises the largest gain of κ and
+    drops the one that promises the smallest loss, both with some noise. An input that was moved is
+    tabu for a few steps, so that the search does not run in circles. Returns the best fit seen.
     """
     n_inputs = problem.rows.shape[1]
     size = fitted.inputs.size
@@ -201,11 +197,13 @@ def swap_inputs(
         if best.stability >= target:
             break
 
+        # Add an input.
         added = _input_to_add(problem, current, is_tabu=tabu_until > step, generator=generator)
         tabu_until[added] = step + TABU_AFTER_ADDING + generator.integers(TABU_SPREAD)
         one_more = np.append(current.inputs, added)
         enlarged = fit_stable_weights(problem, one_more, current.multipliers)
 
+        # Drop one, unless an input whose weight became zero has left by itself.
         if enlarged.inputs.size > size:
             position = _position_to_drop(enlarged, tabu_until > step, generator)
             dropped = enlarged.inputs[position]
@@ -213,7 +211,7 @@ def swap_inputs(
             remaining = np.delete(enlarged.inputs, position)
             current = fit_stable_weights(problem, remaining, enlarged.multipliers)
         else:
-            current = enlarged  # an input of nonnegative weight has left by itself
+            current = enlarged
 
         if current.stability > best.stability:
             best = current

@@ -31,8 +31,8 @@ def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[floa
 
     The `max_errors` samples of smallest noisy margin are trimmed; a noisy margin is the margin plus
     trim_noise · u with u uniform on (−1, 1). The level is the largest noisy margin among them.
-    Since several samples may have exactly this margin, it is also returned how many of those are
-    trimmed.
+    Several samples may have exactly this margin and not all of them be trimmed, so their number is
+    returned as well.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[floa
 def update_active(hinge: Any, max_errors: int, trim_noise: float) -> int:
     """Recompute which samples are active in the fit; return how many changed.
 
-    A sample is active, and has a part in the squared hinge loss, if its margin is below 1 and it is
-    not trimmed. Trimmed are the `max_errors` samples of smallest margin, where random numbers of up
-    to ± `trim_noise` are added to the margins first.
+    A sample is active, and counts in the squared hinge loss, if its margin is below 1 and it is not
+    trimmed. The `max_errors` samples of smallest margin are trimmed, after random numbers of up to
+    ± `trim_noise` have been added to the margins.
 
     The samples that changed ("flipped") are listed at the head of `hinge.scratch.samples`, so that
     `follow_flips` can update the inverse Hessian, which is not done here. `hinge.state.active`,
@@ -94,7 +94,7 @@ def update_active(hinge: Any, max_errors: int, trim_noise: float) -> int:
     for sample in range(margins.size):
         is_active = margins[sample] < 1.0
         if max_errors > 0:
-            # Trimmed are all samples below the level, and as many at the level as are left over.
+            # All samples below the level are trimmed, and at the level as many as are left to trim.
             if noisy_margins[sample] < level:
                 is_active = False
             elif noisy_margins[sample] == level and n_left_at_level > 0:
@@ -117,9 +117,8 @@ def border_column(hinge: Any, place: int) -> None:
     one adds a row: its dot products with the columns before it (`cross`), and with itself plus ε +
     δ (`diagonal`). The target A_actᵀ1 gets the sum of the column over the active samples.
 
-    hinge : the workspace. Of its state `support`, `active` and `damping` are read; `inverse` and
-        `target` are extended.
-    place : of the new column in the support.
+    hinge : the workspace, whose `state.inverse` and `state.target` are extended.
+    place : position of the new column in the support.
     """
     columns = hinge.data.columns
     ridge = hinge.data.ridge
@@ -173,9 +172,8 @@ def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
     if n_steps >= DAMPED_FROM and n_active < size:
         damping[0] = DAMPING_PER_SAMPLE * n_active
 
-    # Build inverse and target from nothing, column by column. `border_column` reads support, active
-    # samples and damping from `hinge.state`, and writes one more row and column of
-    # `hinge.state.inverse` and one more entry of `hinge.state.target`.
+    # Build inverse and target from nothing. Each call adds one column of the support to both, for
+    # the present active samples and damping.
     hinge.state.flips_since_rebuild[0] = 0
     for place in range(size):
         border_column(hinge, place)
@@ -279,8 +277,8 @@ def drop_column(hinge: Any, place: int) -> None:
     removed_column = support[place]
     add_scaled(margins, -weights[place], columns[removed_column], margins.size)
 
-    # Move the last column to `place`. If it is itself the one removed, its position must end as −1,
-    # so −1 is written second.
+    # Move the last column to `place`. The last column may be the one removed: then its position
+    # must end as −1, so −1 is written second.
     position[support[last]] = place
     position[removed_column] = -1
     support[place] = support[last]

@@ -129,8 +129,8 @@ def certify(
     """Decide whether (X, y) is separable on some features, with weights or multipliers as proof.
 
     A linear program finds either weights or multipliers. Weights are then checked exactly.
-    Multipliers λ prove the contrary by Σ λ_μ a_μ = 0 with rows a_μ = y_μ x_μ: exactly if the data
-    are integers, else up to rounding.
+    Multipliers λ ≥ 0, not all zero, with Σ λ_μ a_μ = 0 for the rows a_μ = y_μ x_μ prove that no
+    weights separate: exactly if the data are integers, else up to rounding.
 
     Parameters
     ----------
@@ -180,13 +180,13 @@ def _proof_by_weights(
 
 
 def _proof_in_integers(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate | None:
-    """Look for integer multipliers that prove inseparability; None if there are none to be found.
+    """Look for integer multipliers that prove inseparability; None if none are found.
 
-    Where the linear program has positive multipliers, exact ones are solved for. This needs rows of
-    integers.
+    The linear program only says which multipliers are positive. These are solved for in integers,
+    which is possible if the rows are integers.
 
-    rows : (rows, columns) first the `n_patterns` patterns, then one row for each weight of given
-        sign, which only asks for that sign.
+    rows : (rows, columns) first the `n_patterns` patterns, then one row for each weight whose sign
+        is prescribed.
     multipliers : (rows,) those of the linear program. The certificate gets those of the patterns.
     """
     are_integers = np.all(rows == np.round(rows))
@@ -216,21 +216,21 @@ def _certificate_without_weights(
 
 
 def _certificate_of_rounded(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
-    """Say what multipliers prove that are only known up to rounding.
+    """Make the certificate of multipliers that are known only up to rounding.
 
-    No weights of length 1 have a margin larger than the `resolution`
+    They bound the margin: no weights of length 1 have a margin larger than the `resolution`
 
         |Σ_{all rows r} λ_r a_r| / Σ_{patterns μ} λ_μ.
 
     If that is small, the patterns count as inseparable, otherwise as undecided.
 
-    rows : (rows, columns) the a_r: first the `n_patterns` patterns, then one row for each weight of
-        given sign, of which only a_r·w ≥ 0 is asked.
+    rows : (rows, columns) the a_r: first the `n_patterns` patterns, then one row for each weight
+        whose sign is prescribed, where only a_r·w ≥ 0 is required.
     multipliers : (rows,) the λ_r ≥ 0.
     """
-    # Proof: if w has length 1 and a_μ·w ≥ margin for all patterns, then
-    # margin · Σ_patterns λ_μ ≤ Σ_all λ_r a_r·w ≤ |Σ_all λ_r a_r|. Rows of signs add nothing
-    # negative to the sum in the middle.
+    # Why it is a bound: if |w| = 1 and a_μ·w ≥ margin for all patterns, then
+    # margin · Σ_patterns λ_μ ≤ Σ_all λ_r a_r·w ≤ |Σ_all λ_r a_r|. The rows for signs have
+    # a_r·w ≥ 0, and only enlarge the sum in the middle.
     resolution = float("inf")
     sum_over_patterns = float(multipliers[:n_patterns].sum())
     if sum_over_patterns > 0.0:
@@ -265,15 +265,15 @@ def _rows_with_signs(problem: Problem, columns: NDArray[np.int64]) -> Floats:
 def _widest_box_margin(rows: Floats, n_patterns: int) -> tuple[Floats, Floats]:
     """Find the largest margin s ≤ 1 with |w_j| ≤ 1, by a linear program; return w and multipliers.
 
-    Maximise s subject to a_μ·w ≥ s for the `n_patterns` first rows and a_r·w ≥ 0 for the others.
+    Maximise s subject to row·w ≥ s for the first `n_patterns` rows and row·w ≥ 0 for the others.
 
     Returns w, (columns,), and the multipliers λ ≥ 0 of the constraints, (rows,). If no w has s > 0,
-    then Σ λ_r a_r = 0 and Σ λ_μ = 1 over the patterns. The solver ends at a vertex, so that few
-    rows have λ > 0.
+    then Σ λ_r row_r = 0, and the λ of the patterns have the sum 1. The solver ends at a vertex, so
+    that few rows have λ > 0.
     """
     from scipy.optimize import linprog
 
-    # The variables are (w, s): minimise −s with −a_μ·w + s ≤ 0.
+    # The variables are (w, s): minimise −s with −row·w + s ≤ 0 for patterns, −row·w ≤ 0 for others.
     n_rows, n_columns = rows.shape
     is_pattern = np.arange(n_rows) < n_patterns
     result = linprog(
@@ -297,9 +297,8 @@ def _integer_multipliers(
 ) -> list[int] | None:
     """Find λ ≥ 0 in integers, not all zero, with Σ λ_r a_r = 0; None if this fails.
 
-    Only rows with index in `positive_rows` may have λ > 0. If their number is minimal, λ is unique
-    up to a factor. Otherwise the solution in which all free multipliers are 1 is tried. The result
-    is checked.
+    Only the rows in `positive_rows` may have λ > 0. If none of them could be spared, λ is unique up
+    to a factor. Otherwise one solution is tried, that of `_null_vector`. The result is checked.
 
     rows : (rows, columns) the a_r.
     positive_rows : (k,) indices of rows.

@@ -107,30 +107,30 @@ def gap_rounding(n_columns: int, longest_squared: float) -> float:
 def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool:
     """Whether approximate multipliers prove that the rows are in conflict, all rounding included.
 
-    A conflict means Σ λ_μ a_μ = 0 with λ > 0: then no weights separate. Take the rows with λ > 0,
-    append 1 to each pattern and 0 to each other row, and let them be the columns of a matrix B. The
-    exact multipliers of sum 1 solve B λ = e with e = (0, …, 0, 1). They are positive, and the
-    conflict is proven, if their approximation l = C e exceeds its error in every entry. Here C is a
-    computed, approximate inverse of B.
+    A conflict means Σ λ_μ a_μ = 0 with λ > 0: then no weights separate. The exact multipliers of
+    sum 1 solve B λ = e with e = (0, …, 0, 1). The columns of B are the rows in conflict with one
+    more entry, 1 for a pattern and 0 for another row. With C a computed inverse of B, l = C e
+    approximates λ up to the error
 
-    The error bound: let R = C B − 1 with |R| < 1 in the row sum norm. Then B is not singular, and C
-    (B l − e) = C B (l − λ) = (1 + R) (l − λ) implies |l − λ| ≤ |C (B l − e)| / (1 − |R|).
+        |l − λ| ≤ |C (B l − e)| / (1 − |R|),   R = C B − 1, if |R| < 1 in the row sum norm.
 
-    A positive factor of the patterns does not change which λ are positive: they are scaled by
-    `shrink` to a length of 1 at most, for numerical stability.
+    The conflict is proven if every entry of l exceeds this error, so that λ > 0.
 
     conflict : the `Conflict`, with the rows and the approximate multipliers.
     basis, inverse : (≥ columns + 1, ≥ columns + 1) scratch for B and C.
     """
+    # Patterns are scaled to a length of at most 1, for numerical stability. This does not change
+    # which λ are positive. B is square only if exactly columns + 1 rows are in conflict.
     size = conflict.n_columns + 1
     shrink = basis_scaling(conflict)
     is_square = shrink > 0.0
     if not is_square:
         return False
+
+    # C; inverting overwrites B, which is filled again.
     fill_basis(conflict, shrink, basis)
     if not invert(basis, inverse, size):
         return False
-    # Inverting has overwritten the matrix: fill it again.
     fill_basis(conflict, shrink, basis)
 
     rounding = rounding_of_products(size)
@@ -138,7 +138,8 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     if not inverse_error < MAX_INVERSE_ERROR:
         return False
 
-    # |C (B l − e)| / (1 − |R|), a little enlarged for the rounding of the bound itself.
+    # The error of l follows from C (B l − e) = C B (l − λ) = (1 + R) (l − λ). It is enlarged a
+    # little, for the rounding of the bound itself.
     multiplier_error = bound_solution_error(basis, inverse, size, rounding)
     multiplier_error *= (1.0 + rounding) / (1.0 - inverse_error)
 
@@ -169,8 +170,8 @@ def rounding_of_products(size: int) -> float:
 def basis_scaling(conflict: Any) -> float:
     """Return the factor that scales the patterns of a conflict: 1 / length of the longest one.
 
-    Only rows with a positive multiplier count. `fill_basis` makes a square matrix of them, for
-    which there must be exactly columns + 1, not all of the patterns zero; otherwise 0 is returned.
+    Only rows with a positive multiplier count. Returns 0 if these do not make a square matrix
+    (`fill_basis`), for which there must be exactly columns + 1, or if all patterns are zero.
 
     conflict : the `Conflict`; its rows from `n_patterns` on are unit vectors, not patterns.
     """
@@ -192,10 +193,9 @@ def basis_scaling(conflict: Any) -> float:
 def fill_basis(conflict: Any, shrink: float, basis: NDArray) -> None:
     """Fill the columns of `basis` with the rows of the conflict whose multiplier is positive.
 
-    A pattern is multiplied by `shrink` and gets a 1 in an additional last entry. The other rows,
-    unit vectors e_j of weights that must not be negative, stay as they are and get a 0. There are
-    columns + 1 rows with a positive multiplier, as `basis_scaling` has made sure, so that they fill
-    the leading (columns + 1) × (columns + 1) places.
+    A pattern is multiplied by `shrink` and gets a 1 as additional last entry. The other rows, unit
+    vectors e_j of weights that must not be negative, stay as they are and get a 0. The caller has
+    checked that there are columns + 1 such rows: they fill a square of that size.
     """
     n_columns = conflict.n_columns
     basis_column = 0
@@ -283,16 +283,15 @@ def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: f
 
 @inner_kernel()
 def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: float) -> float:
-    """Bound the largest entry of |C| |B l − e|, where l approximates the solution λ of B λ = e.
+    """Bound the largest entry of C (B l − e), rounding included; l approximates λ in B λ = e.
 
-    B is `basis` and C its approximate inverse, both used in their leading size × size places; e =
-    (0, …, 0, 1), and l = C e is the last column of C. A sum of products is computed up to
-    `rounding` times the sum of their absolute values. To become a bound of |l − λ|, the result must
-    be multiplied by 1 / (1 − |C B − 1|). B is overwritten.
+    B is `basis` and C its approximate inverse, both used in their leading size × size places.
+    e is (0, …, 0, 1), and l = C e is the last column of C. A sum of products is computed up to
+    `rounding` times the sum of their absolute values. B is overwritten.
     """
     last = size - 1
-    # Bounds of |B l − e|. They are stored in the first column of B: entry i is written after row i
-    # has been read, which is not needed again.
+    # Bound |B l − e|. To save an array the bounds are written into the first column of B: entry i
+    # after row i has been read, which is not needed again.
     residual_bounds = basis[:, 0]
     for i in range(size):
         e_entry = 0.0
@@ -300,13 +299,14 @@ def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: 
             e_entry = 1.0
         residual_bounds[i] = bound_difference(basis, i, inverse, last, e_entry, size, rounding)
 
-    largest_distance = 0.0
+    # |C (B l − e)|_i ≤ Σ_m |C_im| |B l − e|_m.
+    largest_bound = 0.0
     for i in range(size):
-        distance = 0.0  # bounds |C (B l − e)|_i
+        bound = 0.0
         for m in range(size):
-            distance += abs(inverse[i, m]) * residual_bounds[m]
-        largest_distance = max(largest_distance, distance)
-    return largest_distance
+            bound += abs(inverse[i, m]) * residual_bounds[m]
+        largest_bound = max(largest_bound, bound)
+    return largest_bound
 
 
 @leaf_kernel()
@@ -371,15 +371,9 @@ class IntegerReduction(NamedTuple):
 def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
     """Whether rows in small integers are in conflict: Σ λ_i b_i = 0 with all λ_i > 0, exactly.
 
-    The b_i are the patterns and unit vectors of the `IntegerConflict`, written into the columns of
-    `work`. Only a solution that is unique up to a factor is looked for. Integer elimination leaves
-    the same number, `pivot`, in every column but one, the free column. A row with its pivot in
-    column i and the number `entry` in the free column says
-
-        pivot · λ_i + entry · λ_free = 0,
-
-    so λ_free = pivot, λ_i = −entry is a solution. All λ have the same sign, and after
-    multiplication by ±1 all are positive, if every entry has the opposite sign of the pivot.
+    The b_i are the patterns and unit vectors of the `IntegerConflict`. They become the columns of a
+    matrix, and its null vector λ is found by elimination in integers. Only a λ that is unique up to
+    a factor is looked for.
 
     work : (≥ columns, ≥ patterns + unit vectors) scratch of 64-bit integers.
 
@@ -395,6 +389,11 @@ def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
     if not has_one_solution:
         return False
 
+    # Every column has now a row with `pivot` there and zeros elsewhere, but for an `entry` in the
+    # one column without a pivot, the free one. The row of column i says
+    #     pivot · λ_i + entry · λ_free = 0,
+    # so λ_free = pivot and λ_i = −entry. All λ have one sign, and so may be taken as positive, if
+    # every entry has the opposite sign of the pivot.
     pivot = reduction.pivot
     for row in range(reduction.rank):
         entry = work[row, reduction.free_column]
@@ -433,9 +432,9 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
     no pivot yet gets one there, and all other rows become zero in that column. All divisions are
     exact, and in the end all pivots are equal to the last one.
 
-    A column in which no such row has an entry is free. The caller needs exactly one free column,
-    which means a solution that is unique up to a factor. With a second free column, or where
-    integers could exceed 64 bits, the reduction has failed: its `free_column` is −1.
+    A column that is zero in all rows without a pivot is free. The caller needs exactly one free
+    column, which means a solution that is unique up to a factor. With a second free column, or
+    where integers could exceed 64 bits, the reduction has failed: its `free_column` is −1.
     """
     failed = IntegerReduction(free_column=NONE, rank=ZERO, pivot=ZERO)
     rank = ZERO  # rows 0 … rank − 1 have pivots so far
@@ -443,8 +442,10 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
     last_pivot = FIRST_PIVOT
     for column in range(n_columns):
         pivot_row = first_nonzero(work, column, rank, n_rows)
-        if pivot_row < 0:
-            if free_column >= 0:
+        is_free = pivot_row < 0
+        if is_free:
+            has_second_free_column = free_column >= 0
+            if has_second_free_column:
                 return failed
             free_column = column
             continue

@@ -20,8 +20,8 @@ FIRST_COLUMNS = 16  # rows that differ mostly do so here
 def distinct_columns(X: AnyTable, intercept: bool) -> NDArray[np.int64]:
     """Return the sorted indices of columns that are different and not useless.
 
-    Of each set of equal columns only the first is kept. Useless are constant columns if there is an
-    intercept, which can replace them, and columns of zeros without one. Any rule can be written
+    Of each set of equal columns only the first is kept. With an intercept constant columns are
+    useless, as it can replace them; without one only columns of zeros are. Any rule can be written
     with the columns that are left.
 
     X : (samples, features).
@@ -94,7 +94,7 @@ def consistent_rows(X: AnyTable, y: NDArray[np.float64]) -> NDArray[np.int64]:
 def _digests_of_rows(X: AnyTable) -> list[bytes]:
     """A digest of every row, the same for equal rows and for no others.
 
-    No more columns are read than tell all rows apart.
+    Reading stops at the first block of columns after which all rows are different.
     """
     hashers = [blake2b() for _ in range(len(X))]
     digests: list[bytes] = []

@@ -39,7 +39,7 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
     rows = problem.rows(columns)
     kept = np.arange(problem.n_samples)
     given_up: list[int] = []
-    separable, weights = fit_hinge(rows)
+    separable, weights = fit_hinge(rows)  # weights of the scaled columns
     while not separable and kept.size > 1:
         margins = rows[kept] @ weights
         worst = int(kept[np.argmin(margins)])

@@ -333,7 +333,7 @@ def take_off_trimmed(  # noqa: PLR0913
 ) -> float:
     """Subtract the terms of the trimmed samples from a sum of squared hinges, and return the rest.
 
-    Trimmed are the `max_errors` samples of smallest margin, which are not to count.
+    The `max_errors` samples of smallest margin are trimmed: they must not count.
 
     total : the sum over all samples, from `squared_hinge`.
     margins, margin_step, step : the margins are margins + step · margin_step, of shape (samples,).
@@ -359,11 +359,8 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
 
         E(w + t·d) = ½ hinge(t) + ½ε|w|² + t·εwᵀd + t²·½ε|d|²,
 
-    where hinge(t) is the squared hinge without the `max_errors` samples of smallest margin. The
-    first round of the loop evaluates E at t = 0, for comparison. (This is done in the loop, as the
-    compiled code of the evaluation is large and is then needed once.)
-
-    d is in `scratch.weight_step`, the change of the margins that it makes in `scratch.margin_step`.
+    where hinge(t) is the squared hinge without the `max_errors` samples of smallest margin.
+    d is `scratch.weight_step`; the change of the margins that it makes is `scratch.margin_step`.
 
     Returns
     -------
@@ -382,6 +379,8 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
     linear = ridge * dot_first(weights, weight_step, size)
     quadratic = 0.5 * ridge * dot_first(weight_step, weight_step, size)
 
+    # The first round evaluates E at t = 0, for comparison. It is a round of the loop because the
+    # compiled code of the evaluation is large, and so exists only once.
     energy_before = np.inf
     step = 0.0
     while True:

@@ -39,8 +39,8 @@ def add_greedily(hinge: Hinge) -> bool:
     """Add columns to the support one by one, each time the most promising one, and refit.
 
     The most promising column is that of largest screening score, its product with the present
-    slack. It ends when all margins are positive, when no column helps, or when the support is full.
-    Returns whether all margins are positive.
+    slack. The search ends when all margins are positive, when no column helps, or when the support
+    is full. Returns whether all margins are positive.
     """
     separable = False
     if hinge.data.n_unpenalized:

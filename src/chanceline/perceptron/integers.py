@@ -17,10 +17,11 @@ def small_integers(
 ) -> NDArray[np.float64]:
     """Write columns of X as small integers, on which floating-point arithmetic is exact.
 
-    Each column is multiplied by the first of FACTORS that makes small integers of all its values.
-    Columns for which none does are filled with NaN. Columns with only two different values (with an
-    intercept), or with only one absolute value (without), get the simplest such values instead, 0
-    and 1 or −1, 0 and 1, since the same rules are possible on them.
+    Each column is multiplied by the first of FACTORS that makes small integers of all its values;
+    a column for which none does is filled with NaN. Two kinds of columns are small integers
+    whatever their values, as scaling (and shifting, with an intercept) leaves the same rules
+    possible: with an intercept those of two different values, which become 0 and 1; without one
+    those whose values are 0 or ± one number, which become −1, 0 and 1.
 
     support : indices of features, or a slice; by default all.
 
@@ -30,7 +31,7 @@ def small_integers(
     """
     X = np.asarray(problem.X[:, support], dtype=float)
     integers = np.full(X.T.shape, np.nan)
-    is_filled = np.zeros(len(integers), dtype=np.bool_)
+    is_filled = np.zeros(len(integers), dtype=np.bool_)  # (columns,)
     for factor in FACTORS:
         scaled = X * factor
         is_integer = (scaled == np.round(scaled)).all(axis=0)

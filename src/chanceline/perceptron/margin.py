@@ -195,9 +195,8 @@ def hard_margin(  # noqa: PLR0913
         |w|² + unit · (1 − Σ_μ λ_μ)²,   where w = Σ_μ λ_μ a_μ,
 
     and `unit` is the squared length of the longest row. This is nonnegative least squares, solved
-    by Lawson and Hanson's active-set method (`run_passes`). If the minimum has w ≠ 0, these are the
-    weights of largest margin; if it has w = 0, nothing separates. If the given start leads to no
-    verdict, the method runs once more from zeros.
+    by Lawson and Hanson's active-set method (`run_passes`). At the minimum w ≠ 0 is the direction
+    of largest margin; if w = 0, nothing separates.
 
     Parameters
     ----------
@@ -224,10 +223,10 @@ def hard_margin(  # noqa: PLR0913
         max_members=min(n_rows, n_columns + 1),
     )
 
+    # Run from the given start; if that leads to no verdict, once more with an empty passive set.
     n_waiting = queue_start(multipliers, passive)
     verdict = run_passes(table, passive, n_waiting, weights, early)
     if verdict == UNDECIDED and n_waiting > 0:
-        # The start led nowhere: try again with an empty passive set.
         passive.size[0] = 0
         for row in range(n_rows):
             passive.is_member[row] = 0
@@ -382,16 +381,12 @@ def verdict_at_optimum(n_members: int, lowest: float) -> int:
 
 @leaf_kernel()
 def take_in(table: Any, passive: Any, n_queued: int) -> None:
-    """Move the queued rows into the passive set, but for those that depend on its members.
+    """Move the queued rows into the passive set, except those linearly dependent on its members.
 
-    The array `members` holds the members in places 0 … size − 1 and the queue behind them, up to
-    place n_queued − 1; `values` holds the multipliers λ in the same places. A row that enters is
-    written behind the members, which is never ahead of the place it is read from.
-
-    The inverse of the members' Gram matrix grows by one row and column for each row that enters:
-    `cross` and `diagonal` are the new row's products with the members and with itself. The pivot is
-    the squared length of its component orthogonal to the members, so a tiny pivot means linear
-    dependence. Rows that are dependent, or for which there is no room, are left out.
+    The array `passive.members` holds the members in places 0 … size − 1, and behind them the queue,
+    up to place n_queued − 1; `passive.values` holds the multipliers λ in the same places. For each
+    row that enters, the inverse of the members' Gram matrix grows by one row and column. Rows for
+    which there is no room are left out as well.
     """
     rows = table.rows
     n_patterns = table.n_patterns
@@ -407,7 +402,8 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
     solved = passive.solved
 
     for place in range(size[0], n_queued):
-        # Products of the new row with the members and with itself, and its pivot.
+        # Products of the new row with the members and with itself. The pivot is the squared length
+        # of its part orthogonal to the members: if that is tiny, the row depends on them.
         row = queue[place]
         n_members = size[0]
         for i in range(n_members):
@@ -420,6 +416,7 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
         if has_room and is_independent:
             border(inverse, n_members, pivot, solved)
             is_member[row] = 1
+            # This place is never beyond `place`, so no queued row is overwritten.
             members[n_members] = row
             values[n_members] = values[place]
             size[0] = n_members + 1
@@ -445,9 +442,9 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
     """Solve the least squares on the passive set under λ ≥ 0; return how many rows were removed.
 
     λ (`passive.values`) moves on a straight line towards the unconstrained solution
-    (`passive.goal`). If some λ would become negative, it stops where the first one is zero, removes
-    that row from the passive set, and continues towards the solution of the smaller problem. A row
-    whose goal is zero up to rounding is removed as well.
+    (`passive.goal`). If some λ would become negative on the way, the move stops where the first one
+    is zero; that row leaves the passive set, and λ moves on towards the solution of the smaller
+    problem. A row whose goal is zero up to rounding leaves as well.
 
     passive : the `PassiveSet`, changed.
     n_patterns : rows from this index on are unit vectors of nonnegative weights.
@@ -549,14 +546,13 @@ def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
 def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> MarginSurvey:
     """Compute the margins of all rows, and check them against the conditions of the optimum.
 
-    The objective is |w|² + unit · (1 − Σ λ_μ)². Half its derivative by the λ_μ of a pattern is
-    a_μ·w − slack, with slack = unit · (1 − Σ λ_μ). So at the optimum the margin a_μ·w of a pattern
-    is ≥ slack, and equal to it for members of the passive set, whose λ_μ is positive. For a unit
-    vector e_j of a nonnegative weight the same holds with 0 instead of slack: its margin is w_j,
-    and w_j + slack compares with that of a pattern.
+    At the optimum the margin a_μ·w of a pattern is `slack` for members of the passive set, and at
+    least slack for all others. (The derivative of the objective by λ_μ is 2 (a_μ·w − slack).) For a
+    unit vector e_j the margin is w_j, and the bound is 0 instead of slack. Its margin is raised by
+    slack, to compare with those of patterns.
 
-    A row that is no member and has the smallest margin may have to enter the passive set. Members
-    should be at slack exactly; the farthest of them tells how much rounding has added up, `drift`.
+    The row of smallest margin that is no member may have to enter the passive set. How far members
+    are from slack tells how much rounding has added up: the `drift`.
 
     table : the `PatternRows`; unit vectors are the rows from `n_patterns` on.
     passive : the `PassiveSet`.

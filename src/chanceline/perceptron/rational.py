@@ -213,19 +213,17 @@ class ExactTable:
         return rows
 
     def _in_units_of_X(self, weights: Integers, raised_columns: _RaisedColumns) -> Decision:
-        """Convert weights v of the integer rows into slopes and a bias in the units of X.
+        """Convert weights v of the integer rows (`_pattern_rows`) into slopes and a bias for X.
 
-        The rows are those of `_pattern_rows`. A row has the integer entries factor_j · y (x_j −
-        centre_j), where
-
-            factor_j = sign_j · 2^(shift_j + raised_by_j).
-
-        2^shift_j turns the numbers of column j into integers, 2^raised_by_j brings them to the size
-        2^bits of all columns, and sign_j is −1 where the weight must not be positive. The
-        intercept's entry is y · 2^bits. So v·row = y (Σ_j slope_j x_j + bias) with
+        A row has the integer entries factor_j · y (x_j − centre_j), and y · 2^bits for the
+        intercept. So v·row = y (Σ_j slope_j x_j + bias) with
 
             slope_j = v_j · factor_j
             bias    = v_intercept · 2^bits − Σ_j slope_j · centre_j.
+
+        Here factor_j = sign_j · 2^(shift_j + raised_by_j): the shift made integers of column j, the
+        raising brought it to the size of all columns, and the sign is −1 where the weight must not
+        be positive.
         """
         columns = raised_columns.columns
         column_weights = weights[: len(columns)]
@@ -295,23 +293,19 @@ class ExactTable:
         return self._columns[j]
 
     def _scaled_column(self, j: int) -> _ScaledColumn:
-        """Convert column j of X to integers.
+        """Convert column j of X to integers: values = sign · 2^shift · y (x − centre).
 
-        The integers are values = sign · 2^shift · y (x − centre), with the labels y = ±1 and the
-        same centre as in floating point. 2^shift is the common denominator of all numbers of the
-        column, which are doubles and so have powers of two as denominators. The sign is −1 where
-        the weight must not be positive, which the problem's scale tells by its own sign.
-
-        `bits` tells the size of the values. The scale, about the root mean square of x − centre, is
-        below 2^exponent, so the values are of size about 2^(exponent + shift).
+        y = ±1 are the labels, and the centre is the same as in floating point. 2^shift is the
+        common denominator of all numbers of the column. The sign is −1 where the weight must not be
+        positive. `bits` is the size of the values, which are about 2^bits.
         """
         centre = Fraction(float(self.problem.centre[j]))
-        scale = float(self.problem.scale[j])
+        scale = float(self.problem.scale[j])  # negative where the weight must not be positive
         sign = 1
         if scale < 0:
             sign = -1
 
-        # All denominators are powers of two, so the largest is a multiple of the others.
+        # Doubles have powers of two as denominators, so the largest is a multiple of the others.
         entries = [Fraction(float(value)) for value in self.problem.X[:, j]]
         common_denominator = max(entry.denominator for entry in [centre, *entries])
         shifted_centre = int(centre * common_denominator)
@@ -320,6 +314,8 @@ class ExactTable:
             shifted_entry = entry.numerator * (common_denominator // entry.denominator)
             values.append(sign * label * (shifted_entry - shifted_centre))
 
+        # |scale|, the root mean square of x − centre, is below 2^exponent. So the values are of
+        # size about 2^(exponent + shift).
         shift = common_denominator.bit_length() - 1  # the denominator is 2^shift
         exponent = 0  # for a constant column, whose scale is infinite
         if np.isfinite(scale):

@@ -52,8 +52,8 @@ def rule_in_doubles(
     """Round exact weights to doubles in such a way that they still separate the samples.
 
     Where the gap between the classes is only a few units in the last place, not every rounding
-    separates. So the weights are multiplied by slightly different factors before they are rounded,
-    up to MAX_ROUNDINGS times. Returns None if no rounding separates.
+    separates. So up to MAX_ROUNDINGS slightly different factors are tried, by which the weights are
+    multiplied before they are rounded. Returns None if no rounding separates.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def rule_in_doubles(
         rounded_bias = float(decision.bias * factor)
         bias = _separating_bias(entries, labels, weights, rounded_bias, problem.intercept)
         if bias is not None:
-            # `make_rule` counts errors exactly; none of the samples in question may be wrong.
+            # `make_rule` counts errors exactly. None may be among the samples to separate.
             rule = make_rule(problem.X, problem.y, columns, weights, bias)
             if not np.isin(rule.wrong, rows).any():
                 return rule

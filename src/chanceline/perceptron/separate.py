@@ -42,8 +42,8 @@ def separate(
 
     The margin is first computed in floating point. If that does not yield a rule that separates
     when its errors are counted exactly, and rounding could be the reason, rational arithmetic
-    decides. Only on more than 24 columns, or more than 20,000 numbers, this would take too long;
-    then a margin below 1e-8 of the longest row counts as none.
+    decides. On more than 24 columns, or more than 20,000 numbers, this would take too long; there a
+    margin below 1e-8 of the longest row counts as none.
 
     Parameters
     ----------
@@ -264,16 +264,15 @@ def widest_rule(
 ) -> Rule:
     """Find the rule of largest margin on the samples that given weights classify correctly.
 
-    If this rule makes more errors on all samples than the given weights, the rule of these is
-    returned.
+    If it makes more errors on all samples than the given weights do, these are kept as the rule.
 
     support : (k,) indices of features, in any order.
     weights : (k,) weights on the scaled columns.
     constant : weight of the intercept.
     """
-    order = np.argsort(support)
-    support = support[order].astype(np.int64)
-    rule = scaled_rule(problem, support, weights[order], constant)
+    ascending = np.argsort(support)  # a rule lists its features in ascending order
+    support = support[ascending].astype(np.int64)
+    rule = scaled_rule(problem, support, weights[ascending], constant)
     right_samples = np.setdiff1d(np.arange(problem.n_samples), rule.wrong)
     if support.size == 0 or right_samples.size == 0:
         return rule

@@ -112,8 +112,9 @@ def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
     """Convert X (samples, features) to a C-contiguous array of floating-point numbers.
 
     The result is a copy, unless X is such an array already and read-only. A sparse matrix becomes a
-    dense one. Numbers are doubles, but for very wide tables that single precision holds exactly
-    (`working_precision`). Text, complex numbers and dates are refused.
+    dense one. Numbers become doubles; in very wide tables whose values single precision holds
+    exactly they are kept in single precision (`working_precision`). Text, complex numbers and dates
+    are refused.
     """
     if np.ma.is_masked(X):
         raise InputError("X must be a plain matrix: fill masked values.")

@@ -40,16 +40,18 @@ class MajorityComparison:
 def compare_with_majority(
     errors: Floats, positive: Bools, independent_share: float
 ) -> MajorityComparison:
-    """Compare a rule with always naming the larger class.
+    """Compare a rule with always naming the larger class, by a one-sided sign test.
 
-    With classes of the same size there is no larger one and a guess is a coin: then every sample
-    that the rule has right is won, and every other lost.
+    Always naming the larger class is right on all of it and wrong on the smaller one. So the rule
+    wins the samples of the smaller class that it has right, and loses those of the larger class
+    that it has wrong. With classes of the same size every guess is a coin: then the rule wins all
+    samples that it has right, and loses the others.
 
     Parameters
     ----------
-    errors : of the rule, from 0 to 1, (samples,)
+    errors : the rule's error on each sample, from 0 to 1, (samples,)
     positive : which samples are positive, (samples,)
-    independent_share : independent samples that a sample is worth, at most 1
+    independent_share : how many independent samples one sample is worth, at most 1
     """
     n_positive = int(np.count_nonzero(positive))
     n_negative = len(positive) - n_positive
@@ -57,12 +59,13 @@ def compare_with_majority(
         won = float(np.sum(1 - errors))
         lost = float(np.sum(errors))
     else:
-        in_smaller_class = positive if n_positive < n_negative else ~positive
+        in_smaller_class = positive
+        if n_negative < n_positive:
+            in_smaller_class = ~positive
         won = float(np.sum(1 - errors[in_smaller_class]))
         lost = float(np.sum(errors[~in_smaller_class]))
-    return MajorityComparison(
-        won, lost, sign_test(won * independent_share, lost * independent_share)
-    )
+    pvalue = sign_test(won * independent_share, lost * independent_share)
+    return MajorityComparison(won, lost, pvalue)
 
 
 def sign_test(won: float, lost: float) -> float:

@@ -96,16 +96,16 @@ def choose_candidates(
     n_repeats: int = 1,
     max_samples: int = MAX_TUNING_SAMPLES,
 ) -> Choice:
-    """The candidates to take, by repeated cross-validation.
+    """Choose how a rule is made, by repeated cross-validation within the training samples.
 
     Parameters
     ----------
     samples : the training samples
     max_features : largest number of features. If None, small sets have at most thirty, and rules on
         many features (dense ones) are candidates too.
-    seed : of the folds
+    seed : for the folds
     n_repeats : how often the samples are dealt to folds
-    max_samples : of more samples so many are drawn
+    max_samples : if there are more samples, so many are drawn from them
     """
     tuning_samples = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
     repeats = []
@@ -133,7 +133,11 @@ def score_candidates(folds: InnerFolds, max_features: int | None) -> ScoredCandi
 
 
 def choose_from(table: LossTable) -> Choice:
-    """The candidates to take, by their losses; the steps are those of the module's docstring."""
+    """Choose between no feature, a small set, and a dense rule on many, by their losses.
+
+    The module's docstring explains the steps. The choice also holds the candidates that each of the
+    three would take.
+    """
     is_dense = table.is_of(Family.DENSE)
     is_empty = ~is_dense & (table.n_features == 0)
     is_small = ~is_dense & (table.n_features > 0)
@@ -142,12 +146,12 @@ def choose_from(table: LossTable) -> Choice:
     if not is_small.any():
         return Choice(extent=Extent.NONE, none=none)
 
-    # What each extent would take.
+    # The candidates on few and on many features.
     small_set = typical_small_set(table, is_small)
     few = table.candidates[small_set]
     many = averaged_dense_rules(table, is_dense)
 
-    # Which extent to take.
+    # No feature, unless the best candidate of all is clearly better; then many, if needed.
     best = int(table.mean_losses.argmin())
     if not table.difference(best_empty, best).exceeds(EMPTY_MODEL_SE):
         extent = Extent.NONE
@@ -224,7 +228,9 @@ def choose_penalty(
     ----------
     samples : the training samples
     support : columns of these features, (support,)
-    seed, n_repeats, max_samples : as in `choose_candidates`
+    seed : for the folds
+    n_repeats : how often the samples are dealt to folds
+    max_samples : if there are more samples, so many are drawn from them
     """
     tuning_samples = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
     repeats = []

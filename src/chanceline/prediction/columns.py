@@ -92,15 +92,15 @@ def _check_shape(shape: tuple[int, ...], support: Ints, n_columns: int | None) -
 
 
 def finite_numbers(columns: Any, names: Sequence[str]) -> Floats:
-    """The columns as numbers, row by row in memory, (samples, columns).
+    """The columns as a C-contiguous array of numbers, (samples, columns).
 
     Where a cell is not a finite number, the error names its row and column.
     """
     try:
         numbers = np.array(columns, dtype=float, order="C")
     except (TypeError, ValueError):
-        # The column that holds no numbers raises an error of its own. Should none do so, the error
-        # of all of them is raised again.
+        # Convert column by column: the one that holds no numbers raises an error with its name. If
+        # none does, NumPy's own error is raised again.
         for name, column in zip(names, np.array(columns, dtype=object).T, strict=True):
             real_numbers(column, name, role="column")
         raise

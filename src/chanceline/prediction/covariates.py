@@ -57,7 +57,7 @@ class Category:
         return tuple(f"{self.name} = {level}" for level in self.levels[1:])
 
     def codes(self, values: Values) -> Ints:
-        """The index of every value among the levels, (samples,)."""
+        """The index of every value among the levels, (samples,); unknown values are refused."""
         code_of_level = {level: code for code, level in enumerate(self.levels)}
         categories = category_names(without_missing(values, self.name)).tolist()
         unknown_rows = [row for row, name in enumerate(categories) if name not in code_of_level]
@@ -186,10 +186,11 @@ def make_encoder(columns: Mapping[str, Values], *, adjusting: bool = False) -> C
 
 
 def _learn_covariate(name: str, values: Values, *, adjusting: bool) -> Covariate:
-    """How one covariate is encoded.
+    """Decide from a covariate's values, (samples,), how it is encoded, and learn its parameters.
 
-    If `adjusting`, it is to explain the labels, by whatever curve: a number with few values becomes
-    a category, another one a quadratic. Otherwise a number enters as it is.
+    Text becomes a category. Numbers enter as they are, unless the labels are `adjusting` for them:
+    then the labels may depend on them by a curve, so numbers with few different values become
+    categories too, and other numbers a linear and a quadratic term.
     """
     values = without_missing(values, name)
     n_different = len(np.unique(values))
@@ -206,7 +207,7 @@ def _learn_covariate(name: str, values: Values, *, adjusting: bool) -> Covariate
 
 
 def _learn_category(name: str, values: Values) -> Category:
-    """A category with the levels that the values have, in order, unless these are too many."""
+    """The category whose levels are the different values, sorted; too many values are refused."""
     distinct_values = np.unique(values)
     n_samples = len(values)
     if len(distinct_values) > max(MAX_VALUES_OF_CATEGORY, n_samples / MIN_SAMPLES_PER_LEVEL):
@@ -230,8 +231,8 @@ def read_columns(
     ----------
     values : what a user gave.
     n_samples : how many values each column must have.
-    names : of the columns wanted, which those of an array have in this order; by default all are
-        wanted, and those of an array are called "covariate 0", "covariate 1", …
+    names : the columns wanted; an array must have exactly these, in this order. By default all
+        columns are wanted, and those of an array are called "covariate 0", "covariate 1", …
     """
     if hasattr(values, "to_pandas"):
         values = values.to_pandas()
@@ -283,9 +284,10 @@ def without_missing(values: Values, name: str, role: str = "covariate") -> Value
 
 
 def real_numbers(values: Values, name: str, role: str = "covariate") -> Floats:
-    """The values as finite numbers, (samples,); text that spells a number will do.
+    """The values as finite numbers, (samples,); text that spells a number is converted.
 
-    Parameters as in `without_missing`.
+    If a value is missing, infinite or no number, the error calls the values by `role` and `name`:
+    covariate 'age'.
     """
     values = without_missing(values, name, role)
     try:

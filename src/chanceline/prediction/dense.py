@@ -65,7 +65,7 @@ def score_dense_rules(folds: InnerFolds) -> ScoredCandidates:
     scores = out_of_fold_dense_scores(folds, sizes)
     links, probabilities = fit_links(samples, scores)
 
-    # In the order of the scores: all penalties of one size after the other.
+    # In the order of the rows of scores: all penalties of the first size, then of the next.
     settings = product(sizes, DENSE_PENALTIES.tolist())
     candidates: list[RuleCandidate] = []
     for (size, penalty), link in zip(settings, links, strict=True):
@@ -74,36 +74,44 @@ def score_dense_rules(folds: InnerFolds) -> ScoredCandidates:
 
 
 def fit_links(samples: Samples, scores: Floats) -> tuple[Floats, Floats]:
-    """Logistic regressions of the labels on out-of-fold scores and the nuisance columns.
+    """Turn the scores of every rule into probabilities, by logistic regression (Platt scaling).
+
+    The labels are regressed on the rule's out-of-fold scores, and on the nuisance columns: the
+    constant and the terms of covariates.
 
     Parameters
     ----------
-    samples : their labels and nuisance columns
-    scores : of every rule, (rules, samples)
+    samples : the labels and nuisance columns
+    scores : out-of-fold scores of every rule, (rules, samples)
 
     Returns
     -------
-    links : weights of the nuisance columns and of the score, (rules, nuisance + 1)
-    probabilities : of the positive class, (rules, samples)
+    links : weights of the nuisance columns and, last, of the score, (rules, nuisance + 1)
+    probabilities : probability of the positive class, (rules, samples)
     """
-    # The penalty on the weight of a score is for scores of standard deviation 1.
-    spreads = np.maximum(scores.std(axis=1, keepdims=True), NEGLIGIBLE)
-    # (rules, samples, nuisance + 1)
-    designs = np.stack([np.column_stack([samples.nuisance, score]) for score in scores / spreads])
-    links_by_penalty = fit_ridge_logistic(
+    # Scores are divided by their standard deviation, as the penalty on their weight expects.
+    spreads = np.maximum(scores.std(axis=1, keepdims=True), NEGLIGIBLE)  # (rules, 1)
+    standardized_scores = scores / spreads
+
+    # One regression for each rule; designs are (rules, samples, nuisance + 1).
+    designs = np.stack(
+        [np.column_stack([samples.nuisance, rule_scores]) for rule_scores in standardized_scores]
+    )
+    weights_by_penalty = fit_ridge_logistic(
         designs=designs,
         labels=samples.y,
         sample_weights=np.ones(scores.shape),
         penalties=np.array([LINK_PENALTY]),
         n_unpenalized=samples.n_nuisance,
     )
-    weights = links_by_penalty[:, 0]  # there is one penalty
+    weights = weights_by_penalty[:, 0]  # there is one penalty
     nuisance_weights = weights[:, :-1]
     score_weights = np.maximum(weights[:, -1:], 0.0)  # a score that points the wrong way is noise
 
-    links_of_scaled = np.hstack([nuisance_weights, score_weights])
-    probabilities = sigmoid(np.einsum("rc,rsc->rs", links_of_scaled, designs))
-    # The links returned take scores as they are.
+    # For every rule r the product of its design, samples s by columns c, with its weights.
+    standardized_links = np.hstack([nuisance_weights, score_weights])
+    probabilities = sigmoid(np.einsum("rc,rsc->rs", standardized_links, designs))
+    # The links that are returned take scores as they are.
     links = np.hstack([nuisance_weights, score_weights / spreads])
     return links, probabilities
 
@@ -120,16 +128,19 @@ def dense_sizes(n_features: int, n_samples: int) -> list[int]:
 
 
 def out_of_fold_dense_scores(folds: InnerFolds, sizes: Sequence[int]) -> Floats:
-    """Scores by rules that each sample had no part in, (sizes × penalties, samples).
+    """Scores of every sample by dense rules that it had no part in, (sizes × penalties, samples).
 
-    `sizes` are ascending. The rows are all penalties of the first size, then those of the next.
+    `sizes`, numbers of features, are ascending. The rows are all penalties of the first size, then
+    those of the next.
     """
     samples = folds.samples
     scores = np.empty((len(sizes) * len(DENSE_PENALTIES), samples.n_samples))
     for fold in range(folds.n_folds):
+        # Rules of all sizes from the fold's training samples.
         directions = dense_directions(folds.residualized[fold], sizes)
-        held_out = ~folds.training[fold]
+
         # Each support begins with the smaller ones, so that the columns of the last serve for all.
+        held_out = ~folds.training[fold]
         largest_support = directions[-1].support
         columns = scaled_columns(samples.take(held_out), folds.scales[fold], largest_support)
         scores_of_sizes = []
@@ -148,12 +159,12 @@ def average_dense_rules(
 
     Parameters
     ----------
-    candidates : of ascending size
+    candidates : in ascending order of their numbers of features
     residualized : the samples that the rules are made from
 
     Returns
     -------
-    support : its columns, (support,)
+    support : columns of the mean rule, (support,)
     weights : of the constant, covariates and the scaled columns, (nuisance + support,)
     """
     # Several candidates may have the same size, with different penalties.
@@ -163,7 +174,7 @@ def average_dense_rules(
     weights = np.zeros(candidates[-1].n_nuisance + sizes[-1])
     for candidate in candidates:
         rule_weights = linked_weights(candidate, direction_of_size[candidate.n_features])
-        # Each support begins with the smaller ones.
+        # Each support begins with the smaller ones, so the weights of a smaller rule come first.
         weights[: len(rule_weights)] += rule_weights / len(candidates)
     return directions[-1].support, weights
 
@@ -181,14 +192,14 @@ def linked_weights(candidate: DenseCandidate, direction: DenseDirections) -> Flo
 def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[DenseDirections]:
     """Ridge regression on the columns with the largest products with the target, for every size.
 
-    With the columns c_j of length 1, the target t, the products p_j = |t·c_j|, and q the largest of
-    the columns left out:
+    A column c_j, of length 1, has the product p_j = |t·c_j| with the target t. Before the
+    regression each column is shrunken, multiplied by
 
-        S_j = √(1 − q/p_j),    C = (S_1 c_1, S_2 c_2, …),    w = (CᵀC + λ)⁻¹ Cᵀt
+        S_j = √(1 − q/p_j),    q the largest product of a column left out,
 
-    and the weight of c_j is S_j w_j. S is 0 for a column that is no better than the best one left
-    out, and tends to 1 far above it. For large λ the weight is ∝ ±(p_j − q), as in shrunken
-    centroids. Each support begins with the smaller ones.
+    so that columns count the less, the nearer they are to being left out. (With a large ridge the
+    weights become ∝ ±(p_j − q), as in shrunken centroids.) Each support begins with the smaller
+    ones.
 
     Parameters
     ----------
@@ -196,24 +207,24 @@ def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[D
         columns before they were made 1, (features,)
     sizes : numbers of features, ascending
     """
+    # All columns, the one with the largest product first.
     columns = residualized.columns
     target = residualized.target.astype(columns.dtype)  # t
     products = np.abs(target @ columns)  # p, (features,)
     best_first = np.argsort(-products, kind="stable")
-    # Above 0, as S divides by them.
+    # The shrinkage divides by the products: they must be above 0.
     falling_products = np.maximum(products[best_first], NEGLIGIBLE).astype(float)
     columns_best_first = columns[:, best_first[: max(sizes)]]
 
     directions = []
     for size in sizes:
         support = best_first[:size]
-        shrinkage = _shrinkage_of_columns(falling_products, size)  # S
-        # C = (S_1 c_1, S_2 c_2, …) and its weights w, (penalties, size)
+        shrinkage = _shrinkage_of_columns(falling_products, size)  # S, (size,)
         shrunken_columns = columns_best_first[:, :size] * shrinkage.astype(columns.dtype)
-        weights_of_shrunken = ridge_weights(shrunken_columns, target)
-        # S_j w_j, the weight of the column c_j of length 1
+        weights_of_shrunken = ridge_weights(shrunken_columns, target)  # (penalties, size)
+
+        # w · (S c) = (w S) · c, and c is a scaled column divided by its length.
         weights_of_unit_length = weights_of_shrunken * shrinkage
-        # c_j is what is left of a scaled column, divided by its length; so is the weight.
         weights = weights_of_unit_length / residualized.lengths[support]
         directions.append(DenseDirections(support, weights))
     return directions
@@ -247,9 +258,9 @@ def ridge_weights(columns: Floats, target: Floats) -> Floats:
 
 
 def solve_all_penalties(gram: Floats, right_side: Floats) -> Floats:
-    """(G + λ)⁻¹ b for λ = each of `DENSE_PENALTIES` times the mean eigenvalue of G.
+    """(G + λ)⁻¹ b for each λ: one of `DENSE_PENALTIES` times the mean eigenvalue of G.
 
-    The equations are solved in double precision, whatever that of G.
+    The equations are solved in double precision, even if G is in single precision.
 
     Parameters
     ----------
@@ -268,5 +279,5 @@ def solve_all_penalties(gram: Floats, right_side: Floats) -> Floats:
         # G + λ is positive definite: Cholesky's decomposition takes half the time of another.
         penalized = gram.astype(float)
         penalized[diagonal, diagonal] += penalty * mean_eigenvalue
-        _, solution[:], _ = dposv(penalized, right_side)
+        _, solution[:], _ = dposv(penalized, right_side)  # fills a row of `solutions`
     return solutions

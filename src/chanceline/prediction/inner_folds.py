@@ -55,34 +55,35 @@ class InnerFolds:
         ]
 
     def out_of_fold_probabilities(self, supports: list[Ints], penalties: Floats) -> Floats:
-        """Probabilities from logistic regressions that each sample had no part in.
+        """Probabilities of every sample, by logistic regressions fitted without it.
 
         Parameters
         ----------
-        supports : the columns of every fold, as many in each
-        penalties : (penalties,)
+        supports : for every fold the columns to use, the same number in each
+        penalties : ridges on their weights, (penalties,)
 
         Returns
         -------
         probabilities : of the positive class, (penalties, samples)
         """
-        # (folds, samples, nuisance + support)
-        designs = np.stack(
-            [
-                design_of(self.samples, scale, support)
-                for scale, support in zip(self.scales, supports, strict=True)
-            ]
-        )
+        # Fit every fold to its training samples, with every penalty. A design has all samples,
+        # (samples, nuisance + support); those held out have weight 0 in the fit.
+        designs = []
+        for scale, support in zip(self.scales, supports, strict=True):
+            designs.append(design_of(self.samples, scale, support))
+        stacked_designs = np.stack(designs)  # (folds, samples, nuisance + support)
         # (folds, penalties, nuisance + support)
         weights = fit_ridge_logistic(
-            designs=designs,
+            designs=stacked_designs,
             labels=self.samples.y,
             sample_weights=self.training.astype(float),
             penalties=penalties,
             n_unpenalized=self.samples.n_nuisance,
         )
-        # Each sample s has the design and the weights of the fold that holds it out. Its score with
-        # penalty p is the sum over columns c.
-        own_design = designs[self.fold_of_sample, np.arange(self.samples.n_samples)]  # (s, c)
-        own_weights = weights[self.fold_of_sample]  # (s, p, c)
-        return sigmoid(np.einsum("spc,sc->ps", own_weights, own_design))
+
+        # For each sample take the fold that holds it out: its row of that fold's design, and that
+        # fold's weights. Its score with penalty p is their product, summed over columns c.
+        every_sample = np.arange(self.samples.n_samples)
+        row_of_sample = stacked_designs[self.fold_of_sample, every_sample]  # (s, c)
+        weights_of_sample = weights[self.fold_of_sample]  # (s, p, c)
+        return sigmoid(np.einsum("spc,sc->ps", weights_of_sample, row_of_sample))

@@ -123,23 +123,25 @@ class LossTable:
     def closeness_to_best(self, indices: Ints, width: float) -> Floats:
         """How near each of some candidates is to the best of them, from 0 to 1: (indices,)
 
-        e^{−t²/2}, where t is the loss above the best one in units of `width` standard errors. One
-        standard error serves for all, the median of those of the differences. With its own, a
-        candidate that hardly differs from the best would seem far away, as its own is small.
+        The closeness is e^{−t²/2}, where t is how much more the candidate loses than the best one,
+        in units of `width` standard errors.
         """
         best = indices[self.mean_losses[indices].argmin()]
         differences = [self.difference(index, best) for index in indices]
         above_best = np.array([difference.mean for difference in differences])
         if np.all(above_best == 0):
             return np.ones(len(indices))
+
+        # All differences are measured by their median standard error. By its own, which is small, a
+        # candidate that hardly differs from the best would seem far away.
         standard_errors = [
             difference.standard_error
             for index, difference in zip(indices, differences, strict=True)
             if index != best
         ]
-        scale = max(width * float(np.median(standard_errors)), np.finfo(float).tiny)
-        # Beyond 40 the result is 0 anyway, and the square might be too large for a number.
-        distance = np.minimum(above_best / scale, 40.0)
+        unit = max(width * float(np.median(standard_errors)), np.finfo(float).tiny)
+        # Beyond 40 the result is 0 anyway, and the square could overflow.
+        distance = np.minimum(above_best / unit, 40.0)
         return np.exp(-(distance**2) / 2)
 
 
@@ -148,29 +150,34 @@ def mean_loss_table(
 ) -> LossTable:
     """The losses of candidates, averaged over several assignments of the samples to folds.
 
-    Candidates that are missing in one of them, as a path ended early, are left out.
+    A candidate that some assignment does not have, because a path ended early there, is left out.
 
     Parameters
     ----------
-    repeats : the candidates as each assignment scored them, probabilities (candidates, samples)
+    repeats : for each assignment its candidates, and their probabilities (candidates, samples)
     positive : which samples are positive, (samples,)
     unit_of_sample : number of every sample's unit, (samples,); None if all are independent
     """
-    rows_of_repeats = [
-        {candidate.identity: row for row, candidate in enumerate(scored.candidates)}
-        for scored in repeats
-    ]
+    # For each assignment: candidate → its row among the probabilities.
+    rows_of_repeats = []
+    for scored in repeats:
+        rows = {candidate.identity: row for row, candidate in enumerate(scored.candidates)}
+        rows_of_repeats.append(rows)
+
     candidates = []
     losses = []
     for identity in rows_of_repeats[0]:
-        if not all(identity in rows for rows in rows_of_repeats):
+        is_in_all_repeats = all(identity in rows for rows in rows_of_repeats)
+        if not is_in_all_repeats:
             continue
-        found = [
-            (scored.candidates[rows[identity]], scored.probabilities[rows[identity]])
-            for scored, rows in zip(repeats, rows_of_repeats, strict=True)
-        ]
-        candidates.append(mean_candidate([candidate for candidate, _ in found]))
-        losses.append(np.mean([brier_losses(p, positive) for _, p in found], axis=0))
+        same_candidates = []
+        losses_of_repeats = []
+        for scored, rows in zip(repeats, rows_of_repeats, strict=True):
+            row = rows[identity]
+            same_candidates.append(scored.candidates[row])
+            losses_of_repeats.append(brier_losses(scored.probabilities[row], positive))
+        candidates.append(mean_candidate(same_candidates))
+        losses.append(np.mean(losses_of_repeats, axis=0))
     return LossTable(candidates, np.array(losses), unit_of_sample)
 
 

@@ -29,7 +29,8 @@ class Threshold(NamedTuple):
 def best_threshold(scores: Floats, labels: Floats) -> Threshold:
     """The threshold with the fewest errors, in the middle of a gap between scores.
 
-    Of several it is the lowest. Where no gap is wide enough it lies below all scores.
+    If several gaps have the fewest errors, the lowest one is taken. If no gap is wide enough to be
+    more than rounding, the threshold lies below all scores.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ def best_threshold(scores: Floats, labels: Floats) -> Threshold:
     lowest = ranked_scores[0] - END_GAP
     highest = ranked_scores[-1] + END_GAP
 
-    # Gap i lies below sample i; the last one lies above all samples. So there are samples + 1 gaps,
-    # and as many entries of sweep.errors, the errors of a threshold in each gap.
+    # Gap i lies below the i-th lowest score, and the last one above all scores: samples + 1 gaps.
+    # sweep.errors has the errors of a threshold in each of them.
     gaps = np.diff(ranked_scores, prepend=lowest, append=highest)
     lower_ends = np.append(lowest, ranked_scores)
     is_wide_enough = gaps > RELATIVE_GAP * np.abs(scores).max(initial=1.0)

@@ -24,18 +24,25 @@ ROUNDING = 1e-9
 
 
 def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[Ints]:
-    """Least angle regression (Efron, Hastie, Johnstone and Tibshirani 2004): the lasso's path, but
-    that no column leaves.
+    """The supports of 0, 1, 2, … columns that least angle regression goes through.
 
-    All active columns have the same product with the residual, in absolute value the largest. The
-    fit moves along the direction in which these products sink together, until another column has
-    the same product with the residual and joins.
+    This is the path of the lasso, except that no column leaves it (Efron, Hastie, Johnstone and
+    Tibshirani 2004). All active columns have the same product with the residual, in absolute value
+    the largest. The fit moves in the direction in which these products sink together, until another
+    column has the same product with the residual and joins.
+
+    Parameters
+    ----------
+    columns : centred and of length 1 (or zero), (samples, columns)
+    target : centred, (samples,)
+    max_columns : the path ends with so many columns, or earlier if nothing is left to explain
     """
     support = np.zeros(0, dtype=np.int64)
     supports = [support]
     if columns.shape[1] == 0:
         return supports
 
+    # Products of all columns with the residual, (columns,); at first the residual is the target.
     n_samples = len(columns)
     products = products_with(columns, target)
     joining = int(np.abs(products).argmax())
@@ -53,12 +60,14 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
         support = np.append(support, joining)
         supports.append(support)
 
-        # How fast every column's product sinks, in units of that of the active ones.
+        # How fast every column's product sinks, in units of that of the active ones; and how far
+        # theirs must sink until each column joins.
         rates = equiangular_rates(columns, support, np.sign(products[support]))
         steps = steps_until_joining(products, rates, common_product, copy_tolerance)
         steps[support] = np.inf
         joining = int(steps.argmin())
 
+        # Move there; at most to the least squares, where the common product is 0.
         step = min(common_product, float(steps[joining]))
         products = products - step * rates
         common_product = common_product - step
@@ -91,8 +100,8 @@ def steps_until_joining(
     """How far the common product C sinks until each column has it, with either sign: (columns,).
 
     When C has sunk by γ, a column's product is p − γr. It equals C − γ at γ = (C − p)/(1 − r), and
-    −(C − γ) at γ = (C + p)/(1 + r). Where the divisor vanishes the column is a copy and never
-    joins.
+    −(C − γ) at γ = (C + p)/(1 + r). The smaller γ is returned. Where the divisor vanishes the
+    column is a copy of the active ones, and γ is infinite.
 
     Parameters
     ----------
@@ -115,10 +124,17 @@ def steps_until_joining(
 
 
 def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Ints]:
-    """Forward stepwise least squares: the column that lowers the residual most comes next.
+    """The supports of 0, 1, 2, … columns that forward stepwise least squares goes through.
 
-    At most `MAX_STEPWISE` columns join. The columns are kept as they are; their products with the
-    residual, and the squared lengths of what lies outside the span of the chosen ones, are updated.
+    The column that shortens the residual most comes next; at most `MAX_STEPWISE` columns join.
+    Two numbers are kept of every column: its product with the residual, and the squared length of
+    its part outside the span of the chosen columns.
+
+    Parameters
+    ----------
+    columns : centred and of length 1 (or zero), (samples, columns)
+    target : centred, (samples,)
+    max_columns : the path ends with so many columns, or earlier if nothing is left to explain
     """
     n_samples = len(columns)
     products = products_with(columns, target)
@@ -141,10 +157,13 @@ def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Int
         support = np.append(support, gains.argmax())
         supports.append(support)
 
-        # The direction that the newest column adds to the span. The few chosen columns are made
-        # orthogonal anew each time, which is precise and takes little.
-        new_direction = np.linalg.qr(columns[:, support].astype(float))[0][:, -1]
-        along = products_with(columns, new_direction)
-        products = products - (new_direction @ target) * along
-        squared_lengths = squared_lengths - along**2
+        # The direction, of length 1, that the newest column adds to the span. The few chosen
+        # columns are made orthogonal anew each time, which is precise and takes little time.
+        orthonormal, _ = np.linalg.qr(columns[:, support].astype(float))
+        new_direction = orthonormal[:, -1]
+
+        # Take this direction out of the residual and out of every column.
+        components = products_with(columns, new_direction)
+        products = products - (new_direction @ target) * components
+        squared_lengths = squared_lengths - components**2
     return supports

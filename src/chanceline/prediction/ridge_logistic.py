@@ -29,13 +29,14 @@ def fit_ridge_logistic(
     penalties: Floats,
     n_unpenalized: int,
 ) -> Floats:
-    """Weights of every fit, all of them in one stack: (fits, penalties, columns).
+    """Weights of many small logistic regressions at once, by Newton's method.
 
-    Fit f with the penalty λ minimises, over w,
+    The result is (fits, penalties, columns). Each fit, with each penalty λ, minimises over w
 
         Σ_i s_i ln(1 + exp(−y_i η_i)) + λ/2 Σ_j w_j²,    η = D w
 
-    where D is its design, s its sample weights, and j runs over the penalized columns.
+    where D is its design, s_i are its sample weights, y_i = ±1 the labels, and j runs over the
+    penalized columns.
 
     Parameters
     ----------
@@ -47,13 +48,11 @@ def fit_ridge_logistic(
     """
     n_fits, _, n_columns = designs.shape
     column = np.arange(n_columns)
-    # (penalties, columns)
+    # λ of every column, (penalties, columns).
     ridge = np.where(column < n_unpenalized, UNPENALIZED_RIDGE, penalties[:, None])
-    # (fits, columns, samples)
-    transposed = np.ascontiguousarray(designs.transpose(0, 2, 1))
+    transposed = np.ascontiguousarray(designs.transpose(0, 2, 1))  # (fits, columns, samples)
     positive = (labels > 0).astype(float)
-    # (fits, 1, samples): the same for all penalties
-    sample_weights = sample_weights[:, None, :]
+    sample_weights = sample_weights[:, None, :]  # (fits, 1, samples): the same for all penalties
     weights = np.zeros((n_fits, len(penalties), n_columns))
 
     for _ in range(MAX_NEWTON_STEPS):

@@ -118,7 +118,7 @@ class PredictionRule(Result):
         if blocks is None:
             blocks = self._blocks_in(table)
         if blocks is None:
-            # Neither given nor in the table.
+            # Neither given nor in the table: the bias is that of the average block.
             return scores + self.bias
         names = names_of(blocks, len(scores), "blocks")
         return scores + self._biases_of(names.tolist())
@@ -237,6 +237,7 @@ def fit_rules(  # noqa: PLR0913
 
     X may be a `ColumnTable`, too.
     """
+    # Of a very wide table only a pool of columns is in memory.
     pooled = pool_samples(
         X,
         y,
@@ -249,6 +250,8 @@ def fit_rules(  # noqa: PLR0913
     samples = pooled.samples
     choice = check_feature_choice(pooled.n_features, features, max_features)
     n_repeats = n_tuning_repeats(samples.X.size)
+
+    # Train on the pool; then columns are numbered as in the table again.
     trained_in_pool = train(
         samples, samples.all_rows, pooled.choice_in_pool(choice), [seed], n_repeats
     )
@@ -279,21 +282,22 @@ def rule_in_original_units(
     samples : those samples
     X, blocks : as the user gave them, with their names
     """
-    # Columns in ascending order.
-    order = np.argsort(trained.support)
-    support = trained.support[order]
-    scale = trained.scale.take(order)
+    # A rule lists its columns in ascending order.
+    ascending = np.argsort(trained.support)
+    support = trained.support[ascending]
+    scale = trained.scale.take(ascending)
 
     # u₀, u and v of the formula above: the constant, the terms of covariates, the columns.
     n_nuisance = samples.n_nuisance
     scaled_constant = trained.weights[0]
     scaled_term_weights = trained.weights[1:n_nuisance]
-    scaled_column_weights = trained.weights[n_nuisance:][order]
+    scaled_column_weights = trained.weights[n_nuisance:][ascending]
 
+    # The weights v/s and u/d in original units, and the bias b_B of every block, (blocks,).
     weights = scaled_column_weights / scale.spreads
     covariate_weights = scaled_term_weights / samples.term_spreads
     constant = scaled_constant - samples.term_means @ covariate_weights
-    biases = constant - scale.block_means @ weights  # b_B, (blocks,)
+    biases = constant - scale.block_means @ weights
 
     # Names of blocks and columns, where the user gave any.
     block_biases: dict[str, float] = {}
@@ -302,10 +306,10 @@ def rule_in_original_units(
         block_names = np.unique(names_of(blocks, samples.n_samples, "blocks")).tolist()
         block_biases = dict(zip(block_names, biases.tolist(), strict=True))
         block_column = str(getattr(blocks, "name", None) or "")
-    all_names = column_names(X)
-    names: tuple[str, ...] = ()
-    if all_names is not None:
-        names = tuple(all_names[column] for column in support)
+    names_in_table = column_names(X)
+    features: tuple[str, ...] = ()
+    if names_in_table is not None:
+        features = tuple(names_in_table[column] for column in support)
 
     return PredictionRule(
         support=support,
@@ -317,7 +321,7 @@ def rule_in_original_units(
         block_biases=block_biases,
         encoder=samples.encoder,
         block_column=block_column,
-        features=names,
+        features=features,
         family=trained.candidates[0].family,
     )
 

@@ -55,18 +55,21 @@ def fit_scale(samples: Samples, training: Bools) -> ColumnScale:
     samples : all of them: those that are not for training tell the means of unknown blocks.
     training : which samples are for training, (samples,)
     """
-    # Whether a sample belongs to a block, and whether it is for training too: (blocks, samples).
+    # Which samples the mean of each block is taken over, (blocks, samples): its training samples;
+    # if it has none, all of its samples.
     in_block = samples.block_of_sample == np.arange(samples.n_blocks)[:, None]
     in_block_for_training = in_block & training
-    # The mean of a block is over its training samples; if it has none, over all its samples.
-    is_known = in_block_for_training.any(axis=1, keepdims=True)  # (blocks, 1)
-    averaged = np.where(is_known, in_block_for_training, in_block)
-    # A block of which the samples at hand hold nothing has mean 0; nobody asks for it.
-    n_averaged = np.maximum(averaged.sum(axis=1, keepdims=True), 1)
-    shares = (averaged / n_averaged).astype(samples.X.dtype)
-    scale = ColumnScale(shares @ samples.X, np.ones(samples.n_features, samples.X.dtype))
+    has_training_samples = in_block_for_training.any(axis=1, keepdims=True)  # (blocks, 1)
+    is_averaged = np.where(has_training_samples, in_block_for_training, in_block)
 
-    # Spreads are those of the training samples around these means.
+    # Means, as products with the share of each sample. A block without any samples gets mean 0,
+    # which nobody asks for.
+    n_averaged = np.maximum(is_averaged.sum(axis=1, keepdims=True), 1)
+    shares = (is_averaged / n_averaged).astype(samples.X.dtype)
+    unit_spreads = np.ones(samples.n_features, samples.X.dtype)
+    scale = ColumnScale(block_means=shares @ samples.X, spreads=unit_spreads)
+
+    # Standard deviations of the training samples around the means of their blocks.
     centred = samples.X[training] - scale.means_of(samples.block_of_sample[training])
     spreads = np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(centred))
     return scale._replace(spreads=infinite_where_constant(spreads, samples.X))
@@ -99,7 +102,11 @@ class Residualized(NamedTuple):
 
 
 def residualize(samples: Samples, scale: ColumnScale) -> Residualized:
-    """Take the projection on the nuisance columns out of all scaled columns and of the labels."""
+    """Remove what the nuisance columns explain from all scaled columns and from the labels.
+
+    The nuisance columns are the constant and the terms of covariates. The columns are then divided
+    by their lengths.
+    """
     columns = scale.transform(samples.X, samples.block_of_sample)
     basis = np.linalg.qr(samples.nuisance)[0]
     target = samples.y - basis @ (basis.T @ samples.y)
@@ -108,7 +115,7 @@ def residualize(samples: Samples, scale: ColumnScale) -> Residualized:
 
     lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
     has_residual = lengths > MIN_RESIDUAL_SPREAD * np.sqrt(samples.n_samples)
-    # Divided by an infinite length, a column of which nothing but rounding is left becomes zero.
+    # A column of which only rounding is left gets an infinite length: divided by it, it is zero.
     lengths = np.where(has_residual, lengths, np.inf).astype(columns.dtype)
     columns /= lengths
     return Residualized(columns, target, lengths)

@@ -64,11 +64,11 @@ def scorecard(
     largest: int = MAX_POINTS,
     steps: ArrayLike | None = None,
 ) -> Scorecard:
-    """Whole weights of at most `largest` for the features of a rule, with few training errors.
+    """Make a scorecard of a rule: whole weights of at most `largest`, with few training errors.
 
-    The weights are rounded at many scales; from the best rounding one weight at a time is moved by
-    one as long as that makes fewer errors, or as many and a score that follows the rule's more
-    closely.
+    The rule's weights are multiplied by many factors and rounded. From the best rounding on, one
+    weight at a time is changed by one. A change is made if it leads to fewer errors, or to as many
+    with a score that follows the rule's more closely.
 
     Parameters
     ----------
@@ -83,8 +83,9 @@ def scorecard(
         labels = check_labels(y, X.shape, min_classes=2)
     else:
         values, labels, _ = check_arrays(X, y)
+    has_covariates = len(rule.covariate_weights) > 0
     has_blocks = len(rule.block_biases) > 1
-    if len(rule.covariate_weights) or has_blocks or len(rule.support) == 0:
+    if has_covariates or has_blocks or len(rule.support) == 0:
         raise InputError(
             "a scorecard needs a rule on features alone, without covariates and blocks, "
             "and with at least one."

@@ -65,9 +65,9 @@ def screen_columns(
 def correlations_with_labels(samples: Samples, training: Bools) -> Floats:
     """|Σ_i t_i x_ij|/SD(x_j) of every column, (features,).
 
-    t are the training samples' labels without what blocks and covariates explain of them. As the
-    indicators of blocks add up to a constant, Σ_i t_i = 0: a constant may be added to a column, and
-    columns need not be centred.
+    t_i are the training samples' labels ±1 less what blocks and covariates explain of them. Their
+    sum is 0, as the indicators of blocks add up to a constant. So adding a constant to a column
+    changes nothing, and columns need not be centred.
     """
     dtype = samples.X.dtype
     rows = np.flatnonzero(training)
@@ -75,7 +75,7 @@ def correlations_with_labels(samples: Samples, training: Bools) -> Floats:
     scores = []
     for start in range(0, samples.n_features, COLUMNS_AT_A_TIME):
         columns = samples.X[:, start : start + COLUMNS_AT_A_TIME]
-        # Differences from the first sample: smaller numbers, where a column has a large mean.
+        # Differences from the first sample are small numbers even where a column has a large mean.
         differences = columns[rows] - columns[rows[0]]
         spreads = np.maximum(differences.std(axis=0), np.finfo(dtype).tiny)
         scores.append(np.abs(target @ differences) / spreads)

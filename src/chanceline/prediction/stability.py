@@ -79,16 +79,20 @@ class SelectionStability(Result):
     kind = "resampling"
 
     def in_columns(self, columns: Ints) -> SelectionStability:
-        """The same, its features numbered as in `columns`, (pooled columns,)."""
-        readings = [
-            replace(
-                reading,
-                feature=int(columns[reading.feature]),
-                surrogates=tuple(columns[list(reading.surrogates)].tolist()),
-            )
-            for reading in self.readings
-        ]
-        alternatives = [tuple(columns[list(other)].tolist()) for other in self.alternatives]
+        """The same result with other numbers for its features: feature j becomes columns[j].
+
+        `columns`, (pooled columns,), are the columns of the table that are in the pool.
+        """
+
+        def renumbered(features: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(columns[list(features)].tolist())
+
+        readings = []
+        for reading in self.readings:
+            feature = int(columns[reading.feature])
+            surrogates = renumbered(reading.surrogates)
+            readings.append(replace(reading, feature=feature, surrogates=surrogates))
+        alternatives = [renumbered(features) for features in self.alternatives]
         return replace(self, readings=tuple(readings), alternatives=tuple(alternatives))
 
     def summary(self) -> str:
@@ -136,6 +140,8 @@ def selection_stability(  # noqa: PLR0913
         return stability_of_support(
             pooled.samples, columns, penalty=penalty, family=family, seed=seed
         )
+
+    # Only a pool of columns is in memory: number the features within it, and back.
     stability_in_pool = stability_of_support(
         pooled.samples,
         np.searchsorted(pooled.pool, columns),
@@ -176,7 +182,8 @@ def stability_of_support(  # noqa: PLR0913
         columns=scale.transform(screened.X, screened.block_of_sample),
         penalty=penalty,
     )
-    # From here on a feature is an index of the screened table; screened_columns has its column.
+    # From here on features are numbered within the screened columns; screened_columns[feature] is
+    # the number in the table.
     screened_support = np.searchsorted(screened_columns, support)
     errors = int(fit.training_errors(screened_support[None])[0])
     ranked = samples_for_ranking(screened, scale)
@@ -185,23 +192,24 @@ def stability_of_support(  # noqa: PLR0913
     readings = []
     alternatives: list[tuple[int, ...]] = []
     for feature in screened_support:
+        # Columns that make about as few errors in the place of this feature.
         replacements, replacement_errors = fit.replacements(screened_support, feature)
         surrogates = replacements[replacement_errors <= errors + SURROGATE_ERRORS]
         as_good = replacements[replacement_errors <= errors]
+        column = screened_columns[feature]
+        alternatives += exchanged_sets(support, column, screened_columns[as_good])
 
         values = fit.columns[:, feature]
         reading = FeatureReading(
-            feature=int(screened_columns[feature]),
+            feature=int(column),
             selected=float(shares[feature]),
             difference=standardized_difference(values, screened.positive),
             auc=area_under_curve(values, screened.positive),
             surrogates=tuple(screened_columns[surrogates].tolist()),
         )
         readings.append(reading)
-        column = screened_columns[feature]
-        alternatives += exchanged_sets(support, column, screened_columns[as_good])
 
-    # The same set may come about by the exchange of either of two features.
+    # The same set may come from exchanging either of two features.
     distinct_alternatives = tuple(dict.fromkeys(alternatives))
     return SelectionStability(
         errors=errors, readings=tuple(readings), alternatives=distinct_alternatives
@@ -225,7 +233,7 @@ def selection_shares(samples: Samples, n_features: int, family: Family, seed: in
     n_halves = 0
     for split in range(N_SPLITS):
         half_of_sample = samples.assign_folds(2, [seed, Stream.HALVES, split])
-        # A single unit has no second half.
+        # Usually the halves 0 and 1; if all samples belong together, there is only one.
         for half in np.unique(half_of_sample):
             in_half = half_of_sample == half
             scale = fit_scale(samples, training=in_half)

@@ -38,18 +38,18 @@ class TrainingFit:
     penalty: float
 
     def training_errors(self, supports: Ints) -> Ints:
-        """Errors of the fit on each of several supports of the same size, (supports,).
+        """Training errors of logistic regression on each of several supports, (supports,).
 
         Parameters
         ----------
-        supports : (supports, columns)
+        supports : columns of each support, all of the same size, (supports, columns)
         """
+        # The nuisance columns and the columns of every support, stacked:
+        # (supports, samples, nuisance + columns)
         n_supports = len(supports)
         nuisance = self.samples.nuisance
-        # Both have a table of the samples for each support: (supports, samples, …).
         nuisance_of_support = np.broadcast_to(nuisance, (n_supports, *nuisance.shape))
         columns_of_support = self.columns[:, supports].transpose(1, 0, 2)
-        # (supports, samples, nuisance + columns)
         designs = np.concatenate([nuisance_of_support, columns_of_support], axis=2)
         # (supports, 1, nuisance + columns)
         weights = fit_ridge_logistic(
@@ -81,10 +81,10 @@ class TrainingFit:
         return np.abs(residuals @ self.columns)
 
     def replacements(self, support: Ints, feature: int) -> tuple[Ints, Ints]:
-        """Columns in the place of one feature of a support, and the errors that they make.
+        """Columns tried in the place of one feature of a support, and the errors that they make.
 
-        Tried are the columns with the largest products with what the other features of the support
-        leave unexplained.
+        The `N_TRIED` columns are tried that have the largest products with what the other features
+        of the support leave unexplained.
 
         Parameters
         ----------
@@ -100,8 +100,8 @@ class TrainingFit:
         products = self.residual_products(unchanged)  # never negative
         # A feature of the support is no replacement.
         products[support] = 0.0
-        tried = np.argsort(-products, kind="stable")[:N_TRIED]
-        tried = tried[products[tried] > 0]
+        most_promising = np.argsort(-products, kind="stable")[:N_TRIED]
+        tried = most_promising[products[most_promising] > 0]
 
         # A row for each column tried: the features that stay, and this one. (tried, support)
         supports = np.column_stack([np.tile(unchanged, (len(tried), 1)), tried])

@@ -161,14 +161,18 @@ def train_selected(
     seed: Seed,
     n_repeats: int,
 ) -> TrainedRules:
-    """The rules on features that are selected; parameters as in `train`."""
+    """The rule on features that are selected, and those that few and many features would give.
+
+    Parameters as in `train`: only the samples where `training` is true are learnt from.
+    """
+    # Choose how the rules are made.
     screened, screened_columns = screen_columns(samples, training, limits=features.screening)
     scale = fit_scale(screened, training)
     training_samples = screened.take(training)
     ranked = samples_for_ranking(training_samples, scale)
     choice = choose_candidates(ranked, features.max_features, seed, n_repeats=n_repeats)
 
-    # What each extent gives, from all training samples.
+    # Make the rules on no, few and many features, from all training samples.
     residualized = residualize(ranked, fit_scale(ranked, ranked.all_rows))
     few = None
     if choice.few is not None:
@@ -179,7 +183,8 @@ def train_selected(
         many = TrainedRule(support, weights, scale.take(support), choice.many)
     none = train_on_path(training_samples, scale, residualized, choice.none)
 
-    to_use = {Extent.NONE: none, Extent.FEW: few, Extent.MANY: many}[choice.extent]
+    rule_of_extent = {Extent.NONE: none, Extent.FEW: few, Extent.MANY: many}
+    to_use = rule_of_extent[choice.extent]
     assert to_use is not None  # an extent without candidates is not chosen
     rules = TrainedRules(to_use=to_use, few=few, many=many)
     return rules.in_columns(screened_columns)
