@@ -21,7 +21,7 @@ from chanceline.significance.fit_check import (
     N_DEALS,
     Side,
     find_left_overs,
-    make_views,
+    make_neighbourhoods,
     neighbour_pvalue,
 )
 from chanceline.significance.path_columns import make_path_columns
@@ -274,13 +274,13 @@ def test_neighbours_are_the_nearest():
     rng = np.random.default_rng(12)
     columns = {"age": rng.normal(size=20), "sex": np.repeat(["f", "m"], 10)}
     encoder = make_encoder(columns, adjusting=True)
-    views = make_views(encoder, columns)
-    assert [view.covariates for view in views] == [("age",), ("age", "sex")]
+    neighbourhoods = make_neighbourhoods(encoder, columns)
+    assert [one.covariates for one in neighbourhoods] == [("age",), ("age", "sex")]
     place = np.argsort(np.argsort(columns["age"]))
     # The three nearest of 20 lie at most three places away, or at an end.
-    assert np.abs(place[views[0].neighbours] - place[:, None]).max() <= 3
+    assert np.abs(place[neighbourhoods[0].neighbours] - place[:, None]).max() <= 3
     # Together: never of the other sex, which is far away.
-    assert np.all((views[1].neighbours >= 10) == (np.arange(20) >= 10)[:, None])
+    assert np.all((neighbourhoods[1].neighbours >= 10) == (np.arange(20) >= 10)[:, None])
 
 
 def test_what_the_terms_cannot_follow_is_named():

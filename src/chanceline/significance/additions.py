@@ -78,12 +78,16 @@ class ChanceOfAdding:
 
 
 def chance_of_adding(plan: Plan, results: StageResults) -> ChanceOfAdding:
-    """What chance adds in this table, by the labels that were shuffled."""
+    """How much the best feature explains by chance: of each shuffled labelling, as F.
+
+    A feature that adds to a set is compared with these numbers.
+    """
     columns = results.path.columns
     n_dimensions = max(2, plan.design.sizes.n_units - n_terms_of_design(columns))
-    # R² of the best single feature, 1 less its loss, on every shuffled labelling. Row 0 has the
-    # observed labels, column 0 the paths of one feature.
-    path_losses = results.shuffles.losses.losses.path  # (labellings, features taken)
+    # The loss of the path after one step is 1 − R² of the best single feature. Row 0 has the
+    # observed labels, column 0 the first step.
+    shuffled_losses = results.shuffles.losses
+    path_losses = shuffled_losses.losses.path  # (labellings, steps)
     shares = 1 - path_losses[1:, 0]
     return ChanceOfAdding(
         shuffled=f_statistic(shares, n_dimensions),
@@ -117,7 +121,9 @@ def adds_enough(plan: Plan, pvalue: float) -> bool:
 
 
 def pvalues_of_adding(plan: Plan, results: StageResults, support: Ints) -> list[float]:
-    """For every feature of a set the p-value of what it adds to the others, in their order.
+    """For every feature of a set, the p-value of what it adds to the others, in the set's order.
+
+    A feature adds the share that it explains of what the others leave of the labels.
 
     Parameters
     ----------
@@ -131,12 +137,15 @@ def pvalues_of_adding(plan: Plan, results: StageResults, support: Ints) -> list[
         others = support[support != feature]
         explained_by_others = span_of_set(plan, columns, others).explained
         share = (explained_by_all - explained_by_others) / (1 - explained_by_others)
-        pvalues.append(chance.pvalue(share, len(others)))
+        pvalues.append(chance.pvalue(share, n_others=len(others)))
     return pvalues
 
 
 def features_that_add(plan: Plan, results: StageResults, support: Ints) -> tuple[Addition, ...]:
-    """The features that add to a set, one after the other, until the best of the rest does not.
+    """The features outside a set that add to it, one after the other, the best first.
+
+    The set grows by each of them. It ends when the best of the other features does not add enough,
+    or when the set is as large as the path.
 
     Parameters
     ----------
@@ -146,13 +155,16 @@ def features_that_add(plan: Plan, results: StageResults, support: Ints) -> tuple
     chance = chance_of_adding(plan, results)
     additions: list[Addition] = []
     while len(support) < results.path.n_steps:
+        # The feature that explains most of what the set leaves, if it leaves anything.
         span = span_of_set(plan, columns, support)
         next_column = span.next_column(columns)
         if next_column is None:
             break
-        pvalue = chance.pvalue(next_column.share, len(support))
+        pvalue = chance.pvalue(next_column.share, n_others=len(support))
         if not adds_enough(plan, pvalue):
             break
+
+        # Add it to the set.
         support = np.sort(np.append(support, next_column.feature))
         addition = Addition(
             feature=plan.data.feature_names[next_column.feature],

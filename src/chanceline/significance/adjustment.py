@@ -96,27 +96,36 @@ def fit_adjustment(
     units: LabelledUnits,
     X: AnyTable,
 ) -> Adjustment | None:
-    """Choose the terms, fit the model and check it; None if there is nothing to model.
+    """Choose the terms of the covariates, fit a model of the labels on them, and check it.
 
     Parameters
     ----------
     columns : one value for each sample, by the name of the covariate.
-    encoder : of all covariates.
-    modelled : of those that are not constant within blocks.
+    encoder : turns all covariates into columns of numbers.
+    modelled : the same for the covariates that need a model, which are no blocks.
     units : labels, blocks and samples.
     X : (samples, features) whose dependence on the covariates is looked at.
+
+    Returns
+    -------
+    The adjustment; None if all terms are constant within blocks, so that there is nothing to model.
     """
     n_samples = len(units.unit_of_sample)
-    first_terms = modelled.transform(columns, n_samples)[units.sample_of_unit]
-    known = make_known_span(first_terms, units.block_of_unit)
-    if known.basis.shape[1] == 0:
-        # All terms are constant within blocks.
+    # The terms that are in the model whatever the data say: lines, squares and levels.
+    first_terms = modelled.transform(columns, n_samples)[units.sample_of_unit]  # (units, terms)
+    first_span = make_known_span(first_terms, units.block_of_unit)
+    if first_span.n_directions == 0:
         return None
 
+    # Further terms, where labels or features ask for them.
     values_of_units = {name: values[units.sample_of_unit] for name, values in columns.items()}
     responses = Responses(units.labels, units.feature_means(X))
-    choice = choose_terms(make_library(encoder, values_of_units), known, responses)
-    terms = np.column_stack([first_terms, *map(_in_standard_deviations, choice.added)])
+    library = make_library(encoder, values_of_units)
+    choice = choose_terms(library, first_span, responses)
+    added_columns = [_in_standard_deviations(term) for term in choice.added]
+    terms = np.column_stack([first_terms, *added_columns])
+
+    # The model from which labels are drawn, and what is taken out of columns and labels.
     model = fit_covariate_model(
         names=encoder.names,
         terms=terms,

@@ -64,11 +64,11 @@ def _warning_of_left_out(term: Term) -> Finding:
 
 
 def _warnings_of_left_overs(left_overs: Sequence[LeftOver]) -> list[Finding]:
-    """A warning for all covariates whose neighbours are still alike.
+    """A warning for each covariate that labels or features still go with after the adjustment.
 
-    Left-overs of the same covariates share a sentence, which names both sides: the labels and the
-    features.
+    If both still go with the same covariates, one sentence names both.
     """
+    # Names of covariates → what goes with them, "the labels" or "the features".
     sides_by_names: dict[str, list[str]] = {}
     for left_over in left_overs:
         names = ", ".join(left_over.covariates)

@@ -47,7 +47,7 @@ def advise(grounds: Grounds, verdict: Verdict, samples_needed: int | None) -> tu
 
 
 def _about_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
-    """What to change about the test itself; None if nothing would help."""
+    """What to change about the test, rather than the study; None if nothing would help."""
     settings = grounds.plan.settings
     permutation = grounds.permutation
     if grounds.plan.named_after:
@@ -55,8 +55,8 @@ def _about_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
     if settings.candidates is not None:
         return GIVE_ALL_CANDIDATES
     if permutation is None:
-        # With B shuffles, level·(1 + B) labellings reach the level by chance, the observed one
-        # counted; that is to be `EXPECTED_HITS`.
+        # With B shuffles a labelling reaches the level if it is among the best level·(1 + B), the
+        # observed one included. B is chosen so that these are `EXPECTED_HITS`.
         permutations = max(MIN_PERMUTATIONS, ceil(EXPECTED_HITS / settings.level) - 1)
         return f"shuffled labels would decide (permutations={permutations})."
     if permutation.void:
@@ -70,25 +70,29 @@ def _about_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
 def _about_more_permutations(
     grounds: Grounds, permutation: PermutationReading, verdict: Verdict
 ) -> str | None:
-    """Whether more shuffles, or only more samples, would help; None if chance is the answer."""
+    """Advice to shuffle more often, or to add samples if that cannot help; None after CHANCE."""
     if verdict is Verdict.CHANCE:
         return None
     design = grounds.plan.design
     level = grounds.level
+    # The p-value is that of the shuffles plus what the proofs before them have spent.
     spent_by_proofs = grounds.plan.spending.spent_before_shuffles
 
-    # No number of shuffles helps if they settled it, or if there are too few labellings.
+    # More shuffles do not help if the verdict is settled, or if the design has so few labellings
+    # that no p-value is small enough.
     design_is_too_small = design.smallest_p + spent_by_proofs > level
     if verdict is not Verdict.UNDECIDED or design_is_too_small:
         n_units = design.sizes.n_units
         return f"more {grounds.unit}s than {n_units} would show smaller effects."
-    # B shuffles give no p-value below the floor 1/(1 + B), to which comes what proofs have spent.
+
+    # B shuffles give no p-value below the floor 1/(1 + B). If that does not fit into what the
+    # proofs leave of the level, B is raised until it does.
     if permutation.floor + spent_by_proofs > level:
-        # What is left is positive: the design's `smallest_p` fits in it. The floor 1/(1 + B) must
-        # not be larger.
-        left_for_shuffles = level - spent_by_proofs
+        left_for_shuffles = level - spent_by_proofs  # positive, or the design were too small
         n_permutations = ceil(1 / left_for_shuffles) - 1
         return f"at least {n_permutations} permutations are needed to reach level {level:g}."
+
+    # The p-value is near the level: so many shuffles tell on which side it lies.
     enough = permutations_that_settle(permutation, level)
     return f"more permutations would narrow the interval (permutations={enough})."
 

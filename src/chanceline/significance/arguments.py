@@ -69,24 +69,27 @@ class TableAndChanges(NamedTuple):
 
 
 def table_from_arguments(arguments: TestArguments) -> TableAndChanges:
-    """The table, in one of four forms.
+    """The table to test, from whichever form the caller gave it in.
 
-    1. Arrays, with blocks, groups, pairs or covariates named as columns: y becomes a column too.
-    2. A DataFrame or a file, with the names of the columns of the outcome.
-    3. A table that was read, which is complete.
-    4. Arrays alone.
+    Arguments that a form has no use for are refused.
     """
     check_survival_names(arguments.label, arguments.time, arguments.event)
-    is_read = isinstance(arguments.X, Dataset | OutcomeTable)
+
+    # X with an outcome y beside it, and blocks, groups, pairs or covariates that are named as
+    # columns of X: y becomes a column too.
     has_own_outcome = isinstance(arguments.y, Outcome)
     if arguments.y is not None and arguments.names_columns and not has_own_outcome:
         _refuse_beside_table(arguments.feature_names)
         table = table_with_labels(arguments.X, arguments.y)
         return _loaded(table, arguments, label=LABEL_COLUMN)
+
+    # A DataFrame or a file whose columns hold the outcome.
     if arguments.label is not None or isinstance(arguments.time, str):
         _refuse_beside_table(arguments.y, arguments.feature_names)
         return _loaded(arguments.X, arguments, label=arguments.label)
-    if is_read:
+
+    # A table that was read before, which is complete.
+    if isinstance(arguments.X, Dataset | OutcomeTable):
         _refuse_beside_table(
             arguments.y,
             arguments.time,
@@ -96,11 +99,13 @@ def table_from_arguments(arguments: TestArguments) -> TableAndChanges:
             *arguments.roles.values(),
         )
         return TableAndChanges(arguments.X, arguments.changes)
+
+    # Arrays alone.
     return TableAndChanges(_table_of_arrays(arguments), arguments.changes)
 
 
 def _loaded(source: Any, arguments: TestArguments, label: str | None) -> TableAndChanges:
-    """Read a table whose outcome is in columns.
+    """Read a table whose outcome is in its columns; return it with the changes of settings left.
 
     Parameters
     ----------
@@ -108,6 +113,7 @@ def _loaded(source: Any, arguments: TestArguments, label: str | None) -> TableAn
     arguments : what else is said about it.
     label : the column of the outcome; None for survival.
     """
+    # Some of the changes are options of reading, the others are for the settings of the test.
     options, changes = _split_options(
         arguments.changes, independent=arguments.independent, positive=arguments.positive
     )
@@ -122,8 +128,8 @@ def _loaded(source: Any, arguments: TestArguments, label: str | None) -> TableAn
 
 
 def _table_of_arrays(arguments: TestArguments) -> Dataset | OutcomeTable:
-    """The table of plain arrays."""
-    columns, kind = _outcome_arrays(arguments)
+    """The table of an array X with the outcome in arrays beside it."""
+    outcome_arrays, kind = _outcome_arrays(arguments)
     if kind is OutcomeKind.TWO_CLASSES:
         return dataset_of_arrays(
             arguments.X,
@@ -134,7 +140,7 @@ def _table_of_arrays(arguments: TestArguments) -> Dataset | OutcomeTable:
         )
     return outcome_table_of_arrays(
         arguments.X,
-        columns,
+        outcome_arrays,
         kind,
         arguments.roles,
         feature_names=arguments.feature_names,
@@ -142,20 +148,24 @@ def _table_of_arrays(arguments: TestArguments) -> Dataset | OutcomeTable:
 
 
 def _outcome_arrays(arguments: TestArguments) -> tuple[tuple[Any, ...], OutcomeKind]:
-    """The arrays of the outcome, and what it is; two classes also where something is wrong with y,
-    of which the checks of two classes speak.
-    """
+    """The arrays that hold the outcome, and the kind of outcome that they hold."""
     if isinstance(arguments.y, Outcome):
         return (arguments.y,), OutcomeKind.OWN
     if arguments.time is not None:
         _refuse_beside_table(arguments.y)
         return (arguments.time, arguments.event), OutcomeKind.SURVIVAL
+
+    # Something that is no complete list of values is taken for two classes, whose checks then say
+    # what is wrong with it.
     y = arguments.y
-    labels = pd.Series(dtype=object)
-    if getattr(y, "ndim", 1) == 1 and pd.api.types.is_list_like(y):
-        labels = pd.Series(list(y), name=getattr(y, "name", None) or "y")
+    has_one_dimension = getattr(y, "ndim", 1) == 1  # lists have no attribute `ndim`
+    if not has_one_dimension or not pd.api.types.is_list_like(y):
+        return (y,), OutcomeKind.TWO_CLASSES
+    labels = pd.Series(list(y), name=getattr(y, "name", None) or "y")
     if len(labels) == 0 or labels.isna().any():
         return (y,), OutcomeKind.TWO_CLASSES
+
+    # Two classes, several classes or a number.
     positive = None if arguments.positive is None else str(arguments.positive)
     settings = TableSettings(positive=positive)
     return (y,), kind_of_label(labels, arguments.asked_kind, settings)

@@ -52,10 +52,10 @@ def no_pairs() -> ColumnPairs:
 def correlated_pairs(
     normalized: Floats, min_pairs: int = MIN_PAIRS, chunk_size: int = COLUMNS_IN_CACHE
 ) -> ColumnPairs:
-    """The pairs of largest absolute overlap; columns that are copies of each other make none.
+    """The pairs of columns with the largest absolute overlaps, without copies of each other.
 
-    All overlaps are looked at in single precision. Those that could be among the largest, whatever
-    its rounding, are computed again in double precision, and these decide.
+    All overlaps are screened in single precision. The pairs that could be among the largest,
+    whatever the rounding, are computed again in double precision, which decides.
 
     Parameters
     ----------
@@ -66,27 +66,17 @@ def correlated_pairs(
     n_samples, n_columns = normalized.shape
     max_pairs = max(n_columns, min_pairs)
     rounding = overlap_rounding(n_samples)
-    screened: Floats = normalized.astype("float32")
-    listed = _CodedPairs(code=np.zeros(0, dtype=np.int64), overlap=np.zeros(0, dtype=np.float32))
-    least_overlap = 0.0
-    for start in range(0, n_columns, chunk_size):
-        added = _pairs_of_chunk(screened, slice(start, start + chunk_size), least_overlap)
-        added = _without_copies(normalized, added, rounding)
-        listed = _CodedPairs(
-            code=np.append(listed.code, added.code),
-            overlap=np.append(listed.overlap, added.overlap),
-        )
-        if len(listed.code) > max_pairs:
-            # So many pairs have at least this overlap, and each may be wrong by the rounding.
-            least_overlap = _largest_but(listed.overlap, max_pairs) - 2 * rounding
-            listed = listed.take(np.abs(listed.overlap) >= least_overlap)
-    exact = _CodedPairs(listed.code, _exact_overlaps(normalized, listed.code))
+    screened = _screened_pairs(normalized, max_pairs, rounding, chunk_size)
+
+    # The largest of those that are left, in double precision.
+    exact = _CodedPairs(screened.code, _exact_overlaps(normalized, screened.code))
     if len(exact.code) > max_pairs:
         exact = _most_overlapping(exact, max_pairs)
-    order = np.argsort(exact.code)
+
     # A pair (i, j) is coded as i·n_columns + j.
-    first, second = np.divmod(exact.code[order], n_columns)
-    return ColumnPairs(first=first, second=second, overlap=exact.overlap[order])
+    by_code = np.argsort(exact.code)
+    first, second = np.divmod(exact.code[by_code], n_columns)
+    return ColumnPairs(first=first, second=second, overlap=exact.overlap[by_code])
 
 
 def overlap_rounding(n_samples: int) -> float:
@@ -109,25 +99,55 @@ class _CodedPairs(NamedTuple):
         return _CodedPairs(self.code[chosen], self.overlap[chosen])
 
 
-def _pairs_of_chunk(screened: Floats, chunk: slice, least_overlap: float) -> _CodedPairs:
-    """The pairs of a column of the chunk with any later column.
+def _screened_pairs(
+    normalized: Floats, max_pairs: int, rounding: float, chunk_size: int
+) -> _CodedPairs:
+    """All pairs that may be among the `max_pairs` of largest overlap, and a few more.
 
     Parameters
     ----------
-    screened : (samples, columns) of length 1, in single precision.
-    chunk : columns.
+    normalized : (samples, columns) of length 1.
+    rounding : how far an overlap in single precision may be from the true one.
+    chunk_size : columns whose overlaps with all later ones are computed at once.
+    """
+    single_precision: Floats = normalized.astype("float32")
+    listed = _CodedPairs(code=np.zeros(0, dtype=np.int64), overlap=np.zeros(0, dtype=np.float32))
+    least_overlap = 0.0
+    for start in range(0, normalized.shape[1], chunk_size):
+        chunk = slice(start, start + chunk_size)
+        added = _pairs_of_chunk(single_precision, chunk, least_overlap)
+        added = _without_copies(normalized, added, rounding)
+        listed = _CodedPairs(
+            code=np.append(listed.code, added.code),
+            overlap=np.append(listed.overlap, added.overlap),
+        )
+        if len(listed.code) > max_pairs:
+            # Enough pairs reach the overlap of the last one wanted. That overlap and any other may
+            # be wrong by the rounding, so that pairs within twice the rounding stay.
+            least_overlap = _largest_but(listed.overlap, max_pairs) - 2 * rounding
+            listed = listed.take(np.abs(listed.overlap) >= least_overlap)
+    return listed
+
+
+def _pairs_of_chunk(columns: Floats, chunk: slice, least_overlap: float) -> _CodedPairs:
+    """The pairs of a column of the chunk with any later column, of the chunk or behind it.
+
+    Parameters
+    ----------
+    columns : (samples, columns) of length 1, in single precision.
+    chunk : a range of columns.
     least_overlap : pairs whose absolute overlap is smaller are left out.
     """
-    n_columns = screened.shape[1]
-    products = screened[:, chunk].T @ screened[:, chunk.start :]  # (chunk, later columns)
-    row, later = np.nonzero(np.abs(products) >= np.float32(least_overlap))
-    # Of (i, j) and (j, i), and of (i, i), the pairs with i < j are taken.
-    is_pair = row < later
+    n_columns = columns.shape[1]
+    overlaps = columns[:, chunk].T @ columns[:, chunk.start :]  # (chunk, columns from its start on)
+    row, column = np.nonzero(np.abs(overlaps) >= np.float32(least_overlap))
+    # Both count from the start of the chunk. Of (i, j), (j, i) and (i, i) those with i < j stay.
+    is_pair = row < column
     row = row[is_pair]
-    later = later[is_pair]
+    column = column[is_pair]
     first = row + chunk.start
-    second = later + chunk.start
-    return _CodedPairs(code=first * n_columns + second, overlap=products[row, later])
+    second = column + chunk.start
+    return _CodedPairs(code=first * n_columns + second, overlap=overlaps[row, column])
 
 
 def _without_copies(normalized: Floats, pairs: _CodedPairs, rounding: float) -> _CodedPairs:

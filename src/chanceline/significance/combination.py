@@ -129,12 +129,12 @@ def rank_losses(losses: Floats) -> Floats:
 
 
 def rank_among(losses: Floats, reference: Floats) -> Floats:
-    """How many losses of the reference are no larger, less a fraction that orders equal ranks.
+    """The rank of each loss in its column of the reference, less a fraction that orders equals.
 
-    The further a loss lies below the mean of its column of the reference, in standard deviations,
-    the larger is the fraction, and the better (smaller) the result. Above the mean the fraction is
-    negative. It lies between −0.4 and 0.4, so that the order within a column stays that of the
-    ranks.
+    The rank is the number of losses of the reference that are no larger. The fraction is positive
+    below the mean of the column and grows with the distance from it, in standard deviations. So
+    among equal ranks in different columns the one that lies further below the mean is better
+    (smaller). The fraction stays between −0.4 and 0.4, and never changes the order within a column.
 
     Parameters
     ----------
@@ -145,13 +145,14 @@ def rank_among(losses: Floats, reference: Floats) -> Floats:
     -------
     (rows, columns)
     """
+    # Losses that differ by rounding alone are equal.
     ranks = np.empty(losses.shape)
     for column, reference_losses in enumerate(reference.T):
         largest_equal_loss = losses[:, column] + ROUNDING_TOLERANCE
-        places = np.searchsorted(np.sort(reference_losses), largest_equal_loss, side="right")
-        ranks[:, column] = places
+        ascending = np.sort(reference_losses)
+        ranks[:, column] = np.searchsorted(ascending, largest_equal_loss, side="right")
 
-    # Standard deviations below the mean; a column that is constant up to rounding orders nothing.
+    # Standard deviations below the mean; 0 in a column that is constant up to rounding.
     deviations = reference.std(axis=0)
     scales = np.where(deviations > ROUNDING_TOLERANCE, deviations, np.inf)
     below_mean = (reference.mean(axis=0) - losses) / scales

@@ -74,7 +74,7 @@ def conclude(
         rule=rule,
         reconciliation=_reconciliation(grounds, decision.verdict, rule),
         separating=grounds.separating,
-        front=with_errors_known(results.front, errors_told(grounds.evidence, named)),
+        front=with_errors_known(results.front, known_set_errors(grounds.evidence, named)),
         scores=scores_to_show(plan, results.shown.rule, rule),
         columns=values_shown,
         marginal_pvalues=pvalues_shown,
@@ -107,22 +107,23 @@ def conclude(
 
 
 def grounds_of(plan: Plan, results: StageResults, rule: RuleToUse | None) -> Grounds:
-    """What the verdict is decided on.
+    """Everything that the verdict is decided on.
 
-    p-value and proofs come from what the observed labels allow; the separating set, for words only,
-    is the rule that is shown beside them.
+    Parameters
+    ----------
+    results : what the stages of the test gave.
+    rule : the rule for new samples; None if it was not made.
     """
-    observed = results.observed
-    shuffles = results.shuffles
     overall = overall_p(plan, results)
     return Grounds(
         plan=plan,
         overall=overall,
         evidence=evidence_of(plan, results, overall),
+        # Shown in words beside the p-value, which does not depend on it.
         separating=separating_set(plan, results.shown),
-        permutation=shuffles.permutation,
-        spread=shuffles.spread,
-        proofs=proofs_of(plan, observed, overall),
+        permutation=results.shuffles.permutation,
+        spread=results.shuffles.spread,
+        proofs=proofs_of(plan, results.observed, overall),
         rule_helps=rule_helps(rule),
     )
 
@@ -145,18 +146,24 @@ def rule_helps(rule: RuleToUse | None) -> bool:
     return rule.expected_error.knows_something
 
 
-def errors_told(evidence: Evidence, named: tuple[NamedFeature, ...]) -> list[tuple[int, int]]:
-    """Number of features and errors of every set that the result speaks of beside the front's."""
-    told: list[tuple[int, int]] = []
+def known_set_errors(evidence: Evidence, named: tuple[NamedFeature, ...]) -> list[tuple[int, int]]:
+    """(number of features, fewest errors) of every set around the one that the evidence is on.
+
+    The front must show no more errors at a size than these, which the result tells elsewhere.
+    """
+    size_and_errors: list[tuple[int, int]] = []
     if evidence.k is None:
-        return told
+        return size_and_errors
+    # The set itself.
     if evidence.errors is not None:
-        told.append((evidence.k, evidence.errors))
+        size_and_errors.append((evidence.k, evidence.errors))
+    # The set with the features that add to it, one more each time.
     for n_added, addition in enumerate(evidence.additions, start=1):
-        told.append((evidence.k + n_added, addition.errors))
+        size_and_errors.append((evidence.k + n_added, addition.errors))
+    # The set without one of its features.
     for reading in named:
-        told.append((evidence.k - 1, reading.errors_without))
-    return told
+        size_and_errors.append((evidence.k - 1, reading.errors_without))
+    return size_and_errors
 
 
 def overall_p(plan: Plan, results: StageResults) -> OverallP:

@@ -101,34 +101,38 @@ def counted_errors_proof(plan: Plan, rule: Rule) -> Stage2Proofs | None:
 
 
 def _one_feature_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
-    """The one feature that goes best with the labels, if it convinces."""
+    """The one feature that goes best with the labels, if its proof convinces; else no set."""
     asks_stage2 = plan.spending.stage2_level > 0
     if not asks_stage2 or plan.features_are_given:
         return []
-    feature = results.observed.feature
-    if feature is None:
-        # Stage 1 convinced, and this was not looked at.
-        feature = best_feature(plan, results.path)
-    proof = plan.bounds.second_stage(LOG10_P_ONE, feature.log10_p)
+    bound_of_feature = results.observed.feature
+    if bound_of_feature is None:
+        # Stage 1 convinced, and the one feature was not looked for.
+        bound_of_feature = best_feature(plan, results.path)
+    # Stage 2 by this feature alone, without the proof that counts errors.
+    proof = plan.bounds.second_stage(
+        log10_counted=LOG10_P_ONE, log10_feature=bound_of_feature.log10_p
+    )
     if not plan.spending.stage2_convinces(proof):
         return []
-    evidence = feature_evidence(plan, results, feature)
+    evidence = feature_evidence(plan, results, bound_of_feature)
     return [_convincing(evidence, proof.log10_p, Stage.ONE_FEATURE)]
 
 
 def _shuffled_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
-    """The points of the front that convince by the labels that were shuffled.
+    """The sets of the front, one for each number of features, that convince by shuffled labels.
 
-    Where a proof decided these are those of the first batch, which are enough to say so.
+    If a proof decided, only the first batch of labels was shuffled, which is enough for this.
     """
     losses = results.shuffles.losses
     if losses.done == 0:
         return []
     sets = []
     pvalues_of_sizes = losses.adjusted_pvalues().path.tolist()
-    for point, pvalue in zip(results.front, pvalues_of_sizes, strict=False):
+    for reading, pvalue in zip(results.front, pvalues_of_sizes, strict=True):
+        # The shuffles pay for the proofs that were tried before.
         pvalue_alone = pvalue + plan.spending.spent_before_shuffles
         if pvalue_alone <= plan.settings.level:
-            evidence = point_evidence(plan, results, point)
+            evidence = point_evidence(plan, results, reading)
             sets.append(_convincing(evidence, log10(pvalue_alone), Stage.SHUFFLES))
     return sets

@@ -117,6 +117,8 @@ def fit_covariate_model(
 ) -> CovariateModel:
     """Logistic regression of the labels on the terms, with an intercept for every block.
 
+    Blocks of one class are left out: their labels cannot change.
+
     Parameters
     ----------
     names : of the covariates.
@@ -124,9 +126,9 @@ def fit_covariate_model(
     labels : (units,) ±1.
     block_of_unit : (units,) numbers 0, 1, … of the blocks.
     """
-    members = _blocks_of_both_classes(labels, block_of_unit)
-    n_blocks = len(members)
-    units = np.concatenate(members)
+    units_of_blocks = _blocks_of_both_classes(labels, block_of_unit)
+    n_blocks = len(units_of_blocks)
+    units = np.concatenate(units_of_blocks)  # block after block
     if n_blocks > 1 and len(units) < MIN_MEAN_BLOCK_SIZE * n_blocks:
         raise InputError(
             f"to adjust for {', '.join(names)} within blocks (or pairs) these need "
@@ -134,26 +136,27 @@ def fit_covariate_model(
         )
 
     # An indicator of every block comes first and goes without a penalty.
-    block_sizes = [len(block) for block in members]
+    block_sizes = [len(block_units) for block_units in units_of_blocks]
     block_of_row = np.repeat(np.arange(n_blocks), block_sizes)
     indicators = block_of_row[:, None] == np.arange(n_blocks)
+    # Shape (units, blocks + terms).
     model_matrix = np.column_stack([indicators, terms[units]]).astype(float)
     weights = fit_one_ridge_logistic(
         model_matrix, labels[units], penalty=COVARIATE_RIDGE, n_unpenalized=n_blocks
     )
     log_odds = model_matrix @ weights
 
-    # Labels will be drawn at these odds, and rejected unless the block has its number of positives.
-    # A constant added to all log odds of a block leaves the law of what is accepted as it is. It is
-    # chosen so that this number is the expected one, which is accepted most often.
-    block_log_odds = [
-        _with_expected_count(log_odds[block_of_row == k], labels[block_units])
-        for k, block_units in enumerate(members)
-    ]
+    # Labels will be drawn at these odds, and drawn again until the block has its number of
+    # positives. A constant added to all log odds of a block does not change the distribution of
+    # what is accepted. The constant that makes this number the expected one is accepted most often.
+    block_log_odds = []
+    for block, block_units in enumerate(units_of_blocks):
+        log_odds_in_block = log_odds[block_of_row == block]
+        block_log_odds.append(_with_expected_count(log_odds_in_block, labels[block_units]))
     return CovariateModel(
         names=names,
         labels=labels,
-        block_members=members,
+        block_members=units_of_blocks,
         block_log_odds=tuple(block_log_odds),
     )
 

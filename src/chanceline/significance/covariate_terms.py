@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,35 +113,43 @@ class TermLibrary:
 
 
 def make_library(encoder: CovariateEncoder, columns: Mapping[str, NDArray[Any]]) -> TermLibrary:
-    """All terms of covariates and of their pairs.
+    """All terms that a model may take up: of single numbers, and products of two covariates.
+
+    A category has no terms of its own here, because its levels are in the model already.
 
     Parameters
     ----------
     encoder : which covariates are categories.
     columns : one value for each unit, by the name of the covariate.
     """
-    n_numbers = sum(not isinstance(item, Category) for item in encoder.covariates)
-    all_products = n_numbers <= MAX_NUMBERS_WITH_ALL_PRODUCTS
-    factors: dict[str, tuple[Factor, ...]] = {}
-    factors_in_products: list[list[Factor]] = []
+    n_numbers = sum(not isinstance(covariate, Category) for covariate in encoder.covariates)
+    has_all_products = n_numbers <= MAX_NUMBERS_WITH_ALL_PRODUCTS
+
+    # The factors of every covariate, those of them that are multiplied with those of other
+    # covariates, and the terms of one factor.
+    factors_by_name: dict[str, tuple[Factor, ...]] = {}
+    factors_for_products: list[list[Factor]] = []  # one list for each covariate
     single_terms: list[Term] = []
     for covariate in encoder.covariates:
-        values = columns[covariate.name]
+        name = covariate.name
+        values = columns[name]
         if isinstance(covariate, Category):
-            # The levels of a category have terms in the model already.
             levels = _level_factors(covariate, values)
-            factors[covariate.name] = tuple(levels)
-            factors_in_products.append(levels)
+            factors_by_name[name] = tuple(levels)
+            factors_for_products.append(levels)
         else:
-            number = _factors_of_number(covariate.name, real_numbers(values, covariate.name))
-            factors[covariate.name] = number.all
-            factors_in_products.append(number.for_products() if all_products else [number.line])
+            number = _factors_of_number(name, real_numbers(values, name))
+            factors_by_name[name] = number.all
             single_terms += [Term((factor,)) for factor in number.all]
+            # With many numbers, there are products of the lines alone.
+            for_products = number.for_products() if has_all_products else [number.line]
+            factors_for_products.append(for_products)
 
-    products = []
-    for first_factors, second_factors in combinations(factors_in_products, 2):
-        products += [Term((one, other)) for one in first_factors for other in second_factors]
-    return TermLibrary((*single_terms, *products), factors)
+    # Every pair of covariates: each factor of one times each factor of the other.
+    products: list[Term] = []
+    for first_factors, second_factors in combinations(factors_for_products, 2):
+        products += [Term(pair) for pair in product(first_factors, second_factors)]
+    return TermLibrary((*single_terms, *products), factors_by_name)
 
 
 class NumberFactors(NamedTuple):
@@ -203,7 +211,10 @@ def _curve_factors(name: str, numbers: Floats) -> tuple[Factor, ...]:
 
 
 def _step_factors(name: str, numbers: Floats) -> tuple[Factor, ...]:
-    """Steps of a number at up to `MAX_CUTS` cuts, with units enough on either side."""
+    """Indicators that a number is above a cut, for up to `MAX_CUTS` evenly spread quantiles.
+
+    Cuts with too few units on one side are left out.
+    """
     quantiles = np.arange(1, MAX_CUTS + 1) / (MAX_CUTS + 1)
     cuts = np.unique(np.quantile(numbers, quantiles, method="lower"))
     factors = []

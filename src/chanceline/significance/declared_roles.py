@@ -41,7 +41,7 @@ class DeclaredRoles:
 
 
 def check_blocks_or_pairs(declared: DeclaredRoles, null: str) -> None:
-    """Blocks and pairs exclude each other, and both the fair coin."""
+    """Refuse blocks together with pairs, and either of them under the null of fair coins."""
     if declared.blocks is not None and declared.pairs is not None:
         raise InputError(
             "pairs are blocks already: labels swap within each pair; give pairs or blocks, not "
@@ -69,7 +69,7 @@ def check_groups(y: Floats, unit_of_sample: Ints, unit_labels: Floats) -> None:
 def check_pairs(
     pair_names: NDArray[Any], pair_of_unit: Ints, unit_labels: Floats, unit_word: str
 ) -> None:
-    """Every pair has one unit of each class.
+    """Refuse pairs that do not have one unit of each class.
 
     Parameters
     ----------
@@ -93,21 +93,28 @@ def check_pairs(
 
 
 def check_not_subjects(block_of_unit: Ints, unit_labels: Floats) -> None:
-    """Blocks must not be subjects, most of whom have one label in all of their rows.
+    """Refuse blocks that look like subjects, whose rows nearly all have one label.
 
-    Blocks of one class never change when labels are exchanged. Some have one class by chance; where
-    most of many have, and more than twice as many as labels dealt at random would make, the block
-    determines the label.
+    Labels are exchanged within blocks, and a block of one class never changes. Some blocks have one
+    class by chance. They are refused if there are many blocks, most of them have one class, and
+    that is more than twice as many as labels dealt at random would give.
+
+    Parameters
+    ----------
+    block_of_unit : (units,) numbers 0, 1, … of the blocks.
+    unit_labels : (units,) ±1.
     """
+    # Blocks of a single unit have one class anyway: they are not counted.
     block_sizes = np.bincount(block_of_unit)
     positives = np.bincount(block_of_unit, weights=unit_labels > 0)
     has_several_units = block_sizes > 1
+    n_blocks = np.count_nonzero(has_several_units)
     is_one_class = has_several_units & ((positives == 0) | (positives == block_sizes))
     n_one_class = np.count_nonzero(is_one_class)
-    n_blocks = np.count_nonzero(has_several_units)  # a single unit is of one class anyway
     most_have_one_class = 2 * n_one_class > n_blocks
     if n_blocks < MIN_BLOCKS_LIKE_SUBJECTS or not most_have_one_class:
         return
+
     expected = _expected_one_class_blocks(block_sizes[has_several_units], unit_labels)
     if n_one_class > MIN_RATIO_TO_RANDOM * expected:
         raise InputError(

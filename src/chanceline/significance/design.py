@@ -147,7 +147,9 @@ def make_design(
     null: str = FIXED_NULL,
     X: AnyTable | None = None,
 ) -> NullDesign:
-    """Check what was declared against the labels, and say what is exchanged.
+    """The null hypothesis of a study: which labels could have been exchanged.
+
+    What was declared is checked against the labels.
 
     Parameters
     ----------
@@ -159,16 +161,17 @@ def make_design(
     """
     check_blocks_or_pairs(declared, null)
 
-    # Units are groups, or samples where there are no groups.
+    # Units are groups, or samples if there are no groups. They are numbered 0, 1, … without gaps.
     if declared.groups is None:
         unit_of_sample = np.arange(len(y))
     else:
         unit_of_sample = number_values(declared.groups, len(y), "groups")
-    # Units have the numbers 0, 1, … without gaps: entry u is the first sample of unit u.
+    # Entry u is the first sample of unit u.
     _, sample_of_unit = np.unique(unit_of_sample, return_index=True)
     unit_labels = y[sample_of_unit]
     check_groups(y, unit_of_sample, unit_labels)
 
+    # Labels are exchanged within blocks.
     block_of_sample = _number_blocks(declared, len(y))
     design = NullDesign(
         y=y,
@@ -178,11 +181,11 @@ def make_design(
         null=null,
     )
     _check_blocks(design, declared, block_of_sample, sample_of_unit)
-    if declared.covariates:
-        # Categories become blocks only if labels can be exchanged within them.
-        features = np.zeros((len(y), 0)) if X is None else X
-        return _with_covariates(design, sample_of_unit, declared.covariates, features)
-    return design
+    if not declared.covariates:
+        return design
+    # Covariates become blocks where labels can be exchanged within them, else terms of a model.
+    features = np.zeros((len(y), 0)) if X is None else X
+    return _with_covariates(design, sample_of_unit, declared.covariates, features)
 
 
 def _check_blocks(
@@ -191,14 +194,14 @@ def _check_blocks(
     declared_block_of_sample: Ints,
     sample_of_unit: Ints,
 ) -> None:
-    """Units lie within one block or pair, and labels can be exchanged there.
+    """Refuse blocks that cut through units, improper pairs, and blocks that leave no exchange.
 
     Parameters
     ----------
     design : units and blocks.
     declared : what the user calls them.
-    declared_block_of_sample : (samples,) numbers of the blocks, which may differ within a unit; in
-        the design every sample has the block of its unit.
+    declared_block_of_sample : (samples,) numbers of the blocks as declared. They may differ within
+        a unit, whereas in the design every sample has the block of its unit.
     sample_of_unit : (units,) one sample of each unit.
     """
     if not np.array_equal(design.block_of_sample, declared_block_of_sample):
@@ -232,7 +235,7 @@ def _with_covariates(
     covariates: Mapping[str, ArrayLike],
     X: AnyTable,
 ) -> NullDesign:
-    """The design with categories as blocks where counts allow, and the rest in a model.
+    """The design with covariates: as blocks where counts allow, and the rest in a model.
 
     Parameters
     ----------
@@ -247,15 +250,18 @@ def _with_covariates(
     encoder = make_encoder(columns, adjusting=True)
     _check_constant_in_units(columns, design.unit_of_sample, sample_of_unit)
 
+    # Units of the same block and the same categories. If labels can be exchanged within these, they
+    # are the blocks, and only numbers are left for the model.
     strata = _strata(design, encoder, columns, sample_of_unit)
     if can_be_blocks(strata, design.unit_labels):
-        # Categories are blocks; only numbers are left for the model.
         block_of_unit = strata
         numbers = [item for item in encoder.covariates if not isinstance(item, Category)]
         modelled = CovariateEncoder(tuple(numbers))
     else:
         block_of_unit = design.block_of_unit
         modelled = encoder
+
+    # The model of the labels on what is left.
     units = LabelledUnits(
         labels=design.unit_labels,
         block_of_unit=block_of_unit,

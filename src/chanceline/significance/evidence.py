@@ -76,13 +76,13 @@ class Evidence(Result):
         return (*self.features, *(addition.feature for addition in self.additions))
 
     def summary(self) -> str:
-        """One of three forms, and what other features add.
+        """The evidence in a line, in one of three forms, and what other features add.
 
         * `Spread over many features`;
-        * of one feature that is proven alone, `K = 1 (g1): higher in ill, area under the curve
-          0.91`;
-        * else `K = 2 (g1, g7): 3 errors; R² 0.70, shuffled labels 0.37 (0.29–0.48)`. Errors are
-          known here; R² is left out without shuffled labels to compare with.
+        * `K = 1 (g1): higher in ill, area under the curve 0.91`, for one feature that is proven
+          alone;
+        * `K = 2 (g1, g7): 3 errors; R² 0.70, shuffled labels 0.37 (0.29–0.48)`, for any other set.
+          R² is left out if there are no shuffled labels to compare it with.
         """
         if self.spread:
             return "Spread over many features"
@@ -130,19 +130,20 @@ def rule_evidence(plan: Plan, results: StageResults, rule: Rule) -> Evidence:
 
 
 def feature_evidence(plan: Plan, results: StageResults, bound: FeatureBound) -> Evidence:
-    """The one feature that is proven, by its values or ranks and not by its errors."""
-    column_index = bound.feature
-    values = plan.data.X[:, column_index].astype(float)
+    """The evidence of one feature, whose values or ranks (not its errors) are proven by a bound."""
+    column = bound.feature
+    values = plan.data.X[:, column].astype(float)
     auc = area_under_curve(values, plan.data.y > 0)
     negative, positive = plan.class_names
     evidence = Evidence(
         k=1,
         features=(bound.name,),
-        errors=fewest_errors_on([column_index], results.observed.rules),
+        errors=fewest_errors_on([column], results.observed.rules),
         auc=auc,
         higher_in=positive if auc >= 0.5 else negative,
         by=EvidenceSource.BOUND,
     )
+    # R² beside it, if the path begins with this feature.
     return _with_fit_of_path(evidence, results.front)
 
 
@@ -155,9 +156,9 @@ def _with_fit_of_path(evidence: Evidence, front: tuple[SizeReading, ...]) -> Evi
 
 
 def point_evidence(plan: Plan, results: StageResults, point: SizeReading) -> Evidence:
-    """A point of the front, with the fewest errors known of a rule on its own features."""
+    """The evidence of the path's set of one size, with the fewest errors known on its features."""
     return Evidence(
-        # Fewer than `point.k` where the path ended before.
+        # Fewer than `point.k` if the path ended before it had so many features.
         k=len(point.features),
         features=point.features,
         errors=results.fewest_errors_on(plan, results.path.support(point.k)),

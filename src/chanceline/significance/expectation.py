@@ -64,19 +64,20 @@ def other_size_in_words(n_few: int, difference: LossDifference, *, rule_has_many
 def reconciliation(
     verdict: Verdict, evidence: Evidence, expected: ExpectedError | None, sample_count: str
 ) -> str:
-    """The sentence between a verdict and an expectation that seem to contradict each other.
+    """A sentence that explains why the test and cross-validation seem to contradict each other.
 
-    Empty where they do not.
+    Empty if they do not.
 
     Parameters
     ----------
-    verdict, evidence : what the test says, and the features it rests on
-    expected : what cross-validation says of the rule to use; None if it was not cross-validated
-    sample_count : how many independent samples there are, in words: `60 samples`, `32 groups`
+    verdict, evidence : what the test says, and the features it rests on.
+    expected : what cross-validation says of the rule to use; None if it was not cross-validated.
+    sample_count : how many independent samples there are, in words: `60 samples`, `32 groups`.
     """
     if expected is None:
         return ""
     is_structure = verdict is Verdict.STRUCTURE
+    # The test finds structure, but the rule does not clearly use it.
     if is_structure and not expected.knows_something:
         return f"Both hold: {_why_rule_lags(evidence, expected, sample_count)}."
     if is_structure and not expected.better_than_majority:
@@ -84,6 +85,7 @@ def reconciliation(
             "Both hold: the rule ranks samples by what it knows, but at its threshold that is not "
             "clearly enough to err less often than the larger class."
         )
+    # The rule knows something, but the test finds no structure.
     if expected.knows_something and not is_structure:
         return (
             "Both hold: the rule promises something, but the test, which is the stricter of the "
@@ -93,7 +95,7 @@ def reconciliation(
 
 
 def _why_rule_lags(evidence: Evidence, expected: ExpectedError, sample_count: str) -> str:
-    """Why there is structure, and yet no rule that clearly uses it.
+    """Why a rule may know nothing for certain although there is structure.
 
     Parameters are those of `reconciliation`.
     """

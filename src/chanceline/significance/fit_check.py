@@ -59,7 +59,7 @@ class LeftOver(NamedTuple):
     pvalue: float
 
 
-class View(NamedTuple):
+class Neighbourhood(NamedTuple):
     """Which units are neighbours in some covariates.
 
     covariates : their names.
@@ -76,54 +76,69 @@ def find_left_overs(
     known: KnownSpan,
     responses: Responses,
 ) -> tuple[LeftOver, ...]:
-    """What labels and features still have of single numbers, and of all covariates together.
+    """The covariates that labels or features still go with after the adjustment.
+
+    Units that are neighbours in a covariate, or in all covariates together, are tested for being
+    more alike in their residuals than other units.
 
     Parameters
     ----------
     encoder : which covariates are categories.
     columns : one value for each unit, by the name of the covariate.
-    known : what was taken out.
+    known : the span that the adjustment takes out.
     responses : labels and features.
     """
+    # Which units are neighbours. If there are many units, some of them stand for all.
     n_units = len(responses.labels)
     n_checked = min(n_units, MAX_UNITS_CHECKED)
-    checked = np.linspace(0, n_units - 1, n_checked).astype(int)
-    views = make_views(encoder, {name: values[checked] for name, values in columns.items()})
+    units_checked = np.linspace(0, n_units - 1, n_checked).astype(int)
+    columns_checked = {name: values[units_checked] for name, values in columns.items()}
+    neighbourhoods = make_neighbourhoods(encoder, columns_checked)
 
+    # What the adjustment leaves of the labels, and of the features if there are any.
     residuals_of_side = {Side.LABELS: known.residuals(responses.labels[:, None])}
     if responses.features.shape[1] > 0:
         residuals_of_side[Side.FEATURES] = known.residuals(responses.features)
-    n_tests = len(views) * len(residuals_of_side)
+
+    n_tests = len(neighbourhoods) * len(residuals_of_side)
     left_overs = []
     for side, residuals in residuals_of_side.items():
-        products = _products(residuals[checked])
-        for view in views:
-            pvalue = neighbour_pvalue(products, view.neighbours)
-            # Bonferroni over all views and both sides.
+        products = _products(residuals[units_checked])  # (units, units)
+        for neighbourhood in neighbourhoods:
+            pvalue = neighbour_pvalue(products, neighbourhood.neighbours)
+            # Bonferroni over all tests.
             if pvalue * n_tests <= CHECK_LEVEL:
-                left_overs.append(LeftOver(view.covariates, side, pvalue))
+                left_overs.append(LeftOver(neighbourhood.covariates, side, pvalue))
     return tuple(left_overs)
 
 
-def make_views(encoder: CovariateEncoder, columns: Mapping[str, NDArray[Any]]) -> tuple[View, ...]:
-    """Neighbours in every number, and in all covariates together where there are several.
+def make_neighbourhoods(
+    encoder: CovariateEncoder, columns: Mapping[str, NDArray[Any]]
+) -> tuple[Neighbourhood, ...]:
+    """Which units are neighbours in each number, and in all covariates if there are several.
 
-    The levels of a category have thresholds of their own, so that nothing of it alone is left.
+    A category alone needs no check: the model has a threshold for each of its levels.
+
+    Parameters
+    ----------
+    encoder : which covariates are categories.
+    columns : one value for each unit, by the name of the covariate.
     """
-    coordinates = []
-    views = []
+    coordinates = []  # of every covariate (units, coordinates), in about the same scale
+    neighbourhoods = []
     for covariate in encoder.covariates:
         values = columns[covariate.name]
         if isinstance(covariate, Category):
             levels = covariate.transform(values)
             coordinates.append(DISTANCE_OF_LEVELS * levels)
-            continue
-        scores = normal_scores(real_numbers(values, covariate.name))[:, None]
-        coordinates.append(scores)
-        views.append(View((covariate.name,), _nearest(scores)))
+        else:
+            scores = normal_scores(real_numbers(values, covariate.name))[:, None]
+            coordinates.append(scores)
+            neighbourhoods.append(Neighbourhood((covariate.name,), _nearest(scores)))
     if len(coordinates) > 1:
-        views.append(View(encoder.names, _nearest(np.hstack(coordinates))))
-    return tuple(views)
+        nearest_in_all = _nearest(np.hstack(coordinates))
+        neighbourhoods.append(Neighbourhood(encoder.names, nearest_in_all))
+    return tuple(neighbourhoods)
 
 
 def _nearest(coordinates: Floats) -> Ints:
@@ -149,7 +164,10 @@ def _products(residuals: Floats) -> Floats:
 
 
 def neighbour_pvalue(products: Floats, neighbours: Ints) -> float:
-    """The share of deals in which neighbours are as alike as they are, itself counted as one.
+    """A permutation p-value that neighbours are no more alike than other units.
+
+    Likeness is the sum of the products of all units with their neighbours. It is compared with the
+    same sum after residuals were dealt out to the units at random.
 
     Parameters
     ----------
@@ -159,9 +177,9 @@ def neighbour_pvalue(products: Floats, neighbours: Ints) -> float:
     rng = np.random.default_rng(SEED_OF_DEALS)
     n_units = len(products)
     observed = products[np.arange(n_units)[:, None], neighbours].sum()
-    n_as_alike = 1
+    n_as_alike = 1  # the observed one
     for _ in range(N_DEALS):
-        dealt_to = rng.permutation(n_units)
-        dealt = products[dealt_to[:, None], dealt_to[neighbours]].sum()
+        dealt_unit = rng.permutation(n_units)  # (units,) whose residual each unit gets
+        dealt = products[dealt_unit[:, None], dealt_unit[neighbours]].sum()
         n_as_alike += int(dealt >= observed)
     return n_as_alike / (1 + N_DEALS)

@@ -47,23 +47,27 @@ class NamedFeature:
 def named_features(
     plan: Plan, results: StageResults, evidence: Evidence
 ) -> tuple[NamedFeature, ...]:
-    """What each of the features named adds to the others of its set, in their order."""
+    """For each feature that the first line names, what it adds to the others of its set.
+
+    The others include features of the set that are not named because they are unsettled.
+    """
     columns = results.path.columns
-    support = columns_named(plan, (*evidence.features, *evidence.unsettled))
-    explained_by_all = span_of_set(plan, columns, support).explained
-    pvalues = pvalues_of_adding(plan, results, support)
+    set_columns = columns_named(plan, (*evidence.features, *evidence.unsettled))
+    explained_by_set = span_of_set(plan, columns, set_columns).explained
+    pvalues = pvalues_of_adding(plan, results, set_columns)
     named = []
-    for feature, pvalue in zip(support.tolist(), pvalues, strict=True):
-        name = plan.data.feature_names[feature]
+    for column, pvalue in zip(set_columns.tolist(), pvalues, strict=True):
+        name = plan.data.feature_names[column]
         if name not in evidence.features:
             continue
-        others = support[support != feature]
+        others = set_columns[set_columns != column]
+        explained_by_others = span_of_set(plan, columns, others).explained
         convinces_without = None
         if evidence.convinces:
             convinces_without = set_convinces(plan, results, others)
         reading = NamedFeature(
             feature=name,
-            adds=explained_by_all - span_of_set(plan, columns, others).explained,
+            adds=explained_by_set - explained_by_others,
             pvalue=pvalue,
             errors_without=results.fewest_errors_on(plan, others),
             convinces_without=convinces_without,
@@ -89,10 +93,12 @@ def set_convinces(plan: Plan, results: StageResults, support: Ints) -> bool:
 
 
 def rule_convinces(plan: Plan, rule: Rule) -> bool:
-    """Whether a rule convinces by a proof, with the errors declared or counted after looking."""
+    """Whether one of the two proofs by the bound would convince, had this rule alone been found."""
     if plan.features_are_given:
         # The bound says nothing about parts of what the user chose.
         return False
+
+    # Stage 1 needs no more errors than were declared; stage 2 counts them after looking.
     if rule.errors <= (plan.declared_errors or 0):
         stage1 = Stage1Proof(plan.bounds.bound(rule).log10_p)
         if plan.spending.stage1_convinces(stage1):
@@ -114,19 +120,20 @@ def fit_convinces(plan: Plan, results: StageResults, support: Ints) -> bool:
 def with_halves(
     plan: Plan, evidence: Evidence, named: tuple[NamedFeature, ...]
 ) -> tuple[NamedFeature, ...]:
-    """The features named with the share of halves of the samples that select each.
+    """The named features, with how often each is selected in random halves of the samples.
 
-    Halves follow forward stepwise selection up to the size of the set.
+    Each half selects forward stepwise, as many features as the set has.
     """
     if not named:
         return named
-    support = columns_named(plan, (*evidence.features, *evidence.unsettled))
+    set_columns = columns_named(plan, (*evidence.features, *evidence.unsettled))
     stability = selection_stability(
-        plan.data.X, plan.data.y, support, **sample_roles(plan), family=Family.STEPWISE
+        plan.data.X, plan.data.y, set_columns, **sample_roles(plan), family=Family.STEPWISE
     )
-    share_of_feature = {
-        plan.data.feature_names[reading.feature]: reading.selected for reading in stability.readings
-    }
+    share_of_name = {}
+    for reading in stability.readings:
+        name = plan.data.feature_names[reading.feature]
+        share_of_name[name] = reading.selected
     return tuple(
-        replace(reading, selected_in_halves=share_of_feature[reading.feature]) for reading in named
+        replace(reading, selected_in_halves=share_of_name[reading.feature]) for reading in named
     )

@@ -35,19 +35,7 @@ from chanceline.significance.stages import OverallP, Stage
 
 
 def evidence_of(plan: Plan, results: StageResults, overall: OverallP) -> Evidence:
-    """The features that the first line names, with what others add to them.
-
-    The first case that applies counts:
-
-    1. A search of the user's own was repeated: the set that it found.
-    2. The user named features after looking at the table: these.
-    3. The p-value is that of the shuffles, and all features together convince, with a smaller one
-       than any small set has: no features.
-    4. Some set of features convinces by itself: of the smallest such set the features that add to
-       each other.
-    5. No set does, but the whole test is significant: none. The features of the set with the
-       smallest p-value are described as unsettled.
-    6. Nothing is significant: the features of the set with the smallest p-value.
+    """The features that the first line of the result names, and what other features add to them.
 
     Parameters
     ----------
@@ -55,28 +43,34 @@ def evidence_of(plan: Plan, results: StageResults, overall: OverallP) -> Evidenc
     results : of its stages.
     overall : the p-value, and the stage that gave it.
     """
-    # 1
+    # A search of the user's own was repeated: the set that it found.
     if repeats_own_search(plan):
         own_set = rule_evidence(plan, results, results.observed.rule)
         return replace(own_set, by=EvidenceSource.SEARCH)
-    # 2
+
+    # The user named features after looking at the table: these.
     if plan.named_after:
         return evidence_of_stage(plan, results, overall.stage)
-    # 3
+
+    # All features together convince by shuffles, with a smaller p-value than any small set: none.
     if overall.stage is Stage.SHUFFLES:
         all_features_together = convincing_spread(plan, results)
         if all_features_together is not None:
             return spread_evidence(all_features_together)
-    # 4
+
+    # Some sets convince by themselves: the features of the smallest that add to each other.
     sets = convincing_sets(plan, results)
     if sets:
         return settle_names(plan, results, smallest_set(sets, overall.stage))
-    # 5. Small sets and many features convince together only: no feature is named for it.
+
+    # No set convinces by itself, but the whole test is significant: no feature is named, and those
+    # of the set with the smallest p-value are described as unsettled.
     surest_set = evidence_of_stage(plan, results, overall.stage)
     is_significant = overall.log10_p <= log10(plan.settings.level)
     if is_significant:
         return replace(surest_set, features=(), unsettled=surest_set.features)
-    # 6
+
+    # Nothing is significant: the features of the set with the smallest p-value.
     return surest_set
 
 
@@ -101,7 +95,9 @@ def settle_names(plan: Plan, results: StageResults, evidence: Evidence) -> Evide
 def _with_those_that_add(
     plan: Plan, results: StageResults, evidence: Evidence, support: Ints
 ) -> Evidence:
-    """The features of a set parted in those that add to the others and those that do not.
+    """The evidence with only those features named that add enough to the others of the set.
+
+    The other features of the set are unsettled.
 
     Parameters
     ----------
@@ -126,10 +122,10 @@ def columns_named(plan: Plan, names: tuple[str, ...]) -> Ints:
 
 
 def evidence_of_stage(plan: Plan, results: StageResults, stage: Stage) -> Evidence:
-    """The features of the stage that gave the p-value.
+    """The features that the p-value of a stage is about.
 
-    Where no stage did, they are those of the rule that is shown beside the p-value: that of stage 1
-    unless it makes more errors than declared, and then the most surprising rule found.
+    If no stage gave the p-value, they are those of the rule that is shown beside it: the rule of
+    stage 1, or the most surprising rule found if that one makes more errors than declared.
     """
     observed = results.observed
     if stage is Stage.ONE_FEATURE and observed.feature is not None:

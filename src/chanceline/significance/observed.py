@@ -52,26 +52,27 @@ class ObservedFit:
 
 
 def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
-    """Find rules for the observed labels until a proof convinces or all are looked at.
+    """The rules found for the observed labels, and the proofs of both stages that they give.
 
-    1. The rule on the features named, or on the smallest set found; and the rules of the path. If
-       features were named, or stage 1 convinces, that is all.
-    2. The one feature that goes best with the labels, if stage 2 is asked for.
-    3. The fewest errors for every number of features, by a search.
-    4. Stage 2 from both.
+    Stage 2 is left out if features were named, or if stage 1 convinces.
     """
+    # Stage 1: the rule on the features named, or on the smallest set found. Rules of the path are
+    # there already.
     searched = table_to_search(plan, path)
     rules = (first_rule(plan, searched), *path_rules(plan, path))
     fit = fit_of_rules(plan, rules)
     if plan.features is not None or plan.spending.stage1_convinces(fit.stage1):
         return fit
 
+    # Stage 2, first part: the one feature that goes best with the labels.
     asks_stage2 = plan.spending.stage2_level > 0
     feature = best_feature(plan, path) if asks_stage2 else None
     feature_convinces = feature is not None and one_feature_convinces(plan, feature)
-    # Where one feature convinces, the verdict is known, and a quick search is enough.
+
+    # Second part: the fewest errors for every number of features, by a search. A quick one is
+    # enough if the one feature convinces, which settles the verdict.
     rules += searched_rules(plan, searched, path.errors, with_swaps=not feature_convinces)
-    # The search may have found a smaller set. The bound covers every set, whatever found it.
+    # That search may have found a smaller set for stage 1, too: the bound covers every set.
     fit = fit_of_rules(plan, rules)
     if feature is None:
         return fit
@@ -125,20 +126,21 @@ def smallest_within_declared_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
 
 
 def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
-    """The bound for one feature, on the columns that the path is made of, summed over groups."""
+    """The bound for the one feature that goes best with the labels, among the path's columns."""
     design = plan.design
     candidates = columns_for_bound(plan, path.columns)
-    values_of_unit = candidates.values  # (units, columns), where every sample is a unit
     if design.has_groups:
-        # Summed over the samples of each unit.
+        # Samples of a group share their label: their values are summed.
         values_of_unit = block_sums(candidates.values, block_of_row=design.unit_of_sample)
+    else:
+        values_of_unit = candidates.values  # (units, columns): every sample is a unit
     column_bound = feature_bound(
         values_of_unit,
         design.unit_labels,
         design.block_of_unit,
         among=plan.bounds.n_features,
     )
-    # The bound has the position among the candidates; the result has the column of X.
+    # The bound names the column by its position among the candidates; here it is a column of X.
     feature = int(candidates.features[column_bound.feature])
     return replace(column_bound, feature=feature, name=plan.data.feature_names[feature])
 

@@ -71,9 +71,10 @@ def columns_for_path(plan: Plan) -> ForwardColumns:
     X = plan.data.X
     intercept = plan.settings.intercept
     if plan.settings.preregistered and plan.features is not None:
-        index = plan.features[distinct_columns(X[:, plan.features], intercept)]
-        return make_path_columns(X, plan.design, intercept, index)
+        distinct = distinct_columns(X[:, plan.features], intercept)  # positions in plan.features
+        return make_path_columns(X, plan.design, intercept, plan.features[distinct])
     if isinstance(X, ColumnTable):
+        # A wide table is gone through by tiles, in threads.
         n_threads = number_of_threads(plan.settings.n_jobs)
         return make_tiled_columns(X, plan.distinct_features, plan.design, intercept, n_threads)
     return make_path_columns(X, plan.design, intercept, plan.distinct_features)

@@ -46,13 +46,14 @@ def first_rule(plan: Plan, searched: SearchedTable) -> Rule:
 
 
 def smallest_rule(plan: Plan, X: Floats) -> Rule:
-    """The smallest set found that makes no more errors than allowed.
+    """The rule on the smallest set found with no more errors than allowed.
 
-    Where nothing separates, nothing is searched, and the rule has no features.
+    The search may fail: then the rule makes more errors. If not even all features together can
+    separate, nothing is searched, and the rule has no features.
 
     Parameters
     ----------
-    X : (samples, features) the columns in which it is searched.
+    X : (samples, features) the columns in which sets are searched.
     """
     y = plan.data.y
     if certainly_inseparable(plan):
@@ -63,14 +64,15 @@ def smallest_rule(plan: Plan, X: Floats) -> Rule:
     largest_convincing = plan.bounds.largest_convincing(plan.spending.stage1_level)
     shuffles_will_decide = plan.settings.permutations != 0
     if shuffles_will_decide:
-        # A larger set changes neither the p-value nor the verdict.
+        # A set that the bound does not accept is of no use: the search spends less time on it.
         search = replace(search, wanted=largest_convincing)
     rule = search.find(X, y)
     errors_allowed = search.errors
     if rule.errors > errors_allowed or shuffles_will_decide:
         return rule
 
-    # If the bound would accept one feature less, it is worth while to search once more.
+    # Without shuffles the bound decides. If it would accept one feature less, further searches
+    # from other seeds are worth while.
     has_one_too_many = rule.n_selected == largest_convincing + 1
     if largest_convincing > 0 and has_one_too_many:
         smaller = search_again(plan, X, search, largest_convincing)
@@ -93,20 +95,21 @@ def search_again(plan: Plan, X: Floats, search: SearchProcedure, target: int) ->
 
 
 def certainly_inseparable(plan: Plan) -> bool:
-    """Whether all features together certainly leave errors, though none are allowed.
+    """Whether no errors are allowed, but all features together are known to leave some.
 
-    False also where that is not known. Rows that are equal but for their labels are not counted.
+    False if that is not known. Equal rows with opposite labels, which no rule can separate, are not
+    counted.
     """
     X = plan.data.X
+    y = plan.data.y
+    # Errors are allowed, or the columns are read by tiles and are too many to ask about.
     if plan.settings.errors or isinstance(X, ColumnTable):
-        # All columns of a table that is read by tiles are too many to ask.
         return False
-    rows = consistent_rows(X, plan.data.y)
+    # As many columns as rows separate almost surely: the search will see.
+    rows = consistent_rows(X, y)
     if len(plan.distinct_features) >= len(rows):
-        # As many columns as rows separate almost surely; the search will see.
         return False
-    y = plan.data.y[rows]
-    return not all_separate(X[rows], y, plan.distinct_features, plan.settings.intercept)
+    return not all_separate(X[rows], y[rows], plan.distinct_features, plan.settings.intercept)
 
 
 def all_separate(X: Floats, y: Floats, distinct: Ints, intercept: bool) -> bool:
@@ -133,16 +136,16 @@ def make_search(plan: Plan) -> SearchProcedure:
 
 
 def path_rules(plan: Plan, path: ObservedPath) -> tuple[Rule, ...]:
-    """The linear rules of least squares on the path's first 1, 2, … features.
+    """The linear rules by least squares on the path's sets of 1, 2, … features.
 
-    Each has its best threshold, and its errors are counted exactly.
+    Each has the threshold with the fewest errors, unless rules have none.
     """
     X = plan.data.X
     y = plan.data.y
     rules = []
     for n_selected in range(1, path.n_steps + 1):
         support = path.support(n_selected)
-        # Columns of X clipped, and freed of blocks and covariates, as the path sees them.
+        # Fitted as the path does: outliers clipped, blocks and covariates taken out.
         weights = least_squares_weights(path.columns, X, y, support)
         bias = 0.0
         if plan.settings.intercept:
@@ -155,17 +158,17 @@ def path_rules(plan: Plan, path: ObservedPath) -> tuple[Rule, ...]:
 def searched_rules(
     plan: Plan, searched: SearchedTable, path_errors: Ints, *, with_swaps: bool
 ) -> tuple[Rule, ...]:
-    """The best rule that a search finds on 1, 2, … features.
+    """The best rules that a search finds on 1, 2, … features, as many as the path has steps.
 
     Parameters
     ----------
     searched
-        The columns in which they are searched.
+        The columns in which rules are searched.
     path_errors
         Errors of the path at K = 1, 2, …, of shape (steps,).
     with_swaps
-        Whether features may be swapped for others, as far as that could convince. Otherwise they
-        are only added, which is quick.
+        Whether features may also be swapped for others, if that could convince. Otherwise they are
+        only added, which is quick.
     """
     settings = plan.settings
     max_swaps = 0
@@ -181,7 +184,7 @@ def searched_rules(
         budget=max_swaps,
         seed=settings.seed,
     )
-    # The first point has no features.
+    # The first point of the front has no features.
     return tuple(searched.rule_of_table(point.rule) for point in front.points[1:])
 
 
@@ -211,20 +214,19 @@ def fewest_errors_on(features: Iterable[int], rules: Sequence[Rule]) -> int | No
 
 
 def fewest_errors_known(plan: Plan, path: ObservedPath, rules: Sequence[Rule]) -> list[int]:
-    """For K = 1, 2, … the fewest errors known of a rule on at most K features.
+    """For K = 1, 2, … the fewest errors of any rule known on at most K features.
 
-    It does not matter what found the rule. With blocks or covariates, least squares on the path's
-    features counts too, with a threshold for every block and a weight for every covariate: a rule
-    on features alone is a special case of such a rule.
+    With blocks or covariates, least squares on the path's features counts too, which has a
+    threshold for every block and a weight for every covariate.
     """
     has_blocks = plan.design.sizes.blocks is not None
     has_covariates = plan.design.covariate_basis is not None
     fewest = len(plan.data.y)
     fewest_by_size = []
     for n_selected in range(1, path.n_steps + 1):
-        candidates = [rule.errors for rule in rules if rule.n_selected <= n_selected]
+        errors_known = [rule.errors for rule in rules if rule.n_selected <= n_selected]
         if has_blocks or has_covariates:
-            candidates.append(path.least_squares_errors(plan, path.support(n_selected)))
-        fewest = min([fewest, *candidates])
+            errors_known.append(path.least_squares_errors(plan, path.support(n_selected)))
+        fewest = min([fewest, *errors_known])
         fewest_by_size.append(fewest)
     return fewest_by_size

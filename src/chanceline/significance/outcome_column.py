@@ -48,7 +48,10 @@ class OutcomeColumns:
 
 
 def outcome_columns(X: AnyTable, y: Floats) -> OutcomeColumns:
-    """Look for columns that may be the outcome.
+    """The columns that may be the outcome itself; none in most tables.
+
+    They are one to three columns that tell the classes apart nearly without error, while all others
+    are far behind.
 
     Parameters
     ----------
@@ -57,17 +60,22 @@ def outcome_columns(X: AnyTable, y: Floats) -> OutcomeColumns:
     """
     no_columns = np.zeros(0, dtype=np.int64)
     is_positive = y > 0
+    # In a small study some column may separate by chance, which is no reason to suspect it.
     if X.shape[1] < 2 or not separation_is_unlikely(X.shape[1], is_positive):
         return OutcomeColumns(no_columns, UNINFORMATIVE_AREA)
 
+    # Areas under the curve (of 0.5 or more) of the columns most correlated with the labels.
     candidates = most_correlated(X, y)
     areas = np.array([area_either_way(X[:, j].astype(float), is_positive) for j in candidates])
-    is_outcome = areas >= NEARLY_PERFECT_AREA
-    next_best = float(areas[~is_outcome].max(initial=UNINFORMATIVE_AREA))
-    n_outcome_columns = np.count_nonzero(is_outcome)
-    if not 1 <= n_outcome_columns <= MAX_OUTCOME_COLUMNS or next_best > FAR_BEHIND_AREA:
-        return OutcomeColumns(no_columns, next_best)
-    return OutcomeColumns(np.sort(candidates[is_outcome]), next_best)
+    is_nearly_perfect = areas >= NEARLY_PERFECT_AREA
+    n_nearly_perfect = np.count_nonzero(is_nearly_perfect)
+    next_best = float(areas[~is_nearly_perfect].max(initial=UNINFORMATIVE_AREA))
+
+    are_few = 1 <= n_nearly_perfect <= MAX_OUTCOME_COLUMNS
+    others_are_far_behind = next_best <= FAR_BEHIND_AREA
+    if are_few and others_are_far_behind:
+        return OutcomeColumns(np.sort(candidates[is_nearly_perfect]), next_best)
+    return OutcomeColumns(no_columns, next_best)
 
 
 def separation_is_unlikely(n_features: int, is_positive: Bools) -> bool:
@@ -172,9 +180,9 @@ def _suspicion_in_words(plan: Plan, suspects: OutcomeColumns) -> _SuspicionWords
 
 
 def plan_without(plan: Plan, columns: Ints) -> Plan | None:
-    """The same plan for the table without these columns, and without a rule to use.
+    """The same plan for the table without these columns; None if no feature that varies is left.
 
-    None if nothing is left.
+    The plan makes no rule for new samples, because only its verdict is wanted.
     """
     remaining = np.setdiff1d(np.arange(plan.data.X.shape[1]), columns)
     if len(np.intersect1d(remaining, plan.distinct_features)) == 0:

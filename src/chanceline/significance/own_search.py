@@ -102,23 +102,24 @@ class SearchProcedure:
         return rule_on(X, y, self._selected_features(X, y), self.intercept)
 
     def _find_by_method(self, X: Floats, y: Floats, method: str) -> Rule:
-        """The rule that a built-in search finds.
+        """The rule that a built-in search finds; its errors are counted on all rows.
 
-        A method that cannot allow errors looks for a set without any.
+        Some methods cannot allow errors: they look for a set without any.
         """
-        can_allow_errors = method in FORGIVING
-        allowed_errors = self.errors if can_allow_errors else 0
+        allowed_errors = self.errors if method in FORGIVING else 0
+
+        # No rule is right on two equal rows with opposite labels. A search that allows no errors
+        # would fail on them: it runs on the other rows alone.
         if allowed_errors == 0:
-            # No rule is right on equal rows with opposite labels, so the search gets the rest.
             rows = consistent_rows(X, y)
         else:
             rows = np.arange(len(y))
         if self.intercept and np.all(y[rows] == y[rows[0]]):
+            # The rows have one class.
             return constant_rule(X, y, np.zeros(0, dtype=np.int64))
-        if len(rows) == len(y):
-            searched_X = X  # no copy where none is needed
-        else:
-            searched_X = X[rows]
+        searched_X = X if len(rows) == len(y) else X[rows]  # no copy where none is needed
+
+        # Only "auto" can be told which sizes are of use.
         options: dict[str, Any] = {}
         if method == "auto":
             options["wanted"] = self.wanted
@@ -136,7 +137,7 @@ class SearchProcedure:
         return make_rule(X, y, outcome.support, outcome.weights, outcome.bias)
 
     def _selected_features(self, X: Floats, y: Floats) -> Ints:
-        """Indices from a scikit-learn selector or a function, checked and sorted."""
+        """The columns that the user's own search selects, checked and sorted."""
         selected = self._run_own_search(X, y)
         if selected is None:
             selected = []
@@ -154,12 +155,13 @@ class SearchProcedure:
         return np.unique(support.astype(np.int64))
 
     def _run_own_search(self, X: Floats, y: Floats) -> Any:
-        """What the user's function returns, or the indices of the scikit-learn selector."""
-        if not hasattr(self.search, "fit"):
+        """What the user's function returns, or the indices that a scikit-learn selector selects."""
+        is_selector = hasattr(self.search, "fit")
+        if not is_selector:
             return self.search(X, y)
         from sklearn.base import clone
 
-        # A copy of the selector, with our seed where it has none.
+        # A copy of the selector, with our seed wherever it has none of its own.
         selector = clone(self.search)
         seeds = {}
         for parameter, value in selector.get_params().items():
@@ -221,16 +223,17 @@ def shuffle_search(
     observed: SearchStatistic,
     shuffles: SearchShufflePlan,
 ) -> PermutationReading:
-    """Draw labels, run the search again, and compare with the observed statistic.
+    """The permutation p-value of a search, which is run again on every shuffle of the labels.
 
     Parameters
     ----------
-    statistic : T(X, y), a deterministic function that processes can call.
+    statistic : T(X, y), a deterministic function that processes can call; it runs the search.
     X : (samples, features)
     design : from which labels are drawn.
     observed : T of the observed labels.
     shuffles : how many draws, and how.
     """
+    # Draw until enough draws did as well as the observed labels, or all are done.
     as_good = _DrawsAsGood(observed.rank, shuffles.stop_after)
     drawn, stopped_by = shuffles.runner.collect(
         _drawn_statistic,
@@ -246,6 +249,7 @@ def shuffle_search(
         stopped_by=stopped_by,
     )
     reading = read_draws(draws, stop_after=shuffles.stop_after, max_errors=shuffles.max_errors)
+    # A search that finds the same features for all labels does not look at them.
     is_void = ignores_labels(observed, drawn, n_features=X.shape[1])
     return replace(reading, statistic=StatisticKind.SEARCH, void=is_void)
 

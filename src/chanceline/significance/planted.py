@@ -90,23 +90,28 @@ class PlantedRule:
     def draw(
         self, n_samples: int, n_columns: int, seed: int, n_wrong: int | None = None
     ) -> PlantedTable:
-        """A study of so many samples; with the same seed a larger one begins with the same samples.
+        """A simulated table: Gaussian features, and labels that follow the rule but for some.
+
+        With the same seed a larger table begins with the samples of a smaller one.
 
         Parameters
         ----------
         n_samples : number of samples.
-        n_columns : of the features so many are drawn; the true ones come first.
-        seed : of the study.
+        n_columns : number of features drawn; the true ones come first.
+        seed : of the table.
         n_wrong : number of wrong labels; by default every label is wrong with probability `noise`.
         """
-        of_features, of_noise = np.random.default_rng(seed).spawn(2)
-        X = of_features.standard_normal((n_samples, n_columns))
-        lots = of_noise.random(n_samples)
-        is_wrong = lots < self.noise
-        if n_wrong is not None:
-            # Those of the smallest lots.
-            is_wrong = np.argsort(np.argsort(lots)) < n_wrong
+        feature_rng, noise_rng = np.random.default_rng(seed).spawn(2)
+        X = feature_rng.standard_normal((n_samples, n_columns))
         right_labels = np.where(X[:, : self.n_true].sum(axis=1) > 0, 1.0, -1.0)
+
+        # Which labels are wrong: those of the smallest random numbers.
+        uniform = noise_rng.random(n_samples)
+        if n_wrong is None:
+            is_wrong = uniform < self.noise
+        else:
+            rank_of_sample = np.argsort(np.argsort(uniform))
+            is_wrong = rank_of_sample < n_wrong
         return PlantedTable(X=X, y=np.where(is_wrong, -right_labels, right_labels))
 
 
@@ -174,7 +179,7 @@ def planted_plan(  # noqa: PLR0913
     seed: int = 0,
     progress: Progress | None = None,
 ) -> PlantedPlan:
-    """From how many samples on the true features beat unrelated ones, and all others.
+    """How many samples it takes until the true features beat unrelated sets, and all other sets.
 
     Parameters
     ----------
@@ -186,7 +191,7 @@ def planted_plan(  # noqa: PLR0913
     intercept
         Whether rules have a free threshold.
     tables
-        Simulated for the second number; 0 to leave it out.
+        Number of tables simulated for the second number; 0 to leave that out.
     seed
         Of the simulations.
     progress
@@ -242,36 +247,50 @@ def unrelated_line(rule: PlantedRule, seed: int = 0) -> UnrelatedLine:
 
     @cache
     def quantile(n_samples: int) -> float:
-        """The normal quantile of the probability, which is nearly straight in ln P."""
+        """The normal quantile of that probability, 0 where it is one half."""
         probability = probability_of_no_unrelated(rule, n_samples, seed)
         probability = min(max(probability, SMALLEST_PROBABILITY), 1 - SMALLEST_PROBABILITY)
         return float(ndtri(probability))
 
-    def half_between(low: int, high: int) -> float:
-        """Where the straight line between two numbers of samples has the probability one half."""
-        share = quantile(low) / (quantile(low) - quantile(high))
-        return float(low * (high / low) ** share)
-
-    def half_near(guess: float) -> float:
-        """Where the probability is one half, or the fewest samples if they are enough."""
-        low, high = _bracket(lambda n_samples: quantile(n_samples) >= 0, guess)
-        if low == high:
-            return float(low)
-        for _ in range(STEPS_TO_HALF):
-            middle = round(half_between(low, high))
-            if quantile(middle) >= 0:
-                high = middle
-            else:
-                low = middle
-        return half_between(low, high)
-
-    samples = half_near(first_guess(rule))
+    samples = _where_quantile_is_zero(quantile, first_guess(rule))
     mean_errors = float(draw_true_errors(rule, round(samples), seed).mean())
     return UnrelatedLine(samples=samples, errors=mean_errors)
 
 
+def _where_quantile_is_zero(quantile: Callable[[int], float], guess: float) -> float:
+    """The number of samples at which a rising function is 0, interpolated between whole numbers.
+
+    It is the fewest samples possible if the function is not below 0 even there.
+
+    Parameters
+    ----------
+    quantile : of a number of samples P; nearly straight in ln P.
+    guess : about the number sought.
+    """
+
+    def interpolated(low: int, high: int) -> float:
+        """Where the straight line in ln P through two numbers of samples is 0."""
+        share = quantile(low) / (quantile(low) - quantile(high))
+        return float(low * (high / low) ** share)
+
+    low, high = _bracket(lambda n_samples: quantile(n_samples) >= 0, guess)
+    if low == high:
+        return float(low)
+    # Regula falsi: the bracket is divided where the line says, not in its middle.
+    for _ in range(STEPS_TO_HALF):
+        between = round(interpolated(low, high))
+        if quantile(between) >= 0:
+            high = between
+        else:
+            low = between
+    return interpolated(low, high)
+
+
 def probability_of_no_unrelated(rule: PlantedRule, n_samples: int, seed: int = 0) -> float:
-    """Σ_e p(e) exp(−Λ(e)): how often no unrelated set does as well as the true one.
+    """How often no set without a true feature does as well as the true features.
+
+    It is Σ_e p(e) exp(−Λ(e)): p(e) is the probability that the true features make e errors, and
+    Λ(e) the typical number of unrelated sets with at most e, as if that were a Poisson mean.
 
     Parameters
     ----------
@@ -279,44 +298,50 @@ def probability_of_no_unrelated(rule: PlantedRule, n_samples: int, seed: int = 0
     n_samples : P.
     seed : of the tables from which p(e) is taken.
     """
-    errors = draw_true_errors(rule, n_samples, seed)
-    # Whole numbers spread evenly over the errors that occur.
-    tried = np.unique(np.linspace(errors.min(), errors.max(), ERRORS_TRIED).round().astype(int))
+    errors = draw_true_errors(rule, n_samples, seed)  # (tables,) of the true features
+
+    # ln Λ takes long: it is computed at some numbers of errors, spread evenly over those that
+    # occur, and interpolated between them.
+    error_grid = np.linspace(errors.min(), errors.max(), ERRORS_TRIED).round().astype(int)
+    error_grid = np.unique(error_grid)
     class_sizes = binom.ppf(CLASS_SIZE_QUANTILES, n_samples, 0.5)
     positives = np.clip(class_sizes, 1, n_samples - 1).astype(int).tolist()
-    log_numbers = [
+    log_number_rows = [
         log_typical_sets(
             n_samples,
             rule.n_features - rule.n_true,
             rule.n_true,
             positives=positives,
-            errors=int(whole_errors),
+            errors=int(n_errors),
             intercept=rule.intercept,
         )
-        for whole_errors in tried
+        for n_errors in error_grid
     ]
-    # Λ beyond this is as good as infinite, and interpolation needs finite numbers.
-    finite = np.clip(log_numbers, -LARGEST_LOG_NUMBER, LARGEST_LOG_NUMBER)  # (tried, class sizes)
-    probabilities = []
-    for log_numbers_of_size in finite.T:
-        log_number_of_table = np.interp(errors, tried, log_numbers_of_size)
-        probabilities.append(np.mean(np.exp(-np.exp(log_number_of_table))))
-    return float(np.mean(probabilities))
+    # A number beyond this is as good as infinite, and interpolation needs finite numbers.
+    log_numbers = np.clip(log_number_rows, -LARGEST_LOG_NUMBER, LARGEST_LOG_NUMBER)
+
+    # The mean over tables and over class sizes; log_numbers has the shape (grid, class sizes).
+    probability_of_class_size = []
+    for log_numbers_on_grid in log_numbers.T:
+        log_number = np.interp(errors, error_grid, log_numbers_on_grid)  # (tables,)
+        probability_of_none = np.exp(-np.exp(log_number))
+        probability_of_class_size.append(np.mean(probability_of_none))
+    return float(np.mean(probability_of_class_size))
 
 
 def draw_true_errors(rule: PlantedRule, n_samples: int, seed: int = 0) -> Ints:
     """The fewest errors of a rule on the true features, in simulated tables: (tables,).
 
-    The numbers of wrong labels are those of a binomial distribution at evenly spaced probabilities,
-    rather than random ones, which scatter more.
+    How many labels are wrong is not drawn at random for each table, which would scatter more: the
+    numbers are quantiles of the binomial distribution at evenly spaced probabilities.
     """
     if rule.noise == 0:
         return np.zeros(1, dtype=np.int64)
     probabilities = (np.arange(TABLES_FOR_ERRORS) + 0.5) / TABLES_FOR_ERRORS
-    numbers_wrong = binom.ppf(probabilities, n_samples, rule.noise).astype(int).tolist()
+    n_wrong_of_table = binom.ppf(probabilities, n_samples, rule.noise).astype(int).tolist()
     errors = []
-    for number, n_wrong in enumerate(numbers_wrong):
-        table = rule.draw(n_samples, rule.n_true, seed=seed + number, n_wrong=n_wrong)
+    for table_number, n_wrong in enumerate(n_wrong_of_table):
+        table = rule.draw(n_samples, rule.n_true, seed=seed + table_number, n_wrong=n_wrong)
         errors.append(fewest_true_errors(rule, table))
     return np.array(errors, dtype=np.int64)
 
@@ -344,13 +369,14 @@ def fewest_true_errors(rule: PlantedRule, table: PlantedTable) -> int:
 
 
 def _bracket(is_enough: Callable[[int], bool], guess: float) -> tuple[int, int]:
-    """Two numbers of samples, of which the first is not enough and the second is.
+    """Two numbers of samples: the first is not enough, the second is.
 
     From the guess they rise or fall by a constant ratio until the answer changes. If the smallest
     number possible is enough, it is returned twice.
     """
     high = max(FEWEST_SAMPLES, round(guess))
     low = high
+    # At most one of the two loops runs: downwards if the guess is enough, else upwards.
     while is_enough(low):
         high = low
         if low == FEWEST_SAMPLES:
@@ -376,9 +402,8 @@ def simulate_alone(
 ) -> SampleCount:
     """From how many samples on, in half of all tables, no other set does as well as the true one.
 
-    Every table is a study that grows: by bisection it is found from which sample on the true set is
-    alone. The median over tables is returned, with the standard error of a median, half the
-    distance of the values one standard deviation of their count around it.
+    Every table is a study that grows, and bisection finds from which sample on the true set is
+    alone. The result is the median of these numbers over the tables, with its standard error.
 
     Parameters
     ----------
@@ -389,23 +414,26 @@ def simulate_alone(
     progress : called with (tables done, tables).
     """
     counts = []
-    for number in range(n_tables):
-        counts.append(_samples_until_alone(rule, guess, seed=seed + number))
+    for table_number in range(n_tables):
+        counts.append(_samples_until_alone(rule, guess, seed=seed + table_number))
         if progress is not None:
-            progress(number + 1, n_tables)
+            progress(table_number + 1, n_tables)
     counts.sort()
-    # As many of n tables as a fair coin falls heads: n/2 ± √n/2.
-    reach = sqrt(n_tables) / 2
-    lower = counts[max(0, floor(n_tables / 2 - reach))]
-    upper = counts[min(n_tables - 1, ceil(n_tables / 2 + reach) - 1)]
+
+    # Of n tables n/2 ± √n/2 lie below the true median, as a fair coin falls heads: the counts at
+    # these two ranks are two standard errors apart.
+    rank_deviation = sqrt(n_tables) / 2
+    lower = counts[max(0, floor(n_tables / 2 - rank_deviation))]
+    upper = counts[min(n_tables - 1, ceil(n_tables / 2 + rank_deviation) - 1)]
     return SampleCount(samples=float(np.median(counts)), error=(upper - lower) / 2)
 
 
 def _samples_until_alone(rule: PlantedRule, guess: float, seed: int) -> float:
-    """From how many samples on the true set of one growing study is the only one."""
+    """From how many samples on no other set does as well as the true one, in one growing study."""
 
     @cache
     def is_alone(n_samples: int) -> bool:
+        # With the same seed a larger table begins with the samples of the smaller one.
         table = rule.draw(n_samples, n_columns=rule.n_features, seed=seed)
         return true_set_is_alone(rule, table)
 
@@ -440,8 +468,16 @@ def unrelated_set_does_as_well(rule: PlantedRule, table: PlantedTable) -> bool:
 def _others_do_as_well(
     rule: PlantedRule, table: PlantedTable, errors: int, left_out: list[int]
 ) -> bool:
-    """Whether a set of as many features is found, without those left out, with so few errors."""
-    found = search(
+    """Whether a search finds a set as good as the true one among the other columns.
+
+    As good means at most `errors` errors with at most as many features.
+
+    Parameters
+    ----------
+    errors : of the true set.
+    left_out : columns of the table that the search may not use.
+    """
+    rival = search(
         np.delete(table.X, left_out, axis=1),
         table.y,
         intercept=rule.intercept,
@@ -449,4 +485,4 @@ def _others_do_as_well(
         target=rule.n_true,
         budget=SWAPS_FOR_RIVALS,
     )
-    return found.rule.errors <= errors and found.rule.n_selected <= rule.n_true
+    return rival.rule.errors <= errors and rival.rule.n_selected <= rule.n_true

@@ -120,26 +120,23 @@ class PrincipalAxes(NamedTuple):
 
 
 def principal_axes(columns: Floats) -> PrincipalAxes:
-    """The principal axes of the columns, from the smaller of their two matrices of products.
+    """The principal axes of the columns of a matrix Z, from the smaller of ZZᵀ and ZᵀZ.
 
     Parameters
     ----------
-    columns : (coordinates, columns)
+    columns : Z, (coordinates, columns).
     """
     n_coordinates, n_columns = columns.shape
-    is_wide = n_columns >= n_coordinates
-    if is_wide:
-        products = ColumnTable(SlicedColumns(columns)).gram()
-    else:
-        products = columns.T @ columns
-    along_vectors = _axes_of_products(products)
-    if is_wide:
-        return along_vectors
-    # ZᵀZ v = d v, and the axis that belongs to v is u = Zv/√d.
-    vectors, squared_lengths = along_vectors
-    return PrincipalAxes(
-        axes=columns @ vectors / np.sqrt(squared_lengths), squared_lengths=squared_lengths
-    )
+    if n_columns >= n_coordinates:
+        # A `ColumnTable` adds up ZZᵀ over chunks of columns. Its eigenvectors are the axes.
+        products = ColumnTable(SlicedColumns(columns)).gram()  # (coordinates, coordinates)
+        return _axes_of_products(products)
+
+    # ZᵀZ has the same eigenvalues d. If v is its eigenvector, then Zv/√d is one of ZZᵀ.
+    products = columns.T @ columns  # (columns, columns)
+    vectors, squared_lengths = _axes_of_products(products)
+    axes = columns @ vectors / np.sqrt(squared_lengths)
+    return PrincipalAxes(axes=axes, squared_lengths=squared_lengths)
 
 
 def _axes_of_products(products: Floats) -> PrincipalAxes:
@@ -150,11 +147,14 @@ def _axes_of_products(products: Floats) -> PrincipalAxes:
 
 
 def ridge_of_share(squared_lengths: Floats, share: float) -> float:
-    """The ridge λ whose regression has so many free parameters: Σ_i d_i/(d_i + λ) = share·axes.
+    """The ridge λ at which a regression has a given share of the free parameters it could have.
+
+    It solves Σ_i d_i/(d_i + λ) = share · (number of axes): without a ridge every axis has one free
+    parameter, with a ridge it has less.
 
     Parameters
     ----------
-    squared_lengths : (axes,) d > 0.
+    squared_lengths : (axes,) d_i > 0, the sum of squares along each axis.
     share : between 0 and 1, ends excluded.
     """
     n_parameters = share * len(squared_lengths)
@@ -163,8 +163,9 @@ def ridge_of_share(squared_lengths: Floats, share: float) -> float:
         shrinkages = squared_lengths / (squared_lengths + exp(log_ridge))
         return float(shrinkages.sum()) - n_parameters
 
-    # d/(d + λ) = share at λ = d·(1 − share)/share: with that ridge of the smallest d every axis has
-    # the share or more, with that of the largest d the share or less. Twice as far for rounding.
+    # One axis has exactly the share at λ = d·(1 − share)/share. For the smallest d that λ leaves
+    # every axis the share or more, and for the largest d the share or less: the solution lies
+    # between the two. The bracket is wider by a factor of 2 on both sides, for rounding.
     ridge_per_length = (1 - share) / share
     lowest = log(squared_lengths.min() * ridge_per_length / 2)
     highest = log(squared_lengths.max() * ridge_per_length * 2)

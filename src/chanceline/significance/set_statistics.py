@@ -144,13 +144,14 @@ class SetStatistics(NamedTuple):
 
 
 def set_statistics(columns_of_set: Ints, shuffles: SetShuffles) -> SetStatistics:
-    """The statistic of every labelling on the columns of one set.
+    """How well every labelling does on the columns of one set, and the features that carry it.
 
     Parameters
     ----------
     columns_of_set : distinct columns of X that vary.
     shuffles : the table and the labellings.
     """
+    # The losses of every labelling: of its path, and of all and of the best features together.
     columns = make_path_columns(shuffles.X, shuffles.design, shuffles.intercept, columns_of_set)
     n_samples, n_columns = columns.normalized.shape
     n_steps = longest_path(shuffles.largest, n_columns, n_samples)
@@ -159,17 +160,21 @@ def set_statistics(columns_of_set: Ints, shuffles: SetShuffles) -> SetStatistics
         for start in range(0, shuffles.n_labellings, BATCH_SIZE)
     ]
     losses = join_labellings([batch.member_losses for batch in batches])
-    log_tails = log_tails_of_losses(losses)
-    return SetStatistics(
-        places=_places(combine_losses(losses).totals),
-        evidence=log_evidence(log_tails),
-        carriers=_find_carriers(
-            columns=columns,
-            correlations=shuffles.correlations(columns),
-            first_batch=batches[0],
-            log_tails=MemberArrays(*(member[OBSERVED_LABELLING] for member in log_tails)),
-        ),
+
+    # The p-value of the set comes from the places of the labellings, which all losses give
+    # together. Sets are compared by probabilities, which tell first places apart.
+    places = _places(combine_losses(losses).totals)
+    log_probabilities = log_tails_of_losses(losses)  # of so small a loss, (labellings, columns)
+    log_probabilities_observed = MemberArrays(
+        *(member[OBSERVED_LABELLING] for member in log_probabilities)
     )
+    carriers = _find_carriers(
+        columns=columns,
+        correlations=shuffles.correlations(columns),
+        first_batch=batches[0],
+        log_probabilities=log_probabilities_observed,
+    )
+    return SetStatistics(places=places, evidence=log_evidence(log_probabilities), carriers=carriers)
 
 
 def _places(totals: Floats) -> Ints:
@@ -184,34 +189,37 @@ def _find_carriers(
     columns: PathColumns,
     correlations: Floats,
     first_batch: FollowedPaths,
-    log_tails: MemberArrays,
+    log_probabilities: MemberArrays,
 ) -> Carriers:
-    """The fewest features that say nearly as much as any part of the statistic does.
+    """The fewest features whose loss is nearly as improbable by chance as the set's best loss.
 
-    Looked at are the features of the path, fewest first, then the best hundredth and the best
-    tenth, then all; of many the best are named.
+    The path is asked first, from one feature on; then the best hundredth and the best tenth of the
+    features; else all features carry the set. If they are many, only the best are named.
 
     Parameters
     ----------
     columns : of the set.
     correlations : (columns,) with the observed outcome.
     first_batch : paths of the first labellings, that of the observed one first.
-    log_tails : of every member (columns,) how probable the observed loss is.
+    log_probabilities : for each observed loss, ln of the probability of one as small: (losses,) of
+        the path at 1, 2, … features, of all features, and of the best tenth and hundredth.
     """
-    smallest_tail = min(member.min() for member in log_tails)
-    enough = smallest_tail + log(NEARLY_AS_PROBABLE)
-    path_positions = np.flatnonzero(log_tails.path <= enough)
-    share_positions = np.flatnonzero(log_tails.best_features <= enough)
+    smallest = min(member.min() for member in log_probabilities)
+    largest_accepted = smallest + log(NEARLY_AS_PROBABLE)
+    accepted_on_path = np.flatnonzero(log_probabilities.path <= largest_accepted)
+    accepted_shares = np.flatnonzero(log_probabilities.best_features <= largest_accepted)
 
     strongest_first = np.argsort(-np.abs(correlations), kind="stable")
-    if len(path_positions) > 0:
-        n_features = int(path_positions[0]) + 1  # position 0 has one feature
+    if len(accepted_on_path) > 0:
+        n_features = int(accepted_on_path[0]) + 1  # position 0 has one feature
         support = first_batch.support(OBSERVED_LABELLING, n_features)
         is_in_support = np.isin(columns.feature_of_column[strongest_first], support)
         carrying = strongest_first[is_in_support]
-    elif len(share_positions) > 0:
-        smallest_share = SHARES_OF_BEST[share_positions[-1]]  # shares fall
-        carrying = strongest_first[: columns_in_share(smallest_share, len(correlations))]
+    elif len(accepted_shares) > 0:
+        # Shares are listed from the largest to the smallest.
+        smallest_share = SHARES_OF_BEST[accepted_shares[-1]]
+        n_carrying = columns_in_share(smallest_share, len(correlations))
+        carrying = strongest_first[:n_carrying]
     else:
         carrying = strongest_first
     named = carrying[:MAX_CARRIERS]

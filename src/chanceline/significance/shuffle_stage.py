@@ -73,24 +73,23 @@ def repeats_own_search(plan: Plan) -> bool:
 
 
 def first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledLosses]:
-    """The path of the observed labels, and the losses of all paths of the first batch.
+    """The path of the observed labels, and the losses of the first batch of labellings.
 
-    The first batch is followed before it is known whether shuffles are needed: its row 0 is the
-    observed labelling, and the others show what that is to be compared with. With a search of the
-    user's own it holds the observed labelling alone.
+    The first batch, the observed labels and some shuffles, is always followed, before it is known
+    whether more shuffles are needed. Where they are not, it still shows what chance does. If a
+    search of the user's own is repeated, the batch has the observed labels alone.
     """
     columns = columns_for_path(plan)
     n_shuffles = 0
     if not repeats_own_search(plan):
         n_shuffles = min(BATCH_SIZE - 1, plan.settings.permutations or 0)
-    # Of the same labellings: the losses, from which p-values follow, and the paths themselves.
     first_losses, first_paths = shuffle_paths(
         columns,
         plan.design,
         ShufflePlan(n_shuffles, plan.settings.seed),
         n_steps=path_length(plan, columns),
     )
-    # `ObservedPath` reads row 0 of the batch.
+    # `ObservedPath` reads row 0 of the batch, the observed labels.
     return ObservedPath(columns, first_paths), first_losses
 
 
@@ -109,12 +108,12 @@ def shuffle_labels(
     first_losses: ShuffledLosses,
     progress: Progress | None,
 ) -> ShuffleResults:
-    """Run the procedure on as many shuffles as the settings say.
+    """The p-value of the shuffles: the path, or the user's own search, on shuffled labels.
 
     Parameters
     ----------
-    path, first_losses : what `first_batch` gave: the observed path, which the shuffles go on from,
-        and the losses of its batch, all there is of paths where the user's own search is shuffled.
+    path : the observed path with its first batch, after which the shuffles go on.
+    first_losses : the losses of that batch; the user's own search adds none to them.
     progress : called with (shuffles done, shuffles at most).
     """
     settings = plan.settings
@@ -128,7 +127,7 @@ def shuffle_labels(
     adjustment = plan.design.adjustment
     if adjustment is None or results.permutation is None:
         return results
-    # Labels are drawn from a model of the covariates, which the p-value depends on.
+    # Labels were drawn from a model of the covariates: the p-value is valid if that is right.
     kind = kind_of_pvalue(adjustment)
     permutation_given_model = replace(results.permutation, kind=kind)
     return replace(results, permutation=permutation_given_model)
@@ -159,12 +158,14 @@ def shuffle_for_own_search(plan: Plan, runner: ShuffleRunner) -> PermutationRead
 def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> ShuffleResults:
     """The path on all shuffles; the first batch is there already."""
     columns = path.columns
-    n_shuffles = plan.settings.permutations or 0
+    n_shuffles = plan.settings.permutations or 0  # None does not occur in a plan
+
+    # A small table, or columns that have threads of their own, stay in this process.
     table_size = len(plan.data.y) * columns.n_columns
     is_small = table_size * path.n_steps * n_shuffles <= MIN_MULTIPLICATIONS_FOR_PROCESSES
     if is_small or columns.works_in_threads:
-        # This process alone, whose threads may be several.
         runner = replace(runner, n_jobs=1)
+
     losses, _first_batch_again = shuffle_paths(
         columns,
         plan.design,
@@ -173,8 +174,10 @@ def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> S
         first_batch=path.first_batch,
     )
     if losses.done == 0:
-        # Stopped before the first shuffle.
+        # Stopped before the first shuffle: there is no p-value.
         return ShuffleResults(losses=losses)
+
+    # p-values of the whole table, and of every feature alone.
     features = columns.feature_of_column.tolist()
     pvalues = losses.marginal_pvalues(columns, plan.design.y).tolist()
     return ShuffleResults(

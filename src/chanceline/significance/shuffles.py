@@ -55,7 +55,7 @@ class ShuffleRunner:
         common: Sequence[Any],
         is_enough: Callable[[Any], bool] = _never,
     ) -> tuple[list[Any], StopCause | None]:
-        """function(item, *common) for the items in order, until something ends it.
+        """Call function(item, *common) for the items in order, until something ends it.
 
         Parameters
         ----------
@@ -66,16 +66,16 @@ class ShuffleRunner:
 
         Returns
         -------
-        The results up to the end, and what cut them short: Ctrl-C, the time limit, workers that
-        died again and again, or None.
+        The results so far, and what cut them short: Ctrl-C, the time limit, or workers that died
+        again and again. None if nothing did: all items are done, or one result was enough.
         """
         results: list[Any] = []
         begin = monotonic()
-        coming_results = run_ordered(function, items, common=common, n_jobs=self.n_jobs)
+        results_in_order = run_ordered(function, items, common=common, n_jobs=self.n_jobs)
         try:
             # However the loop is left, `ended_early` then ends the workers.
-            with ended_early(coming_results):
-                for result in coming_results:
+            with ended_early(results_in_order):
+                for result in results_in_order:
                     results.append(result)
                     if self.progress is not None:
                         self.progress(len(results), len(items))
@@ -116,66 +116,65 @@ def shuffle_paths(
     n_steps: int,
     first_batch: ForwardPaths | None = None,
 ) -> tuple[ShuffledLosses, ForwardPaths]:
-    """Follow the paths of the observed labels and of the draws.
+    """Follow the forward paths of the observed and of shuffled labels, batch by batch.
 
     Parameters
     ----------
     columns : of the table.
     design : from which labels are drawn.
-    plan : how many, and how.
+    plan : how many labellings are drawn, and how.
     n_steps : number of features at the end of the paths.
-    first_batch : its paths, if they are there already.
+    first_batch : the paths of the first batch, if they are there already.
 
     Returns
     -------
     The losses of all labellings, and the paths of the first batch (row 0 is the observed one).
     """
-    # Labellings have numbers, 0 for the observed one; a batch is a range of them.
+    # Labellings have numbers, 0 for the observed one. A batch is a range of numbers.
     n_labellings = 1 + plan.n_shuffles
-    batches = []  # the paths of every batch done
-    first_missing = 0
-    if first_batch is not None:
-        batches.append(first_batch)
-        first_missing = len(first_batch.losses)
-    starts = range(first_missing, n_labellings, BATCH_SIZE)
-    missing = [range(start, min(start + BATCH_SIZE, n_labellings)) for start in starts]
+    n_followed = 0 if first_batch is None else len(first_batch.losses)
+    starts = range(n_followed, n_labellings, BATCH_SIZE)
+    batches_to_follow = [range(start, min(start + BATCH_SIZE, n_labellings)) for start in starts]
 
-    runner = replace(plan.runner, progress=progress_in_draws(plan, missing))
-    # What `follow_batch` takes behind the numbers of a batch, in that order.
-    common = (columns, design, n_steps, plan.seed)
-    later_batches, stopped_by = runner.collect(follow_batch, missing, common)
-    batches += later_batches
-    if not batches:
-        # Stopped within the very first batch: the observed labels alone.
-        batches = [follow_paths(columns, design.y[None], n_steps)]
+    # `follow_batch` takes the numbers of a batch, then the arguments that all batches share.
+    runner = replace(plan.runner, progress=progress_in_draws(plan, batches_to_follow))
+    shared_arguments = (columns, design, n_steps, plan.seed)
+    followed_paths, stopped_by = runner.collect(follow_batch, batches_to_follow, shared_arguments)
+    if first_batch is not None:
+        followed_paths.insert(0, first_batch)
+    if not followed_paths:
+        # Stopped within the very first batch: the observed labels alone are followed.
+        followed_paths = [follow_paths(columns, design.y[None], n_steps)]
+
     losses = ShuffledLosses(
-        losses=join_labellings([batch.member_losses for batch in batches]),
-        first_batch_errors=batches[0].errors,
+        losses=join_labellings([paths.member_losses for paths in followed_paths]),
+        first_batch_errors=followed_paths[0].errors,
         requested=plan.n_shuffles,
         stopped_by=stopped_by,
     )
-    return losses, batches[0]
+    return losses, followed_paths[0]
 
 
 def progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress | None:
-    """Adapt the plan's `progress`, which counts draws, to a runner that counts batches.
+    """A `progress` for a runner that counts batches, which tells the plan's `progress` of draws.
 
     Parameters
     ----------
-    plan : how many draws, and whom to tell.
+    plan : how many draws, and the function to be told.
     batches : the numbers of the labellings of every batch, in order.
 
     Returns
     -------
-    A function of (batches done, batches in all); None if there is nobody to tell, or no draw.
+    A function of (batches done, batches in all); None if no function is to be told, or nothing is
+    drawn.
     """
     progress = plan.runner.progress
     if progress is None or plan.n_shuffles == 0:
         return None
 
     def tell_draws(n_batches_done: int, _: int) -> None:
-        # Batches are done in order, and the draws have the numbers 1, 2, …: as many are done as the
-        # last number of the last batch says.
+        # Batches are done in order, and draws have the numbers 1, 2, …: the last number of the last
+        # batch done is the number of draws done.
         last_batch_done = batches[n_batches_done - 1]
         n_draws_done = last_batch_done[-1]
         progress(n_draws_done, plan.n_shuffles)

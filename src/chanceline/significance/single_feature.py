@@ -60,7 +60,10 @@ class FeatureBound(Result):
 def feature_bound(
     X: Floats, y: Floats, block_of: Ints | None = None, *, among: int | None = None
 ) -> FeatureBound:
-    """Bound how often labels that ignore the table go with some column as much as y does.
+    """A p-value for the one column that goes best with the labels, bounded without shuffles.
+
+    It bounds the probability that labels which ignore the table go with any column, by its values
+    or its ranks, as closely as y goes with the best one.
 
     Parameters
     ----------
@@ -73,21 +76,24 @@ def feature_bound(
     if block_of is None:
         block_of = np.zeros(len(y), dtype=np.int64)
     exchangeable = _exchangeable_units(y, block_of)
+
+    # The few columns most correlated with the labels, each read by its values and by its ranks.
     candidates = _most_correlated(X, exchangeable)
-    columns = _values_and_ranks(X[np.ix_(exchangeable.units, candidates)], exchangeable)
-    candidate_of_column = np.concatenate([candidates, candidates])  # values, then ranks
+    candidate_values = X[np.ix_(exchangeable.units, candidates)]
+    readings = _values_and_ranks(candidate_values, exchangeable)  # (units, readings)
+    column_of_reading = np.concatenate([candidates, candidates])  # values, then ranks
 
-    # The column that goes best with the labels, by values or by ranks.
-    products = exchangeable.centred_labels.astype(X.dtype) @ columns
+    # The reading that goes best with the labels, and the bound for it alone.
+    products = exchangeable.centred_labels.astype(X.dtype) @ readings
     best = int(np.argmax(np.abs(products)))
-    slope, log_p_of_column = _best_slope(columns[:, best], exchangeable)
+    slope, log_p_of_column = _best_slope(readings[:, best], exchangeable)
 
-    # All columns that could have been chosen are paid for.
+    # All readings of all columns that could have been chosen are paid for (union bound).
     n_choosable = among or X.shape[1]
     log_p = log_p_of_column + log(READINGS_PER_COLUMN * n_choosable)
     return FeatureBound(
         log10_p=min(0.0, log_p / LN10),
-        feature=int(candidate_of_column[best]),
+        feature=int(column_of_reading[best]),
         higher=slope > 0,
     )
 
@@ -134,15 +140,23 @@ class _ExchangeableUnits:
 
 
 def _exchangeable_units(y: Floats, block_of_unit: Ints) -> _ExchangeableUnits:
-    """Sort the units by block and leave out blocks of one class, which have one labelling."""
+    """The units of blocks of both classes, sorted by block; in other blocks no label can change.
+
+    Parameters
+    ----------
+    y : (units,) labels ±1.
+    block_of_unit : (units,) numbers 0, 1, … of the blocks.
+    """
+    # Blocks with positives and negatives, by the share of positives in the block of every unit.
     positive_share = np.bincount(block_of_unit, weights=y > 0) / np.bincount(block_of_unit)
     share_of_unit = positive_share[block_of_unit]
     has_both_classes = (share_of_unit > 0) & (share_of_unit < 1)
     units = np.flatnonzero(has_both_classes)
     units = units[np.argsort(block_of_unit[units], kind="stable")]
-    # The blocks that are left, numbered 0, 1, … without gaps; units are sorted by them.
+
+    # The blocks that are left have the numbers 0, 1, … without gaps.
     _, block = np.unique(block_of_unit[units], return_inverse=True)
-    # Where the number of the block changes, a block begins; −1 stands before the first.
+    # A block begins where the number changes; −1 stands before the first.
     block_starts = np.flatnonzero(np.diff(block, prepend=-1))
     is_positive = y[units] > 0
     return _ExchangeableUnits(
@@ -157,18 +171,18 @@ def _exchangeable_units(y: Floats, block_of_unit: Ints) -> _ExchangeableUnits:
 def _most_correlated(X: Floats, exchangeable: _ExchangeableUnits) -> Ints:
     """The columns of X most correlated with the labels within blocks, best first.
 
-    Products are those within blocks, but the standard deviation is over all rows: a rough scale is
-    enough to choose candidates, and the bound holds for any choice.
+    A column's products with the labels are taken within blocks, its standard deviation over all
+    rows: a rough scale is enough to choose candidates, and the bound holds for any choice.
     """
     weights = np.zeros(len(X), dtype=X.dtype)
     weights[exchangeable.units] = exchangeable.centred_labels
-    correlations = []
+    correlations = []  # absolute, up to a common factor
     for start in range(0, X.shape[1], COLUMNS_TO_CORRELATE):
         chunk = X[:, start : start + COLUMNS_TO_CORRELATE]
         deviations = np.maximum(chunk.std(axis=0), SMALLEST_DEVIATION)
         correlations.append(np.abs(weights @ chunk) / deviations)
-    order = np.argsort(-np.concatenate(correlations), kind="stable")
-    return order[:MAX_CANDIDATES]
+    best_first = np.argsort(-np.concatenate(correlations), kind="stable")
+    return best_first[:MAX_CANDIDATES]
 
 
 def _values_and_ranks(values: Floats, exchangeable: _ExchangeableUnits) -> Floats:

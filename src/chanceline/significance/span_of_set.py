@@ -58,22 +58,25 @@ class SetSpan:
         return float(1 - residual @ residual / (self.target @ self.target))
 
     def next_column(self, columns: ForwardColumns) -> NextColumn | None:
-        """The column that explains most of the residual; None where nothing is left to explain.
+        """The column that explains most of what the set leaves of the labels.
 
-        The gain of a column z of length 1 is c²/l, where c = r·z, r the residual, and l is the
-        squared length of the part of z outside the span.
+        Together with the set, a column z of length 1 explains (r·z)²/l more of the labels' squares:
+        r is the residual, and l the squared length of the part of z outside the span. None if the
+        set leaves nothing of the labels, or no column has a part outside.
         """
         residual = self.residual
         left_unexplained = float(residual @ residual)
         if left_unexplained <= ROUNDING_TOLERANCE * float(self.target @ self.target):
             return None
-        products = columns.products(residual)
-        inside = columns.products(self.axes.T)  # (dimensions, columns)
-        lengths = 1 - np.sum(inside**2, axis=0)
-        is_outside = lengths > MIN_SQUARED_LENGTH
+
+        products = columns.products(residual)  # (columns,) r·z
+        components = columns.products(self.axes.T)  # (dimensions, columns) of z along the span
+        lengths_outside = 1 - np.sum(components**2, axis=0)  # (columns,) l
+        is_outside = lengths_outside > MIN_SQUARED_LENGTH
         if not is_outside.any():
             return None
-        gains = np.where(is_outside, products**2 / np.where(is_outside, lengths, 1.0), 0.0)
+        divisors = np.where(is_outside, lengths_outside, 1.0)
+        gains = np.where(is_outside, products**2 / divisors, 0.0)
         best = int(np.argmax(gains))
         return NextColumn(
             feature=int(columns.feature_of_column[best]),

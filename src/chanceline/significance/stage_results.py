@@ -39,22 +39,27 @@ class StageResults:
     def fewest_errors_on(self, plan: Plan, support: Ints) -> int:
         """The fewest errors known of a rule on some columns of X.
 
-        They are those of a rule that was found on these columns or on some of them. Where none was
-        found on all of them, or a rule may have blocks or covariates besides, least squares counts
-        too.
+        Every rule found counts that uses these columns or some of them. A fit by least squares on
+        exactly these columns counts too, unless it cannot be better: a rule was found on them, and
+        there are no blocks and no covariates, which least squares uses and rules do not.
+
+        Parameters
+        ----------
+        support : the columns, ascending.
         """
         rules = self.observed.rules
-        errors_of_rules = fewest_errors_on(support.tolist(), rules)
+        errors_of_rules = fewest_errors_on(support.tolist(), rules)  # None without such a rule
         has_own_rule = any(np.array_equal(np.sort(rule.support), support) for rule in rules)
         has_blocks = plan.design.sizes.blocks is not None
         has_covariates = plan.design.covariate_basis is not None
         rules_suffice = has_own_rule and not has_blocks and not has_covariates
         if errors_of_rules is not None and rules_suffice:
             return errors_of_rules
-        errors = self.path.least_squares_errors(plan, support)
+
+        errors_of_least_squares = self.path.least_squares_errors(plan, support)
         if errors_of_rules is None:
-            return errors
-        return min(errors, errors_of_rules)
+            return errors_of_least_squares
+        return min(errors_of_least_squares, errors_of_rules)
 
 
 def with_errors_known(
@@ -79,16 +84,16 @@ def size_readings(
     path: ObservedPath,
     shuffles: ShuffleResults,
 ) -> tuple[SizeReading, ...]:
-    """For K = 1, 2, … the fewest errors known, and what least squares explains.
+    """For K = 1, 2, … features: the fewest errors known, and R² of least squares.
 
-    The same on shuffled labels stands beside it. p-values are there only if labels were shuffled
-    for one: those of the first batch are too few.
+    R² on shuffled labels stands beside it. There are p-values only if labels were shuffled for the
+    p-value of the test: the shuffles of the first batch alone are too few.
     """
     errors = fewest_errors_known(plan, path, observed.rules)
-    bands = shuffles.losses.bands()
+    bands = shuffles.losses.bands()  # R² on shuffled labels at every size
     pvalues: list[float | None] = [None] * path.n_steps
-    has_drawn_labellings = shuffles.losses.done > 0
-    if shuffles.permutation is not None and has_drawn_labellings:
+    has_shuffled_paths = shuffles.losses.done > 0
+    if shuffles.permutation is not None and has_shuffled_paths:
         pvalues = shuffles.losses.adjusted_pvalues().path.tolist()
     return tuple(
         SizeReading(

@@ -93,16 +93,13 @@ def combine_stages(
 ) -> Stage2Proofs:
     """The p-value of stage 2, which pays for what stage 1 may have spent before.
 
-    Let v_0 = 0 ≤ v_1 ≤ v_2 ≤ … be the p-values that stage 1 can take, and q that of stage 2 by
-    itself: twice the smaller of its two proofs, which share the stage. Up to a level a, stage 1 has
-    spent β(a), the largest v_i ≤ a, and a − β(a) is left for stage 2. So the p-value is the
-    smallest a with
+    Let q be the p-value of stage 2 by itself, and v_0 = 0 ≤ v_1 ≤ v_2 ≤ … those that stage 1 can
+    take. At a level a stage 1 spends β(a), the largest v_i ≤ a, and leaves a − β(a) to stage 2. The
+    p-value is the smallest a at which that is enough, q ≤ a − β(a): the first of the sums q + v_i
+    that lies below v_{i+1}.
 
-        q ≤ a − β(a).
-
-    From v_i up to v_{i+1}, β(a) is v_i and the condition says a ≥ q + v_i. So the smallest a is the
-    first q + v_i that lies below v_{i+1}. With v = 0, 0.01, 0.02 and q = 0.012: 0.012 is not below
-    0.01, 0.022 not below 0.02, and nothing comes after 0.02, so that p = 0.032.
+    Example: v = 0, 0.01, 0.02 and q = 0.012. The sum 0.012 is not below 0.01, and 0.022 is not
+    below 0.02. Nothing follows 0.02, so that the p-value is 0.012 + 0.02 = 0.032.
 
     Parameters
     ----------
@@ -111,17 +108,17 @@ def combine_stages(
     stage1_log10_values
         log₁₀ of v_0, v_1, …, of shape (values,); the first is −∞.
     """
-    # q, twice the smaller because two proofs share the stage; at most 1.
+    # q is twice the smaller p-value, because two proofs share the stage; at most 1.
     log10_q = min(0.0, min(log10_counted, log10_feature) + LOG10_2)
-    log10_sums = _log10_of_sum(log10_q, stage1_log10_values)  # of q + v_i
-    # Nothing follows the last value: with ∞ in its place the last sum is a solution at least.
+    log10_sums = _log10_of_sum(log10_q, stage1_log10_values)  # of q + v_i, (values,)
+    # ∞ follows the last value, so that the last sum is always below.
     log10_next_values = np.append(stage1_log10_values[1:], np.inf)
-    is_solution = log10_sums < log10_next_values
-    first_solution = log10_sums[is_solution][0]
+    is_below_next = log10_sums < log10_next_values
+    log10_p = log10_sums[is_below_next][0]
     return Stage2Proofs(
         log10_counted=log10_counted,
         log10_feature=log10_feature,
-        log10_p=min(0.0, float(first_solution)),
+        log10_p=min(0.0, float(log10_p)),
     )
 
 
@@ -176,11 +173,11 @@ class AlphaSpending:
         stage2: Stage2Proofs | None,
         permutation_p: float | None,
     ) -> OverallP:
-        """The one p-value: that of the first stage that convinces, else that of the last stage.
+        """The one p-value of the test, and the stage that gave it.
 
-        The p-value of a proof that convinces stands as it is. Otherwise the p-value pays for the
-        proofs that were tried: the part of the level reserved for them is added, because with that
-        probability they convince in pure noise.
+        The first proof that convinces gives its p-value, as it is. If none does, the p-value is
+        that of the shuffles (or of stage 1 without shuffles) plus the part of the level that was
+        reserved for the proofs: in pure noise they convince with up to that probability.
 
         Parameters
         ----------
@@ -197,8 +194,7 @@ class AlphaSpending:
             return OverallP(stage2.log10_p, stage2.stage)
 
         if permutation_p is None:
-            # No stage convinced. Without shuffles the p-value of stage 1 remains; it pays for
-            # stage 2.
+            # The p-value of stage 1 pays for stage 2.
             pvalue = 10.0**stage1.log10_p + self.stage2_level
             stage = Stage.NOTHING
         else:

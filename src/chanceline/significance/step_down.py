@@ -27,25 +27,32 @@ OBSERVED_LABELLING = 0  # its position among the labellings
 
 
 def step_down_pvalues(scores: Floats) -> Floats:
-    """The adjusted p-value of every hypothesis: (hypotheses,).
+    """p-values of many hypotheses, adjusted for their number (Westfall and Young, step-down).
+
+    The p-value of a hypothesis is the share of labellings whose largest score, in this hypothesis
+    and all with smaller observed scores, reaches its observed score.
 
     Parameters
     ----------
     scores : (hypotheses, labellings) large where the evidence is, comparable between hypotheses;
         the observed labelling comes first.
+
+    Returns
+    -------
+    (hypotheses,)
     """
     n_hypotheses, n_labellings = scores.shape
     observed = scores[:, OBSERVED_LABELLING]
     smallest_first = np.argsort(observed, kind="stable")
 
     pvalues = np.empty(n_hypotheses)
-    largest = np.full(n_labellings, -np.inf)
+    largest_so_far = np.full(n_labellings, -np.inf)
     for k in smallest_first:
-        largest = np.maximum(largest, scores[k])
-        n_reaching = np.count_nonzero(largest >= observed[k] - ROUNDING_TOLERANCE)
+        largest_so_far = np.maximum(largest_so_far, scores[k])
+        n_reaching = np.count_nonzero(largest_so_far >= observed[k] - ROUNDING_TOLERANCE)
         pvalues[k] = n_reaching / n_labellings
 
-    # From the largest score on, p-values do not decrease.
+    # No hypothesis has a smaller p-value than one with a larger score.
     largest_first = smallest_first[::-1]
     pvalues[largest_first] = np.maximum.accumulate(pvalues[largest_first])
     return pvalues

@@ -99,7 +99,10 @@ def _log_gamma_tail(standardized: StandardizedValues) -> Floats:
 
 
 def standardize_by_others(values: Floats) -> StandardizedValues:
-    """Mean, variance and skewness of all labellings but one, for each of them, in closed form.
+    """Every value in standard deviations above the mean of the other labellings in its column.
+
+    The other labellings' skewness is returned with it. All arrays have the shape
+    (labellings, columns): entry [b, k] is about all labellings but b.
 
     Parameters
     ----------
@@ -107,18 +110,19 @@ def standardize_by_others(values: Floats) -> StandardizedValues:
     """
     n_others = max(len(values) - 1, 1)
     centred = values - values.mean(axis=0)
-    # Moments of the others about the mean of all, which the labelling's own power is taken out of.
-    # The centred values add up to 0, so that those of the others add up to −own.
-    first = -centred / n_others
-    second = ((centred**2).sum(axis=0) - centred**2) / n_others
-    third = ((centred**3).sum(axis=0) - centred**3) / n_others
-    # The same about the others' own mean.
-    variance = np.maximum(second - first**2, 0.0)
-    third_central = third - 3 * first * second + 2 * first**3
+    # Means of d, d² and d³ over the others, d being the distance from the mean of all labellings.
+    # The sum over the others is that over all, less the labelling's own; all d add up to 0.
+    mean_of_others = -centred / n_others
+    mean_square = ((centred**2).sum(axis=0) - centred**2) / n_others
+    mean_cube = ((centred**3).sum(axis=0) - centred**3) / n_others
+    # The second and the third moment of the others about their own mean.
+    variance = np.maximum(mean_square - mean_of_others**2, 0.0)
+    third_moment = mean_cube - 3 * mean_of_others * mean_square + 2 * mean_of_others**3
 
+    # Where the others are constant both results are 0.
     varies = variance > ROUNDING_TOLERANCE**2
     deviation = np.sqrt(np.where(varies, variance, 1.0))
     return StandardizedValues(
-        deviations=np.where(varies, (centred - first) / deviation, 0.0),
-        skewness=np.where(varies, third_central / deviation**3, 0.0),
+        deviations=np.where(varies, (centred - mean_of_others) / deviation, 0.0),
+        skewness=np.where(varies, third_moment / deviation**3, 0.0),
     )

@@ -48,21 +48,22 @@ class TermChoice(NamedTuple):
 
 
 def choose_terms(library: TermLibrary, known: KnownSpan, responses: Responses) -> TermChoice:
-    """Take up terms, the most needed first, until none is needed or there is no room.
+    """Add terms to the model, the most needed first, until none is needed or there is no room.
 
     Parameters
     ----------
     library : the terms to choose from.
-    known : what is in the model whatever the data say.
+    known : the span of what is in the model whatever the data say; it grows with every term added.
     responses : labels and features.
     """
     if not library.terms or known.n_free < MIN_FREE_DIMENSIONS:
         return TermChoice((), left_out=None, span=known)
-    candidates = library.values
-    max_rank = int(MAX_SHARE_OF_UNITS * (known.n_free + known.basis.shape[1]))
+    candidates = library.values  # (units, terms)
+    max_dimensions = int(MAX_SHARE_OF_UNITS * (known.n_free + known.n_directions))
     added: list[Term] = []
     while True:
-        has_room = known.basis.shape[1] < max_rank
+        # The term that labels or features ask for most; done if there is none.
+        has_room = known.n_directions < max_dimensions
         level = LEVEL_OF_ADDING if has_room else LEVEL_OF_LEAVING_OUT
         best = most_needed(candidates, known, responses, level)
         if best is None:
@@ -70,14 +71,16 @@ def choose_terms(library: TermLibrary, known: KnownSpan, responses: Responses) -
         term = _with_best_factors(library.terms[best], library, known, responses)
         if not has_room:
             return TermChoice(tuple(added), left_out=term, span=known)
+
+        # Add it with those that come with it, as far as they say something new and fit in.
         n_added_before = len(added)
-        for companion in _with_companions(term, library):
-            larger = known.with_column(companion.values)
-            if known.basis.shape[1] < larger.basis.shape[1] <= max_rank:
+        for new_term in _with_companions(term, library):
+            larger = known.with_column(new_term.values)
+            if known.n_directions < larger.n_directions <= max_dimensions:
                 known = larger
-                added.append(companion)
+                added.append(new_term)
         if len(added) == n_added_before:
-            # Nothing that the model lacks: it would be asked for again and again.
+            # Nothing could be added, and the next round would ask for the same term again.
             return TermChoice(tuple(added), left_out=term, span=known)
 
 
@@ -100,15 +103,18 @@ def most_needed(terms: Floats, known: KnownSpan, responses: Responses, level: fl
 def _with_best_factors(
     term: Term, library: TermLibrary, known: KnownSpan, responses: Responses
 ) -> Term:
-    """The term, if it is a product, with the best of all factors of its covariates."""
+    """A product of covariates, with each factor replaced by the best one of its covariate.
+
+    The library has only some of all products: it was searched roughly, and this is the fine search,
+    one factor at a time. A term of a single factor stays as it is.
+    """
     if len(term.factors) == 1:
         # All single factors are terms of the library.
         return term
     for _ in range(SWEEPS_OVER_FACTORS):
         for place, factor in enumerate(term.factors):
-            variants = [
-                _with_factor(term, place, other) for other in library.factors[factor.covariate]
-            ]
+            factors_of_covariate = library.factors[factor.covariate]
+            variants = [_with_factor(term, place, other) for other in factors_of_covariate]
             values = np.column_stack([variant.values for variant in variants])
             log_pvalues = dependence_log_pvalues(values, known, responses)
             term = variants[int(np.argmin(log_pvalues))]
@@ -123,17 +129,18 @@ def _with_factor(term: Term, place: int, factor: Factor) -> Term:
 
 
 def _with_companions(term: Term, library: TermLibrary) -> list[Term]:
-    """The term by itself; but instead of a single curve all curves of its covariate, up to an order
-    FASTER_CURVES above its own.
+    """The term and those to be added with it: with a curve come further curves of its covariate.
 
-    A curve that is seen stands for a shape of which only the largest part stands out of the noise.
+    They are all slower ones and `FASTER_CURVES` that are faster, because the curve that was seen is
+    only the largest part of some shape, the part that stands out of the noise. Any other term comes
+    alone.
     """
     factor = term.factors[0]
     if len(term.factors) > 1 or factor.shape is not FactorShape.CURVE:
         return [term]
-    fastest = factor.order + FASTER_CURVES
+    highest_order = factor.order + FASTER_CURVES
     return [
         Term((other,))
         for other in library.factors[factor.covariate]
-        if other.shape is FactorShape.CURVE and other.order <= fastest
+        if other.shape is FactorShape.CURVE and other.order <= highest_order
     ]

@@ -57,10 +57,15 @@ class KnownSpan:
     basis: Floats
 
     @property
+    def n_directions(self) -> int:
+        """The dimensions of the span, beside the thresholds of blocks."""
+        return self.basis.shape[1]
+
+    @property
     def n_free(self) -> int:
         """The dimensions that are left to depend on something else."""
         n_blocks = int(self.block_of_unit.max()) + 1
-        return len(self.block_of_unit) - n_blocks - self.basis.shape[1]
+        return len(self.block_of_unit) - n_blocks - self.n_directions
 
     def residuals(self, columns: Floats) -> Floats:
         """What is left of columns: (units, columns)."""
@@ -87,11 +92,11 @@ def make_known_span(terms: Floats, block_of_unit: Ints) -> KnownSpan:
 
 
 def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses) -> Floats:
-    """ln p of the labels and features being independent of each term, given what is known: (terms,)
+    """ln p of labels and features not depending on each term, beyond what is known: (terms,)
 
-    It is the smallest of three p-values, times three for the choice (Bonferroni): of the labels, of
-    the features, and of both together, which is that of the product of the first two (Fisher).
-    Without features it is that of the labels alone.
+    It is the smallest of three p-values, times three for the choice (Bonferroni): that of the
+    labels, that of the features, and that of both together, from the product of the first two
+    (Fisher). Without features it is that of the labels alone.
 
     Parameters
     ----------
@@ -99,19 +104,18 @@ def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses
     known : what is known already of the dependence on covariates.
     responses : the labels and the features.
     """
-    # Terms of which nothing is left get a direction of length 0, which correlates with nothing.
+    # A term of which nothing is left has a direction of length 0, which correlates with nothing.
     directions = _directions_left(terms, known)  # (units, terms)
     labels = _scaled_to_length_one(known.residuals(responses.labels[:, None]))  # (units, 1)
     squared_correlations = (labels.T @ directions)[0] ** 2
-    of_labels = correlation_log_pvalues(squared_correlations, known.n_free)
+    log_p_of_labels = correlation_log_pvalues(squared_correlations, known.n_free)
     n_features = responses.features.shape[1]
     if n_features == 0:
-        return of_labels
+        return log_p_of_labels
 
-    of_features = _feature_log_pvalues(directions, known, responses.features)
-    log_product = of_labels + of_features
-    of_both = product_log_pvalues(log_product)
-    smallest = np.minimum(np.minimum(of_labels, of_features), of_both)
+    log_p_of_features = _feature_log_pvalues(directions, known, responses.features)
+    log_p_of_both = product_log_pvalues(log_p_of_labels + log_p_of_features)
+    smallest = np.minimum(np.minimum(log_p_of_labels, log_p_of_features), log_p_of_both)
     return np.minimum(0.0, smallest + log(3))
 
 
@@ -182,33 +186,40 @@ def correlation_log_pvalues(squares: Floats, n_free: int) -> Floats:
 
 
 def sum_log_pvalues(sums: Floats, residuals: Floats, n_free: int) -> Floats:
-    """ln p of sums over features of squared correlations with a uniform direction u.
+    """ln p of each sum of squared correlations, if its direction ignored the features.
 
-    The sum is uᵀ G u with G = Σ_j x_j x_jᵀ. In f dimensions
+    The sum over features x_j is uᵀGu, G = Σ_j x_j x_jᵀ, with a direction u. If u is uniform in f
+    dimensions, the sum has
 
         mean = tr G/f,    variance = 2 (tr G² − (tr G)²/f)/(f (f + 2)),
 
-    and χ² with 2a degrees of freedom, a = mean²/variance, has the same ratio of the two.
+    and is taken for a multiple of a gamma variable of the shape a = mean²/variance, which has the
+    same ratio of the two. The result bounds the tail of that variable.
 
     Parameters
     ----------
     sums : (directions,)
-    residuals : x, (units, features)
+    residuals : the features x_j, (units, features).
+    n_free : f.
     """
+    # G, or the smaller matrix of products between features, which has the same tr G².
     n_units, n_features = residuals.shape
     products = residuals.T @ residuals if n_features < n_units else residuals @ residuals.T
     trace = float(np.sum(residuals**2))
     trace_of_square = float(np.sum(products**2))
+
     mean = trace / n_free
     variance = 2 * (trace_of_square - trace**2 / n_free) / (n_free * (n_free + 2))
     if mean <= 0 or variance <= SMALLEST_LENGTH * mean**2:
-        # The sum is the same in every direction.
+        # The sum is the same in every direction, and no direction surprises: p = 1.
         return np.zeros(len(sums))
+
+    # P(gamma variable ≥ x) ≤ x^a e^−x/(Γ(a) (x − max(0, a − 1))) from the mean a on. Smaller sums
+    # are taken for the mean.
     a = mean**2 / variance
     x = a * np.maximum(sums / mean, 1.0)
-    # p ≤ x^a e^−x/(Γ(a) (x − max(0, a − 1)))
-    bounds = a * np.log(x) - x - gammaln(a) - np.log(x - max(0.0, a - 1))
-    return np.minimum(0.0, bounds)
+    log_bounds = a * np.log(x) - x - gammaln(a) - np.log(x - max(0.0, a - 1))
+    return np.minimum(0.0, log_bounds)
 
 
 def product_log_pvalues(log_product: Floats) -> Floats:

@@ -179,16 +179,16 @@ class UnionBound:
         return combine_stages(log10_counted, log10_feature, self._curve())
 
     def spending(self, level: float, n_shuffles: int, *, has_stage2: bool) -> AlphaSpending:
-        """What the stages may spend of the level.
+        """How the level is divided between the stages of the test.
 
-        Stage 1 decides up to `stage1_level`. Its p-values are discrete, so that it can use up less:
-        `stage1_used`, the largest of them that is not above.
+        Stage 1 convinces with a p-value up to `stage1_level`. Its p-values are discrete, so that it
+        can spend less: `stage1_used`, the largest of them that is not above.
 
         Parameters
         ----------
         level : of the whole test.
-        n_shuffles : without any, the two stages spend all of it.
-        has_stage2 : errors may be counted, or one feature found, after looking.
+        n_shuffles : number of shuffles; without any, the first two stages spend all of the level.
+        has_stage2 : whether errors may be counted, or one feature found, after looking.
         """
         stage2_share = STAGE2_SHARE if n_shuffles > 0 else STAGE2_SHARE_WITHOUT_SHUFFLES
         stage2_level = stage2_share * level if has_stage2 else 0.0
@@ -213,11 +213,10 @@ class UnionBound:
         return int(np.searchsorted(log10_p, log10(stage1_level), side="right")) - 1
 
     def largest_attainable(self, stage1_level: float) -> float:
-        """An upper bound of the p-values that are not above the level: what stage 1 can use up.
+        """How much of its level stage 1 can spend: its largest p-value that is not above the level.
 
-        Stage 1 decides up to `stage1_level`, but its p-values are discrete: the largest of them
-        that is not above is as much as it can spend, 0 if there is none. Where that is not known
-        the level itself is returned.
+        p-values of stage 1 are discrete. The result is 0 if all of them are above the level, and
+        the level itself where the largest one below is not known.
         """
         if self.uninformative:
             # Every p-value is 1.
@@ -225,19 +224,24 @@ class UnionBound:
         if self.preregistered is not None:
             return self._largest_attainable_by_errors(self.preregistered, stage1_level)
         if self.errors is None:
-            # Size and errors are both free: the largest is not looked for.
+            # Errors are counted after looking: the p-values of all sizes and errors mix, and the
+            # largest below the level is not looked for.
             return stage1_level
-        # The bound rises with the number of features: that of the most that still convince.
+        # The p-value rises with the number of features: the most that convince have the largest.
         most_features = self.largest_convincing(stage1_level)
         if most_features <= 0:
             return 0.0
         return self._bound_at(most_features, self.errors).pvalue
 
     def _largest_attainable_by_errors(self, n_selected: int, stage1_level: float) -> float:
-        """The largest p-value of the bound that is not above the level; 0 if there is none.
+        """The largest p-value not above the level, for features fixed beforehand; 0 without one.
 
-        `n_selected` features were fixed beforehand. If errors were declared too, one p-value is
-        possible. If not, the number of errors is the statistic, and each number has its p-value.
+        If the errors were declared too, there is one p-value. If not, there is one for every number
+        of errors.
+
+        Parameters
+        ----------
+        n_selected : number of features fixed beforehand.
         """
 
         def pvalue(errors: int) -> float:
@@ -255,11 +259,10 @@ class UnionBound:
         return pvalue(most_errors)
 
     def samples_needed(self, rule: Rule, level: float) -> int | None:
-        """The number of units from which on as many features and errors convince by the bound.
+        """How many units a study needs so that a rule as good as this one convinces by the bound.
 
         The larger study is of the same kind: the same balance of classes, or more blocks like those
-        there are; and the same null, factor and preregistration as in the test. Its size is counted
-        in blocks, or in units where there are no blocks; the result is in units.
+        there are; and the same null, factor and preregistration as in the test.
 
         Parameters
         ----------
@@ -270,22 +273,24 @@ class UnionBound:
 
         Returns
         -------
-        None if it is out of reach, or if the rule makes more errors than were declared.
+        None if no study is large enough, or if the rule makes more errors than were declared.
         """
         # The errors that were declared, or those of the rule if they are counted after looking.
         n_selected, bound_errors = self._statistic(rule)
         if self.uninformative or rule.errors > bound_errors:
             return None
-        max_log10_p = log10(level) - self._log10_factor(bound_errors)
+        # The p-value is the bound times a factor, if errors are counted after looking.
+        max_log10_bound = log10(level) - self._log10_factor(bound_errors)
 
         def convinces(study_size: int) -> bool:
+            """Whether a study of so many blocks (of so many units without blocks) convinces."""
             resized = replace(self, sizes=self.sizes.resized(study_size))
             if not resized._has_bound_for(bound_errors):
                 return False
-            return resized._bound_at(n_selected, bound_errors).log10_p <= max_log10_p
+            return resized._bound_at(n_selected, bound_errors).log10_p <= max_log10_bound
 
-        # The bound falls with the size of the study, but not at every single step: class sizes are
-        # rounded, and blocks come in rotation. Compared with one period before, it is lower; so
+        # The bound falls as the study grows, but not at every single step: class sizes are rounded,
+        # and blocks come in rotation. It does fall from one period of these to the next, so that
         # `first_convincing` checks all sizes within a period around the first that convinces.
         period = self._balance_period()
         study_size = first_convincing(convinces, start=1, cycle=period)

@@ -8,9 +8,9 @@ from chanceline._arrays import Ints
 
 
 def exchange_units(block_of_unit: Ints, rng: np.random.Generator) -> Ints:
-    """For every unit the unit whose outcome it gets, uniform within every block: (units,).
+    """A random permutation of the units within their blocks, every one equally likely: (units,).
 
-    Every unit gets a random key, and sorting by keys permutes the units uniformly.
+    Entry u is the unit whose outcome unit u gets. Sorting by random keys permutes uniformly.
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ def exchange_units(block_of_unit: Ints, rng: np.random.Generator) -> Ints:
     if block_of_unit.max() == 0:
         return np.argsort(keys)
 
-    # Both list the units block after block: in their own order, and in that of their keys. So every
-    # unit gets the outcome of a unit of its own block.
+    # Two lists of the units, block after block: in their own order, and in that of their keys. At
+    # every position both have units of one block, and the first gets the outcome of the second.
     receivers = np.argsort(block_of_unit, kind="stable")
     donors = np.lexsort((keys, block_of_unit))  # by block, then by key
     donor_of_unit = np.empty(n_units, dtype=np.int64)

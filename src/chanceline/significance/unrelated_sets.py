@@ -33,6 +33,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
+from chanceline._arrays import Floats, Ints
 from chanceline.chance.binomial import LOG2, log_binomial
 from chanceline.chance.cover import log_cover
 from chanceline.chance.gaussian_cones import log_separable
@@ -120,52 +121,70 @@ class NoiseSets:
         return log_sets + self._log_expected_splits(size)
 
     def _log_expected_splits(self, size: int) -> float:
-        """ln of the expected number of splits of one set that are within e flips of the labels.
+        """ln of how many labellings near the observed labels one set separates, on average.
 
-        Without a threshold all labellings of Gaussian points are separated with Cover's probability
-        D(P, M)/2^P. With one it depends on the number k of positives, `log_separable`, and
+        A labelling is near if at most e labels differ. The sum is over numbers k of positives:
 
-            Σ_k P_sep(k) · (labellings with k positives within e flips of the labels)
+            Σ_k (probability that a labelling is separated) · (number of near labellings).
 
-        is the expected number.
+        Without a threshold that probability is Cover's for every labelling, whatever its k.
         """
         if not self.intercept:
             log_probability = log_cover(self.n_samples, size) - self.n_samples * LOG2
             return log_probability + log_hamming_ball(self.n_samples, self.errors)
-        class_sizes, log_w = log_neighbours(self.n_samples, self.positives, self.errors)
-        # w_k counts labellings of our class size around one with k positives. Both ways of counting
-        # the pairs within e flips are equal: C(P, n₊) · wanted = C(P, k) · w_k.
-        log_labellings = (
-            log_w
-            + log_binomial(self.n_samples, class_sizes)
-            - float(log_binomial(self.n_samples, self.positives))
-        )
+
+        # (class sizes k,) numbers of near labellings with k positives, for every k that occurs.
+        class_sizes, log_near_labellings = self._log_near_labellings()
         log_probabilities = [
             _log_separable(self.n_samples, class_size, size) for class_size in class_sizes.tolist()
         ]
-        return float(logsumexp(log_labellings + np.array(log_probabilities)))
+        return float(logsumexp(log_near_labellings + np.array(log_probabilities)))
+
+    def _log_near_labellings(self) -> tuple[Ints, Floats]:
+        """How many labellings with k positives differ from the observed one in at most e labels.
+
+        Returns
+        -------
+        The values of k, and ln of the number of labellings for each: (class sizes,) both.
+        """
+        # Counted the other way round: labellings with our n₊ positives around one with k.
+        class_sizes, log_around_one = log_neighbours(self.n_samples, self.positives, self.errors)
+        # Both ways count the same pairs: C(P, n₊) · (wanted number) = C(P, k) · (around one).
+        log_numbers = (
+            log_around_one
+            + log_binomial(self.n_samples, class_sizes)
+            - float(log_binomial(self.n_samples, self.positives))
+        )
+        return class_sizes, log_numbers
 
     def log_clump(self, size: int, shift: float) -> float:
-        """Δ = Δ_set + (1 − c)(Δ_∞ − Δ_set).
+        """ln(expected number / typical number) of sets of this size that fit the labels.
 
-        c = 2/(M(M + 1)) is an interpolation, without a derivation. It was chosen, rather than 1/M
-        and 1/M², by exact counts without noise (2 of 50, 2 of 400 and 3 of 50 features) and the
-        first nine rows of `benchmarks/planted.py`. Its other rows came later.
+        The expected number is larger because fits come in clumps: where one set fits, its
+        neighbours do. With M features the logarithm Δ lies between that of the neighbouring splits
+        of one set and that of the limit of many features:
+
+            Δ = Δ_set + (1 − c)(Δ_∞ − Δ_set),    c = 2/(M(M + 1)).
+
+        c is an interpolation, without a derivation. It was chosen, rather than 1/M and 1/M², by
+        exact counts without noise (2 of 50, 2 of 400 and 3 of 50 features) and the first nine rows
+        of `benchmarks/planted.py`. Its other rows came later.
 
         Parameters
         ----------
         size : M.
-        shift : by which the typical size is above the expected one, in the limit of many features.
+        shift : in the limit of many features, the number of features by which the typical size is
+            above the size at which one fit is expected.
         """
-        n_directions = size - 1
-        if self.intercept:
-            n_directions = size
-        of_one_set = n_directions * self._log_clump_on_line()
-        share_missing = 2 / (size * (size + 1))  # c
-        if share_missing == 1:
-            return of_one_set
-        of_many = self._log_clump_of_many(size, shift)
-        return of_one_set + (1 - share_missing) * (of_many - of_one_set)
+        # A rule can be moved in as many directions as it has free weights, up to a common factor.
+        n_directions = size if self.intercept else size - 1
+        log_clump_of_set = n_directions * self._log_clump_on_line()  # Δ_set
+        weight_of_set = 2 / (size * (size + 1))  # c
+        if weight_of_set == 1:
+            # One feature: sets have nothing in common.
+            return log_clump_of_set
+        log_clump_of_many = self._log_clump_of_many(size, shift)  # Δ_∞
+        return log_clump_of_set + (1 - weight_of_set) * (log_clump_of_many - log_clump_of_set)
 
     def _log_clump_of_many(self, size: int, shift: float) -> float:
         """Δ_∞ = ln expected(M) − ln expected(M − shift), on the line between whole sizes.
@@ -198,13 +217,13 @@ def _log_separable(n_samples: int, positives: int, n_selected: int) -> float:
 
 
 def one_feature_probability(n_samples: int, positives: int, errors: int) -> float:
-    """How likely a threshold on one column makes at most e errors on labels that ignore it.
+    """How likely some threshold on one column makes at most e errors on labels that ignore it.
 
-    Along the sorted column the labels are a random walk W with n₊ steps up and n₋ down. A threshold
-    with the positives on the side of the first t samples makes n₊ − W_t errors, with the negatives
-    there n₋ + W_t. So the walk has to touch the barrier at n₊ − e or that at −(n₋ − e). By the
-    reflection principle C(P, e) walks touch a given one. Those that touch both are counted twice;
-    with g = P − 2e between the barriers, inclusion and exclusion give
+    Read along the sorted column, the labels are a random walk W of n₊ steps up and n₋ down. A
+    threshold after t samples that calls these positive makes n₊ − W_t errors, and n₋ + W_t if it
+    calls them negative. So the walk must touch a barrier, at n₊ − e above or at −(n₋ − e) below,
+    which are g = P − 2e apart. By the reflection principle C(P, e) walks touch a given barrier;
+    walks that touch both are counted twice, which inclusion and exclusion put right:
 
         Σ_{j≥0} [2C(P, e − jg) − C(P, 2e − n₊ − jg) − C(P, 2e − n₋ − jg)] / C(P, n₊).
 
@@ -215,13 +234,16 @@ def one_feature_probability(n_samples: int, positives: int, errors: int) -> floa
     """
     negatives = n_samples - positives
     gap = n_samples - 2 * errors
-    touching = 0
-    for reduced in range(errors, -1, -gap):
-        touching += 2 * math.comb(n_samples, reduced)
+    n_walks_touching = 0
+    # First terms of the sum: k = e − jg.
+    for k in range(errors, -1, -gap):
+        n_walks_touching += 2 * math.comb(n_samples, k)
+    # Second and third terms: k = 2e − (size of a class) − jg.
     for class_size in (positives, negatives):
-        for reduced in range(2 * errors - class_size, -1, -gap):
-            touching -= math.comb(n_samples, reduced)
-    return touching / math.comb(n_samples, positives)
+        for k in range(2 * errors - class_size, -1, -gap):
+            n_walks_touching -= math.comb(n_samples, k)
+    n_walks = math.comb(n_samples, positives)
+    return n_walks_touching / n_walks
 
 
 @lru_cache(maxsize=1_000)
@@ -240,7 +262,12 @@ def fair_coin_probability(n_samples: int, errors: int) -> float:
 
 @lru_cache(maxsize=1_000)
 def _asymptotic_shift(n_samples: int, n_features: int, errors: int) -> float | None:
-    """N(ρ_VS − ρ_splits) of equal classes; None where all features together fail."""
+    """How many features more a typical fit needs than the first moment says, with equal classes.
+
+    Both sizes are those of the limit of many features, N(ρ_VS − ρ_splits): the replica method has
+    the share ρ_VS of the features at which a typical table has one set, and at ρ_splits one fit is
+    expected. None where even all features together make too many errors.
+    """
     load = n_samples / n_features
     error_rate = min(errors / n_samples, MAX_ERROR_RATE)
     if load >= gardner(Ensemble(error_rate=error_rate)).load:
@@ -253,11 +280,14 @@ def _asymptotic_shift(n_samples: int, n_features: int, errors: int) -> float | N
 
 
 def _density_of_splits(load: float, error_rate: float) -> float | None:
-    """ρ_splits: the density at which one pair of a set and a split is expected, N → ∞.
+    """ρ_splits: the share of the features at which one fit is expected, in the limit of many.
 
-    There the exponent of the expected number of separating sets, increased by αH(ε) for the flips,
-    vanishes; α is the load, ε the error rate and H the binary entropy. None if there is no such
-    pair up to half of all features.
+    The expected number grows as exp(N · exponent), so that it is one where the exponent is zero:
+
+        exponent(ρ) = (exponent of the separating sets) + αH(ε).
+
+    αH(ε), with the load α, the error rate ε and the binary entropy H, counts the ways to flip the
+    labels that may be wrong. None if not even half of the features are enough.
     """
     exponent_of_flips = 0.0
     if error_rate > 0:
@@ -266,7 +296,7 @@ def _density_of_splits(load: float, error_rate: float) -> float | None:
     def exponent(density: float) -> float:
         return first_moment_exponent(load, density) + exponent_of_flips
 
-    largest = min(LARGEST_DENSITY, load / 2)
-    if exponent(largest) <= 0:
+    largest_density = min(LARGEST_DENSITY, load / 2)
+    if exponent(largest_density) <= 0:
         return None
-    return float(brentq(exponent, SMALLEST_DENSITY, largest))
+    return float(brentq(exponent, SMALLEST_DENSITY, largest_density))
