@@ -114,28 +114,30 @@ def log_odds_for(evidence: NDArray, count: float) -> float:
     return float(brentq(surplus, lowest, highest, xtol=1e-12))
 
 
-def slab_moments(field: Floats, width: float, nonnegative: NDArray[np.bool_]) -> Slab:
+def slab_moments(field: Floats, variance: float, nonnegative: NDArray[np.bool_]) -> Slab:
     """Compute mean, second moment and evidence of weights, given that they are not zero.
 
-    A nonzero weight has a Gaussian prior of variance 1. Together with the messages of the samples
-    its posterior is Gaussian with variance `width` = 1 / (1 + curvature of the messages) and mean
-    width·field. The evidence that it is not zero is the log likelihood ratio ½ width·field².
+    A nonzero weight has a Gaussian prior of variance 1. The samples multiply it by the Gaussian
+    factor exp(field·w − ½ curvature·w²). So its posterior is Gaussian with the `variance` 1 / (1 +
+    curvature) and the mean variance·field. The evidence that it is not zero, a log likelihood
+    ratio, is ½ variance·field².
 
     If a weight must not be negative, only the positive half of the Gaussian is allowed. With z =
-    √width·field, and φ, Φ the Gaussian density and distribution function, the mean then rises by
-    lift = √width φ(z)/Φ(z), the second moment by mean · lift, and the evidence by ln Φ(z).
+    √variance·field, and φ, Φ the normal density and distribution function, the mean rises by the
+    lift √variance φ(z)/Φ(z), the second moment by mean · lift, and the evidence by ln Φ(z).
 
-    field : (n,) the linear terms of the messages.
+    field : (n,) the linear terms of the factors.
+    variance : the same for all weights.
     nonnegative : (n,) the weights that must not be negative.
     """
-    evidence = 0.5 * width * field**2
-    mean = width * field
-    second_moment = width + mean**2
+    evidence = 0.5 * variance * field**2
+    mean = variance * field
+    second_moment = variance + mean**2
     if not nonnegative.any():
         return Slab(mean=mean, second_moment=second_moment, evidence=evidence)
 
-    z = math.sqrt(width) * field
-    lift = math.sqrt(width) * inverse_mills(z)
+    z = math.sqrt(variance) * field
+    lift = math.sqrt(variance) * inverse_mills(z)
     return Slab(
         mean=np.where(nonnegative, mean + lift, mean),
         second_moment=np.where(nonnegative, second_moment + mean * lift, second_moment),
@@ -162,22 +164,23 @@ def sample_messages(
     n_columns = columns.shape[0]
     sqrt_N = math.sqrt(n_columns)
 
-    # The margin's variance V = Σ_i v_i / N is the same for all samples. Its mean is
-    # ω = mᵀA/√N − V · previous response (Onsager's correction), with the weights' mean m.
+    # The margins: their variance V = Σ_i v_i / N is the same for all samples. Their means are
+    # ω = mᵀA/√N − V · previous response (Onsager's correction), with the weights' means m.
     margin_variance = max(variance.sum() / n_columns, SMALLEST_VARIANCE)
-    naive_mean = mean.astype(np.float32) @ columns / sqrt_N
-    margin_mean = naive_mean - margin_variance * previous_response
+    uncorrected_mean = mean.astype(np.float32) @ columns / sqrt_N
+    margin_mean = uncorrected_mean - margin_variance * previous_response
 
-    # P(margin > 0) = Φ(ω/√V), with the normal distribution function Φ and its density φ. The
-    # derivative of ln Φ(ω/√V) by ω is (φ/Φ)(ω/√V)/√V.
-    margin_width = math.sqrt(margin_variance)
-    response = inverse_mills(margin_mean / margin_width) / margin_width
+    # The responses: P(margin > 0) = Φ(ω/√V), with the normal distribution function Φ and its
+    # density φ. The derivative of ln Φ(ω/√V) by ω is (φ/Φ)(ω/√V)/√V.
+    margin_deviation = math.sqrt(margin_variance)
+    response = inverse_mills(margin_mean / margin_deviation) / margin_deviation
 
-    # Minus the derivative of the response by ω is response · (response + ω/V), since
-    # (φ/Φ)'(x) = −φ/Φ (x + φ/Φ). Its sum over the samples, divided by N, is the curvature.
-    total_fall = float(response @ (response + margin_mean / margin_variance))
-    curvature = max(total_fall / n_columns, 0.0)
-    # field = curvature · m + A · response/√N
+    # The curvature: minus the derivative of the response by ω, summed over the samples and divided
+    # by N. For each sample it is response · (response + ω/V), since (φ/Φ)'(x) = −φ/Φ (x + φ/Φ).
+    sum_of_slopes = float(response @ (response + margin_mean / margin_variance))
+    curvature = max(sum_of_slopes / n_columns, 0.0)
+
+    # The field: curvature · m + A · response/√N
     field = curvature * mean + columns @ response.astype(np.float32) / sqrt_N
     return SampleMessages(field=field, curvature=curvature, response=response)
 
@@ -220,11 +223,12 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
     n_columns, n_samples = columns.shape
     n_variables = n_columns - hinge.data.n_unpenalized
 
-    variance = np.full(n_columns, count / n_columns)
+    variance = np.full(n_columns, count / n_columns)  # of the weights
     response = np.zeros(n_samples)
     field = np.zeros(n_columns)
     curvature = 0.0
     for step in itertools.count(1):
+        # First half: the messages of the samples.
         messages = sample_messages(columns, mean, variance, response)
         response = messages.response
 
@@ -233,15 +237,16 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
         field = messages.field + memory * field
         curvature = messages.curvature + memory * curvature
 
-        # The prior of a nonzero weight has curvature 1, which adds to that of the messages; the
-        # posterior variance `width` is the reciprocal. The evidence is ½ width·field².
-        width = 1.0 / (1.0 + curvature)
-        largest_evidence = (0.5 * width * field**2).max()
+        # Second half. The prior of a nonzero weight has curvature 1, which adds to that of the
+        # messages; the variance of its posterior is the reciprocal. End if the evidence
+        # ½ variance·field² diverges.
+        slab_variance = 1.0 / (1.0 + curvature)
+        largest_evidence = (0.5 * slab_variance * field**2).max()
         if not largest_evidence < RUNAWAY_EVIDENCE:  # "not" so that NaN ends it too
             return
 
         # The moments of a weight are those given that it is not zero, times the probability of it.
-        slab = slab_moments(field, width, hinge.data.nonnegative)
+        slab = slab_moments(field, slab_variance, hinge.data.nonnegative)
         probability = probabilities_not_zero(slab.evidence, n_variables, count)
         new_mean = probability * slab.mean
         new_variance = probability * slab.second_moment - new_mean**2
@@ -253,9 +258,8 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
 def load_most_evident(hinge: Hinge, count: int, beliefs: Beliefs) -> None:
     """Make the `count` variables of largest evidence the support of the workspace.
 
-    Weights that must not be negative start at their believed means, since from zero some would
-    leave in the first Newton step. All others start at zero. Unpenalized columns, the last of the
-    table, belong to every support and come first in it.
+    Unpenalized columns (the intercept), the last of the table, belong to every support and come
+    first in it.
     """
     nonnegative = hinge.data.nonnegative
     n_columns = nonnegative.size
@@ -264,7 +268,10 @@ def load_most_evident(hinge: Hinge, count: int, beliefs: Beliefs) -> None:
     variables = np.sort(by_evidence[:count])
     unpenalized = np.arange(n_variables, n_columns)
     support = np.concatenate([unpenalized, variables])
-    weights = np.where(nonnegative, np.maximum(beliefs.mean, 0.0), 0.0)  # (N,)
+
+    # Weights start at zero. But from there some that must not be negative would leave in the first
+    # Newton step; these start at their believed means.
+    weights = np.where(nonnegative, np.maximum(beliefs.mean, 0.0), 0.0)  # (n_columns,)
     set_support(hinge, support, weights[support])
 
 
@@ -308,13 +315,13 @@ def pass_down(
     as a chance to interrupt.
     """
     hinge.state.random[:] = random_state(seed)
+    n_samples = hinge.state.margins.size
     pace = BRISK_PACE
-    if hinge.state.margins.size >= SLOWLY_FROM:
+    if n_samples >= SLOWLY_FROM:
         pace = SLOW_PACE
-    shrink = FIRST_SHRINK
+    shrink = FIRST_SHRINK  # the number of variables to try, as a share of those known to suffice
     failures = 0
     while failures < tries and n_variables > 1:
-        # Try a smaller number of variables.
         goal = min(n_variables - 1, int(shrink * n_variables))
         n_steps = yield from steps_to_separate(hinge, goal, pace, spent)
         if n_steps is None:

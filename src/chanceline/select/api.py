@@ -173,7 +173,8 @@ def iter_search(  # noqa: PLR0913
     _check_options(method, run, options)
     problem = make_problem(X, y, intercept, allow_contradictions=max_errors > 0, signs=signs)
 
-    # Run the method until it ends or the target is reached.
+    # Run the method until it ends or the target is reached. Its events are candidates, proofs, and
+    # numbers of iterations; `record` keeps the best outcome of them.
     record = _SearchRecord(
         problem, method=method, seed=seed, max_errors=max_errors, names=column_names(X)
     )
@@ -305,11 +306,11 @@ class _SearchRecord:
         return self._outcome(rule, self.best_candidate.iterations, self.history[:-1])
 
     def _outcome(
-        self, rule: Rule, iterations: int, earlier: list[tuple[int, int]]
+        self, rule: Rule, iterations: int, earlier_history: list[tuple[int, int]]
     ) -> SearchOutcome:
         """Make the outcome of a rule that was found after so many iterations.
 
-        earlier : the history before it, (iterations, number of variables) of every improvement.
+        earlier_history : (iterations, number of variables) of every improvement before it.
         """
         features: tuple[str, ...] = ()
         if self.names is not None:
@@ -322,7 +323,7 @@ class _SearchRecord:
             margin=rule.margin,
             multipliers=rule.multipliers,
             iterations=iterations,
-            history=[*earlier, (iterations, rule.n_selected)],
+            history=[*earlier_history, (iterations, rule.n_selected)],
             seed=self.seed,
             method=self.method,
             n_samples=self.problem.n_samples,
@@ -362,8 +363,8 @@ def _own_rule(problem: Problem, candidate: Candidate) -> Rule:
 def _max_margin_rule(problem: Problem, candidate: Candidate) -> Rule:
     """Return the rule of largest margin on a candidate's support.
 
-    It is looked for on all samples. If no weights separate them, only the samples count that the
-    candidate's own weights classify correctly. If the method has found a rule in exact arithmetic
+    If no weights separate all samples, the margin is that on the samples which the candidate's own
+    weights classify correctly. If the method has found a rule in exact arithmetic
     (`candidate.rule`) that makes fewer errors, this is returned.
     """
     support = candidate.support.astype(np.int64)
@@ -371,9 +372,9 @@ def _max_margin_rule(problem: Problem, candidate: Candidate) -> Rule:
     if n_weights == 0:
         return candidate_rule(problem, candidate)  # without weights there is only one rule
 
-    rule = candidate_rule(
-        problem, max_margin_candidate(problem, support, iterations=candidate.iterations)
-    )
+    # Try all samples first, then those that are correct now.
+    best_candidate = max_margin_candidate(problem, support, iterations=candidate.iterations)
+    rule = candidate_rule(problem, best_candidate)
     if not rule.separates:
         rule = widest_rule(problem, support, candidate.weights, candidate.constant)
 

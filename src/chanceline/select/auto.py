@@ -88,12 +88,12 @@ def run_auto(  # noqa: PLR0913
     seed : of the random numbers.
     errors : number of errors that a rule may make.
     pool : number of columns to search in place of all; twice as many if nothing in this pool
-        suffices. By default a pool is used if it is less than half of a table of more than six
-        million entries, and has several columns for every variable that a rule would need if the
-        labels were noise.
+        suffices. By default only large tables (more than six million entries) have a pool. It has
+        several columns for every variable that a rule would need if the labels were noise, and is
+        used only if it is less than half of the table.
     wanted : the largest number of variables that would be of use; None: the fewer, the better.
-        Larger supports are then searched with less patience, so that a search which stays far above
-        it ends soon.
+        Larger supports are searched with less patience, so that a search which stays far above
+        `wanted` ends soon.
     """
     settings = AutoSettings(budget=budget, seed=seed, max_errors=errors, wanted=wanted)
     min_entries = MIN_POOLED_ENTRIES
@@ -135,10 +135,10 @@ def search_pools(
     This goes on up to all columns. If a larger pool cannot help, only the first one is searched,
     for the rule of fewest errors.
     """
-    may_grow = can_grow(problem, ranking, settings.max_errors)
+    larger_may_help = can_grow(problem, ranking, settings.max_errors)
     while width < problem.n_features:
         pool = ranking.pool(width)
-        if not may_grow:
+        if not larger_may_help:
             yield from search_pool(problem, pool, settings)
             return
 
@@ -186,15 +186,15 @@ def can_grow(problem: Problem, ranking: Ranking, max_errors: int) -> bool:
 def all_columns_separate(problem: Problem) -> bool:
     """Whether all columns together separate, with weights of any sign; True if it is undecided.
 
-    No copy of the table is needed: separability depends only on the dot products of the P samples
-    with each other. Their Gram matrix is V D Vᵀ, and the P rows of V √D have the same dot products
-    as the samples, in only P columns.
+    No copy of the table is needed, as separability depends only on the dot products of the P
+    samples with each other, their Gram matrix G. If G = V D Vᵀ with orthogonal V and diagonal D,
+    the P rows of V √D have the same dot products as the samples, in only P columns.
     """
+    # The Gram matrix, from blocks of columns without the intercept, which is added at the end.
     n_samples = problem.n_samples
     gram = np.zeros((n_samples, n_samples))
     for block in column_blocks(problem.X):
         columns = np.arange(block.start, block.stop)
-        # Without the intercept's column, which is added once, after the loop.
         rows = problem.rows(columns)[:, : columns.size]
         gram += rows @ rows.T
     if problem.intercept:
@@ -227,34 +227,30 @@ def search_separating(
 ) -> Iterator[Event]:
     """Search for few variables that separate all samples.
 
-    It starts from a support that separates. Then one and two variables are tried exhaustively;
-    message passing follows if many variables are needed, and then swaps.
+    1. Start from a support that separates.
+    2. Try one and two variables exhaustively, if that takes no longer than the swaps.
+    3. Pass messages, if many variables are needed.
+    4. Swap variables.
 
     gives_up : if nothing separates, yield no candidate at all instead of the best rule found.
     """
+    # Step 1.
     start = find_start(problem)
     if not start.separates:
-        if gives_up:
-            return
-        # The greedy search has ended with a poor rule; a search for few errors finds better ones.
-        yield start.candidate
-        yield from search_fewest_errors(
-            problem, settings.budget, settings.seed, spent=start.n_greedy_steps
-        )
+        if not gives_up:
+            yield from _search_inseparable(problem, settings, start)
         return
     yield start.candidate
 
-    # `best.watch` passes all events on, and keeps the last candidate and proof among them.
+    # Step 2. `best.watch` passes all events on, and keeps the last candidate and proof among them.
     best = _BestSoFar(start.candidate)
-
-    # Try one and two variables exhaustively, if that takes no longer than the swaps.
     max_pairs = affordable_pairs(problem, best.size(), settings.budget)
     yield from best.watch(sweep_small_supports(problem, start.candidate, max_pairs))
     if best.is_minimal():
         return
 
-    # Message passing changes the support of the workspace. After it a new workspace is made that
-    # has the best support so far, from which the swaps start.
+    # Step 3. Message passing changes the support of its workspace. So a new workspace is made after
+    # it, which has the best support so far.
     hinge = start.hinge
     if best.size() >= MESSAGE_PASSING_FROM:
         messages = pass_messages(
@@ -262,10 +258,25 @@ def search_separating(
         )
         yield from best.watch(messages)
         hinge, _separates = start_from(problem, best.candidate)
+
+    # Step 4. It ends when the size is proven to be the minimum.
     for event in best.watch(swap_from(problem, hinge, best.candidate, settings)):
         yield event
         if best.is_minimal():
             return
+
+
+def _search_inseparable(
+    problem: Problem, settings: AutoSettings, start: SeparatingStart
+) -> Iterator[Event]:
+    """Search for the rule of fewest errors, where nothing separates.
+
+    The greedy search has ended with a poor rule, that of `start`, which is yielded first.
+    """
+    yield start.candidate
+    yield from search_fewest_errors(
+        problem, settings.budget, settings.seed, spent=start.n_greedy_steps
+    )
 
 
 class SeparatingStart(NamedTuple):
@@ -302,14 +313,15 @@ def find_start(problem: Problem) -> SeparatingStart:
     if greedy_separates:
         return greedy_start
 
-    relaxed = l1_candidate(problem)  # by the linear program
-    if relaxed is None:
+    # The weights of smallest L1 norm, by a linear program.
+    l1_start = l1_candidate(problem)
+    if l1_start is None:
         return greedy_start
     # Whether the refit separates does not matter: the linear program has found weights that do.
-    relaxed_hinge, _refit_separates = start_from(problem, relaxed)
+    l1_hinge, _refit_separates = start_from(problem, l1_start)
     return SeparatingStart(
-        candidate=relaxed,
-        hinge=relaxed_hinge,
+        candidate=l1_start,
+        hinge=l1_hinge,
         separates=True,
         n_greedy_steps=n_greedy_steps,
     )

@@ -75,11 +75,12 @@ def make_best_rules(max_variables: int, n_unpenalized: int, n_samples: int) -> B
 
     So the errors of each are `n_samples`, and the first column of its support is −1.
     """
+    n_sizes = max_variables + 1
     width = max_variables + n_unpenalized + 1  # columns of the largest rule, and one in reserve
     return BestRules(
-        errors=np.full(max_variables + 1, n_samples, dtype=np.int64),
-        supports=np.full((max_variables + 1, width), -1, dtype=np.int64),
-        weights=np.zeros((max_variables + 1, width)),
+        errors=np.full(n_sizes, n_samples, dtype=np.int64),
+        supports=np.full((n_sizes, width), -1, dtype=np.int64),
+        weights=np.zeros((n_sizes, width)),
         trial_weights=np.zeros(width),
         trial_margins=np.zeros(n_samples),
         line=make_line_scratch(n_samples),
@@ -121,8 +122,8 @@ def note_rule(hinge: Any, best: Any) -> int:
 
     errors = count_errors(hinge.state.margins)
     # Rules without variables are not stored, and for too large ones there is no room.
-    has_place = 1 <= n_variables < fewest_errors.size
-    if has_place:
+    is_stored_size = 1 <= n_variables < fewest_errors.size
+    if is_stored_size:
         is_first = first_columns[n_variables] < 0
         if is_first or errors < fewest_errors[n_variables]:
             fewest_errors[n_variables] = errors
@@ -141,7 +142,7 @@ def is_near_best(hinge: Any, best: Any, errors: int, descent_gap: int) -> bool:
     """Whether the present rule makes at most `descent_gap` errors more than the best of its size.
 
     It is False for a rule without errors, which cannot be improved, and for sizes that are not
-    kept.
+    stored.
 
     hinge : the workspace with the present rule.
     best : the `BestRules` so far.
@@ -149,8 +150,8 @@ def is_near_best(hinge: Any, best: Any, errors: int, descent_gap: int) -> bool:
     """
     n_variables = hinge.state.n_used[0] - hinge.data.n_unpenalized
     fewest_errors = best.errors  # by the number of variables
-    has_place = 1 <= n_variables < fewest_errors.size
-    return has_place and errors > 0 and errors <= fewest_errors[n_variables] + descent_gap
+    is_stored_size = 1 <= n_variables < fewest_errors.size
+    return is_stored_size and errors > 0 and errors <= fewest_errors[n_variables] + descent_gap
 
 
 @inner_kernel()
@@ -158,34 +159,36 @@ def descend_and_note(hinge: Any, best: Any) -> int:
     """Lower the errors of the present rule by line searches, and store the result if it is good.
 
     The rule found replaces the best rule of its size even if both have equally many errors, so that
-    the next search from the best rule starts elsewhere on the plateau.
+    the next search from the best rule starts from another of the equally good ones.
 
     hinge : a fitted `Hinge`. Its own rule is not changed: the descent works on a copy.
-    best : the `BestRules` so far; changed. The size of the rule must be one that is kept, which
+    best : the `BestRules` so far; changed. The size of the rule must be one that is stored, which
         `is_near_best` tests.
 
     Returns
     -------
     The number of errors after the descent.
     """
+    # The present rule.
     n_unpenalized = hinge.data.n_unpenalized
     support = hinge.state.support
     weights = hinge.state.weights
     margins = hinge.state.margins
     size = hinge.state.n_used[0]
     n_variables = size - n_unpenalized
-    fewest = best.errors
+    fewest_errors = best.errors  # by the number of variables
     trial_weights = best.trial_weights
     trial_margins = best.trial_margins
 
-    # Copy weights and margins, and let the copies descend.
+    # Copy its weights and margins, and let the copies descend.
     for i in range(size):
         trial_weights[i] = weights[i]
     for sample in range(margins.size):
         trial_margins[sample] = margins[sample]
     errors = descend(hinge, trial_weights, trial_margins, best.line)
-    if errors <= fewest[n_variables]:
-        fewest[n_variables] = errors
+
+    if errors <= fewest_errors[n_variables]:
+        fewest_errors[n_variables] = errors
         store(best, n_unpenalized, support=support, weights=trial_weights, size=size)
     return errors
 
@@ -196,19 +199,11 @@ def refit_and_note(  # noqa: PLR0913
 ) -> int:
     """Change the support by one column, refit, and store the rule if it is the best of its size.
 
-    This is the compiled part of `try_change`. A rule that is nearly as good as the best of its size
-    is improved by a descent on its errors.
+    This is the compiled part of `try_change`, which explains the arguments. A rule that is nearly
+    as good as the best of its size is improved by a descent on its errors.
 
-    Parameters
-    ----------
     hinge : the workspace; changed.
     best : the `BestRules` so far; changed.
-    add : index of a column to add, or −1.
-    drop : position in the support of a column to remove, or −1.
-    n_trimmed : how many samples, those of smallest margin, the fit leaves out as errors.
-    max_newton : largest number of Newton steps of the fit.
-    descent_gap : a rule with at most so many errors more than the best of its size is improved by a
-        descent.
 
     Returns
     -------
@@ -283,25 +278,16 @@ def swap_and_note(  # noqa: PLR0913
 ) -> int:
     """Swap columns at a fixed size, and store every rule that is the best of its size.
 
-    This is the compiled part of `swap_for_errors`. A swap has two halves: add the most attractive
-    column, then remove the one that costs least. Each is followed by a fit that trims samples, that
-    is leaves them out as errors.
+    This is the compiled part of `swap_for_errors`, which explains the arguments. A swap has two
+    halves, each followed by a fit that trims samples, that is leaves them out as errors:
 
-    Parameters
-    ----------
+    - add the most attractive column;
+    - remove the column that costs least.
+
     hinge : a fitted `Hinge`. Its `n_used` (number of columns in use, which refits change) and
         `iteration` (number of the swap) are arrays of one entry, so that compiled functions can
         change them.
     best : the `BestRules` so far; changed.
-    size : number of columns to keep to, including the unpenalized ones.
-    max_swaps : it ends after so many, or when no column is left to add.
-    target_errors : it ends when the best rule of this size makes no more errors.
-    n_trimmed_at_first : number of samples trimmed before the first addition.
-    trim_share : after it, trim_share · (E − 1) samples are trimmed, where E are the errors of the
-        best rule of this size. With 1 the fit aims at one error fewer than that.
-    trim_noise : size of the noise with which samples are trimmed after an addition.
-    descent_gap : a rule with at most so many errors more than the best of its size is improved by a
-        descent on its errors.
 
     Returns
     -------
@@ -309,11 +295,11 @@ def swap_and_note(  # noqa: PLR0913
     """
     n_used = hinge.state.n_used
     iteration = hinge.state.iteration
-    fewest = best.errors
+    fewest_errors = best.errors  # by the number of variables
     n_variables = size - hinge.data.n_unpenalized
     n_trimmed = n_trimmed_at_first
     for n_halves in range(2 * max_swaps):
-        if n_used[0] <= size and fewest[n_variables] <= target_errors:
+        if n_used[0] <= size and fewest_errors[n_variables] <= target_errors:
             return n_halves // 2
 
         if n_used[0] > size:
@@ -338,8 +324,9 @@ def swap_and_note(  # noqa: PLR0913
             add = choose_addition(hinge)
             if add == NONE:
                 break
-            # Aim at fewer errors than the best rule, which has at least one or the swaps had ended.
-            n_trimmed = int(trim_share * (fewest[n_variables] - 1))
+            # Aim at fewer errors than the best rule. It has at least one, or the swaps would have
+            # ended.
+            n_trimmed = int(trim_share * (fewest_errors[n_variables] - 1))
             refit(
                 hinge,
                 add=add,
@@ -366,6 +353,9 @@ def swap_for_errors(  # noqa: PLR0913
 ) -> int:
     """Swap columns at a fixed size until the best rule of that size makes few enough errors.
 
+    A swap adds the most attractive column and removes the one that costs least. Fits trim samples:
+    they leave those of smallest margin out, as errors.
+
     Parameters
     ----------
     hinge : a fitted workspace; changed.
@@ -374,10 +364,9 @@ def swap_for_errors(  # noqa: PLR0913
         have left the support, additions fill it up.
     max_swaps : largest number of swaps.
     target_errors : number of errors at which the swaps end.
-    n_trimmed_at_first : number of samples that fits trim (leave out as errors) before the first
-        addition.
-    trim_share : after it, fits trim trim_share · (E − 1) samples, where E are the errors of the
-        best rule of this size. With 1 they always aim at a better rule; 0 is the plain squared
+    n_trimmed_at_first : number of samples trimmed before the first addition.
+    trim_share : after it, trim_share · (E − 1) samples are trimmed, where E are the errors of the
+        best rule of this size. With 1 fits always aim at a better rule; 0 is the plain squared
         hinge, whose landscape is smoother.
     trim_noise : size of the noise with which samples are trimmed after an addition.
     descent_gap : a rule with at most so many errors more than the best of its size is improved by a

@@ -101,7 +101,7 @@ def plain_loop(
     is_fixed: NDArray[np.bool_],
     max_iterations: int,
 ) -> LoopState:
-    """Run the inner loop of Algorithm 1 at K = `n_nonzero`, transcribed line by line.
+    """Run the inner loop of Algorithm 1 (greedy-BIHT) at K = `n_nonzero`, as the paper prints it.
 
     Every iteration takes a gradient step and then keeps K weights by `hard_threshold`. It ends when
     the change of the weights is at most ε (MIN_CHANGE), or after more than `max_iterations` (the
@@ -116,7 +116,9 @@ def plain_loop(
     rows = np.ascontiguousarray(columns.T)
     tau = STEP_TIMES_SAMPLES / n_samples
 
-    weights, iterations, change = state
+    weights = state.weights
+    iterations = state.iterations
+    change = state.change  # τ|Δw|/N of the last iteration
     while change > MIN_CHANGE and iterations <= max_iterations:
         iterations += 1
         weights_before = weights
@@ -139,13 +141,11 @@ def greedy_biht_plain(
     K is the number of weights that are not zero. At every K the inner loop (`plain_loop`) runs, and
     the places that are not zero afterwards are fixed. K grows by one until no pattern is wrong.
 
-    Weights are stored, and returned, divided by the paper's step size τ. So a step of the loop
-    simply adds the wrong patterns to them (½ of a pattern on the threshold).
-
     Parameters
     ----------
     columns : (features, samples) the features times the labels ±1.
-    start : (features,) weights to begin with, as in the paper, not divided by τ.
+    start : (features,) weights to begin with, as in the paper. The weights returned are divided by
+        the paper's step size τ.
     n_unpenalized : so many of the last columns (the intercept) are fixed from the beginning; they
         are included in K.
     resets : whether the inner loop's count of iterations (the paper's l) and last change (its err)
@@ -264,27 +264,26 @@ def biht_steps(  # noqa: PLR0913
     max_iterations: int,
     min_squared_change: float,
 ) -> int:
-    """Run the inner loop of greedy-BIHT at one K, where all weights but one are at fixed places.
+    """Run the inner loop of greedy-BIHT where all nonzero weights but one are at fixed places.
 
-    One iteration is w ← η_K(w + c): add the gradient c, the sum of the wrong patterns a_μ, and keep
-    K entries. With fixed places F and a single free place this means:
+    An iteration adds the gradient c, the sum of the wrong patterns, to the weights w. Then it keeps
+    the fixed places and the place of the largest other |w_j + c_j|, the free place:
 
-    - sums: compute c, and the velocity, by which the entries of c on F change the margins;
-    - threshold: the free place is the j outside F of largest |w_j + c_j|. If this is another one
-      than before, the weight of the former is set to zero;
-    - step: add c to w on F and on the free place j. The margins change by velocity + c_j a_j.
+    1. Compute c, and the velocity: the change of the margins by the entries of c at fixed places.
+    2. Find the free place. If it is another one than before, clear the weight of the former.
+    3. Add c to the weights at the fixed places and the free place, and change the margins.
 
     The signs of the margins oscillate with period two, so that few patterns have changed since two
-    iterations ago. Therefore even and odd iterations keep separate sums, each updated from two
-    iterations ago. At first no pattern is wrong in them, and the sums are zero.
+    iterations ago. Therefore even and odd iterations keep separate sums c and velocity, each
+    updated from two iterations ago. At first no pattern is wrong in them, and the sums are zero.
 
     Parameters
     ----------
     columns, rows : the features times the labels ±1, as (features, samples) and as (samples,
         features).
-    gram : (samples, samples) products of the patterns with each other, on F only.
-    weights : (features,) w in units of τ, changed in place; zero outside F and the free place.
-    is_fixed : (features,) F. At least one place is not fixed.
+    gram : (samples, samples) products of the patterns with each other, on the fixed places only.
+    weights : (features,) w in units of τ, changed in place; zero outside the fixed and free places.
+    is_fixed : (features,) the fixed places. At least one place is not fixed.
     free_place : the free place if it has a weight, that of the Gaussian start; else −1, and the
         first iteration chooses one.
     iterations : number done before; its parity says whether the next one is even or odd.
@@ -308,12 +307,13 @@ def biht_steps(  # noqa: PLR0913
     # which makes them exact on ±1 data, and cheap to clear.
     is_from_start = free_place >= 0
     while iterations <= max_iterations:
+        # Step 1.
         parity = iterations & 1
         gradient = gradient_by_parity[parity]
         velocity = velocity_by_parity[parity]
         update_sums(rows, gram, margins, wrong_by_parity[parity], gradient, velocity)
 
-        # Threshold: if another place is now the largest, the weight at the former one is cleared.
+        # Step 2.
         squared_change = 0.0
         best_place = largest_free(weights, gradient, is_fixed)
         if best_place != free_place:
@@ -323,7 +323,7 @@ def biht_steps(  # noqa: PLR0913
             free_place = best_place
             is_from_start = False
 
-        # Step: on the fixed places and on the free one, which exists by now.
+        # Step 3.
         for j in range(n_features):
             if is_fixed[j] or j == free_place:
                 squared_change += gradient[j] ** 2
@@ -451,11 +451,11 @@ def run_greedy_biht(problem: Problem, budget: int | None, seed: int) -> Iterator
 def run_biht(
     problem: Problem, budget: int | None, seed: int, size: int | None = None
 ) -> Iterator[Candidate | int]:
-    """Method `biht`: binary iterative hard thresholding at fixed K = `size`, from w = 0.
+    """Method `biht`: binary iterative hard thresholding at a fixed number of variables, from w = 0.
 
-    Every iteration takes a gradient step and then keeps the K largest weights, besides that of the
+    Every iteration takes a gradient step, and then keeps the `size` largest weights and that of the
     intercept. It ends when no pattern is wrong or the budget of iterations (None: a thousand) is
-    used up, and yields the weights with the fewest errors. By default K is half the number of
+    used up, and yields the weights with the fewest errors. By default `size` is half the number of
     samples.
     """
     if size is None:
@@ -479,6 +479,8 @@ def run_biht(
     for iterations in range(1, max_iterations + 1):
         moved = gradient_step(columns, rows, weights)
         weights = hard_threshold(moved, n_nonzero, is_fixed)
+
+        # Remember the best weights, and end without errors.
         errors = int(np.count_nonzero(rows @ weights <= 0.0))
         if errors < fewest_errors:
             best_weights = weights

@@ -106,7 +106,7 @@ def rank_columns(problem: Problem, max_steps: int, errors_of_singles: NDArray[np
     by_score = np.argsort(-path.scores, kind="stable")
     with_repeats = np.concatenate([path.columns, best_singles, by_score])
 
-    # Each column keeps its first place only.
+    # Keep the first place of each column only.
     _, first_places = np.unique(with_repeats, return_index=True)
     return Ranking(
         order=with_repeats[np.sort(first_places)],
@@ -131,11 +131,11 @@ class _GreedyPath(NamedTuple):
 
 
 def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
-    """Add columns one by one, each time that of largest product with the slack, until all separate.
+    """Add columns one by one until they separate all samples, or `max_steps` are made.
 
-    The slack r, (samples,), is 1 − margin where that is positive, else 0. Each step computes
-    |a_j·r| for all columns a_j, keeps the largest |a_j·r| / |r| of every column so far as its
-    score, adds the best column that was not chosen before, and refits.
+    The slack r, (samples,), is 1 − margin where that is positive, else 0. A step computes |a_j·r|
+    for all columns a_j, adds the column where it is largest, and refits. The score of a column is
+    the largest |a_j·r| / |r| of all steps.
 
     The workspace has one column for each step of the path, which is filled when the step is made.
     So no scaled copy of the whole table is needed.
@@ -147,10 +147,11 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
     slack = np.ones(problem.n_samples)
     separates = False
     for step in range(max_steps):
+        # Score all columns, and choose the best that was not chosen before.
         products = slack_products(problem, slack)
         slack_norm = max(float(np.linalg.norm(slack)), SMALLEST_NORM)
         np.maximum(scores, products / slack_norm, out=scores)
-        products[chosen] = -1.0  # below all others, so that no column is chosen twice
+        products[chosen] = -1.0  # below all others
         best = int(np.argmax(products))
         chosen.append(best)
 
@@ -167,17 +168,18 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
 def _empty_workspace(problem: Problem, max_steps: int) -> Hinge:
     """Make a workspace with a column of zeros for each step of a path, to be filled step by step.
 
-    With an intercept there is one more column, the last, which belongs to every support. As scaled
-    columns are y·x, that of the constant 1 is y. Which weights must not be negative is said when a
-    column is filled, by `set_column`.
+    With an intercept there is one more column, the last, which belongs to every support. The
+    columns of a workspace are y·x, the feature x times the labels y. For the intercept x = 1, so
+    its column is y.
     """
-    n_columns = max_steps + problem.n_unpenalized
+    n_columns = max_steps + problem.n_unpenalized  # one more with an intercept
     columns = np.zeros((n_columns, problem.n_samples))
     columns[max_steps:] = problem.y
     return make_hinge(
         columns,
         capacity=n_columns,
         n_unpenalized=problem.n_unpenalized,
+        # `set_column`, which fills a column, also says whether its weight must not be negative.
         nonnegative=np.zeros(n_columns, dtype=np.bool_),
     )
 
@@ -187,8 +189,7 @@ def slack_products(problem: Problem, slack: Floats) -> Floats:
 
     As a_j = y (x_j − centre_j) / scale_j, the product is (Σ y r x_j − centre_j Σ y r) / scale_j,
     which needs no scaled copy of X. A negative product asks for a negative weight. If this is
-    forbidden, 0 is returned for the column. (A column whose weight must not be positive has a
-    negative scale_j, so that its scaled weight must not be negative.)
+    forbidden, 0 is returned for the column.
     """
     labelled_slack = problem.y * slack
     products = labelled_slack.astype(problem.X.dtype) @ problem.X
@@ -200,6 +201,9 @@ def slack_products(problem: Problem, slack: Floats) -> Floats:
 
     centred_products = products - labelled_slack.sum() * problem.centre
     products = centred_products / problem.scale
+
+    # A column whose weight must not be positive has a negative scale. So here, too, its scaled
+    # weight must not be negative.
     has_wrong_sign = problem.nonnegative[: problem.n_features] & (products < 0)
     return np.where(has_wrong_sign, 0.0, np.abs(products))
 

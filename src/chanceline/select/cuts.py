@@ -24,9 +24,11 @@ from chanceline.select.bitsets import EMPTY_WORD, WORD_BITS, bits_set, pack, pac
 MAX_CUT_PATTERNS = 128  # that cuts are made of: their fours are ten million
 MAX_SIXES = 80_000_000  # those of 64 patterns
 
-
 # In the place of `max_size` of `list_cuts`: no cut is as small, so all are counted, none written.
 WRITE_NO_CUTS = -1
+
+# In the place of the bits of a cut: the patterns exclude no support.
+NOT_A_CUT = -1
 
 
 class CutLimits(NamedTuple):
@@ -108,16 +110,19 @@ def can_cut(problem: Problem, size: int, limits: CutLimits = DEFAULT_LIMITS) -> 
 
     They need variables that are all ±1, and few enough of them (`limits`).
     """
-    n_unpenalized = problem.n_unpenalized
+    n_unpenalized = problem.n_unpenalized  # 1 with an intercept, else 0
     if size < 2 or size + n_unpenalized > limits.max_size:
         return False
     if problem.n_features + n_unpenalized > limits.max_variables:
         return False
-    if not np.all(np.abs(problem.columns) == 1.0):
+
+    are_ones = np.all(np.abs(problem.columns) == 1.0)
+    if not are_ones:
         return False
-    # Scaled columns are rounded: values of X that differ by less would look equal. A variable
-    # without small integers has NaN here, which is not ≤ 1.
-    return bool(np.all(np.abs(small_integers(problem)) <= 1.0))
+    # Scaled columns are rounded: values of X that differ by less would look equal. So X itself is
+    # tested too. A variable without small integers has NaN here, which is not ≤ 1.
+    are_small_integers = np.all(np.abs(small_integers(problem)) <= 1.0)
+    return bool(are_small_integers)
 
 
 @lru_cache(maxsize=2)
@@ -171,15 +176,16 @@ def smallest_cuts(
         orders.append(6)
 
     # For each order an array, whose entry s is the number of cuts with at most s variables.
-    n_cuts_up_to = [count_cuts(patterns, order) for order in orders]
-    max_size = _largest_size_within(np.sum(n_cuts_up_to, axis=0), max_cuts)
+    counts_of_orders = [count_cuts(patterns, order) for order in orders]
+    max_size = _largest_size_within(np.sum(counts_of_orders, axis=0), max_cuts)
     if max_size < 0:  # even those of size 0 are too many
         return np.zeros((0, n_features), dtype=np.bool_)
 
-    # Write the cuts as bits, then unpack and sort them.
+    # Write the cuts of each order as bits, then unpack and sort all of them.
     parts = []
-    for order, n_up_to in zip(orders, n_cuts_up_to, strict=True):
-        part = np.zeros((n_words, int(n_up_to[max_size])), dtype=np.uint64)
+    for order, n_cuts_up_to in zip(orders, counts_of_orders, strict=True):
+        n_cuts = int(n_cuts_up_to[max_size])
+        part = np.zeros((n_words, n_cuts), dtype=np.uint64)
         list_cuts(patterns, order, max_size, part)
         parts.append(part)
     cuts = unpack(np.concatenate(parts, axis=1), n_features)
@@ -209,7 +215,8 @@ def list_cuts(
 ) -> NDArray[np.int64]:
     """Write the cuts of `order` patterns with at most `max_size` variables; count all cuts by size.
 
-    A cut is a set of variables, written as bits in words of 64.
+    A cut is a set of variables, written as bits in words of 64. The bits of the last word that
+    belong to no variable (padding) are set in every cut.
 
     patterns : the patterns as bits.
     order : how many patterns a cut is made of: 2, 4 or 6.
@@ -221,28 +228,28 @@ def list_cuts(
     (sizes,) the number of cuts with exactly 0, 1, … variables.
     """
     n_words = len(patterns.negative)
-    # The bits after the last variable, up to a full word, are set in every cut.
     n_padding = patterns.n_padding
-    n_of_bits = np.zeros(WORD_BITS * n_words + 1, dtype=np.int64)  # cuts with 0, 1, … bits
+    n_cuts_of_bits = np.zeros(WORD_BITS * n_words + 1, dtype=np.int64)  # with 0, 1, … bits
     write_cuts(
         patterns,
         max_bits=max_size + n_padding,
         cuts=cuts,
-        n_of_bits=n_of_bits,
+        n_cuts_of_bits=n_cuts_of_bits,
         scratch=make_cut_scratch(order, n_words),  # its size tells the order
     )
-    return n_of_bits[n_padding:]
+    # Every cut has the bits of the padding: s + n_padding bits are s variables.
+    return n_cuts_of_bits[n_padding:]
 
 
 @kernel()
 def write_cuts(
-    patterns: Any, max_bits: int, cuts: NDArray, n_of_bits: NDArray, scratch: Any
+    patterns: Any, max_bits: int, cuts: NDArray, n_cuts_of_bits: NDArray, scratch: Any
 ) -> None:
     """Go through all combinations of `order` patterns, count their cuts, and write the small ones.
 
-    The cut of some patterns consists of the variables on which they do not cancel, that is sum to
-    zero. The combinations are visited by nested loops, one for each level 1 … order − 1, and an
-    innermost one for the last pattern. For order 4:
+    The cut of some patterns consists of the variables on which they do not sum to zero. The
+    combinations are visited by nested loops, one for each level 1 … order − 1, and an innermost one
+    for the last pattern. For order 4:
 
         for chosen[1] in 0, 1, …, n_patterns − 1:
             for chosen[2] in 0, 1, …, chosen[1] − 1:
@@ -257,7 +264,7 @@ def write_cuts(
     patterns : the `CutPatterns`.
     max_bits : cuts of at most so many bits are written.
     cuts : (words, cuts) filled with these.
-    n_of_bits : (bits + 1,) incremented by the number of cuts with 0, 1, … bits.
+    n_cuts_of_bits : (bits + 1,) incremented by the number of cuts with 0, 1, … bits.
     scratch : a `CutScratch`; `order` is the size of its `chosen`.
     """
     chosen = scratch.chosen
@@ -274,18 +281,19 @@ def write_cuts(
         if chosen[level] == end:
             level -= 1  # this loop has ended: advance the one around it
             continue
-
         add_pattern(patterns.negative, chosen[level], level, scratch)
+
+        # Start the next inner loop, unless all levels have a pattern.
         if level < order - 1:
-            level += 1  # start the next inner loop
+            level += 1
             chosen[level] = -1
             continue
 
         # The innermost loop: count the cut, and write it if it is small.
         for last in range(chosen[level]):
             n_bits = fill_cut(patterns, last, level, half=order // 2, scratch=scratch)
-            if n_bits >= 0:
-                n_of_bits[n_bits] += 1
+            if n_bits != NOT_A_CUT:
+                n_cuts_of_bits[n_bits] += 1
                 if n_bits <= max_bits:
                     for w in range(scratch.cut.size):
                         cuts[w, n_written] = scratch.cut[w]
@@ -306,11 +314,11 @@ def add_bit(one: Any, two: Any, four: Any, bit: Any) -> tuple[Any, Any, Any]:
 
 @inlined_kernel()
 def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> None:
-    """Add one more pattern to the numbers of negative entries, for all variables at once.
+    """Count for every variable how many of the chosen patterns are negative, with one pattern more.
 
-    For every variable (a bit of word w) it is counted how many of the chosen patterns are negative
-    there. The count is stored as three binary digits, in the bits of `scratch.ones`, `twos` and
-    `fours`. The counts at `level` are those at level − 1 plus this pattern.
+    The counts at `level` are those at level − 1 plus this pattern. A count is a binary number of
+    three digits, which are stored in `scratch.ones`, `twos` and `fours`, (levels, words). Bit i of
+    a word is a digit of its i-th variable, so 64 variables are counted at once.
 
     negative : (words, patterns) a bit is 1 where the entry of the pattern is negative.
     pattern : the pattern to add.
@@ -331,13 +339,13 @@ def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> No
 def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> int:
     """Fill `scratch.cut` with the cut of the chosen patterns and one last pattern.
 
-    With equal multipliers the patterns cancel on a variable if exactly half of them are negative
-    there. Variables on which they do not cancel form the cut. If the weight of a variable must not
-    be negative, the variable is in the cut only if fewer than half are negative.
+    Patterns of ±1 sum to zero on a variable if exactly half of them are negative there. The other
+    variables form the cut. But if the weight of a variable must not be negative, it is in the cut
+    only if fewer than half are negative.
 
-    For each variable the number of negative patterns is known as three binary digits: `scratch` has
-    those of the chosen patterns, at `level`, and the last pattern is added here. A word holds one
-    digit of 64 variables.
+    For each variable the number of negative patterns is a binary number of three digits. Those of
+    the chosen patterns are in `scratch`, at `level`; the last pattern is added here. A word holds
+    one digit of 64 variables.
 
     Parameters
     ----------
@@ -347,16 +355,12 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
 
     Returns
     -------
-    The number of bits of the cut; −1 if the cut contains a column that belongs to every support, so
-    that it excludes none.
+    The number of bits of the cut; NOT_A_CUT if the patterns do not sum to zero on a column that
+    belongs to every support: they exclude none.
     """
-    # The binary digits of `half`, as words: the same digit for all 64 variables.
-    half_ones = EMPTY_WORD
-    if half & 1:
-        half_ones = ~EMPTY_WORD
-    half_twos = EMPTY_WORD
-    if half & 2:
-        half_twos = ~EMPTY_WORD
+    # The binary digits of `half`, the same for all 64 variables of a word.
+    half_ones = repeated_bit(half & 1)
+    half_twos = repeated_bit(half & 2)
 
     size = 0
     always_met = EMPTY_WORD
@@ -369,13 +373,22 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
         )
         differs_from_half = (one ^ half_ones) | (two ^ half_twos) | four
         is_above = is_above_half(one, two, four, half_ones, half_twos)
-        word = differs_from_half & ~(patterns.nonnegative[w] & is_above)
+        is_left_out = patterns.nonnegative[w] & is_above
+        word = differs_from_half & ~is_left_out
         scratch.cut[w] = word
         always_met |= word & patterns.always[w]
         size += bits_set(word)
     if always_met != EMPTY_WORD:
-        return -1
+        return NOT_A_CUT
     return size
+
+
+@leaf_kernel()
+def repeated_bit(bit: int) -> Any:
+    """Return a word with all 64 bits set if `bit` is not 0, else the empty word."""
+    if bit != 0:
+        return ~EMPTY_WORD
+    return EMPTY_WORD
 
 
 @leaf_kernel()

@@ -102,11 +102,13 @@ def prove(  # noqa: PLR0913
 
     while refuted < smallest - 1:
         size = _next_size(refuted, smallest)
-        if smallest > problem.n_features and max_errors == 0:
-            # No support is known. Whether all variables together separate is decided quickly, and
-            # if they do not, nothing does.
+        is_none_known = smallest > problem.n_features
+        if is_none_known and max_errors == 0:
+            # Whether all variables together separate is decided quickly. If they do not, nothing
+            # does.
             size = problem.n_features
 
+        # Walk over all supports of this size.
         step = yield from _walk_over_size(
             problem,
             size,
@@ -137,8 +139,8 @@ def _walk_over_size(  # noqa: PLR0913
 ) -> Generator[int, None, Step]:
     """Walk over all supports of a size, until a verdict or for about `budget` nodes.
 
-    Yields the number of iterations after each step of the walk: `spent`, those before, plus the
-    nodes of this walk. Returns the last step.
+    Returns the last step of the walk. After each step it yields the number of iterations: those
+    `spent` before, plus the nodes of this walk.
     """
     step: Step
     for step in all_supports(

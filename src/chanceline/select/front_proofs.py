@@ -26,56 +26,72 @@ MAX_PLANE_WORK = 2e7  # samples² × pairs, two or three seconds
 def prove_singles(
     problem: Problem, points: Sequence[FrontPoint], errors_of_singles: NDArray[np.int64]
 ) -> list[FrontPoint]:
-    """The points, those of no and of one variable exact and marked as proven where they are.
+    """Make the points of no and of one variable exact, and mark them as proven.
+
+    Point k of the front is the best rule found of at most k variables. The search may have missed
+    the best rule of one variable; then it is found here. It is not proven if no rule with weights
+    in doubles makes as few errors as the exact count says.
 
     Parameters
     ----------
-    points : in place k that of at most k variables.
+    points : point k in place k.
     errors_of_singles : (features,) the fewest errors of a rule on each column by itself, exactly,
         from `single_errors`.
-    """
-    # At most one variable may also be none, the point k = 0.
-    best_column = int(np.argmin(errors_of_singles))
-    fewest = min(int(errors_of_singles[best_column]), points[0].errors)
 
-    # Where the search missed the best rule, it is found exactly; there may be none in doubles.
+    Returns
+    -------
+    The points, improved and marked; other points than these two are marked as not proven.
+    """
+    # At most one variable may also be none.
+    best_column = int(np.argmin(errors_of_singles))
+    errors_of_none = points[0].errors
+    fewest_errors = min(int(errors_of_singles[best_column]), errors_of_none)
+
+    # Find the rule that the search has missed.
     improved = list(points)
-    if len(points) > 1 and points[1].errors > fewest:
+    if len(points) > 1 and points[1].errors > fewest_errors:
         rule = best_single_rule(problem, best_column)
         if rule is not None:
             improved = _with_rule(points, rule, min_variables=1)
 
-    # The majority rule of k = 0 is always exact.
-    proven = [replace(improved[0], proven=True)]
+    # The rule of no variable, the majority class, is always exact.
+    marked = [replace(improved[0], proven=True)]
     for point in improved[1:]:
-        proven.append(replace(point, proven=point.k == 1 and point.errors == fewest))
-    return proven
+        is_proven = point.k == 1 and point.errors == fewest_errors
+        marked.append(replace(point, proven=is_proven))
+    return marked
 
 
 def prove_pairs(
     problem: Problem, points: Sequence[FrontPoint], *, all_pairs: bool
 ) -> list[FrontPoint]:
-    """The points, exact for two variables as far as that is affordable.
+    """Make the point of two variables exact, as far as that is affordable, and mark it.
 
-    With `all_pairs` every pair is looked at, if these are few enough; then the point of two
-    variables is proven. Otherwise only the pair that the search has found is looked at.
+    Point k of the front is the best rule found of at most k variables. With `all_pairs` every pair
+    of variables is looked at, if these are few enough; then the point is proven. Otherwise only the
+    pair that the search has found is looked at, for a better rule on it.
 
-    points : in place k that of at most k variables.
+    points : point k in place k.
+
+    Returns
+    -------
+    The points, improved and marked. Points without errors are proven too.
     """
-    # No point of two variables: fewer make no errors, or no more were asked for.
-    if len(points) <= 2:
+    # Is there a point of two variables? Fewer may make no errors, or be all that was asked for.
+    has_pair = len(points) > 2
+    if not has_pair:
         return [replace(point, proven=point.proven or point.errors == 0) for point in points]
 
     # Which pairs to look at: all, the one that was found, or none.
     work_per_pair = problem.n_samples**2
     n_pairs = math.comb(problem.n_features, 2)
-    is_exhaustive = all_pairs and n_pairs * work_per_pair <= MAX_PLANE_WORK
-    found_pair = points[2].rule.support
+    looks_at_all = all_pairs and n_pairs * work_per_pair <= MAX_PLANE_WORK
+    found_support = points[2].rule.support  # of at most two variables
     pairs: Iterable[ArrayLike] = []
-    if is_exhaustive:
+    if looks_at_all:
         pairs = combinations(range(problem.n_features), 2)
-    elif len(found_pair) == 2 and work_per_pair <= MAX_PLANE_WORK:
-        pairs = [found_pair]
+    elif len(found_support) == 2 and work_per_pair <= MAX_PLANE_WORK:
+        pairs = [found_support]
     searched = best_rule_on_pairs(problem, pairs)
 
     # The rule of two variables improves larger sizes too.
@@ -83,18 +99,19 @@ def prove_pairs(
     if searched.rule is not None:
         improved = _with_rule(points, searched.rule, min_variables=2)
 
-    proven = []
+    marked = []
     for point in improved:
-        is_proven_pair = point.k == 2 and is_exhaustive and searched.lower_bound >= point.errors
+        is_proven_pair = point.k == 2 and looks_at_all and searched.lower_bound >= point.errors
         is_proven = point.proven or is_proven_pair or point.errors == 0
-        proven.append(replace(point, proven=is_proven))
-    return proven
+        marked.append(replace(point, proven=is_proven))
+    return marked
 
 
 def _with_rule(points: Sequence[FrontPoint], rule: Rule, min_variables: int) -> list[FrontPoint]:
-    """The points with this rule wherever it makes fewer errors, up to the first without errors.
+    """Return the points of a front, with this rule wherever it makes fewer errors.
 
-    Points of fewer than `min_variables` stay as they are.
+    Points of fewer than `min_variables` stay as they are. The front ends at its first point without
+    errors.
     """
     improved = []
     for point in points:

@@ -95,10 +95,10 @@ VISITS = (
 
 
 def default_front_swaps(problem: Problem, max_variables: int) -> int:
-    """Swaps worth about five to ten seconds on gene-expression data that few variables separate.
+    """Return the default number of swaps: about five to ten seconds on gene-expression data.
 
-    Work, in multiplications, divided by that of a swap, and times a factor that grows with the
-    number of sizes among which the swaps are shared; fewer where there are few supports.
+    It is a total of work, in multiplications, divided by the work of a swap. More sizes of rules
+    get more swaps in all, by a square root; where there are few supports, few swaps are enough.
     """
     n_columns, n_samples = problem.columns.shape
     gradient_work = n_columns * n_samples
@@ -111,17 +111,21 @@ def default_front_swaps(problem: Problem, max_variables: int) -> int:
     affordable = int(work / work_per_swap * sizes_factor)
 
     n_supports = sum(math.comb(problem.n_features, k) for k in range(1, max_variables + 1))
-    return max(MIN_DEFAULT_SWAPS, min(affordable, SWAPS_PER_SUPPORT * n_supports))
+    n_worthwhile = min(affordable, SWAPS_PER_SUPPORT * n_supports)
+    return max(MIN_DEFAULT_SWAPS, n_worthwhile)
 
 
 def search_fewest_errors(
     problem: Problem, budget: int | None, seed: int, *, spent: int, max_errors: int = 0
 ) -> Iterator[Candidate | int]:
-    """Search the front for a rule of few errors, where a search for none or fewer has failed.
+    """Search for the rule of fewest errors, after another search found none that is good enough.
 
-    Yields the iterations done, those `spent` before among them; and in the end the candidate of
-    fewest variables with at most `max_errors`, or, if there is none, with the fewest errors found.
-    `budget` counts swaps; None: as many as the table is worth.
+    Yields the number of iterations (`spent` and those of this search) as it goes. At the end it
+    yields one candidate: that of fewest variables with at most `max_errors`, or, if there is none,
+    that with the fewest errors found.
+
+    budget : number of swaps; None for as many as the table is worth.
+    spent : iterations of the search before this one.
     """
     search = FrontSearch(problem, min(problem.n_features, MAX_FRONT_VARIABLES), seed)
     if budget is None:
@@ -169,14 +173,15 @@ class FrontSearch:
     def run(self, budget: int) -> Iterator[int]:
         """Search until `budget` swaps are granted; yields how many at every chance to interrupt.
 
-        First rules to begin with: no variable, one, greedy paths, pairs. Then up to `MAX_WALKS`
-        walks over all sizes, each with the same share of the budget. What is found is in `best`.
+        First it tries rules on no variable, on one, along greedy paths, and on promising pairs.
+        From these start up to MAX_WALKS walks over all sizes, each with the same share of the
+        budget. What is found is in `best`.
         """
         self._set_majority_rule()
         if self.max_variables == 0:
             return
 
-        # Where the walks begin.
+        # The rules that the walks start from.
         self._try_singles()
         yield 0
         self._grow(trim_share=0.0)
@@ -186,47 +191,49 @@ class FrontSearch:
             self._try_pairs()
         yield 0
 
-        # Each walk improves `self.best`. All but the last start from the same beginning, and what
-        # they find is kept in `best_of_all`.
-        beginning = deepcopy(self.best)
-        best_of_all = deepcopy(self.best)
+        # Each walk improves `self.best`. All but the last start from the same rules, and what they
+        # find is kept in `best_of_walks`.
+        first_rules = deepcopy(self.best)
+        best_of_walks = deepcopy(self.best)
         n_walks = max(1, min(MAX_WALKS, budget // MIN_SWAPS_PER_WALK))
         for walk in range(1, n_walks):
-            self._go_back_to(start=beginning, best_of_all=best_of_all)
+            self._restart_from(first_rules, best_of_walks)
             yield from self._walk(walk * budget // n_walks)
-            has_improved = self.best.errors < best_of_all.errors  # a mask over the sizes
-            best_of_all.take_where(has_improved, self.best)
+            has_improved = self.best.errors < best_of_walks.errors  # a mask over the sizes
+            best_of_walks.take_where(has_improved, self.best)
 
-        # The last starts from the best of all, so that `self.best` ends as the result.
-        self._go_back_to(start=best_of_all, best_of_all=best_of_all)
+        # The last walk starts from the best of all walks, so that `self.best` ends as the result.
+        self._restart_from(best_of_walks, best_of_walks)
         yield from self._walk(budget)
 
-    def _go_back_to(self, start: BestRules, best_of_all: BestRules) -> None:
-        """Begin a walk at the rules of `start`, with no visit before.
+    def _restart_from(self, rules: BestRules, best_of_walks: BestRules) -> None:
+        """Start a walk from these rules, as if no size had been visited before.
 
-        Sizes at which `best_of_all` has no errors left keep their rule, which has none either:
-        there is nothing to find again.
+        Sizes at which `best_of_walks` has a rule without errors keep it: there is nothing to find.
         """
-        has_errors_left = best_of_all.errors > 0  # a mask over the sizes
-        self.best.take_where(has_errors_left, start)
+        has_errors_left = best_of_walks.errors > 0  # a mask over the sizes
+        self.best.take_where(has_errors_left, rules)
         self.last_variables.clear()
 
     def points(self, problem: Problem, pool: NDArray[np.int64] | None) -> list[FrontPoint]:
-        """The points of the front, k = 0, 1, … variables, up to the first without errors.
+        """Return the points of the front, k = 0, 1, … variables, up to the first without errors.
 
-        `problem` is the whole table, and `pool` says which of its columns were searched (None: all
-        of them). Errors are counted exactly, on the rules in units of X; the search's own count,
-        `self.best.errors`, has a tolerance. Where k variables are no better than fewer, the rule is
-        that of fewer.
+        Point k has the best rule of at most k variables. Errors are counted exactly here, on the
+        rules in units of X, whereas the search counts them with a tolerance, in `self.best.errors`.
+
+        problem : the whole table.
+        pool : indices of its columns that were searched; None if all were.
         """
         best_rule = self._rule(0, problem, pool)
         points = [FrontPoint(k=0, errors=best_rule.errors, rule=best_rule)]
         for k in range(1, self.max_variables + 1):
             if best_rule.errors == 0:
                 break
-            if self.best.errors[k] < best_rule.errors:
+            # Where k variables are no better than fewer, the rule of fewer stays.
+            is_promising = self.best.errors[k] < best_rule.errors
+            if is_promising:
                 rule = self._rule(k, problem, pool)
-                if rule.errors < best_rule.errors:  # by the exact count too
+                if rule.errors < best_rule.errors:
                     best_rule = rule
             points.append(FrontPoint(k=k, errors=best_rule.errors, rule=best_rule))
         return points
@@ -281,9 +288,10 @@ class FrontSearch:
     def _walk(self, max_swaps: int) -> Iterator[int]:
         """Visit every size in turn, up and down, until so many swaps are granted in all.
 
-        All visits of a round are of the same kind. Yields `n_swaps` after each.
+        All visits of a round are of the same kind. Yields the number of swaps granted after each.
         """
         for round_number in count():
+            # Even rounds go from small to large sizes, odd ones back.
             visit = VISITS[round_number % len(VISITS)]
             sizes = self._sizes_to_visit()
             if round_number % 2 == 1:
@@ -314,21 +322,22 @@ class FrontSearch:
         return sizes
 
     def _swap_at_size(self, k: int, visit: Visit, max_swaps: int) -> None:
-        """Swap at k variables, as this kind of visit says, and note the best rules on the way.
+        """Swap variables of rules of k variables, and note the best rules on the way.
 
-        The visit begins at the support that `_go_to_start` loads. The variables that it ends with
-        are kept for the next visit of the same kind. Its swaps count as `max_swaps`, even if they
-        end early. A visit without a support to start from makes no swaps, and none are counted.
+        `visit` says where the swaps start (`_go_to_start` loads that support) and how many samples
+        the fits trim, that is leave out as errors. The variables at the end are kept for the next
+        visit of the same kind. All `max_swaps` count as done, even if the swaps end early. But if
+        there is no support of k variables to start from, none is made or counted.
         """
         hinge = self.hinge
         # Nothing is tabu at the beginning of a visit.
         hinge.state.tabu_until[:] = 0
         hinge.state.iteration[0] = 0
 
+        # Fewer than k variables are loaded in two cases. Without prescribed signs no column could
+        # be added, and there is nothing to swap. With signs columns have left the support for their
+        # sign, and the swaps fill it up again.
         descent_gap = self._descent_gap(k, visit)
-
-        # The start has fewer than k variables where no column could be added, and nothing can be
-        # swapped; or where columns left for their prescribed sign, and swaps fill it up again.
         self._go_to_start(k, visit)
         if hinge.n_selected != k and self.problem.signs is None:
             return
@@ -360,16 +369,22 @@ class FrontSearch:
         return DESCENT_GAP
 
     def _go_to_start(self, k: int, visit: Visit) -> None:
-        """Load the support of k variables where a visit begins.
+        """Load the support of k variables where a visit begins, as `visit.start` says.
 
-        Where no rule of k variables is better than those of k − 1, visits begin from below, but for
-        those that go on where the last one ended. Where there was no last one, or there is no rule
-        of k + 1 to begin from, it is the best rule of k variables.
+            LAST_END    where the last visit of the same kind ended
+            BELOW       the best rule of k − 1 variables, and one variable more
+            ABOVE       the best rule of k + 1 variables, without one of them
+            BEST        the best rule of k variables
+
+        ABOVE without a rule of k + 1 variables, and LAST_END without a last visit, count as BEST.
+        But ABOVE and BEST begin from below where no rule of k variables is better than the best of
+        k − 1.
         """
         start = visit.start
         last_variables = self.last_variables.get((k, visit.trim_share))
-        is_worthwhile = self._has_rule(k) and self.best.errors[k] < self.best.errors[k - 1]
-        # The order matters: without a worthwhile rule, ABOVE and BEST begin from below too.
+        is_better_than_below = self.best.errors[k] < self.best.errors[k - 1]
+        is_worthwhile = self._has_rule(k) and is_better_than_below
+        # The order matters: without a worthwhile rule, ABOVE and BEST begin from below.
         if start is VisitStart.LAST_END and last_variables is not None:
             self._set_variables(last_variables)
         elif start is VisitStart.BELOW or not is_worthwhile:
@@ -432,10 +447,10 @@ class FrontSearch:
         )
 
     def _drop_best_variable(self, k: int) -> None:
-        """From the best rule of k variables to k − 1: the one goes without which errors are fewest.
+        """Drop the variable that the best rule of k variables can do without at fewest errors.
 
-        Each is dropped on trial, with a fit of the others. The support that wins is loaded without
-        a fit, which the visit makes.
+        Each variable is dropped on trial, and the others are fitted. At the end the k − 1 variables
+        that win are loaded without a fit, which the visit makes.
         """
         first_place = self.problem.n_unpenalized
         errors = []
@@ -447,25 +462,28 @@ class FrontSearch:
         self._change_without_fit(drop=first_place + int(np.argmin(errors)))
 
     def _add_best_variable(self, k: int) -> None:
-        """From the best rule of k variables to k + 1: the one comes with which errors are fewest.
+        """To the best rule of k variables add the one with which it makes the fewest errors.
 
-        The most promising columns are tried, each with a fit. The support that wins is loaded
-        without a fit, which the visit makes. If no column can come in, the best rule of k variables
-        stays loaded.
+        The most promising columns are added on trial, each with a fit. At the end the k + 1
+        variables that win are loaded without a fit, which the visit makes. If no column can be
+        added, the best rule of k variables stays loaded.
         """
         columns = self._promising_additions(k)
-        # More errors than there can be, where a column is not tried.
+        if columns.size == 0:
+            self._load_best(k)
+            return
+
+        # A column that is not tried keeps more errors than there can be.
         errors = np.full(columns.size, self.problem.n_samples + 1)
         for i, column in enumerate(columns):
-            # The trial before has changed the support, and may have improved the best rule. Where
-            # that has the column already, it cannot come in again.
+            # Load the rule again, as the trial before has changed the support. A trial may also
+            # have improved the best rule of k variables: if that has the column now, it cannot be
+            # added.
             self._load_best(k)
             if not self._is_in_support(column):
                 errors[i] = self._fit(k + 1, add=int(column))
 
         self._load_best(k)
-        if columns.size == 0:
-            return
         best_column = int(columns[errors.argmin()])
         if not self._is_in_support(best_column):
             self._change_without_fit(add=best_column)

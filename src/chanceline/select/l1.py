@@ -47,15 +47,16 @@ def l1_weights(
 
     n_columns = columns.size
     n_unpenalized = problem.n_unpenalized  # 1 with an intercept, else 0
-    rows = problem.columns[columns].T  # (samples, k)
-    unpenalized_rows = problem.columns[problem.n_features :].T  # (samples, 1 or 0)
+    rows = problem.columns[columns].T  # (samples, k), the a_μ
+    unpenalized_rows = problem.columns[problem.n_features :].T  # (samples, 1 or 0), the y_μ
     constraints = np.hstack([rows, -rows, unpenalized_rows, -unpenalized_rows])
     objective = np.concatenate([costs, costs, np.zeros(2 * n_unpenalized)])
 
     # A weight that must not be negative has no negative part: the upper bound of w⁻ is 0.
-    unbounded = np.full(n_columns, np.inf)
+    upper_of_positive = np.full(n_columns, np.inf)
     upper_of_negative = np.where(problem.nonnegative[columns], 0.0, np.inf)
-    upper = np.concatenate([unbounded, upper_of_negative, np.full(2 * n_unpenalized, np.inf)])
+    upper_of_intercept = np.full(2 * n_unpenalized, np.inf)
+    upper = np.concatenate([upper_of_positive, upper_of_negative, upper_of_intercept])
     result = linprog(
         objective,
         A_ub=-constraints,
@@ -68,6 +69,7 @@ def l1_weights(
     if result.x is None:
         return None
 
+    # w = w⁺ − w⁻, and b = b⁺ − b⁻.
     positive, negative = result.x[: 2 * n_columns].reshape(2, n_columns)
     bias_positive, bias_negative = result.x[2 * n_columns :].reshape(2, n_unpenalized)
     return np.append(positive - negative, bias_positive - bias_negative)
@@ -108,13 +110,13 @@ def l1_candidate(problem: Problem) -> Candidate | None:
     return candidate_of_nonzero(problem, columns, weights, iterations=1)
 
 
-def drop_any(hinge: Hinge) -> bool:
+def drop_cheapest_possible(hinge: Hinge) -> bool:
     """Remove the cheapest variable without which the others still separate; whether there is one.
 
     Variables are tried in the order of their costs w_i² / [H⁻¹]_ii, where w_i is the weight and H⁻¹
     the inverse Hessian of the workspace: half of that is, to second order, how much the loss rises
-    without variable i. If none can be removed, the support is as before. Unpenalized columns have
-    the first places of the support and stay.
+    without variable i. If none can be removed, the support is as before. Unpenalized columns (the
+    intercept) have the first places of the support and stay.
     """
     n_unpenalized = hinge.data.n_unpenalized
     support = hinge.support.copy()
@@ -123,8 +125,8 @@ def drop_any(hinge: Hinge) -> bool:
     costs = weights[n_unpenalized:] ** 2 / inverse_diagonal
     places_by_cost = n_unpenalized + np.argsort(costs, kind="stable")
     for place in places_by_cost:
-        rest_separates = fit(hinge, drop=int(place), max_newton=SWAP_FIT_STEPS)
-        if rest_separates:
+        others_separate = fit(hinge, drop=int(place), max_newton=SWAP_FIT_STEPS)
+        if others_separate:
             return True
         set_support(hinge, support, weights)  # restore the support, and try the next variable
     return False
@@ -142,7 +144,7 @@ def eliminate(problem: Problem, start: Candidate, iterations: int) -> Iterator[C
     if not separates:
         return
     yield candidate_of(hinge, iterations)
-    while hinge.n_selected > 1 and drop_any(hinge):
+    while hinge.n_selected > 1 and drop_cheapest_possible(hinge):
         iterations += 1
         yield candidate_of(hinge, iterations)
 

@@ -72,8 +72,7 @@ def find_breakpoints(margins: NDArray, direction: NDArray, line: Any) -> tuple[i
     """Find the steps t at which the margins m + t·d change sign, for a line search along d.
 
     The margin of a sample is zero at t = −m/d. If it hardly changes along the line, it has no
-    breakpoint, and the sample is an error everywhere or nowhere. At t → −∞ the samples whose margin
-    rises (d > 0) are errors.
+    breakpoint, and the sample is an error everywhere or nowhere.
 
     Parameters
     ----------
@@ -101,7 +100,7 @@ def find_breakpoints(margins: NDArray, direction: NDArray, line: Any) -> tuple[i
             breakpoints[n_breaks] = -margins[sample] / slope
             is_rising[n_breaks] = slope > 0.0
             n_breaks += 1
-            if slope > 0.0:
+            if slope > 0.0:  # the margin comes from −∞
                 errors += 1
         elif not margins[sample] > 0.0:  # so that NaN is an error too
             errors += 1
@@ -201,10 +200,9 @@ def fewest_on_line(
     if not is_allowed:
         fewest = margins.size + 1  # more than is possible
 
-    # The interval after each breakpoint: one error less if the margin rises above zero there, else
-    # one more. `n_since_fewest` counts all intervals since the first one with the fewest errors so
-    # far. If the n-th is as good, it replaces the one chosen with probability 1/n; so earlier
-    # intervals are somewhat more probable than later ones.
+    # The interval after each breakpoint. Of equally good intervals one is chosen at random: the
+    # n-th interval since the first of them replaces the one chosen before with probability 1/n. As
+    # n counts intervals with more errors too, earlier intervals are somewhat more probable.
     n_since_fewest = 1
     for i in range(n_breaks):
         if is_rising[i]:
@@ -230,8 +228,8 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
     """Lower the number of errors of a rule by exact line searches, one weight after the other.
 
     In every round each weight is changed once to where the errors are fewest, beginning at a random
-    weight. Steps that keep the number of errors are taken too, so that the rule wanders on a
-    plateau. It ends without errors, or after IDLE_ROUNDS rounds in a row without any gain.
+    weight. Steps that keep the number of errors are taken too, so that the rule wanders among
+    equally good ones. It ends without errors, or after IDLE_ROUNDS rounds in a row without gain.
 
     Parameters
     ----------
@@ -244,7 +242,7 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
     -------
     The number of errors left.
     """
-    columns = hinge.data.columns
+    columns = hinge.data.columns  # (columns, samples)
     nonnegative = hinge.data.nonnegative
     support = hinge.state.support
     random = hinge.state.random
@@ -262,8 +260,9 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
             least_step = -np.inf
             if nonnegative[support[place]]:
                 least_step = -weights[place]
+
             minimum = fewest_on_line(margins, column, least_step, line, random)
-            if minimum.errors <= errors:  # equal: a step on the plateau
+            if minimum.errors <= errors:
                 errors = minimum.errors
                 weights[place] += minimum.step
                 add_scaled(margins, minimum.step, column, margins.size)

@@ -118,7 +118,8 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
     elif is_exact:
         # No edge is inside, and one or both are on the border.
         both_on_border = at_start == 0.0 and at_stop == 0.0
-        normal_points_inside = y * start_u - x * start_v > 0.0  # cross product, start × normal
+        start_cross_normal = y * start_u - x * start_v
+        normal_points_inside = start_cross_normal > 0.0
         is_empty = not (both_on_border and normal_points_inside)
     return Cone(start_u, start_v, stop_u, stop_v, is_empty)
 
@@ -139,7 +140,7 @@ def has_directions(cone: Any) -> bool:
 def next_pair(  # noqa: PLR0913
     values: NDArray,
     is_whole: NDArray,
-    sample: NDArray,
+    plus_sample: NDArray,
     minus_sample: NDArray,
     first_row: int,
     after_column: int,
@@ -147,10 +148,11 @@ def next_pair(  # noqa: PLR0913
 ) -> tuple[int, int]:
     """Find the next pair of variables (i, j), i < j, that may meet all constraints.
 
-    Weights (u, v) of variables i and j meet constraint c if x·u + y·v > 0, where x and y are the
-    values of i and j at sample[c], minus those at minus_sample[c] unless that is −1. Each
-    constraint cuts a part off the cone of the directions (u, v) that are left. If the cone becomes
-    empty, the pair cannot separate.
+    Weights (u, v) of variables i and j meet constraint c if x·u + y·v > 0. Here x is the difference
+    of variable i between two samples, plus_sample[c] and minus_sample[c], and y that of variable j.
+    (If minus_sample[c] is −1, the values at plus_sample[c] themselves.) Each constraint cuts a part
+    off the cone of the directions (u, v) that are left. If the cone becomes empty, the pair cannot
+    separate.
 
     Pairs are visited row by row, from (first_row, after_column + 1) on, as long as i < stop_row.
     (The cone is cut in this function, without handing arrays on: counting references to them for
@@ -158,7 +160,9 @@ def next_pair(  # noqa: PLR0913
 
     Parameters
     ----------
-    values, is_whole, sample, minus_sample : the arrays of `Constraints`.
+    values : (features, samples).
+    is_whole : (features,) whether the values of a variable are small integers.
+    plus_sample, minus_sample : (constraints,).
     first_row, stop_row : the range of i.
     after_column : in the first row, j begins after this column.
 
@@ -174,9 +178,9 @@ def next_pair(  # noqa: PLR0913
             # Products of small integers are exact.
             is_exact = is_whole[i] and is_whole[j]
             cone = EVERYTHING
-            for c in range(sample.size):
-                x = values[i, sample[c]]
-                y = values[j, sample[c]]
+            for c in range(plus_sample.size):
+                x = values[i, plus_sample[c]]
+                y = values[j, plus_sample[c]]
                 if minus_sample[c] >= 0:
                     x -= values[i, minus_sample[c]]
                     y -= values[j, minus_sample[c]]
@@ -186,6 +190,7 @@ def next_pair(  # noqa: PLR0913
                     cone = cut_cone(cone, x, y, is_exact)
                 if cone.is_empty:
                     break
+
             # A cone that is not exact may be too large. Then the caller decides on the pair.
             if not cone.is_empty and (not is_exact or has_directions(cone)):
                 return i, j
@@ -193,31 +198,31 @@ def next_pair(  # noqa: PLR0913
 
 
 class Constraints(NamedTuple):
-    """What weights must meet to separate: w·(values at `sample` − those at `minus_sample`) > 0.
+    """What weights must meet to separate: w·(values at one sample − those at another) > 0.
 
     Attributes
     ----------
     values : (features, samples).
     is_whole : (features,) the variables whose values are small integers.
-    sample, minus_sample : (constraints,) samples; where `minus_sample` is −1, nothing is taken off.
+    plus_sample, minus_sample : (constraints,) the two samples; where `minus_sample` is −1, nothing
+        is taken off.
     """
 
     values: Floats
     is_whole: NDArray[np.bool_]
-    sample: NDArray[np.int64]
+    plus_sample: NDArray[np.int64]
     minus_sample: NDArray[np.int64]
 
 
 def pair_constraints(problem: Problem) -> Constraints:
     """List the constraints that weights must meet to separate, in random order.
 
-    With an intercept there is one for every pair of a positive and a negative sample. If these are
-    too many, a random part of them is taken, and what meets that part has to be tested in full.
-    Without an intercept there is one for every sample. Random order makes a contradiction show
-    soonest.
+    With an intercept, w separates if and only if w·(x_μ − x_ν) > 0 for every positive sample μ and
+    negative sample ν. If these pairs are too many, a random part of them is taken; what meets that
+    part has to be tested in full. Without an intercept there is one constraint for every sample,
+    y_μ w·x_μ > 0. Random order makes a contradiction show soonest.
 
-    The values are those of X itself, times the labels if there is no intercept, as the scaled
-    columns of the problem are rounded.
+    The values are those of X itself, as the scaled columns of the problem are rounded.
     """
     # (features, samples): small integers where a variable has such values, else its row is NaN.
     values = small_integers(problem)
@@ -228,9 +233,12 @@ def pair_constraints(problem: Problem) -> Constraints:
     generator = np.random.Generator(np.random.PCG64(0))
     if not problem.intercept:
         samples = generator.permutation(problem.n_samples)
-        nothing = np.full(samples.size, -1)
-        labelled_values = values * problem.y
-        return Constraints(labelled_values, is_whole, sample=samples, minus_sample=nothing)
+        return Constraints(
+            values * problem.y,
+            is_whole,
+            plus_sample=samples,
+            minus_sample=np.full(samples.size, -1),  # none
+        )
 
     # Constraint c pairs positive sample number c // n with negative sample number c % n, where n is
     # the number of negative samples.
@@ -244,7 +252,7 @@ def pair_constraints(problem: Problem) -> Constraints:
     return Constraints(
         values,
         is_whole,
-        sample=positive[chosen // negative.size],
+        plus_sample=positive[chosen // negative.size],
         minus_sample=negative[chosen % negative.size],
     )
 
@@ -289,7 +297,8 @@ def sweep_pairs(
             if rule is not None:
                 yield SeparatingPair(support=pair, rule=rule)
                 return
-            all_refuted = all_refuted and verdict == INSEPARABLE
+            if verdict != INSEPARABLE:
+                all_refuted = False
             i, j = next_pair(*constraints, first_row=i, after_column=j, stop_row=stop_row)
         yield PairSweep.GOES_ON
     if all_refuted:

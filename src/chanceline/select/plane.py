@@ -63,17 +63,19 @@ def _split_anywhere(points: Floats, y: Floats) -> Split:
     """Find the best split of points, (samples, 2), with labels y = ±1 by any line.
 
     The best line can be moved, without changing the split, until it passes beside one of the
-    points. So it is enough to turn a line about every point.
+    points. So it is enough to turn a line about every point. A place is a point at which one or
+    more samples lie.
     """
-    places = _group_by_place(points, is_positive=y > 0)
-    found = _turn_about(
+    is_positive = y > 0
+    places = _group_by_place(points, is_positive)
+    turned = _turn_about(
         pivots=places.points, places=places, start=_majority_split(places), intercept=True
     )
-    called_positive = found.best.is_positive[places.place_of_sample]
+    called_positive = turned.best.is_positive[places.place_of_sample]  # (samples,)
     return Split(
-        errors=found.best.errors,
-        is_correct=called_positive == (y > 0),
-        lower_bound=found.lower_bound,
+        errors=turned.best.errors,
+        is_correct=called_positive == is_positive,
+        lower_bound=turned.lower_bound,
     )
 
 
@@ -82,21 +84,22 @@ def _split_through_origin(points: Floats, y: Floats) -> Split:
 
     A sample x is classified correctly if y w·x > 0, that is if the point y·x lies on the positive
     side. So the points y·x are split, all counted as positive, and as many as possible must lie on
-    one side.
+    one side. A place is a point at which one or more samples lie.
     """
     labelled_points = points * y[:, None]
     places = _group_by_place(labelled_points, is_positive=np.ones(len(y), dtype=bool))
-    all_wrong = _PlaceSplit(errors=len(y), is_positive=np.zeros(len(places.points), dtype=bool))
+    nothing_positive = np.zeros(len(places.points), dtype=bool)
+    start = _PlaceSplit(errors=len(y), is_positive=nothing_positive)
     origin = np.zeros((1, 2))
-    found = _turn_about(pivots=origin, places=places, start=all_wrong, intercept=False)
+    turned = _turn_about(pivots=origin, places=places, start=start, intercept=False)
 
     # A sample at the origin is on every line: an error.
-    called_positive = found.best.is_positive[places.place_of_sample]
+    called_positive = turned.best.is_positive[places.place_of_sample]  # (samples,)
     is_off_origin = np.any(labelled_points != 0, axis=1)
     return Split(
-        errors=found.best.errors,
+        errors=turned.best.errors,
         is_correct=called_positive & is_off_origin,
-        lower_bound=found.lower_bound,
+        lower_bound=turned.lower_bound,
     )
 
 
@@ -105,13 +108,13 @@ def _turn_about(
 ) -> _LinesTurned:
     """Turn lines about the pivots by half a circle; return the best split met, and a lower bound.
 
-    The errors of a line change only at angles where it meets a place (a point of some samples).
-    Where rounding makes two such angles indistinguishable, no split between them is taken. One may
-    be hidden there: `hidden` keeps the fewest errors that such a split could make, for the lower
-    bound.
+    A place is a point at which one or more samples lie. The errors of a line change only at angles
+    where it meets a place. Where rounding makes two such angles indistinguishable, no split between
+    them is taken. A better one may be hidden there: `hidden` keeps the fewest errors that such a
+    split could make, for the lower bound.
 
     pivots : (pivots, 2) the points to turn lines about.
-    places : the distinct points of all samples.
+    places : the places of all samples.
     start : the best split known before.
     intercept : without one the pivot is the origin, and samples there are errors.
     """
@@ -121,14 +124,17 @@ def _turn_about(
     for first in range(0, len(pivots), chunk_size):
         pivot_chunk = pivots[first : first + chunk_size]
         turn = _turn_lines(places, pivot_chunk, intercept)
+
+        # The best split that the lines of this chunk meet.
         position = turn.best_position()
-        if turn.errors[position] < best.errors:
+        fewest_met = int(turn.errors[position])
+        if fewest_met < best.errors:
             best = _PlaceSplit(
-                errors=int(turn.errors[position]),
+                errors=fewest_met,
                 is_positive=turn.positive_places(position, places),
             )
-        # This may lower `hidden.fewest`. Hidden splits that are no better than `best` are not
-        # looked for, since they do not lower the bound.
+
+        # Hidden splits matter only if they could be better than `best`.
         hidden.lower_fewest(turn, pivot_chunk, fewest_seen=best.errors)
     return _LinesTurned(best=best, lower_bound=min(hidden.fewest, best.errors))
 
@@ -264,8 +270,8 @@ class _Turn(NamedTuple):
         says.
         """
         pivot = position.pivot
-        # `side_of_place` is where the places are when the line starts; every place met since then
-        # (in the order of `order`) has changed sides.
+        # `side_of_place` says where the places are when the line starts, and `order` in which order
+        # the line meets them. Every place met since then has changed sides.
         is_left = self.side_of_place[pivot] > 0
         already_met = self.order[pivot, : position.step]
         is_left[already_met] = ~is_left[already_met]
@@ -280,39 +286,40 @@ class _Turn(NamedTuple):
         return np.where(self.is_pivot[pivot], majority_is_positive, is_positive_side)
 
     def ties_below(self, fewest: int) -> Iterator[_Tie]:
-        """Find sets of tied angles between which some split could make fewer errors than `fewest`.
+        """Find ties within which some split could make fewer errors than `fewest`.
 
-        Rounding hides the order in which the line meets the places of such a set. In the best case
-        it first meets all those that lower the errors.
+        A tie is a set of places whose angles cannot be told apart, so that the order in which the
+        line meets them is unknown. In the best case it first meets all those that lower the errors.
 
-        `errors`, `change_at_step` and `is_tied` have one row for each pivot and one column for each
-        step. Here the rows are flattened and joined. No set reaches from one row into the next,
-        since the first angle of a row is never tied.
+        `errors`, `change_at_step` and `is_tied` have a row for each pivot and a column for each
+        step. Here their rows are joined to one flat array. No tie reaches from one row into the
+        next, since the first angle of a row is never tied to the one before.
         """
         if not self.is_tied.any():
             return
         n_places = self.is_tied.shape[1]
-        # Every set begins at an angle that is not tied to the one before: flat indices, (sets,).
-        # A set ends where the next one begins.
+        # Every set begins at an angle that is not tied to the one before, and ends where the next
+        # set begins. Sets of one place are no ties. Flat indices, (sets,).
         starts = np.flatnonzero(~self.is_tied)
         ends = np.append(starts[1:], self.is_tied.size)
         sizes = ends - starts
 
-        errors_by_orientation = (
+        # The change of errors at a step has the opposite sign if the right is positive.
+        by_orientation = (
             (self.errors[LEFT_IS_POSITIVE], self.change_at_step),
-            (self.errors[RIGHT_IS_POSITIVE], -self.change_at_step),  # the opposite change
+            (self.errors[RIGHT_IS_POSITIVE], -self.change_at_step),
         )
-        for errors, change in errors_by_orientation:
+        for errors, change in by_orientation:
             errors_before_set = errors.ravel()[starts]
-            # Add up the negative changes of each set: that is how far its errors can fall.
+            # Add up the negative changes of each set: its errors can fall that far.
             falls = np.minimum(change, 0).ravel()
             largest_fall = np.add.reduceat(falls, starts)
             fewest_within = errors_before_set + largest_fall
             may_be_better = (sizes > 1) & (fewest_within < fewest)
             for i in np.flatnonzero(may_be_better):
-                # Convert the flat index back to the row and the step at which the set begins.
-                pivot, step = divmod(int(starts[i]), n_places)
-                members = self.order[pivot, step : step + sizes[i]]
+                # Convert the flat index back to the row (pivot) and the step where the set begins.
+                pivot, first_step = divmod(int(starts[i]), n_places)
+                members = self.order[pivot, first_step : first_step + sizes[i]]
                 yield _Tie(errors=int(fewest_within[i]), pivot=pivot, places=members)
 
     def ends_meet(self) -> bool:
@@ -331,16 +338,18 @@ class _Turn(NamedTuple):
 def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
     """Turn a line about each pivot by half a circle, and count its errors on the way.
 
-    A line turns counter-clockwise and meets every place once, with its front end or its back end.
-    Example with the pivot at the origin: the line starts along the x axis. The place (1, 1), in
-    direction π/4, is at first on the left; the line meets it at the angle π/4, after which it is on
-    the right. The place (1, −1), in direction −π/4, is at first on the right; the back end of the
-    line meets it at −π/4 + π = 3π/4, after which it is on the left.
+    A place is a point at which one or more samples lie. A line turns counter-clockwise and meets
+    every place once, with its front end or its back end. Example with the pivot at the origin: the
+    line starts along the x axis.
+
+        place      seen at    at first    the line meets it                     then
+        (1, 1)     π/4        left        at π/4, with its front end            right
+        (1, −1)    −π/4       right       at −π/4 + π = 3π/4, with its back     left
 
     Angles run from −ANGLE_DOUBT to π − ANGLE_DOUBT, so that rounding does not move the frequent
     angles 0 and π to the other end.
 
-    places : the distinct points of all samples.
+    places : the places of all samples.
     pivots : (pivots, 2).
     intercept : without one the pivot is the origin, and samples there are errors.
     """
@@ -352,10 +361,10 @@ def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
     side_of_place = _side_at_start(direction, is_pivot)
 
     # Sort the places of each pivot by the angle at which the line meets them; the pivot is last.
-    # In `order`, `angles`, `is_tied` and `change_at_step` the second index is the step of the line.
-    angle_by_place = np.where(is_pivot, np.inf, (direction + ANGLE_DOUBT) % np.pi)
-    order = np.argsort(angle_by_place, axis=1, kind="stable")
-    angles = np.take_along_axis(angle_by_place, order, axis=1)
+    # From here on the second index of arrays is the step of the line, in which it meets a place.
+    angle_of_place = np.where(is_pivot, np.inf, (direction + ANGLE_DOUBT) % np.pi)
+    order = np.argsort(angle_of_place, axis=1, kind="stable")
+    angles = np.take_along_axis(angle_of_place, order, axis=1)
     is_tied = np.zeros(angles.shape, dtype=bool)
     is_tied[:, 1:] = angles[:, 1:] <= angles[:, :-1] + ANGLE_DOUBT
 
@@ -394,17 +403,17 @@ def _errors_on_the_way(
     change_at_step: NDArray[np.int64],
     intercept: bool,
 ) -> NDArray[np.int64]:
-    """Count the errors of turning lines, just before each place that they meet.
+    """Count the errors of turning lines, just before each place (point of samples) that they meet.
 
-    Returns (2, pivots, steps); the first index is LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE. There are
-    as many steps as places, but the steps are in the order in which a line meets the places.
+    Returns (2, pivots, steps); the first index is LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE. A line has
+    as many steps as there are places, in the order in which it meets them.
 
     side_of_place : (pivots, places) +1 if the place is on the left of the line at the start, −1 on
         the right, 0 for the pivot.
     change_at_step : (pivots, steps) how the errors change at a step if left is positive.
     intercept : without one the points must carry the labels, so that all samples are positive.
     """
-    n_positive = places.n_positive
+    n_positive = places.n_positive  # (places,)
     n_negative = places.n_negative
     is_pivot = side_of_place == 0  # (pivots, places)
 
@@ -417,8 +426,8 @@ def _errors_on_the_way(
 
     # If right is positive: every sample not at the pivot is wrong where it was correct, and the
     # other way round.
-    n_others = np.where(is_pivot, 0, n_positive + n_negative).sum(axis=1, keepdims=True)
-    right_positive = n_others - left_positive
+    n_off_pivot = np.where(is_pivot, 0, n_positive + n_negative).sum(axis=1, keepdims=True)
+    right_positive = n_off_pivot - left_positive
 
     # At the pivot the smaller class is wrong, as the line can pass on the better side. Without an
     # intercept the pivot is the origin, which every line goes through: all its samples are wrong.
@@ -495,9 +504,9 @@ class PairsSearched(NamedTuple):
 def best_rule_on_pairs(problem: Problem, pairs: Iterable[ArrayLike]) -> PairsSearched:
     """Find the rule with the fewest errors on given pairs of columns, exactly.
 
-    For each pair all splits by lines are searched. The best split is made into a rule only if it
-    has fewer errors than the best rule so far; in double precision the rule may make more errors
-    than the split.
+    For each pair all splits of the samples by lines are searched. A split is made into a rule only
+    if it has fewer errors than the best rule so far. In double precision the rule may make more
+    errors than the split.
 
     pairs : indices of two columns each.
     """
@@ -508,10 +517,12 @@ def best_rule_on_pairs(problem: Problem, pairs: Iterable[ArrayLike]) -> PairsSea
         support = np.asarray(pair)
         split = best_split(problem.X[:, support], problem.y, problem.intercept)
         lower_bound = min(lower_bound, split.lower_bound)
-        if best_rule is None or split.errors < best_rule.errors:
-            rule = _rule_of_split(table, support, split)
-            if best_rule is None or rule.errors < best_rule.errors:
-                best_rule = rule
+        if best_rule is not None and split.errors >= best_rule.errors:
+            continue
+
+        rule = _rule_of_split(table, support, split)
+        if best_rule is None or rule.errors < best_rule.errors:
+            best_rule = rule
     return PairsSearched(best_rule, lower_bound)
 
 
@@ -533,6 +544,8 @@ def _rule_of_split(table: ExactTable, support: NDArray[np.int64], split: Split) 
     rule = scaled_rule(problem, support, weights, constant)
     if rule.errors <= split.errors or problem.signs is not None:
         return rule
+
+    # The gap is too narrow for floating point.
     if is_affordable(support.size + problem.n_unpenalized, problem.n_samples):
         exact_rule = separating_rule(table, support, samples).rule
         if exact_rule is not None:

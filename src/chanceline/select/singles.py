@@ -64,6 +64,7 @@ def separating_single(problem: Problem) -> int | None:
         rises = (labelled > 0).all(axis=0)
         falls = (labelled < 0).all(axis=0)
 
+    # Signs of the weights may be prescribed, ±1 or 0 (free) for each column.
     if problem.signs is not None:
         rises = rises & (problem.signs >= 0)
         falls = falls & (problem.signs <= 0)
@@ -91,9 +92,9 @@ class SingleRules(NamedTuple):
 def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
     """Find the best rule on every single scaled column, by line searches.
 
-    With an intercept the rule is ±1 + t·x, with the weight t of the column: the search goes along
-    the scaled column y·x, from the margins ±y of the intercept. Without one the rule is t·x, from
-    margins of zero.
+    The margins of a rule are m + t·a, where t is the weight of the column a = y·x, the feature
+    times the labels. With an intercept of weight 1 or −1 the search starts from m = y or m = −y.
+    Without one it starts from m = 0.
 
     Thresholds between values that are so close that rounding could make them equal are left out.
     There `single_errors`, which is exact, may know a rule with fewer errors.
@@ -103,11 +104,12 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
     n_features = problem.n_features
     columns = problem.columns
     rules = SingleRules(
-        errors=np.full(n_features, problem.n_samples + 1),
+        errors=np.full(n_features, problem.n_samples + 1),  # more than any rule makes
         constants=np.zeros(n_features),
         weights=np.zeros(n_features),
     )
-    # Pairs (weight of the intercept, margins by the intercept alone); its column is y.
+    # Where searches start: the weight of the intercept, and the margins m. Column number n_features
+    # of the problem is y, that of the intercept.
     if problem.intercept:
         starts = [(1.0, columns[n_features]), (-1.0, -columns[n_features])]
     else:
@@ -143,6 +145,7 @@ def single_errors(problem: Problem, block_entries: int = BLOCK_ENTRIES) -> NDArr
             rising = np.count_nonzero(labelled <= 0, axis=1)
             falling = np.count_nonzero(labelled >= 0, axis=1)
 
+        # Take the better rule, or that of the prescribed sign: 1 or −1 (0 is free).
         fewest = np.minimum(rising, falling)
         if problem.signs is not None:
             signs = problem.signs[block]
@@ -157,21 +160,23 @@ def _errors_with_threshold(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the fewest errors over all thresholds, for each row of `values`, (rows, samples).
 
-    Two arrays, (rows,): the first for rules that call values above the threshold positive, the
-    second for rules that call them negative. The second are wrong where the first are correct.
+    Two arrays, (rows,): the first for rules that call values above the threshold positive
+    (rising), the second for rules that call them negative (falling).
 
     y : (samples,) labels ±1.
     """
-    # Errors of the rising rules, with one column for each threshold: below all values, between
-    # neighbouring values, above all values.
+    # The errors of rising rules, (rows, samples + 1). The thresholds lie below all values, between
+    # neighbouring values, and above all values.
     sweep = sweep_thresholds(values, y)
     errors = sweep.errors
 
-    # No threshold lies between equal values. Such entries are replaced by the errors of the
-    # threshold below all values, which changes neither minimum nor maximum.
+    # No threshold lies between equal values. Such entries are replaced by those of the threshold
+    # below all values, where the negative samples are wrong: this changes no minimum or maximum.
     is_tied = np.diff(sweep.sorted_scores, axis=1) == 0
     errors_below_all = np.count_nonzero(y < 0)
     errors[:, 1:-1][is_tied] = errors_below_all
+
+    # A falling rule is wrong where the rising rule with the same threshold is correct.
     rising = errors.min(axis=1)
     falling = len(y) - errors.max(axis=1)
     return rising, falling
@@ -201,15 +206,17 @@ def _samples_right(values: Floats, y: Floats, *, intercept: bool, sign: int) -> 
     intercept : without one the only threshold is 0.
     sign : the sign that the weight must have, or 0 for any.
     """
-    # The signs of the weight that are allowed.
-    directions = [direction for direction in (1.0, -1.0) if direction * sign >= 0]
+    weight_signs = [1.0, -1.0]
+    if sign != 0:
+        weight_signs = [float(sign)]
     best_quality = (-1, 0.0)  # (number of correct samples, width of the gap)
     best_samples = np.zeros(0, dtype=np.int64)
     for side, gap in _sides_of_thresholds(values, intercept):
-        for direction in directions:
-            # `side`, (samples,), is 1 above the threshold and −1 below it. A weight of this sign
-            # assigns the class direction · side, which is correct if it has the sign of y.
-            samples = np.flatnonzero(direction * side * y > 0)
+        for weight_sign in weight_signs:
+            # `side`, (samples,), is 1 above the threshold and −1 below it. The rule assigns the
+            # class weight_sign · side, which is correct if it has the sign of y.
+            is_correct = weight_sign * side * y > 0
+            samples = np.flatnonzero(is_correct)
             quality = (samples.size, gap)
             if quality > best_quality:
                 best_quality = quality

@@ -34,6 +34,7 @@ def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> I
         yield LowerBound(n_selected, nodes=0)
         return
 
+    # One variable.
     single = separating_single(problem)
     if single is not None:
         candidate = exact_candidate(
@@ -48,8 +49,9 @@ def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> I
             yield candidate
             yield LowerBound(1, nodes=n_features)
         return
-
     yield LowerBound(2, nodes=n_features)
+
+    # Two variables.
     n_pairs = n_features * (n_features - 1) // 2
     if n_selected > 2 and n_pairs <= max_pairs:
         yield from _sweep_all_pairs(problem, best.iterations, nodes=n_features + n_pairs)
@@ -59,13 +61,12 @@ def _sweep_all_pairs(problem: Problem, iterations: int, nodes: int) -> Iterator[
     """Try all pairs of variables, in a problem that no single variable separates.
 
     Yields the pair that separates, with the proof that one variable is too few; or, at the end, the
-    proof that two are too few.
+    proof that two are too few. In between it yields the number of iterations now and then, so that
+    the caller can interrupt.
 
     iterations : number spent before; the sweep adds none.
     nodes : size of the proof, the number of singles and pairs.
     """
-    # An event that is a number says the iterations spent, and gives a chance to interrupt.
-    chance_to_interrupt = iterations
     for found in sweep_pairs(problem):
         if isinstance(found, SeparatingPair):
             candidate = max_margin_candidate(problem, found.support, iterations)
@@ -74,7 +75,7 @@ def _sweep_all_pairs(problem: Problem, iterations: int, nodes: int) -> Iterator[
             return
         if found is PairSweep.NONE_SEPARATES:
             yield LowerBound(3, nodes=nodes)
-        yield chance_to_interrupt
+        yield iterations
 
 
 def exact_candidate(

@@ -29,11 +29,13 @@ def as_candidate(
     constant = 0.0
     if n_unpenalized == 1:
         constant = float(weights[0])
+
     variables = columns[n_unpenalized:]
+    weights_of_variables = weights[n_unpenalized:]
     order = np.argsort(variables)
     return Candidate(
         support=variables[order],
-        weights=weights[n_unpenalized:][order],
+        weights=weights_of_variables[order],
         constant=constant,
         iterations=iterations,
     )
@@ -50,12 +52,12 @@ def candidate_of(hinge: Hinge, iterations: int) -> Candidate:
 
 
 def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
-    """Make a workspace that has a candidate's support, and fit it; whether the support separates.
+    """Make a workspace with the support of a candidate, and fit it; whether that separates.
 
     In the workspace the support begins with the intercept, if there is one, which is the last
     column of the problem; the variables follow.
     """
-    n_unpenalized = problem.n_unpenalized
+    n_unpenalized = problem.n_unpenalized  # 1 with an intercept, else 0
     unpenalized = np.arange(problem.n_features, problem.n_features + n_unpenalized)
     support = np.concatenate([unpenalized, start.support])
     weights = np.concatenate([np.full(n_unpenalized, start.constant), start.weights])
@@ -68,12 +70,15 @@ def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
     )
     set_support(hinge, support, weights)
 
-    # If some weights must not be negative, the first Newton step could remove columns that the rule
-    # needs. Then the candidate's weights, if there are any, are kept: without a step the fit only
-    # computes their margins.
+    # A column leaves the support if its weight must not be negative and a Newton step makes it so.
+    # The rule may need that column. So with such weights no step is made, and the fit only computes
+    # the margins of the candidate's own weights, if it has any.
     max_newton = FULL_FIT_STEPS
     if problem.nonnegative.any() and start.weights.any():
         max_newton = 0
-    # What `fit` returns is not used: it is stricter, as it demands margins above rounding.
     fit(hinge, max_newton=max_newton)
-    return hinge, bool(hinge.state.margins.min() > 0.0)
+
+    # The margins say whether the support separates. (What `fit` returns is stricter: it demands
+    # margins above rounding.)
+    separates = bool(hinge.state.margins.min() > 0.0)
+    return hinge, separates

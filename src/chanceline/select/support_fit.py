@@ -173,15 +173,18 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
 def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool) -> int:
     """Whether the used columns separate the alive patterns if `max_errors` of them may be wrong.
 
-    Patterns are samples times their label. If not all of them can be separated, a conflict is
-    found: a few patterns that cannot all be right, so at least one of them is an error. More than
-    `max_errors` disjoint conflicts refute the support at once. Otherwise each pattern of the first
-    conflict is taken to be an error in turn, and the function calls itself with one error fewer.
+    A pattern is a sample times its label. A conflict consists of a few patterns that cannot all be
+    right, so at least one of them is an error. The steps:
+
+    1. If a fit separates all alive patterns, this is the answer.
+    2. If there are more than `max_errors` disjoint conflicts, the errors do not suffice.
+    3. Otherwise each pattern of the first conflict is given up as an error in turn, and the
+       function calls itself with one error fewer.
 
     Parameters
     ----------
-    fit : the `SupportFit`. Its `state` has the used columns, the patterns that are alive (not yet
-        given up as errors), and those that `must_be_right` (may not be given up).
+    fit : the `SupportFit`. Its `state` has the used columns, the patterns that are alive (not given
+        up as errors), and those that `must_be_right` (may not be given up).
     multipliers : (patterns,) a start for the first fit; overwritten.
     early : whether any separating weights will do, rather than those of the largest margin.
 
@@ -194,11 +197,13 @@ def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool)
     must_be_right = fit.state.must_be_right
     conflict = fit.scratch.conflicts[max_errors]  # (patterns,); each recursion depth has its own
     fit.state.tally[NODES] += 1
+
+    # Steps 1 and 2.
     verdict = refute_by_conflicts(fit, max_errors, multipliers, early, conflict)
     if verdict != MUST_BRANCH:
         return verdict
 
-    # Give up each pattern of the first conflict in turn.
+    # Step 3: one doubtful branch makes the answer doubtful, unless another branch separates.
     verdict = INSEPARABLE
     for pattern in range(conflict.size):
         if conflict[pattern]:
@@ -209,11 +214,11 @@ def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool)
             if verdict_without == UNDECIDED:
                 verdict = UNDECIDED
             alive[pattern] = True
-            # All sets of errors that contain this pattern have been tried: from here on it is
+            # All sets of errors that contain this pattern have been tried. From here on it is
             # right.
             must_be_right[pattern] = True
 
-    # The caller may give them up again.
+    # Undo that for the caller, which may give these patterns up again.
     for pattern in range(conflict.size):
         if conflict[pattern]:
             must_be_right[pattern] = False
@@ -226,8 +231,8 @@ def refute_by_conflicts(
 ) -> int:
     """Fit the alive patterns; if they do not separate, count disjoint conflicts among them.
 
-    A conflict consists of the patterns with a positive multiplier in a fit that fails. Its patterns
-    are left out of the next fit, so that the conflicts found are disjoint and each costs an error.
+    A fit that fails shows a conflict: its patterns of positive multiplier cannot all be right. They
+    are left out of the next fit. So the conflicts are disjoint, and each costs an error.
 
     Parameters
     ----------
@@ -238,23 +243,25 @@ def refute_by_conflicts(
 
     Returns
     -------
-    SEPARABLE or UNDECIDED if that is the verdict of the first fit; INSEPARABLE if there are more
-    conflicts than `max_errors`; otherwise MUST_BRANCH: some of the patterns in the first conflict
-    must be given up to go on.
+    SEPARABLE or UNDECIDED : the verdict of the first fit.
+    INSEPARABLE : there are more conflicts than `max_errors`.
+    MUST_BRANCH : neither; the caller has to give up patterns of the first conflict.
     """
-    in_rest = fit.scratch.in_rest
+    in_rest = fit.scratch.in_rest  # (patterns,) those that the next fit contains
     further_multipliers = fit.scratch.further_multipliers
     for pattern in range(in_rest.size):
         in_rest[pattern] = fit.state.alive[pattern]
         further_multipliers[pattern] = 0.0
 
+    # The first conflict.
     verdict = fit_rest(fit, multipliers, early)
     if verdict != INSEPARABLE:
         return verdict
     mark_conflict(multipliers, fit.state.must_be_right, conflict)
     leave_rest(in_rest, multipliers)
-
     n_conflicts = 1
+
+    # Further conflicts, until they are too many or the patterns left separate.
     while n_conflicts <= max_errors:
         verdict = fit_rest(fit, further_multipliers, early)
         if verdict != INSEPARABLE:
@@ -284,19 +291,18 @@ def leave_rest(in_rest: NDArray, multipliers: NDArray) -> None:
 
 @inner_kernel()
 def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
-    """Decide whether the used columns separate the patterns of the rest, with a proof.
+    """Decide whether the used columns separate some of the patterns: the rest, as flagged.
 
-    The rest consists of the patterns that are fitted at the moment. The hard margin decides in
-    floating point. If it finds no separating weights, its multipliers must be proven to show a
-    conflict: first with bounds of all rounding errors, then in integers. Without a proof the
+    The hard margin decides in floating point. If it finds no separating weights, its multipliers
+    must be proven to show a conflict (patterns that cannot all be right). Without a proof the
     verdict is UNDECIDED, unless rounding is to be trusted.
 
     Parameters
     ----------
-    fit : the `SupportFit`; `scratch.in_rest` marks the rest. The weights are left in
+    fit : the `SupportFit`; `scratch.in_rest` flags the patterns. The weights are left in
         `state.weights`.
     multipliers : (patterns,) the start; filled with the multipliers found, zero outside the rest.
-    early : whether any separating weights will do.
+    early : whether any separating weights will do, rather than those of the largest margin.
 
     Returns
     -------
@@ -306,6 +312,8 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
     n_used = fit.state.n_used[0]
+
+    # Fill the rows of the hard margin: the patterns, then one row for each nonnegative weight.
     n_in_rest = fill_patterns(fit, multipliers)
     n_rows = fill_sign_rows(fit, n_in_rest)
 
@@ -323,22 +331,21 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
         verdict = verdict_of_conflict(fit, n_in_rest, n_rows)
 
     # Copy the multipliers from the rows back to the patterns, which have the same order.
-    place = 0
+    row = 0
     for pattern in range(multipliers.size):
         multipliers[pattern] = 0.0
         if in_rest[pattern]:
-            multipliers[pattern] = row_multipliers[place]
-            place += 1
+            multipliers[pattern] = row_multipliers[row]
+            row += 1
     return verdict
 
 
 @inlined_kernel()
 def verdict_of_conflict(fit: Any, n_in_rest: int, n_rows: int) -> int:
-    """Return INSEPARABLE if the multipliers of the rows prove a conflict, else mostly UNDECIDED.
+    """Return INSEPARABLE if a conflict is proven, or rounding is to be trusted; else UNDECIDED.
 
-    A conflict is Σ λ_r a_r = 0 with λ ≥ 0, not all zero: then no weights separate the rows a_r.
-    It is proven with bounds of all rounding errors, or in integers. Without a proof it counts only
-    if rounding is to be trusted.
+    A conflict is Σ λ_r a_r = 0 with multipliers λ ≥ 0, not all zero: then no weights separate the
+    rows a_r. It is proven with bounds of all rounding errors, or in integers.
 
     fit : the `SupportFit`. The first `n_rows` of `scratch.rows` and `scratch.row_multipliers` are
         the a_r and λ_r: `n_in_rest` patterns, then unit vectors of nonnegative weights.
@@ -354,19 +361,18 @@ def verdict_of_conflict(fit: Any, n_in_rest: int, n_rows: int) -> int:
         return INSEPARABLE
     if is_integer_conflict(fit, n_in_rest):
         return INSEPARABLE
-    # `basis` is not needed any more: its first row serves as scratch.
+    # There is no proof. `basis` is not needed any more: its first row serves as scratch.
     return trust_conflict(fit.state, conflict, column_sums=basis[0])
 
 
 @inlined_kernel()
 def fill_patterns(fit: Any, start: NDArray) -> int:
-    """Copy the patterns of the rest, and their multipliers, into the rows of the hard margin.
+    """Copy the patterns flagged in `in_rest` into rows, for the hard margin; return how many.
 
-    The rest consists of the patterns with the flag `in_rest`. Each becomes a row of `scratch.rows`,
-    with one entry for each used column, and a place of `scratch.row_multipliers`. `start`,
-    (patterns,), has the multipliers of all patterns. Returns the number of patterns in the rest.
+    A row of `scratch.rows` has one entry for each used column. The multiplier of the pattern, an
+    entry of `start`, (patterns,), is copied to the same place of `scratch.row_multipliers`.
     """
-    columns = fit.data.columns
+    columns = fit.data.columns  # (columns, patterns)
     used = fit.state.used
     n_used = fit.state.n_used[0]
     in_rest = fit.scratch.in_rest
@@ -384,11 +390,11 @@ def fill_patterns(fit: Any, start: NDArray) -> int:
 
 @inlined_kernel()
 def fill_sign_rows(fit: Any, n_in_rest: int) -> int:
-    """Append a row e_i, below those of the patterns, for every weight that must not be negative.
+    """Append a unit row e_i for every weight that must not be negative; return the number of rows.
 
-    e_i has a 1 at the weight's place i among the used columns and zeros elsewhere: it asks w_i ≥ 0.
-    Its multiplier starts at zero. `n_in_rest` rows are filled already; returns the number of all
-    rows.
+    e_i has a 1 at the weight's place i among the used columns, and zeros elsewhere: as a row of the
+    hard margin it asks for w_i ≥ 0. Its multiplier starts at zero. The first `n_in_rest` rows, the
+    patterns, are filled already.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
@@ -426,38 +432,41 @@ def trust_conflict(state: Any, conflict: Any, column_sums: NDArray) -> int:
 def is_integer_conflict(fit: Any, n_in_rest: int) -> bool:
     """Whether a conflict found in floating point also holds in exact integer arithmetic.
 
-    The multipliers of the rows, of sum 1, are in `scratch.row_multipliers`: first those of the
-    `n_in_rest` patterns of the rest, then those of the unit rows e_i, each for a weight that must
-    not be negative. Rows with a negligible multiplier are left out, since it may be zero up to
-    rounding. The multipliers of the other rows are computed in integers; they can only be unique if
-    there are at most used columns + 1 of these rows.
+    In a conflict Σ_r λ_r a_r = 0 with λ ≥ 0, not all zero. The multipliers λ_r, of sum 1, are in
+    `scratch.row_multipliers`: first those of `n_in_rest` patterns, then those of the unit rows e_i,
+    each for a weight that must not be negative.
+
+    Rows with a negligible multiplier, which may be rounding, are left out. The multipliers of the
+    others are computed anew in integers. They can only be unique if there are at most used columns
+    + 1 of these rows.
     """
-    # Two lists of the rows that remain: patterns, and places i of the unit rows.
+    # `scratch.members` is room for two lists: the patterns that remain, and the places i of the
+    # unit rows that remain.
     n_patterns = fit.scratch.in_rest.size
     patterns = fit.scratch.members[:n_patterns]
     unit_places = fit.scratch.members[n_patterns:]
-    n_remaining = list_remaining_patterns(fit, patterns)
-    n_units = list_remaining_units(fit, n_in_rest, unit_places)
+    n_remaining_patterns = list_remaining_patterns(fit, patterns)
+    n_remaining_units = list_remaining_units(fit, n_in_rest, unit_places)
 
     n_used = fit.state.n_used[0]
-    if n_remaining + n_units > n_used + 1:
+    if n_remaining_patterns + n_remaining_units > n_used + 1:
         return False  # their multipliers cannot be unique
     conflict = IntegerConflict(
         integer_values=fit.data.integer_columns,
         used_columns=fit.state.used,
         n_columns=n_used,
-        patterns=patterns[:n_remaining],
-        unit_places=unit_places[:n_units],
+        patterns=patterns[:n_remaining_patterns],
+        unit_places=unit_places[:n_remaining_units],
     )
     return conflict_is_exact(conflict, fit.scratch.integers)
 
 
 @inlined_kernel()
 def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
-    """List the patterns of the rest whose multiplier is not negligible; return how many.
+    """List the patterns whose multiplier is not negligible in `patterns`; return how many.
 
-    They are written to `patterns`. The rest consists of the patterns with the flag `in_rest`. Their
-    multipliers are the first ones of `scratch.row_multipliers`, in the order of the patterns.
+    Only patterns with the flag `in_rest` were fitted. They have the first places of
+    `scratch.row_multipliers`, in the same order.
     """
     in_rest = fit.scratch.in_rest
     row_multipliers = fit.scratch.row_multipliers
@@ -474,9 +483,9 @@ def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
 
 @inlined_kernel()
 def list_remaining_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
-    """List the places i of unit rows e_i with a multiplier that is not negligible; return how many.
+    """List the places i of unit rows e_i whose multiplier is not negligible; return how many.
 
-    There is one unit row for each weight that must not be negative, in the order of the used
+    There is a unit row for each used column whose weight must not be negative, in the order of the
     columns. Their multipliers stand in `scratch.row_multipliers` from `first_row` on. The places
     are written to `unit_places`.
     """
@@ -498,11 +507,11 @@ def list_remaining_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
 def weights_are_certain(fit: Any) -> bool:
     """Whether the weights of the used columns classify every pattern correctly, for certain.
 
-    Every margin, a sum of products, must exceed its largest possible rounding error: this is at
-    most one relative error for each term, plus MARGIN_ROUNDINGS, times the sum of the absolute
-    values.
+    Every margin, a sum of products, must exceed its largest possible rounding error. That is the
+    unit roundoff, times the number of roundings (one for each term, and MARGIN_ROUNDINGS more),
+    times the sum of the absolute values of the terms.
     """
-    columns = fit.data.columns
+    columns = fit.data.columns  # (columns, patterns)
     used = fit.state.used
     n_used = fit.state.n_used[0]
     weights = fit.state.weights
@@ -510,12 +519,12 @@ def weights_are_certain(fit: Any) -> bool:
     relative_bound = 2.0 * n_roundings * UNIT_ROUNDOFF  # the factor 2 is for safety
     for pattern in range(columns.shape[1]):
         margin = 0.0
-        absolute = 0.0
+        absolute_sum = 0.0
         for i in range(n_used):
             product = columns[used[i], pattern] * weights[i]
             margin += product
-            absolute += abs(product)
+            absolute_sum += abs(product)
         # "not above" instead of "below or equal", so that NaN fails too.
-        if not margin > relative_bound * absolute:
+        if not margin > relative_bound * absolute_sum:
             return False
     return True

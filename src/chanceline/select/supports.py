@@ -68,10 +68,11 @@ def all_supports(  # noqa: PLR0913
 ) -> Iterator[Step]:
     """Walk over all supports of `size` variables: does one make at most `max_errors` errors?
 
-    The walk is a depth-first search in floating point, which stops for three reasons besides its
-    end: after `chunk` nodes (PAUSED), at a question that rounding leaves open (ASKED), and at a
-    support that suffices (FOUND). Questions are decided in rational arithmetic. A support found is
-    confirmed exactly; if it fails, the walk continues.
+    The walk is a depth-first search in floating point. It stops
+
+    - at its end (EXHAUSTED), and after `chunk` nodes (PAUSED);
+    - at a question that rounding leaves open (ASKED), which rational arithmetic answers;
+    - at a support that suffices (FOUND), which is confirmed exactly. If it fails, the walk goes on.
 
     Parameters
     ----------
@@ -93,6 +94,7 @@ def all_supports(  # noqa: PLR0913
         if event == EXHAUSTED:
             yield step._replace(verdict=EXHAUSTED)
             return
+
         if event == ASKED:
             answer_question(walk, table, max_decisions)
         elif event == FOUND:
@@ -159,7 +161,8 @@ def confirm_support(
 
     # The margins are as small as rounding errors.
     exact = decide_support(table, support, max_errors, max_decisions)
-    if exact.verdict == SEPARABLE and exact.rule is None:
+    has_no_rule_in_doubles = exact.verdict == SEPARABLE and exact.rule is None
+    if has_no_rule_in_doubles:
         return exact._replace(verdict=UNDECIDED)
     return exact
 
@@ -167,8 +170,8 @@ def confirm_support(
 def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
     """Answer a question of the walk in rational arithmetic: do these variables suffice?
 
-    The question is about the included variables. While the method of the level is GROWING, the walk
-    looks for a cut, and then the open variables are included too.
+    In general the question is about the included variables. But while the walk looks for a cut (the
+    method of the level is GROWING), it is about all variables that are not excluded.
 
     The answer SEPARABLE or INSEPARABLE is written to `walk.question.answer[0]`. If rational
     arithmetic takes too long, or the table has made `max_decisions` already:
@@ -179,24 +182,24 @@ def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
     """
     level = int(walk.path.levels.current[0])
     status = walk.path.variables.status
-    asks_for_cut = walk.path.levels.method[level] == GROWING
+    is_about_cut = walk.path.levels.method[level] == GROWING
     is_in_question = status == INCLUDED
-    if asks_for_cut:
+    if is_about_cut:
         is_in_question |= status == OPEN
     # The walk numbers variables in its own order: translate them to columns of X.
     support = np.sort(walk.order[is_in_question])
 
+    # A doubtful cut can be done without: the walk then branches on another one, or on every open
+    # variable.
     is_small = is_affordable(support.size + walk.n_unpenalized, table.problem.n_samples)
-    if asks_for_cut and not is_small:
-        # The walk then branches on another cut, or on every open variable.
+    if is_about_cut and not is_small:
         walk.question.answer[0] = UNDECIDED
         return
 
     decisions_left = max_decisions - table.decisions
     verdict = decide_support(table, support, walk.path.max_errors, decisions_left).verdict
     if verdict == UNDECIDED:
-        # No answer: the walk repeats its fit, and then trusts it.
-        trust_rounding(walk)
+        trust_rounding(walk)  # no answer
     else:
         walk.question.answer[0] = verdict
 

@@ -63,29 +63,33 @@ def find_gradient(hinge: Any) -> None:
     slack = hinge.scratch.slack
     gradient = hinge.scratch.gradient
 
-    # Few samples are active: list them with their slack 1 − m_μ, and add up only their rows.
+    # Few samples are active: list them with their slack 1 − m_μ.
     n_active = ZERO
     for sample in range(margins.size):
         if active[sample] > 0.5:
             samples[n_active] = sample
             slack[n_active] = 1.0 - margins[sample]
             n_active += 1
+
+    # gradient = the sum of their rows, each times its slack
     combine(rows, samples, slack, n_active, gradient)
 
 
 @leaf_kernel()
 def find_own_lengths(hinge: Any) -> None:
-    """Compute, for every column, the length that is not explained by its nearest relative in use.
+    """Compute for every column how much of its length is not explained by the support.
 
-    Relatives are columns that are strongly correlated. Of a column of length 1 that has the
-    correlation r with one in the support, the length √(1 − r²) is its own. If it has several
-    relatives in the support, only the nearest counts, which is nearly as good as all of them
-    together. Without any, the length is 1. The lengths are written to `scratch.own_length`,
-    (columns,).
+    Only relatives count, which are strongly correlated columns. If a column of length 1 has the
+    correlation r with one in the support, the length √(1 − r²) is its own. Of several relatives in
+    the support the nearest counts, which is nearly as good as all of them together. Without any,
+    the length is 1. The lengths are written to `scratch.own_length`, (columns,).
+
+    The workspace has one list of relatives after the other. That of column i is at the places
+    first[i] … first[i + 1] − 1 of two arrays: the relatives, and their own lengths beside i.
     """
-    list_start = hinge.data.relatives.first
-    relative = hinge.data.relatives.column
-    length_beside = hinge.data.relatives.own_length
+    first = hinge.data.relatives.first
+    relatives = hinge.data.relatives.column
+    lengths_beside = hinge.data.relatives.own_length
     support = hinge.state.support
     size = hinge.state.n_used[0]
     own_length = hinge.scratch.own_length
@@ -93,35 +97,35 @@ def find_own_lengths(hinge: Any) -> None:
     for column in range(own_length.size):
         own_length[column] = 1.0
     for place in range(size):
-        chosen = support[place]
-        # The list of relatives of this column.
-        for pair in range(list_start[chosen], list_start[chosen + 1]):
-            column = relative[pair]
-            own_length[column] = min(own_length[column], length_beside[pair])
+        used_column = support[place]
+        for entry in range(first[used_column], first[used_column + 1]):
+            relative = relatives[entry]
+            own_length[relative] = min(own_length[relative], lengths_beside[entry])
 
 
 @leaf_kernel()
 def choose_addition(hinge: Any) -> int:
     """Choose the column to add in a swap, the most attractive one; return it, or NONE.
 
-    The attraction of a column is |gradient| / ℓ, where ℓ is its own length beside the columns in
-    use: at the minimum of the loss on the support, adding the column can lower the loss by about
-    gradient² / 2ℓ²h, with about the same h for all columns. Each attraction is multiplied by 1 +
-    SWAP_NOISE·u, with a random u in (−1, 1).
+    The attraction of a column is |gradient| / ℓ, times a random factor 1 + SWAP_NOISE·u with u in
+    (−1, 1). Here ℓ is the length of the column that the columns in use do not explain: adding it
+    can lower the loss by about gradient² / 2ℓ²h, with about the same h for all columns.
 
-    A column can be chosen if it is outside the support and not tabu. If its weight must not be
-    negative, its gradient must be positive, as the weight would get the same sign. (`gradient`,
-    from `find_gradient`, is minus that of the loss.)
+    A column can be chosen if it is
 
-    A column is tabu if it came or went a few swaps ago: until the number of the swap,
-    `iteration[0]`, reaches its `tabu_until`. The column chosen becomes tabu. If all columns are
-    tabu, a second look ignores and clears the tabus.
+    - outside the support;
+    - of the right sign: where the weight must not be negative, the gradient, which is minus that of
+      the loss, must be positive;
+    - not tabu, that is if it did not come or go in the last few swaps: `tabu_until` is the number
+      of the swap from which it may. If all are tabu, a second look clears the tabus.
+
+    The column chosen becomes tabu.
     """
     nonnegative = hinge.data.nonnegative
     position = hinge.state.position
     tabu_until = hinge.state.tabu_until
     random = hinge.state.random
-    now = hinge.state.iteration[0]
+    swap_number = hinge.state.iteration[0]
     gradient = hinge.scratch.gradient
     own_length = hinge.scratch.own_length
 
@@ -131,10 +135,10 @@ def choose_addition(hinge: Any) -> int:
     for look in range(2):
         clears_tabus = look == 1
         for column in range(position.size):
-            is_outside = position[column] < 0  # it has no position in the support
             if clears_tabus:
                 tabu_until[column] = 0
-            if is_outside and tabu_until[column] <= now:
+            is_outside = position[column] < 0  # it has no position in the support
+            if is_outside and tabu_until[column] <= swap_number:
                 # A random number is drawn even for columns of the wrong sign.
                 noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
                 attraction = abs(gradient[column]) / own_length[column] * noise
@@ -143,7 +147,7 @@ def choose_addition(hinge: Any) -> int:
                     best = column
                     largest = attraction
         if best != NONE:
-            tabu_until[best] = now + tabu_wait(TABU_AFTER_ADDITION, random)
+            tabu_until[best] = swap_number + tabu_wait(TABU_AFTER_ADDITION, random)
             break
     return best
 
@@ -153,36 +157,36 @@ def choose_removal(hinge: Any) -> int:
     """Choose the variable to remove in a swap, the one that costs least; return its place.
 
     Removing the variable at place i of the support raises the loss by about w_i² / 2[H⁻¹]_ii, where
-    w_i is its weight and H⁻¹ the inverse Hessian (`inverse`); the factor ½ is left out. Each cost
-    is multiplied by 1 + SWAP_NOISE·u, with a random u in (−1, 1).
+    w_i is its weight and H⁻¹ the inverse Hessian (`inverse`). This is its cost, without the factor
+    ½, times a random factor 1 + SWAP_NOISE·u with u in (−1, 1).
 
-    Only variables that are not tabu are considered: a variable that came a few swaps ago must stay.
-    The column chosen becomes tabu itself, so that it does not come back at once. If all are tabu,
-    the last one of the support is chosen, and keeps the tabu that it has.
+    A variable that is tabu, as it came a few swaps ago, must stay. The column chosen becomes tabu
+    itself, so that it does not come back at once. If all are tabu, the last one of the support is
+    chosen, and keeps the tabu that it has.
 
-    hinge : a fitted workspace. The first `n_used[0]` places of its support are in use; the
-        unpenalized columns have the first of these and always stay.
+    hinge : a fitted workspace. The first `n_used[0]` places of its support are in use. The
+        unpenalized columns (the intercept) have the first of these, and always stay.
     """
     support = hinge.state.support
     weights = hinge.state.weights
     inverse = hinge.state.inverse
     tabu_until = hinge.state.tabu_until
     random = hinge.state.random
-    now = hinge.state.iteration[0]
+    swap_number = hinge.state.iteration[0]
     n_unpenalized = hinge.data.n_unpenalized
     size = hinge.state.n_used[0]
 
     cheapest_place = size - 1  # the last one, if all are tabu
     least_cost = np.inf
     for place in range(n_unpenalized, size):
-        if tabu_until[support[place]] <= now:
+        if tabu_until[support[place]] <= swap_number:
             noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
             cost = weights[place] ** 2 / inverse[place, place] * noise
             if cost < least_cost:
                 cheapest_place = place
                 least_cost = cost
     if least_cost < np.inf:
-        tabu_until[support[cheapest_place]] = now + tabu_wait(TABU_AFTER_REMOVAL, random)
+        tabu_until[support[cheapest_place]] = swap_number + tabu_wait(TABU_AFTER_REMOVAL, random)
     return cheapest_place
 
 
@@ -198,9 +202,9 @@ def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
     """Swap columns at a fixed size of the support until it separates all samples.
 
     A swap has two halves, each followed by a refit: add the most attractive column, then remove the
-    one that costs least. Which half comes next is seen from the size of the support. Nonnegative
-    columns may leave by themselves during a refit; then several additions follow each other until
-    the support is full again.
+    one that costs least. The size of the support tells which half comes next. Nonnegative columns
+    may leave by themselves during a refit. Then several additions follow each other, until the
+    support is full again.
 
     Parameters
     ----------
@@ -228,6 +232,7 @@ def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
             max_newton = ADDITION_FIT_STEPS
             if add == NONE:
                 break
+
         separates = refit(
             hinge,
             add=add,
@@ -324,7 +329,7 @@ def swap_down(
     n_columns, n_samples = hinge.data.columns.shape
     hinge.state.random[:] = random_state(seed)
     n_swaps = 0
-    last_swap = budget  # the number of swaps at which budget or patience is used up
+    last_swap = budget  # at this number of swaps budget or patience is used up
     size = hinge.size  # number of columns to reach, including the intercept
     separates = True
     while True:
@@ -333,8 +338,9 @@ def swap_down(
             yield candidate_of(hinge, spent + n_swaps)
             if hinge.n_selected <= 1:
                 return
-            share = patience.share_at(hinge.n_selected - 1)
-            last_swap = min(budget, n_swaps + int(share * budget))
+            # Every success gives new patience.
+            patience_share = patience.share_at(hinge.n_selected - 1)
+            last_swap = min(budget, n_swaps + int(patience_share * budget))
             # If nonnegative columns have left by themselves, the support is smaller than `size`.
             size = min(size, hinge.size) - 1
             separates = drop_cheapest(hinge)
@@ -343,9 +349,9 @@ def swap_down(
         while not separates:
             if n_swaps >= last_swap:
                 return
-            work = swap_work(n_columns, n_samples, float(hinge.size))
-            chunk = int(max(1.0, WORK_PER_CHUNK / work))
-            max_swaps = min(chunk, last_swap - n_swaps)
+            work_per_swap = swap_work(n_columns, n_samples, float(hinge.size))
+            chunk_size = int(max(1.0, WORK_PER_CHUNK / work_per_swap))
+            max_swaps = min(chunk_size, last_swap - n_swaps)
             result = swap_until_separated(hinge, size=size, max_swaps=max_swaps)
             n_swaps += result.n_swaps
             separates = result.separates

@@ -39,10 +39,12 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
     """Find the unmet cut with the fewest open variables; return how many it has.
 
     A cut is a set of variables of which every separating support contains at least one. It is met
-    if one of its variables is included. The open variables of the smallest unmet cut are written to
-    `unmet.smallest` as bits. At the last level, size − 1, one variable must meet all unmet cuts, so
-    the variables that do are written instead. Without any cuts all open variables are written, and
-    the number of all variables is returned.
+    if one of its variables is included. As bits are written to `unmet.smallest`:
+
+    - in general the open variables of the smallest unmet cut;
+    - at the last level, size − 1, the open variables that all unmet cuts share, because the one
+      variable that is still missing must meet them all;
+    - without any cuts all open variables. Then the number of all variables is returned.
 
     Parameters
     ----------
@@ -52,10 +54,11 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
     level : depth of the search, 0 … size − 1.
     size : number of variables of a support.
     """
+    # At the last level the unmet cuts need not be listed. (It has a level above, as supports of one
+    # variable are searched without cuts.)
     has_cuts = unmet.cuts.shape[2] > 0
-    # Supports of one variable are walked without cuts: where there are cuts, the last level has one
-    # above it.
-    if has_cuts and level == size - 1:
+    is_last_level = level == size - 1
+    if has_cuts and is_last_level:
         return open_in_all_cuts(
             cuts=unmet.cuts[level - 1],
             n_cuts=unmet.n_unmet[level - 1],
@@ -63,51 +66,58 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
             open_words=variables.open_words,
             shared_words=unmet.smallest,
         )
+
+    # List the cuts that are still unmet at this level, and find the smallest.
     if level > 0:
-        keep_unmet(unmet, included, level)
+        list_unmet(unmet, included, level)
     return smallest_of_level(unmet, level, variables.open_words, variables.status.size)
 
 
 @leaf_kernel()
-def keep_unmet(unmet: Any, j: int, level: int) -> None:
-    """Copy the cuts of the level above that variable j does not meet to this level.
+def list_unmet(unmet: Any, j: int, level: int) -> None:
+    """List the cuts that are unmet at this level: those of the level above without variable j.
 
-    j was included at the level above. Cuts are bits, of shape (words, cuts) at each level. Those
-    that contain j are met and left out; the others move up to fill the gaps.
+    The level above has included j, so the cuts that contain j are met. Each cut is a column of
+    bits, `unmet.cuts[level]` being of shape (words, cuts). The unmet ones are moved to the front.
     """
+    n_words = unmet.cuts.shape[1]
+    n_above = unmet.n_unmet[level - 1]
     bit = bit_of(j)
-    words_with_j = unmet.cuts[level - 1, word_of(j)]  # (cuts,), for each cut the word with bit j
-    for w in range(unmet.cuts.shape[1]):
-        above = unmet.cuts[level - 1, w]
-        here = unmet.cuts[level, w]
-        n_kept = 0
-        for i in range(unmet.n_unmet[level - 1]):
-            # A cut that is met is copied too, but the next one overwrites it: faster than an `if`.
-            here[n_kept] = above[i]
-            is_unmet = (words_with_j[i] & bit) == EMPTY_WORD
-            n_kept += is_unmet
-        unmet.n_unmet[level] = n_kept  # the same for every word
+    words_with_j = unmet.cuts[level - 1, word_of(j)]  # (cuts,), the word of each that has bit j
+    for w in range(n_words):
+        words_above = unmet.cuts[level - 1, w]  # (cuts,), word w of each cut
+        words_here = unmet.cuts[level, w]
+        n_unmet = 0
+        for cut in range(n_above):
+            # Copy the cut, whether it is met or not: if it is, the next copy overwrites it. This is
+            # faster than an `if`.
+            words_here[n_unmet] = words_above[cut]
+            is_unmet = (words_with_j[cut] & bit) == EMPTY_WORD
+            n_unmet += is_unmet
+        unmet.n_unmet[level] = n_unmet  # the same for every word
 
 
 @leaf_kernel()
 def open_in_all_cuts(
     cuts: NDArray, n_cuts: int, j: int, open_words: NDArray, shared_words: NDArray
 ) -> int:
-    """Find the open variables that belong to all cuts which variable j does not meet; count them.
+    """Find the open variables that all cuts without variable j share; return how many there are.
 
-    cuts : (words, cuts) as bits; the first `n_cuts` are looked at.
-    open_words : (words,) the open variables as bits.
-    shared_words : (words,) filled with the variables found, as bits.
+    Sets of variables are bits in words of 64.
+
+    cuts : (words, cuts); the first `n_cuts` count.
+    open_words : (words,) the open variables.
+    shared_words : (words,) filled with the variables found.
     """
     bit = bit_of(j)
     word_with_j = word_of(j)
     n_shared = 0
     for w in range(open_words.size):
         shared = open_words[w]
-        for i in range(n_cuts):
-            is_unmet = (cuts[word_with_j, i] & bit) == EMPTY_WORD
-            if is_unmet:
-                shared &= cuts[w, i]
+        for cut in range(n_cuts):
+            lacks_j = (cuts[word_with_j, cut] & bit) == EMPTY_WORD
+            if lacks_j:
+                shared &= cuts[w, cut]
                 if shared == EMPTY_WORD:
                     break
         shared_words[w] = shared
@@ -119,27 +129,27 @@ def open_in_all_cuts(
 def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: int) -> int:
     """Find the cut of this level with the fewest open variables; return how many it has.
 
-    Its open variables are written to `unmet.smallest` as bits. If there are no cuts, these are all
-    open variables, and `n_features` is returned. If 0 is returned, no support can meet that cut any
-    more.
+    Its open variables are written to `unmet.smallest`. If there are no cuts, these are all open
+    variables, and `n_features` is returned. If 0 is returned, no support can meet that cut any
+    more. Sets of variables are bits in words of 64.
 
-    unmet : the `UnmetCuts`, as bits.
-    open_words : (words,) the open variables as bits.
+    unmet : the `UnmetCuts`.
+    open_words : (words,) the open variables.
     """
-    cuts = unmet.cuts[level]
+    cuts = unmet.cuts[level]  # (words, cuts)
     first_open = open_words[0]
     n_words = open_words.size
-    smallest_size = n_features
+    fewest_open = n_features
     smallest_cut = NONE
-    for i in range(unmet.n_unmet[level]):
+    for cut in range(unmet.n_unmet[level]):
         # Word 0 outside the loop, for speed: often it is the only one.
-        size = bits_set(cuts[0, i] & first_open)
+        n_open = bits_set(cuts[0, cut] & first_open)
         for w in range(1, n_words):
-            size += bits_set(cuts[w, i] & open_words[w])
-        if size < smallest_size:
-            smallest_size = size
-            smallest_cut = i
-            if size == 0:
+            n_open += bits_set(cuts[w, cut] & open_words[w])
+        if n_open < fewest_open:
+            fewest_open = n_open
+            smallest_cut = cut
+            if n_open == 0:
                 break
 
     # Write its open variables, or all open ones if there is no cut.
@@ -147,7 +157,7 @@ def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: i
         unmet.smallest[w] = open_words[w]
         if smallest_cut >= 0:
             unmet.smallest[w] &= cuts[w, smallest_cut]
-    return smallest_size
+    return fewest_open
 
 
 @inlined_kernel()
@@ -159,11 +169,11 @@ def exclude_set(variables: Any, words: NDArray, members: NDArray) -> int:
     """
     n_members = 0
     for w in range(words.size):
-        word = words[w]
-        while word != EMPTY_WORD:
-            j = WORD_BITS * w + lowest_place(word)
+        remaining = words[w]
+        while remaining != EMPTY_WORD:
+            j = WORD_BITS * w + lowest_place(remaining)
             members[n_members] = j
-            set_status(variables, j, EXCLUDED)
-            word &= word - ONE_BIT  # without its lowest bit
             n_members += 1
+            set_status(variables, j, EXCLUDED)
+            remaining &= remaining - ONE_BIT  # clear its lowest bit
     return n_members

@@ -18,7 +18,7 @@ alone.
        │ a cut grows              │ a branch                            │
        ▼                          ├── it suffices ──► FOUND             │
     grow_cut                      ▼                                     │
-    exclude the heaviest;     leave_choice                              │
+    exclude the heaviest;     count_or_descend                          │
     or the cut is complete    count supports, or enter_level            │
        └──────────────────────────┴─────────────────────────────────────┘
 
@@ -78,27 +78,25 @@ MARGIN_FROM = 5
 
 @kernel()
 def walk_on(walk: Any, max_nodes: int) -> int:
-    """Continue the walk over all supports of one size, for about `max_nodes` nodes.
+    """Continue the depth-first search over all supports of one size; return why it stops.
 
-    The walk is a depth-first search. At each level one variable is included, taken from a cut: a
-    set of variables of which every support that separates contains at least one. The loop goes from
-    fit to fit: `advance` to the next place that needs a fit, make the fit, and react to its
-    verdict. Two kinds of fits are needed: of the included variables, and of all variables that are
-    not excluded, while a cut grows.
+    A support is a set of variables. Each level of the search includes one variable of a cut: a set
+    of variables of which every separating support contains at least one. Some cuts grow step by
+    step: one more variable is put into the cut, and all variables outside it are fitted.
 
-    If rounding leaves a verdict open, the walk returns ASKED; the caller may write an answer, and
-    the next call continues from there. All that is needed to continue is kept in `walk`. Single
-    numbers, such as `levels.current[0]`, are arrays of one entry, so that compiled functions can
-    change them.
+    Every pass of the loop has three phases: go to the next place that needs a fit, make the fit,
+    react to its verdict.
 
+    walk : the `Walk`, with all that the next call needs to continue. Its single numbers are arrays
+        of one entry, so that compiled functions can change them.
     max_nodes : a node is one fit, or all supports that differ only in their last three variables.
 
     Returns
     -------
     EXHAUSTED : there is no further support.
-    PAUSED : after `max_nodes`.
+    PAUSED : about `max_nodes` nodes are done.
     FOUND : the included variables separate, up to the errors that are allowed.
-    ASKED : a question waits for an answer.
+    ASKED : rounding leaves a verdict open. The caller may write an answer to `walk.question`.
     """
     path = walk.path
     fit = walk.fit
@@ -110,54 +108,58 @@ def walk_on(walk: Any, max_nodes: int) -> int:
         enter_level(path, ZERO)
 
     while True:
-        # After a question the walk already stands where the fit is to be made.
+        # Phase 1: go to the next place that needs a fit. After a question the walk is there.
         waits_for_answer = question.is_asked[0] == 1
         if not waits_for_answer:
             event = advance(path, node_limit)
             if event != WALKING:
                 return event
 
-        # Make the fit, unless the question was answered.
+        # Phase 2: make the fit, or take the answer to the question.
         level = path.levels.current[0]
         is_growing = path.levels.method[level] == GROWING
         verdict = verdict_or_question(path, fit, cut_fits, question, is_growing)
         if verdict == ASKED:
             return ASKED
 
-        # React to the verdict.
+        # Phase 3: react to the verdict, on the variables outside a growing cut or on the included
+        # variables.
         if is_growing:
             grow_cut(path, cut_fits, level, verdict)
         elif verdict == SEPARABLE and not path.counting:
             return FOUND
         else:
-            leave_choice(path, level, verdict)
+            count_or_descend(path, level, verdict)
 
 
 @inlined_kernel()
 def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_growing: bool) -> int:
-    """Decide whether variables separate: by a fit, or by the answer to a question asked before.
+    """Decide whether variables separate: by the caller's answer, or else by a fit.
 
-        nothing was asked yet           fit; if that is UNDECIDED, ask
-        it was asked, and answered      the answer is the verdict
-        it was asked, without answer    fit again, and accept even UNDECIDED
+    A doubtful fit is put to the caller as a question, once. The next call comes here again. If the
+    caller has written an answer, that is the verdict; if not, the fit is repeated and even a
+    doubtful verdict is accepted.
 
     Parameters
     ----------
     path, fit, cut_fits, question : the parts of the `Walk`.
-    is_growing : whether a cut grows at this level: then the open variables are fitted together with
-        the included ones, else the included variables only.
+    is_growing : whether a cut grows at this level. Then the open variables (neither included nor
+        excluded) are fitted together with the included ones, else the included ones alone.
 
     Returns
     -------
-    SEPARABLE, INSEPARABLE or UNDECIDED; or ASKED, which means that the caller has to decide.
+    SEPARABLE, INSEPARABLE or UNDECIDED; or ASKED, if the caller is to answer.
     """
     was_asked = question.is_asked[0] == 1
     answer = question.answer[0]
     question.is_asked[0] = 0
     question.answer[0] = NO_ANSWER
+
+    # The caller has answered.
     if was_asked and answer != NO_ANSWER:
         return answer
 
+    # Otherwise fit, and ask about a doubt that was not asked about before.
     if is_growing:
         verdict = fit_with_open(path, fit, cut_fits)
     else:
@@ -170,12 +172,17 @@ def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_gr
 
 @inner_kernel()
 def advance(path: Any, node_limit: int) -> int:
-    """Move to the next place of the walk that needs a fit.
+    """Move a depth-first search over supports to the next place that needs a fit.
 
-    At each level of the depth-first search one variable of a cut is included; each variable of the
-    cut is one branch. (A cut is a set of variables of which every support that separates contains
-    at least one.) A branch is fitted at the last level, and at every level if supports are counted.
-    A level whose cut still grows needs a fit too. `current[0]` is the level, −1 after the end.
+    Each level 0 … size − 1 includes one variable of its cut at a time: these are its branches. Fits
+    are needed for three reasons:
+
+    - the cut of the level still grows (GROWING);
+    - the last level has completed a support;
+    - supports are counted, so every branch is fitted.
+
+    Otherwise the search goes one level down. When a level has no branch left it goes one level up.
+    `current[0]` is the level, −1 after the end.
 
     Returns
     -------
@@ -201,7 +208,7 @@ def advance(path: Any, node_limit: int) -> int:
         if method[level] == GROWING:
             return WALKING
 
-        # Include the next variable of this level, or go back to the level above.
+        # Include the next branch of this level, or go back to the level above.
         has_branch = include_next_branch(variables, branches, n_waiting, chosen, level)
         if not has_branch:
             current[0] = level - 1
@@ -209,8 +216,9 @@ def advance(path: Any, node_limit: int) -> int:
         if path.counting or level == size - 1:
             return WALKING
 
-        # Go down to the next level, unless some cut that no included variable meets has no open
-        # variable either: then no support of this branch separates.
+        # Go down to the next level, which branches on the smallest cut without an included
+        # variable. If none of that cut's variables is open, no support of this branch separates:
+        # the next pass of the loop takes the next branch.
         count_node(tally, level + 1, size)
         n_branches = smallest_open_cut(unmet, variables, chosen[level], level + 1, size)
         if n_branches > 0:
@@ -239,7 +247,7 @@ def include_next_branch(
 
 
 @inner_kernel()
-def leave_choice(path: Any, level: int, verdict: int) -> None:
+def count_or_descend(path: Any, level: int, verdict: int) -> None:
     """Continue after a fit of the included variables: count supports, or go to the next level.
 
     One variable is included at each of the levels 0 … level, and supports have `path.size`
@@ -284,26 +292,29 @@ def count_node(tally: NDArray, level: int, size: int) -> None:
 
 @leaf_kernel()
 def begin_level(path: Any, level: int, n_branches: int) -> None:
-    """Enter a level of the walk, and choose how to find the cut on which it will branch.
+    """Begin a level of the search, and choose how to find the cut on which it will branch.
 
-    A cut is a set of variables of which every support that separates contains at least one. The
-    smallest cut known from few patterns has `n_branches` open variables. A smaller one may be found
-    by hard-margin fits: it grows by one variable after each fit (the method GROWING). This is only
-    done where it can be worth its time; otherwise the cut of few patterns is taken.
+    A cut is a set of variables of which every separating support contains at least one. There are
+    two kinds of cuts:
+
+    - from few patterns: a list is known. The smallest one that applies here has `n_branches` open
+      variables;
+    - by hard-margin fits: it grows by one variable after each fit (GROWING), and may be smaller.
+      This is only done where it can be worth its time.
     """
     levels = path.levels
     levels.current[0] = level
     levels.chosen[level] = NONE
     levels.n_waiting[level] = 0
     levels.max_branches[level] = n_branches
-
     if level > 0:
         levels.first_fit[level] = first_row_of_fits(levels, level)
 
-    # With errors allowed, fits of many variables take too long: then no cut is grown.
-    has_cuts = path.unmet.cuts.shape[2] > 0
+    # With errors allowed, fits of many variables take too long. With few variables missing, a cut
+    # of few patterns, if there are any, is good enough.
+    has_pattern_cuts = path.unmet.cuts.shape[2] > 0
     n_missing = path.size - level
-    is_margin_worth_it = not has_cuts or n_missing >= MARGIN_FROM
+    is_margin_worth_it = not has_pattern_cuts or n_missing >= MARGIN_FROM
     if path.max_errors == 0 and is_margin_worth_it:
         levels.method[level] = GROWING
     else:
@@ -340,21 +351,22 @@ def take_smallest_cut(path: Any, level: int) -> None:
 
 @inlined_kernel()
 def fit_with_open(path: Any, fit: Any, cut_fits: Any) -> int:
-    """Decide whether the included and the open variables separate, for a cut that grows.
+    """Decide whether the variables outside a growing cut, included or open, separate.
 
-    A cut grows by excluding one variable after the other until those left, included or open, do not
-    separate any more. They are fitted after each exclusion.
+    A cut grows by excluding one variable after the other until those that are left do not separate
+    any more. They are fitted after each exclusion.
 
     path : where the walk is.
     fit : the `SupportFit` that makes the fit.
-    cut_fits : where weights and multipliers are kept, in the row that `row_of_growing_cut` gives.
+    cut_fits : weights and multipliers of such fits, one row for each number of excluded variables.
+        The multipliers of the row are where the fit starts.
     """
     levels = path.levels
     level = levels.current[0]
     is_cut_empty = levels.n_waiting[level] == 0
     if is_cut_empty and was_fitted_above(levels, level):
-        # The level above has fitted these variables, and they separated: only therefore did it
-        # exclude one more. That fit is still in the row.
+        # The level above has fitted just these variables, and they separated: otherwise its cut
+        # would have been complete before. The row still holds that fit.
         return SEPARABLE
 
     n_used = use_variables(fit.state, path.variables.status, with_open=YES)
@@ -392,7 +404,7 @@ def was_fitted_above(levels: Any, level: int) -> bool:
 
 @inlined_kernel()
 def fit_included(path: Any, fit: Any, multipliers: NDArray) -> int:
-    """Decide whether the included variables alone separate.
+    """Decide whether the included variables alone separate: SEPARABLE, INSEPARABLE or UNDECIDED.
 
     If supports are counted, weights that separate must do so by more than rounding, else the
     verdict is UNDECIDED.
@@ -401,8 +413,8 @@ def fit_included(path: Any, fit: Any, multipliers: NDArray) -> int:
     fit : the `SupportFit` that makes the fit.
     multipliers : (patterns,) scratch.
     """
-    clear(multipliers)
-    use_variables(fit.state, path.variables.status, with_open=NO)  # the included ones alone
+    clear(multipliers)  # the fit starts from zeros
+    use_variables(fit.state, path.variables.status, with_open=NO)
     # Early: any separating weights will do, not only those of the largest margin.
     verdict = errors_suffice(
         fit=fit, max_errors=path.max_errors, multipliers=multipliers, early=YES
@@ -430,17 +442,20 @@ def keep_weights(used: NDArray, n_used: int, weights: NDArray, kept: NDArray) ->
 
 @inner_kernel()
 def use_variables(state: Any, status: NDArray, with_open: bool) -> int:
-    """Prepare a fit of the included variables, and of the open ones if `with_open`.
+    """Set up a fit of the included variables, and of the open ones if `with_open`.
 
-    The columns of the fit are listed in `state.used`, the unpenalized ones (which belong to every
-    support) last. No pattern is given up as an error yet. Returns the number of columns.
+    Variables have the numbers below status.size. The numbers after them are the unpenalized columns
+    (the intercept), which belong to every fit. Returns the number of columns of the fit.
 
-    state : the `FitState`.
+    state : the `FitState`. The columns of the fit are listed in `used`, and no pattern is given up
+        as an error yet.
     status : (features,) OPEN, INCLUDED or EXCLUDED.
     """
     used = state.used
     alive = state.alive
     must_be_right = state.must_be_right
+
+    # List the columns of the fit.
     n_used = ZERO
     for j in range(used.size):
         is_unpenalized = j >= status.size
@@ -448,6 +463,8 @@ def use_variables(state: Any, status: NDArray, with_open: bool) -> int:
             used[n_used] = j
             n_used += 1
     state.n_used[0] = n_used
+
+    # All patterns are to be classified, and each may be given up.
     for pattern in range(alive.size):
         alive[pattern] = True
         must_be_right[pattern] = False
@@ -462,13 +479,13 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
     others, included or open, separate without them:
 
         INSEPARABLE    the cut is complete: every support needs one of its variables
-        SEPARABLE      the open variable of largest weight is excluded as well
+        SEPARABLE      the open variable of largest |weight| is excluded as well
         UNDECIDED      the cut is given up
 
     It is also given up if it would become as large as the smallest cut of few patterns, which has
     `levels.max_branches[level]` variables.
 
-    cut_fits : the fits of growing cuts, each in a row (`row_of_growing_cut`).
+    cut_fits : weights and multipliers of these fits; `row_of_growing_cut` gives the row of each.
     """
     levels = path.levels
     weights = cut_fits.weights
@@ -484,7 +501,8 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
     stays_smallest = cut_size + 1 < levels.max_branches[level]
     if verdict == SEPARABLE and heaviest != NONE and stays_smallest:
         exclude_next(path, level, heaviest)
-        # The next fit starts from the multipliers of this one.
+        # With one more variable excluded, the next fit has a row of its own. Its multipliers start
+        # from those of this one.
         next_row = row_of_growing_cut(levels, level)
         for pattern in range(multipliers.shape[1]):
             multipliers[next_row, pattern] = multipliers[fit_row, pattern]

@@ -121,7 +121,10 @@ def _grow_and_shrink(
 ) -> Iterator[Event]:
     """Search many variables, then fewer and fewer; the last part of `search_with_errors`.
 
-    `proof` is what is known of small supports; it is yielded after the first candidate, if any.
+    The support grows until its errors are few enough, and then shrinks by swaps. If they never are,
+    a search for the fewest errors follows, unless the search is to give up.
+
+    proof : what is known of small supports; yielded after the first candidate, if any.
     """
     suffices = search.grow()
     n_added = search.hinge.n_selected
@@ -277,14 +280,14 @@ class _ErrorSearch:
         while is_good_enough:
             next_size = yield from self._drop_while_good(size, swaps)
             if next_size is None:
-                return
+                return  # no smaller support is of interest
             size = next_size
             is_good_enough = yield from self._swap_until_good(size, swaps)
 
     def _drop_while_good(
         self, size: int, swaps: _SwapBudget
     ) -> Generator[Candidate, None, int | None]:
-        """Remove the cheapest variable as long as errors stay few enough, which they are at first.
+        """Remove the cheapest variable again and again, as long as errors stay few enough.
 
         Yields a candidate after every success. Returns the `size` at which errors are too many;
         None if two variables are reached, as rules on one variable were tried before. Few variables
@@ -296,6 +299,7 @@ class _ErrorSearch:
                 swaps.left = min(swaps.left, swaps.total // FEW_VARIABLES_DIVISOR)
             if hinge.n_selected <= 2:
                 return None
+            # Variables may have left the support because of their sign: then it is below `size`.
             size = min(size, hinge.size) - 1
             self._drop_cheapest()
             if not self._is_good_enough():
@@ -331,8 +335,10 @@ class _ErrorSearch:
     def _swap(self, size: int, max_swaps: int, n_done: int) -> int:
         """Swap columns at a fixed size, including the intercept, until errors are few enough.
 
-        Returns the number of swaps done, at most `max_swaps`. The `n_done` swaps done before
-        determine the phase: in every second phase samples are trimmed with noise.
+        The fits trim samples, that is leave them out as errors; in every second phase of the swaps
+        with noise. Returns the number of swaps done, at most `max_swaps`.
+
+        n_done : number of swaps done before, which says the phase.
         """
         phase = n_done // SWAPS_PER_PHASE
         trim_noise = 0.0
