@@ -42,7 +42,7 @@ from scipy.special import log_ndtr
 from chanceline._io import write_text
 from chanceline.theory.newton import OutsideDomain
 from chanceline.theory.parisi import Grid, gaussian_steps, recurse, uniform_grid
-from chanceline.theory.patterns import pattern_side
+from chanceline.theory.patterns import pattern_law
 from chanceline.theory.quadrature import Array
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -120,12 +120,16 @@ def pattern_means(model: Model, p: Array, x: Array, chi: float, accuracy: Accura
             steps, np.pi * (local + apart) / (ceiling * np.sqrt(1 + apart / local)) / 5.5
         )
     grids = grids_for(float(p[-1]), steps, accuracy)
-    top = pattern_side(grids[-1].nodes, float(apart[-1]), float(local[-1]), ceiling)
-    inner = recurse(grids, top.log_a / x[-1], top.slope / x[-1], p, x[:-1])
+    top = pattern_law(grids[-1].nodes, float(apart[-1]), float(local[-1]), ceiling)
+    inner = recurse(grids, top.log_mean_weight / x[-1], top.slope / x[-1], p, x[:-1])
     k = len(x)
-    squares = np.append(inner.mean_square_slopes, inner.mean(k - 1, top.second) / chi**2)
-    wrong = inner.mean(k - 1, top.wrong + 0 * top.mean)
-    return Side(squares, float(inner.mean_values[0]), inner.mean(k - 1, top.net_tight) / chi, wrong)
+    squares = np.append(
+        inner.mean_square_slopes, inner.mean(k - 1, top.mean_square_correction) / chi**2
+    )
+    wrong = inner.mean(k - 1, top.p_wrong + 0 * top.mean_correction)
+    return Side(
+        squares, float(inner.mean_values[0]), inner.mean(k - 1, top.net_p_tight) / chi, wrong
+    )
 
 
 def variable_means(model: Model, G: Array, x: Array, d: float, accuracy: Accuracy) -> Side:

@@ -31,7 +31,7 @@ from chanceline.theory.closed_forms import first_moment_exponent  # noqa: E402
 from chanceline.theory.ensemble import Ensemble  # noqa: E402
 from chanceline.theory.first_moment import first_moment_density  # noqa: E402
 from chanceline.theory.quadrature import QUADRATURE_STEP  # noqa: E402
-from chanceline.theory.support_averages import SupportOrder, resolved_support_side  # noqa: E402
+from chanceline.theory.support_averages import VariableParameters, variable_law_at_nodes  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE, KEPT = ROOT / "docs" / "tables" / "signs.md", ROOT / "results" / "signs.jsonl"
@@ -220,14 +220,14 @@ def weight_rows() -> list[str]:
     for rho, margin in ((0.1, 0.0), (0.25, 0.0), (0.4, 0.0), (0.25, 0.5), (0.25, 1.0)):
         end = chanceline.capacity(rho, margin=margin, signs="given")
         s = chanceline.solve(end.alpha, rho, margin=margin, signs="given")
-        order = SupportOrder(s.F0, s.F1 - s.F0, s.E - s.F1 + s.F0, s.K)
-        side, rule = resolved_support_side(order, QUADRATURE_STEP, signed=True)
-        mean = float(rule.mean(side.slope)) / s.nonzero
+        order = VariableParameters(s.F0, s.F1 - s.F0, s.E - s.F1 + s.F0, s.K)
+        law, rule = variable_law_at_nodes(order, QUADRATURE_STEP, signed=True)
+        mean = float(rule.mean(law.slope)) / s.nonzero
         spread = math.sqrt(rho / s.nonzero - mean**2) / mean
         # Of the weight h/E > 0: N(h; u, V) e^{h²/2E − K}/(1 + e^{−K}B), averaged over u.
         h, V, u = np.linspace(0, 3 * s.E, 600)[:, None], s.F1 - s.F0, np.sqrt(s.F0) * rule.nodes
         law = (
-            np.exp(-((h - u) ** 2) / (2 * V) + h**2 / (2 * s.E) - s.K - side.log_partition)
+            np.exp(-((h - u) ** 2) / (2 * V) + h**2 / (2 * s.E) - s.K - law.log_partition)
             @ rule.weights
         )
         share = end.alpha / chanceline.capacity(0.5, margin=margin, signs="given").alpha

@@ -7,13 +7,13 @@ import pytest
 
 from chanceline.theory import rsb_recursions
 from chanceline.theory.ensemble import PLAIN
-from chanceline.theory.pattern_averages import PatternOrder, class_sides
+from chanceline.theory.pattern_averages import PatternParameters, class_laws
 from chanceline.theory.quadrature import QUADRATURE_STEP
-from chanceline.theory.support_averages import SupportOrder, resolved_support_side
+from chanceline.theory.support_averages import VariableParameters, variable_law_at_nodes
 
 
 def symmetric(o, alpha, rho, ensemble=PLAIN):
-    patterns = PatternOrder(
+    patterns = PatternParameters(
         rho=rho,
         q0=o.q0,
         s2=rho - o.q0,
@@ -21,11 +21,11 @@ def symmetric(o, alpha, rho, ensemble=PLAIN):
         threshold=o.threshold,
         ceiling=np.sqrt(2 * o.chi * o.price),
     )
-    sides = class_sides(ensemble, patterns, QUADRATURE_STEP)
-    supports = SupportOrder(F0=o.F0, V=o.F1 - o.F0, d=o.E - o.F1 + o.F0, K=o.K)
-    support, rule_u = resolved_support_side(supports, QUADRATURE_STEP, ensemble.signed)
+    laws_of_classes = class_laws(ensemble, patterns, QUADRATURE_STEP)
+    supports = VariableParameters(F0=o.F0, V=o.F1 - o.F0, d=o.E - o.F1 + o.F0, K=o.K)
+    support, rule_u = variable_law_at_nodes(supports, QUADRATURE_STEP, ensemble.signed)
     return float(
-        alpha * sum(class_side.mean(class_side.side.log_a) for class_side in sides)
+        alpha * sum(class_law.mean(class_law.law.log_mean_weight) for class_law in laws_of_classes)
         + rule_u.mean(support.log_partition)
         + o.K * rho
         + 0.5 * (o.E - o.F1) * rho

@@ -6,11 +6,11 @@ import pytest
 from chanceline.theory import dual, first_moment
 from chanceline.theory.dual import Dual, independent
 from chanceline.theory.ensemble import Ensemble
-from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
-from chanceline.theory.patterns import pattern_side
+from chanceline.theory.pattern_averages import PatternParameters, class_laws, pattern_means
+from chanceline.theory.patterns import pattern_law
 from chanceline.theory.quadrature import QUADRATURE_STEP
-from chanceline.theory.support_averages import SupportOrder, support_means
-from chanceline.theory.supports import support_side
+from chanceline.theory.support_averages import VariableParameters, variable_means
+from chanceline.theory.supports import variable_law
 
 STEP = 1e-5
 
@@ -76,33 +76,45 @@ def test_slope_of_log_ndtr_does_not_underflow():
 MU = np.array([-2.0, -0.3, 0.1, 0.9, 2.5])
 
 
-@pytest.mark.parametrize("field", ["log_a", "tight", "loose", "mean", "variance"])
+@pytest.mark.parametrize(
+    "field", ["log_mean_weight", "p_tight", "p_not_tight", "mean_correction", "correction_variance"]
+)
 @pytest.mark.parametrize("point", [(0.0, 0.3, 0.2), (0.1, 0.05, 4.0), (0.2, 0.4, 0.001)])
-def test_pattern_side(field, point):
+def test_pattern_law(field, point):
     """The derivatives by μ, s² and χ."""
 
     def value(shift, s2, chi):
-        return getattr(pattern_side(MU + shift, s2, chi), field)
+        return getattr(pattern_law(MU + shift, s2, chi), field)
 
     assert_differentiates(value, point, rel=1e-4 if point[2] < 0.01 else 1e-6, floor=1e-6)
 
 
-@pytest.mark.parametrize("field", ["log_a", "tight", "wrong", "mean", "variance", "net_tight"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        "log_mean_weight",
+        "p_tight",
+        "p_wrong",
+        "mean_correction",
+        "correction_variance",
+        "net_p_tight",
+    ],
+)
 @pytest.mark.parametrize("point", [(0.0, 0.3, 0.05, 0.7), (0.1, 0.05, 0.4, 1.5)])
-def test_pattern_side_with_errors(field, point):
+def test_pattern_law_with_errors(field, point):
     def value(shift, s2, chi, ceiling):
-        return getattr(pattern_side(MU + shift, s2, chi, ceiling), field)
+        return getattr(pattern_law(MU + shift, s2, chi, ceiling), field)
 
     assert_differentiates(value, point, rel=1e-6)
 
 
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize(
-    "field", ["log_partition", "chosen", "rejected", "mean", "slope", "curvature"]
+    "field", ["log_partition", "p_chosen", "p_rejected", "mean_weight", "slope", "curvature"]
 )
-def test_support_side(field, signed):
+def test_variable_law(field, signed):
     def value(shift, V, d, K):
-        return getattr(support_side(MU + shift, V, d, K, signed), field)
+        return getattr(variable_law(MU + shift, V, d, K, signed), field)
 
     assert_differentiates(value, (0.0, 0.9, 0.8, 0.6), rel=1e-6)
 
@@ -110,7 +122,7 @@ def test_support_side(field, signed):
 def test_far_from_the_boundary_the_variance_keeps_its_derivative():
     """There T is the Gaussian N(m', σ'²) with σ'² = s²χ/(s² + χ), whatever μ."""
     mu, s2, chi = independent(np.array([1.0, 1e-6, 2e-6]))
-    variance = pattern_side(mu * np.ones(1), s2, chi).variance
+    variance = pattern_law(mu * np.ones(1), s2, chi).correction_variance
     by_s2, by_chi = (2 / 3) ** 2, (1 / 3) ** 2
     np.testing.assert_allclose(variance.gradient, [0.0, by_s2, by_chi], rtol=1e-13, atol=1e-18)
 
@@ -127,12 +139,12 @@ ENSEMBLES = [
 @pytest.mark.parametrize(
     "field",
     [
-        "isostatic",
+        "effective_tight",
         "violation_square",
         "violation_variance",
         "violation_by_sign",
         "wrong",
-        "log_a",
+        "log_mean_weight",
     ],
 )
 def test_means_over_patterns(ensemble, field):
@@ -140,7 +152,7 @@ def test_means_over_patterns(ensemble, field):
     ceiling_is_free = ensemble.error_rate > 0
 
     def value(log_chi, q0, threshold, log_ceiling):
-        order = PatternOrder(
+        order = PatternParameters(
             rho=rho,
             q0=q0,
             s2=rho - q0,
@@ -148,8 +160,8 @@ def test_means_over_patterns(ensemble, field):
             threshold=threshold if ensemble.free_threshold else 0.0,
             ceiling=dual.exp(log_ceiling) if ceiling_is_free else np.inf,
         )
-        sides = class_sides(ensemble, order, QUADRATURE_STEP)
-        return getattr(pattern_means(sides, ensemble, rho), field)
+        laws_of_classes = class_laws(ensemble, order, QUADRATURE_STEP)
+        return getattr(pattern_means(laws_of_classes, ensemble, rho), field)
 
     point = (-2.0, 0.15, -0.3, -0.2)
     is_zero = (field == "wrong" and not ceiling_is_free) or (
@@ -165,16 +177,16 @@ def test_means_over_patterns(ensemble, field):
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("point", [(0.3, 0.7, 1.5), (2e-3, -4.0, 0.8), (8.0, 2.0, 40.0)])
 @pytest.mark.parametrize(
-    "field", ["chosen", "rejected", "nonzero", "norm", "overlap", "log_one_plus"]
+    "field", ["chosen", "rejected", "nonzero", "norm", "overlap", "log_partition"]
 )
 def test_means_over_supports(signed, point, field):
     F0, log_V_over_d, K = point
 
     def value(log_F0, log_ratio, price):
-        order = SupportOrder(
+        order = VariableParameters(
             F0=dual.exp(log_F0), V=dual.expit(log_ratio), d=dual.expit(-log_ratio), K=price
         )
-        return getattr(support_means(order, QUADRATURE_STEP, signed), field)
+        return getattr(variable_means(order, QUADRATURE_STEP, signed), field)
 
     assert_differentiates(value, (np.log(F0), log_V_over_d, K), rel=1e-6, floor=1e-7)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import chanceline
-from chanceline.theory.patterns import pattern_side
+from chanceline.theory.patterns import pattern_law
 from chanceline.theory.quadrature import rule_for
-from chanceline.theory.supports import support_side
+from chanceline.theory.supports import variable_law
 
 
 @pytest.mark.parametrize(
@@ -18,10 +18,10 @@ def test_the_at_condition_is_marginal_and_not_violated(alpha, rho):
     """Fig. (d): λλ̂, computed as the paper defines it, is 1 at every α > 2ρ."""
     s = chanceline.solve(alpha, rho)
     rule = rule_for(0.05)
-    pattern = pattern_side(np.sqrt(s.q0) * rule.nodes, rho - s.q0, s.chi)
-    support = support_side(np.sqrt(s.F0) * rule.nodes, s.F1 - s.F0, s.E - s.F1 + s.F0, s.K)
-    lam = alpha / s.chi**2 * float(rule.mean(pattern.tight))
-    lam_hat = float(rule.mean(support.chosen)) / s.E**2
+    pattern = pattern_law(np.sqrt(s.q0) * rule.nodes, rho - s.q0, s.chi)
+    support = variable_law(np.sqrt(s.F0) * rule.nodes, s.F1 - s.F0, s.E - s.F1 + s.F0, s.K)
+    lam = alpha / s.chi**2 * float(rule.mean(pattern.p_tight))
+    lam_hat = float(rule.mean(support.p_chosen)) / s.E**2
     assert lam * lam_hat - 1 == pytest.approx(0, abs=1e-9)
 
 
@@ -48,7 +48,7 @@ def test_the_linearised_lambda_needs_its_square():
     """Appendix B: with (∂²ln H̃)² the product is 1; with ∂²ln H̃ as printed it is −χ·1, not even positive."""
     s = chanceline.solve(1.5, 0.5)
     rule = rule_for(0.05)
-    tight = float(rule.mean(pattern_side(np.sqrt(s.q0) * rule.nodes, 0.5 - s.q0, s.chi).tight))
+    tight = float(rule.mean(pattern_law(np.sqrt(s.q0) * rule.nodes, 0.5 - s.q0, s.chi).p_tight))
     # ∂²ln H̃/∂v² = −Θ(v)/χ
     squared, as_printed = 1.5 * tight / s.chi**2, -1.5 * tight / s.chi
     lam_hat = 0.5 / s.E**2

@@ -15,7 +15,7 @@ from chanceline.theory.closed_forms import binary_entropy, l0_gardner, union_bou
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.first_moment import first_moment_load
 from chanceline.theory.gardner import gardner
-from chanceline.theory.patterns import pattern_side
+from chanceline.theory.patterns import pattern_law
 from chanceline.theory.quadrature import focused_rule
 from chanceline.theory.rs_branch import Branch, entrance_overlap
 from chanceline.theory.symmetric import solve_rs
@@ -57,9 +57,9 @@ def test_as_many_tight_constraints_as_weights_for_every_balance(f, rho):
     assert s.residual <= 1e-11
 
 
-def test_pattern_side_with_errors_is_the_integral():
+def test_pattern_law_with_errors_is_the_integral():
     s2, chi, top = 0.3, 0.05, 0.7
-    side = pattern_side(np.array([-1.0, 0.2, 0.9, 2.0]), s2, chi, top)
+    law = pattern_law(np.array([-1.0, 0.2, 0.9, 2.0]), s2, chi, top)
     for i, mu in enumerate((-1.0, 0.2, 0.9, 2.0)):
 
         def average(function, low, high, mu=mu):
@@ -81,14 +81,14 @@ def test_pattern_side_with_errors_is_the_integral():
             average(lambda v, k=k: v**k * math.exp(-v * v / (2 * chi)), 0, top) / a
             for k in range(3)
         ]
-        assert side.log_a[i] == pytest.approx(math.log(a), abs=1e-10)
-        assert side.tight[i] == pytest.approx(moments[0], rel=1e-9)
-        assert side.mean[i] == pytest.approx(moments[1], rel=1e-9)
-        assert side.wrong[i] == pytest.approx(wrong / a, rel=1e-9)
+        assert law.log_mean_weight[i] == pytest.approx(math.log(a), abs=1e-10)
+        assert law.p_tight[i] == pytest.approx(moments[0], rel=1e-9)
+        assert law.mean_correction[i] == pytest.approx(moments[1], rel=1e-9)
+        assert law.p_wrong[i] == pytest.approx(wrong / a, rel=1e-9)
         # T is 0 with the rest of the weight.
-        assert side.variance[i] == pytest.approx(moments[2] - moments[1] ** 2, rel=1e-7)
+        assert law.correction_variance[i] == pytest.approx(moments[2] - moments[1] ** 2, rel=1e-7)
         ceiling_density = math.exp(-top * top / (2 * chi)) * norm.pdf(top, mu, math.sqrt(s2)) / a
-        assert side.ceiling_density[i] == pytest.approx(top * ceiling_density, rel=1e-9)
+        assert law.ceiling_density[i] == pytest.approx(top * ceiling_density, rel=1e-9)
 
 
 def test_focused_rule_resolves_sharp_features_off_centre():
@@ -278,7 +278,7 @@ def test_clusters_are_stationary_where_they_vanish():
             def log_a(z, sign=sign):
                 mu = math.sqrt(q) * z + ensemble.margin + sign * threshold
                 return norm.pdf(z) * float(
-                    pattern_side(np.array([mu]), 1 - q, x, math.sqrt(2 * x * y)).log_a[0]
+                    pattern_law(np.array([mu]), 1 - q, x, math.sqrt(2 * x * y)).log_mean_weight[0]
                 )
 
             total += share * quad(log_a, -10, 10, limit=200, epsabs=1e-12)[0]

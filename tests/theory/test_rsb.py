@@ -12,10 +12,10 @@ from chanceline.theory.capacity import capacity
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.one_step import branch_off
 from chanceline.theory.parisi import focused_grid, recurse, uniform_grid
-from chanceline.theory.patterns import pattern_side
+from chanceline.theory.patterns import pattern_law
 from chanceline.theory.rs_equations import Order
 from chanceline.theory.solve import solve, solve_1rsb
-from chanceline.theory.supports import support_side
+from chanceline.theory.supports import variable_law
 from chanceline.theory.symmetric import solve_rs
 from chanceline.theory.transition import transition_at
 from steps_of_breaking import add_step
@@ -43,8 +43,8 @@ def tensor_entropy(order, alpha, rho):
     for outer, weight in zip(z0, dz0, strict=True):
         mu = np.sqrt(p0) * outer + np.sqrt(p1 - p0) * z
         u = np.sqrt(g0) * outer + np.sqrt(g1 - g0) * z
-        log_a = pattern_side(mu, rho - p1, order.chi).log_a
-        log_b = support_side(u, order.F1 - g1, order.E - order.F1 + g1, order.K).log_partition
+        log_a = pattern_law(mu, rho - p1, order.chi).log_mean_weight
+        log_b = variable_law(u, order.F1 - g1, order.E - order.F1 + g1, order.K).log_partition
         total += (
             weight
             / x
@@ -216,7 +216,7 @@ def test_identity_and_order_along_the_branch(rho):
 def test_the_branch_begins_at_the_replicon_line():
     transition = transition_at(RHO)
     critical = transition.critical
-    assert critical.between == pytest.approx(1, abs=1e-10)
+    assert critical.replicon_between == pytest.approx(1, abs=1e-10)
     small, smaller, smallest = (
         branch_off(rsb.RSBBranch(RHO), transition, amplitude).state
         for amplitude in (0.04, 0.02, 0.01)

@@ -16,7 +16,7 @@ from chanceline.theory.closed_forms import binary_entropy, l0_gardner, union_bou
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.gardner import gardner
 from chanceline.theory.rs_branch import entrance_overlap
-from chanceline.theory.supports import support_side
+from chanceline.theory.supports import variable_law
 
 GIVEN = Ensemble(signs="given")
 
@@ -55,7 +55,7 @@ def test_the_whole_curve_is_solved_and_in_order():
     )
 
 
-def test_support_side_is_the_integral():
+def test_variable_law_is_the_integral():
     """B, P(w > 0), and the first two moments of w = h₊/E under the tilt exp(h₊²/2E), for h ~ N(u, V)."""
     e, v, k = 1.7, 0.9, 0.6
     for u in (-2.0, -0.3, 0.8, 3.0):
@@ -72,25 +72,25 @@ def test_support_side_is_the_integral():
 
         b = part(0, -20, 0) + part(0, 0, 40)
         positive, *moments = (part(j, 0, 40) / b for j in range(3))
-        side = support_side(np.array([u]), v, e - v, k, signed=True)
+        law = variable_law(np.array([u]), v, e - v, k, signed=True)
         odds = b * math.exp(-k)
-        assert side.log_partition[0] == pytest.approx(math.log1p(odds), rel=1e-10)
-        assert side.chosen[0] == pytest.approx(odds / (1 + odds), rel=1e-10)
-        assert side.nonzero[0] == pytest.approx(positive, rel=1e-9)
-        assert side.mean[0] == pytest.approx(moments[0], rel=1e-9)
-        assert side.variance[0] == pytest.approx(moments[1] - moments[0] ** 2, rel=1e-8)
+        assert law.log_partition[0] == pytest.approx(math.log1p(odds), rel=1e-10)
+        assert law.p_chosen[0] == pytest.approx(odds / (1 + odds), rel=1e-10)
+        assert law.p_nonzero[0] == pytest.approx(positive, rel=1e-9)
+        assert law.mean_weight[0] == pytest.approx(moments[0], rel=1e-9)
+        assert law.weight_variance[0] == pytest.approx(moments[1] - moments[0] ** 2, rel=1e-8)
         step = 1e-4
         below, above = (
-            support_side(np.array([u + x]), v, e - v, k, signed=True) for x in (-step, step)
+            variable_law(np.array([u + x]), v, e - v, k, signed=True) for x in (-step, step)
         )
-        assert side.slope[0] == pytest.approx(
+        assert law.slope[0] == pytest.approx(
             (above.log_partition - below.log_partition)[0] / (2 * step), rel=1e-6
         )
-        assert side.curvature[0] == pytest.approx(
+        assert law.curvature[0] == pytest.approx(
             (above.slope - below.slope)[0] / (2 * step), rel=1e-6
         )
-        assert side.mean_slope[0] == pytest.approx(
-            (above.mean - below.mean)[0] / (2 * step), rel=1e-6
+        assert law.mean_slope[0] == pytest.approx(
+            (above.mean_weight - below.mean_weight)[0] / (2 * step), rel=1e-6
         )
 
 

@@ -25,13 +25,13 @@ from chanceline.theory.continuation import last_two_points
 from chanceline.theory.dual import Dual
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.newton import Solved
-from chanceline.theory.pattern_averages import PatternOrder, class_sides
-from chanceline.theory.patterns import pattern_side
+from chanceline.theory.pattern_averages import PatternParameters, class_laws
+from chanceline.theory.patterns import pattern_law
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import Order, RSState
-from chanceline.theory.support_averages import SupportOrder, resolved_support_side
-from chanceline.theory.supports import support_side
+from chanceline.theory.support_averages import VariableParameters, variable_law_at_nodes
+from chanceline.theory.supports import variable_law
 
 # ρ* is sought between these densities. It grows with the margin from 0.017 to about 0.54 and falls
 # again; where the margin is larger than this its line was not looked at.
@@ -50,8 +50,8 @@ def replicon_line(rho: float, ensemble: Ensemble = PLAIN) -> Solved[RSState]:
     exceeds 1; the point where it is 1 lies between the last two.
     """
     branch = Branch(rho, ensemble)
-    bracket = last_two_points(branch.from_entrance(lambda state: state.between > 1))
-    return branch.point_where(bracket, lambda state: state.between - 1)
+    bracket = last_two_points(branch.from_entrance(lambda state: state.replicon_between > 1))
+    return branch.point_where(bracket, lambda state: state.replicon_between - 1)
 
 
 class CurvatureMoments(NamedTuple):
@@ -100,10 +100,10 @@ def _pattern_moments(order: Order, rho: float, ensemble: Ensemble, step: float) 
     g is a function of the mean field μ = √q₀ z + θ_c of the pattern, z a standard Gaussian: q₀ is
     the overlap of the weights of two supports (choices of variables), θ_c the offset of class c.
     Around μ the field has the variance s² = ρ − q₀, ρ the density (share of variables chosen), and
-    a violation v costs v²/2χ (`pattern_side`). `order` has the order parameters; `step` is that of
+    a violation v costs v²/2χ (`pattern_law`). `order` has the order parameters; `step` is that of
     the quadrature.
     """
-    pattern_order = PatternOrder(
+    pattern_order = PatternParameters(
         rho=rho,
         q0=order.q0,
         s2=rho - order.q0,
@@ -112,13 +112,13 @@ def _pattern_moments(order: Order, rho: float, ensemble: Ensemble, step: float) 
     )
     # The sides have nodes and weights of z. g'' is evaluated once more at fields μ that are Duals:
     # its differential is then the third derivative.
-    sides = class_sides(ensemble, pattern_order, step)
+    laws_of_classes = class_laws(ensemble, pattern_order, step)
     offsets = ensemble.offsets(rho, order.threshold)
     total = np.zeros(3)  # the three means, summed over classes: the weights have their shares
-    for class_side, pattern_class in zip(sides, offsets, strict=True):
-        mean_field = np.sqrt(order.q0) * class_side.nodes + pattern_class.offset  # μ
-        side = pattern_side(_with_unit_slope(mean_field), pattern_order.s2, order.chi)
-        total += _curvature_moments(side.curvature, class_side.weights)
+    for class_law, pattern_class in zip(laws_of_classes, offsets, strict=True):
+        mean_field = np.sqrt(order.q0) * class_law.nodes + pattern_class.offset  # μ
+        law = pattern_law(_with_unit_slope(mean_field), pattern_order.s2, order.chi)
+        total += _curvature_moments(law.curvature, class_law.weights)
     return CurvatureMoments(*total.tolist())
 
 
@@ -126,25 +126,25 @@ def _variable_moments(order: Order, ensemble: Ensemble, step: float) -> Curvatur
     """Means of f''², f''³ and f'''² over all variables, f the log-weight of a variable.
 
     f = ln(1 + e^{−K}B(u)) is a function of the mean field u = √F₀ z of the variable, z a standard
-    Gaussian: chosen, it has the factor e^{−K}B(u), else 1 (`support_side`). K is its price. E, F₁
+    Gaussian: chosen, it has the factor e^{−K}B(u), else 1 (`variable_law`). K is its price. E, F₁
     and F₀ are the multipliers of the norm of the weights, of their overlap within a support and of
     that between two; V = F₁ − F₀ is the variance of the field around u, and d = E − V. `order` has
     these order parameters; `step` is that of the quadrature.
     """
     V = order.F1 - order.F0
     d = order.E - order.F1 + order.F0
-    support_order = SupportOrder(F0=order.F0, V=V, d=d, K=order.K)
-    _, rule = resolved_support_side(support_order, step, ensemble.signed)
+    support_order = VariableParameters(F0=order.F0, V=V, d=d, K=order.K)
+    _, rule = variable_law_at_nodes(support_order, step, ensemble.signed)
     # f'' is evaluated at fields u that are Duals: its differential is the third derivative.
     mean_field = np.sqrt(order.F0) * rule.nodes  # u
-    side = support_side(
+    law = variable_law(
         mean_field=_with_unit_slope(mean_field),
         field_variance=V,
         net_stiffness=d,
         price=order.K,
         signed=ensemble.signed,
     )
-    return _curvature_moments(side.curvature, rule.weights)
+    return _curvature_moments(law.curvature, rule.weights)
 
 
 def _with_unit_slope(field: Array) -> Dual:

@@ -42,7 +42,7 @@ def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho:
     low = float(logit(symmetric_rho))
 
     def excess(logit_rho: float) -> float:
-        """The capacity at the density of this logit, less α; it grows with the density."""
+        """The capacity at the density of this logit, minus α; it grows with the density."""
         return _load_at(float(expit(logit_rho)), ansatz, ensemble).alpha - alpha
 
     # An upper end at which the capacity is above α.

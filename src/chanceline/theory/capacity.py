@@ -313,25 +313,27 @@ def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
 def _breaking_fields(branch: Branch, end: End) -> dict[str, Any]:
     """Where and how the symmetry between supports breaks on a branch, as fields of a `Capacity`.
 
-    A support is a choice of variables. As the load (patterns per variable) grows along the branch,
-    the replicon between supports (`state.between`) grows; above 1 replica symmetry is unstable.
-    `end` is the point of the capacity. How symmetry breaks is known for some ensembles and
-    densities only; fields that are not known are left out.
+    A support is a choice of variables. The replicon between supports grows with the load (patterns
+    per variable); above 1 replica symmetry is unstable. `end` is the branch's point at the
+    capacity. How symmetry breaks is known only for some ensembles and densities; fields that are
+    not known are left out.
     """
-    stable_up_to_capacity = end.solved.state.between <= 1
-    if stable_up_to_capacity:
-        return {"replicon_alpha": None}
+    at_capacity = end.solved
+    if at_capacity.state.replicon_between <= 1:
+        return {"replicon_alpha": None}  # replica symmetry is stable all the way
 
-    # Back from the capacity to the point `critical` where the replicon is 1.
-    points_back = branch.follow(end.solved, _REPLICON_STEP, lambda state: state.between < 1)
+    # Go back from the capacity to the critical point, where the replicon is 1.
+    points_back = branch.follow(
+        at_capacity, _REPLICON_STEP, lambda state: state.replicon_between < 1
+    )
     bracket = last_two_points(points_back)
-    critical = branch.point_where(bracket, lambda state: state.between - 1).state
+    critical = branch.point_where(bracket, lambda state: state.replicon_between - 1).state
 
     if not can_break(branch.ensemble):
         return {"replicon_alpha": critical.alpha}
     if branch.rho < LOWEST_BROKEN_DENSITY:
-        # The break point has a formula. A jump, for which the broken equations are needed, is not
-        # sought.
+        # Here only the break point is known, which has a formula. A jump would need the broken
+        # equations, which are not solved at so small densities.
         critical_break = break_point(critical, branch.rho, branch.ensemble)
         return {"replicon_alpha": critical.alpha, "break_point": critical_break}
     return transition_from(critical, branch.rho, branch.ensemble).as_fields()

@@ -272,7 +272,7 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
         )
 
     def excess(logit_share: float) -> float:
-        """The ℓ₀-Gardner load at the density whose share of ρ_s has this logit, less α."""
+        """The ℓ₀-Gardner load at the density whose share of ρ_s has this logit, minus α."""
         return l0_load(_density_of(logit_share, ensemble), ensemble) - alpha
 
     if not excess(_LOWEST_LOGIT) < 0 < excess(_HIGHEST_LOGIT):

@@ -125,10 +125,10 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
         G=np.array(laws.conjugates), x=np.array(laws.breaks), d=net_stiffness, switch=switch
     )
     field_weights = recursion.weights[-1]  # P(u) du, of the top level, (nodes,)
-    shares = field_weights * variables.chosen  # P(u) p(u) du
+    shares = field_weights * variables.p_chosen  # P(u) p(u) du
     variance = (stiffness - net_stiffness) / (stiffness * net_stiffness)  # V/Ed
     return WeightLaw(
-        shares=shares / shares.sum(), means=variables.mean, sd=float(np.sqrt(variance))
+        shares=shares / shares.sum(), means=variables.mean_weight, sd=float(np.sqrt(variance))
     )
 
 
@@ -193,12 +193,12 @@ def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) ->
         offset=offset,
     )
     share_at_node = class_share * recursion.weights[-1]  # of all patterns, (nodes,)
-    corrected_share = float(share_at_node @ patterns.tight)  # `tight` is P(v > 0), tilted
+    corrected_share = float(share_at_node @ patterns.p_tight)  # `p_tight` is P(v > 0), tilted
 
     # The share of a node over A(μ) is that of its whole Gaussian, before it is cut. Shares that
     # underflow to 0 have no logarithm, and do not count.
     counted = share_at_node > 0
-    log_mean_weight = patterns.log_a[counted]  # ln A(μ)
+    log_mean_weight = patterns.log_mean_weight[counted]  # ln A(μ)
     return _ClassStabilities(
         corrected_share=corrected_share,
         log_shares=np.log(share_at_node[counted]) - log_mean_weight,

@@ -143,7 +143,7 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
         return 0.5  # no density has this load: start in the middle
 
     def excess(logit_rho: float) -> float:
-        """The ℓ₀-Gardner load at the density of this logit, less the load wanted."""
+        """The ℓ₀-Gardner load at the density of this logit, minus the load wanted."""
         return l0_gardner(float(expit(logit_rho))) - plain_load
 
     return float(expit(brentq(excess, *_LOGIT_RHO_ENDS)))
@@ -330,7 +330,7 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
     shares, log_right = _class_weights(response, threshold, ensemble)  # f_c and ln A_c
 
     def excess(price: float) -> float:
-        """The error rate at this price, less the one wanted; it falls with the price."""
+        """The error rate at this price, minus the one wanted; it falls with the price."""
         p_wrong = expit(-price - log_right)  # e^{−y}/(A_c + e^{−y}), (classes,)
         return float(shares @ p_wrong) - rate
 
@@ -402,7 +402,7 @@ def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Co
         # ∂pattern/∂b is a mean violation, with signs by class, over x: times x it is one.
         residual.append(unknowns.response.value * pattern.gradient[_THRESHOLD])
     if ensemble.error_rate:
-        # ∂pattern/∂y is the error rate allowed, less the share of errors.
+        # ∂pattern/∂y is the error rate allowed, minus the share of errors.
         residual.append(pattern.gradient[_PRICE] / ensemble.error_rate)
     return Counted(alpha=alpha, rho=rho, residual=np.array(residual))
 

@@ -27,7 +27,7 @@ from chanceline.theory.transition import (
     LOG_AMPLITUDE,
     LOG_BREAK,
     SupportTransition,
-    beside_symmetric,
+    start_near_symmetric,
     transition_at,
 )
 
@@ -141,7 +141,7 @@ def _solved_at_break(
     jump, at its static point, where both overlaps are known.
     """
     if transition.jump is None:
-        start = beside_symmetric(branch, transition.critical, amplitude, x)
+        start = start_near_symmetric(branch, transition.critical, amplitude, x)
     else:
         start = transition.jump.static.unknowns.copy()
         start[LOG_AMPLITUDE] = np.log(amplitude)
@@ -308,7 +308,7 @@ def _start_before_first_point(
     lowest = max(amplitude_at_beginning, _UNRESOLVED_AMPLITUDE)
 
     def excess(amplitude: float) -> float:
-        """The load of the point with this amplitude, less α."""
+        """The load of the point with this amplitude, minus α."""
         point = _start_near_beginning(branch, transition, amplitude).point
         return branch.equations(point).alpha - alpha
 

@@ -14,15 +14,15 @@ import numpy as np
 from chanceline.theory.dual import Numbers, sqrt, square, value_of, weighted_sum
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.newton import OutsideDomain
-from chanceline.theory.patterns import PatternSide, pattern_side
+from chanceline.theory.patterns import PatternLaw, pattern_law
 from chanceline.theory.quadrature import Array, GaussianRule, focused_rule, rule_for
 
 
-class ClassSide(NamedTuple):
+class ClassLaw(NamedTuple):
     """The pattern side of one class on the nodes of its own rule."""
 
     sign: float  # σ_c: how the threshold b moves the class's offset, θ_c = √ρ(margin + σ_c b)
-    side: PatternSide  # its arrays have the shape (nodes,)
+    law: PatternLaw  # its arrays have the shape (nodes,)
     nodes: Array  # z of the rule for ∫Dz, (nodes,)
     weights: Array  # f_c times those of the rule, f_c the share of the patterns, (nodes,)
 
@@ -31,7 +31,7 @@ class ClassSide(NamedTuple):
         return weighted_sum(self.weights, values)
 
 
-class PatternOrder(NamedTuple):
+class PatternParameters(NamedTuple):
     """The order parameters on which the pattern side depends, numbers or Duals."""
 
     rho: Numbers  # ρ, the share of variables chosen; also |w|² per variable
@@ -42,35 +42,39 @@ class PatternOrder(NamedTuple):
     ceiling: Numbers = np.inf  # v*: larger violations are errors
 
 
-def class_sides(ensemble: Ensemble, order: PatternOrder, step: float) -> list[ClassSide]:
+def class_laws(ensemble: Ensemble, order: PatternParameters, step: float) -> list[ClassLaw]:
     """The mean weight and the corrections of a pattern of each class, at the nodes of ∫Dz.
 
     A rule violates a pattern of class c by v ~ N(μ, s²). The mean μ = √q₀ z + θ_c differs from
     pattern to pattern, z a standard Gaussian: q₀ is the overlap of the weights of two choices of
     variables, and s² = ρ − q₀. The offset θ_c depends on margin and threshold
-    (`Ensemble.offsets`). `pattern_side` has what follows from μ, s², the response χ and the ceiling
+    (`Ensemble.offsets`). `pattern_law` has what follows from μ, s², the response χ and the ceiling
     v*, above which a violation is an error.
 
     Every class has its own nodes z, fine where its functions change; `step` is their distance in
     the stretched variable of the quadrature. Where `order` makes no sense OutsideDomain is raised,
     which tells a solver to take a shorter step.
     """
-    plain_order = PatternOrder._make(map(value_of, order))  # numbers without their differentials
+    plain_order = PatternParameters._make(
+        map(value_of, order)
+    )  # numbers without their differentials
     _check_domain(plain_order)
     root_q0 = sqrt(order.q0)
-    sides = []
+    laws_of_classes = []
     for share, sign, offset in ensemble.offsets(order.rho, order.threshold):
         # The nodes are chosen by the plain numbers, and held in all derivatives: the integral does
         # not depend on them.
         rule = _rule_for_class(value_of(offset), plain_order, step)
         mu = root_q0 * rule.nodes + offset
-        side = pattern_side(mu=mu, s2=order.s2, chi=order.chi, ceiling=order.ceiling)
+        law = pattern_law(mu=mu, s2=order.s2, chi=order.chi, ceiling=order.ceiling)
         class_weights = share * rule.weights
-        sides.append(ClassSide(sign=sign, side=side, nodes=rule.nodes, weights=class_weights))
-    return sides
+        laws_of_classes.append(
+            ClassLaw(sign=sign, law=law, nodes=rule.nodes, weights=class_weights)
+        )
+    return laws_of_classes
 
 
-def _check_domain(order: PatternOrder) -> None:
+def _check_domain(order: PatternParameters) -> None:
     """OutsideDomain, for which a solver takes a shorter step, unless the averages make sense.
 
     q₀ ≥ 0 and s² = ρ − q₀ > 0 are variances of the field; χ > 0 is the scale of the weight of a
@@ -85,7 +89,7 @@ def _check_domain(order: PatternOrder) -> None:
         )
 
 
-def _rule_for_class(offset: float, order: PatternOrder, step: float) -> GaussianRule:
+def _rule_for_class(offset: float, order: PatternParameters, step: float) -> GaussianRule:
     """Nodes and weights of ∫Dz that resolve where ln A(μ) changes quickly, μ = √q₀ z + offset.
 
     A(μ) is the mean weight of a pattern whose violation v has the mean μ and the variance
@@ -118,7 +122,7 @@ class _ErrorsBegin(NamedTuple):
     width: float  # the distance in μ over which ln A changes there
 
 
-def _where_errors_begin(order: PatternOrder) -> _ErrorsBegin:
+def _where_errors_begin(order: PatternParameters) -> _ErrorsBegin:
     """The mean violation μ_* from which on errors outweigh corrections, and how sharply they do.
 
     The violation v of a pattern has the mean μ and the variance s². Corrected, it weighs
@@ -149,58 +153,60 @@ class PatternMeans(NamedTuple):
     Duals if the order parameters are.
     """
 
-    isostatic: Numbers  # p₊ − v*e* + κR₁/ρ, which times α is ρ
+    effective_tight: Numbers  # p₊ − v*e* + κR₁/ρ, which times α is ρ
     violation_square: Numbers  # R₁²
     violation_variance: Numbers  # R₂ − R₁²
     violation_by_sign: Numbers  # Σ_c σ_c f_c R₁, zero at the best threshold
     wrong: Numbers  # the error rate, 0 where no errors are allowed
-    log_a: Numbers  # g = ln A
+    log_mean_weight: Numbers  # g = ln A
     tight: float  # p₊
     curvature_square: float  # g''², where ' is ∂/∂μ
     tight_square: float  # p₊²
     curvature_tight: float  # g''p₊
 
 
-def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: Numbers) -> PatternMeans:
+def pattern_means(
+    laws_of_classes: list[ClassLaw], ensemble: Ensemble, rho: Numbers
+) -> PatternMeans:
     """The averages over all patterns: the sum over the classes of each field of `PatternMeans`.
 
     The share of a class is already a factor of its means. `rho` is ρ = |w|² per variable.
     """
     kappa_over_rho = ensemble.margin / sqrt(rho)  # κ/ρ, where κ = margin·√ρ
-    means_of_classes = [_means_of_class(class_side, kappa_over_rho) for class_side in sides]
+    means_of_classes = [_means_of_class(class_law, kappa_over_rho) for class_law in laws_of_classes]
     # zip turns (class, field) into (field, class): each field is a sum over the classes.
     sums_of_fields = map(sum, zip(*means_of_classes, strict=True))
     return PatternMeans._make(sums_of_fields)
 
 
-def _means_of_class(class_side: ClassSide, kappa_over_rho: Numbers) -> PatternMeans:
+def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMeans:
     """The means over the patterns of one class, each times the share f_c of the class.
 
-    At each node z of the Gaussian average, `class_side.side` has the law of T, what is corrected of
+    At each node z of the Gaussian average, `class_law.side` has the law of T, what is corrected of
     the violation v of a pattern: its mean R₁ (`mean`), its variance, and the probability p₊ of a
     correction (`tight`). `kappa_over_rho` is κ/ρ with κ = margin·√ρ, ρ the density.
     """
-    side = class_side.side
-    mean_violation = class_side.mean(side.mean)  # of R₁
-    net_tight = class_side.mean(side.net_tight)  # of p₊, corrected where errors are allowed
+    law = class_law.law
+    mean_violation = class_law.mean(law.mean_correction)  # of R₁
+    net_tight = class_law.mean(law.net_p_tight)  # of p₊, corrected where errors are allowed
     wrong = 0.0
-    if np.isfinite(value_of(side.ceiling)):  # errors are allowed
-        wrong = class_side.mean(side.wrong)
+    if np.isfinite(value_of(law.ceiling)):  # errors are allowed
+        wrong = class_law.mean(law.p_wrong)
 
     # Stability is computed from the last four means. No equation is solved for them, so that they
     # need no derivatives.
-    plain_side = side.without_differentials()
-    tight = plain_side.tight
-    curvature = plain_side.curvature  # of the log-weight ln A, by its mean field μ
+    plain_law = law.without_differentials()
+    tight = plain_law.p_tight
+    curvature = plain_law.curvature  # of the log-weight ln A, by its mean field μ
     return PatternMeans(
-        isostatic=net_tight + kappa_over_rho * mean_violation,
-        violation_square=class_side.mean(square(side.mean)),
-        violation_variance=class_side.mean(side.variance),
-        violation_by_sign=class_side.sign * mean_violation,
+        effective_tight=net_tight + kappa_over_rho * mean_violation,
+        violation_square=class_law.mean(square(law.mean_correction)),
+        violation_variance=class_law.mean(law.correction_variance),
+        violation_by_sign=class_law.sign * mean_violation,
         wrong=wrong,
-        log_a=class_side.mean(side.log_a),
-        tight=class_side.mean(tight),
-        curvature_square=class_side.mean(curvature**2),
-        tight_square=class_side.mean(tight**2),
-        curvature_tight=class_side.mean(curvature * tight),
+        log_mean_weight=class_law.mean(law.log_mean_weight),
+        tight=class_law.mean(tight),
+        curvature_square=class_law.mean(curvature**2),
+        tight_square=class_law.mean(tight**2),
+        curvature_tight=class_law.mean(curvature * tight),
     )

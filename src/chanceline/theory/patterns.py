@@ -1,4 +1,4 @@
-"""The pattern side: the inner integral ∫Dy over one pattern, in closed form and in logarithms.
+"""One pattern at a fixed mean field: the inner integral ∫Dy in closed form and in logarithms.
 
 With H̃(v, χ) = Θ(−v) + Θ(v) exp(−v²/2χ) and v ~ N(μ, s²),
 
@@ -38,7 +38,7 @@ from chanceline.theory.dual import (
 _LOG_SQRT_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
-class PatternSide(NamedTuple):
+class PatternLaw(NamedTuple):
     """ln A and the law of T tilted by H̃, at each μ; every field but χ and v* has the shape of μ.
 
     v is by how much a pattern violates its constraint, Gaussian of mean μ and variance s² before
@@ -46,29 +46,29 @@ class PatternSide(NamedTuple):
     moments are R_k = E[T^k].
     """
 
-    log_a: Numbers  # g = ln A, A(μ) the mean weight of a pattern
-    tight: Numbers  # p₊ = R₀, weight of 0 < v < v*
-    loose: Numbers  # 1 − p₊
-    mean: Numbers  # R₁
-    variance: Numbers  # R₂ − R₁²
+    log_mean_weight: Numbers  # g = ln A, A(μ) the mean weight of a pattern
+    p_tight: Numbers  # p₊ = R₀, weight of 0 < v < v*
+    p_not_tight: Numbers  # 1 − p₊
+    mean_correction: Numbers  # R₁
+    correction_variance: Numbers  # R₂ − R₁²
     chi: Numbers  # χ: a correction T has the weight e^{−T²/2χ}
-    wrong: Numbers = 0.0  # weight of v > v*
+    p_wrong: Numbers = 0.0  # weight of v > v*
     ceiling: Numbers = np.inf  # v*, beyond which a violation is an error; ∞ without errors
     # v*e*, with the density e* of v at v*, e^{−y}N(v*; μ, s²)/A; 0 without errors.
     ceiling_density: Numbers = 0.0
 
     @property
-    def second(self) -> Numbers:
+    def mean_square_correction(self) -> Numbers:
         """R₂ = E[T²], the second moment of the correction T."""
-        return self.variance + square(self.mean)
+        return self.correction_variance + square(self.mean_correction)
 
     @property
     def slope(self) -> Numbers:
         """g' = d ln A/dμ = −R₁/χ: R₁ is the mean correction, χ the scale of its weight."""
-        return -self.mean / self.chi
+        return -self.mean_correction / self.chi
 
     @property
-    def net_tight(self) -> Numbers:
+    def net_p_tight(self) -> Numbers:
         """p₊ − v*e*, e* the density of v at v*; it replaces p₊ where errors are allowed.
 
         It is the mean slope of the correction T as a function of the violation v: 1 where
@@ -76,34 +76,32 @@ class PatternSide(NamedTuple):
         has the slope ∂R₁/∂μ = this − Var T/χ, where the second term comes from the tilt e^{−T²/2χ}.
         """
         if np.isinf(value_of(self.ceiling)):
-            return self.tight
-        return self.tight - self.ceiling_density
+            return self.p_tight
+        return self.p_tight - self.ceiling_density
 
     @property
     def curvature(self) -> Numbers:
         """g'' = (R₂ − R₁²)/χ² − p₊/χ, the slope of g' = −R₁/χ.
 
-        With errors `net_tight` stands for p₊.
+        With errors `net_p_tight` stands for p₊.
         """
-        return self.variance / square(self.chi) - self.net_tight / self.chi
+        return self.correction_variance / square(self.chi) - self.net_p_tight / self.chi
 
-    def without_differentials(self) -> PatternSide:
+    def without_differentials(self) -> PatternLaw:
         """The same numbers and arrays, none of them a Dual."""
-        return PatternSide._make(map(value_of, self))
+        return PatternLaw._make(map(value_of, self))
 
 
-def pattern_side(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.inf) -> PatternSide:
-    """The mean weight A(μ) of one pattern, and the law of T, what is corrected of its violation v.
+def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.inf) -> PatternLaw:
+    """The mean weight A(μ) of one pattern, and the distribution of its correction T.
 
-    The constraint of a pattern is that a rule classifies it right, with its margin. It is violated
-    by v ~ N(μ, s²), how far the pattern lies on the wrong side; v < 0 means that it is satisfied.
-    There are three cases, and v has another weight in each:
+    The rule violates the constraint of the pattern by v ~ N(μ, s²), and each v has a weight:
 
         satisfied   v < 0         weight 1              T = 0, nothing is corrected,
         tight       0 < v < v*    weight e^{−v²/2χ}     T = v, all of it is corrected,
         wrong       v > v*        weight e^{−v*²/2χ}    T = 0, the pattern is left as an error.
 
-    A(μ) is the mean of the weight over v. The law of T is that of v times its weight, over A.
+    A(μ) is the mean weight over v. Averages of T are over v with these weights, divided by A.
 
     Parameters
     ----------
@@ -112,27 +110,28 @@ def pattern_side(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.i
     s2
         s² > 0, the variance of v.
     chi
-        χ > 0, the scale of a correction. A χ < −s² gives the variables with weights of given sign
-        (`supports`), for which the formulas hold, too.
+        χ > 0, the response: the larger it is, the cheaper is a correction. The formulas also hold
+        for χ < −s²: weights of given sign use this (`supports`).
     ceiling
         v*, the largest violation that is corrected; infinite where no errors are allowed.
     """
-    # The law of X = T/σ' is found first, σ' the standard deviation of the Gaussian of tight v.
+    # The distribution of T/σ' comes first. Among tight patterns v is a Gaussian, cut at 0 and v*,
+    # with the standard deviation σ' (`tilted.sd`).
     tilted = _tilted_gaussian(mu, s2, chi)
     if np.isinf(value_of(ceiling)):
-        law = _unit_law_without_errors(mu, s2, tilted)
+        law = _scaled_law_without_errors(mu, s2, tilted)
     else:
         price = square(ceiling) / (2 * chi)  # an error weighs e^{−price}
-        law = _unit_law_with_errors(mu, s2, tilted, ceiling, price=price)
-    unit_moments = _mean_and_variance(law)
-    return PatternSide(
-        log_a=law.log_a,
-        tight=law.tight,
-        loose=law.loose,
-        mean=tilted.sd * unit_moments.mean,
-        variance=tilted.variance * unit_moments.variance,
+        law = _scaled_law_with_errors(mu, s2, tilted, ceiling, price=price)
+    scaled_moments = _mean_and_variance(law)
+    return PatternLaw(
+        log_mean_weight=law.log_mean_weight,
+        p_tight=law.p_tight,
+        p_not_tight=law.p_not_tight,
+        mean_correction=tilted.sd * scaled_moments.mean,
+        correction_variance=tilted.variance * scaled_moments.variance,
         chi=chi,
-        wrong=law.wrong,
+        p_wrong=law.p_wrong,
         ceiling=ceiling,
         # v*e*: a length times a density has the same value in any unit of length.
         ceiling_density=law.top * law.density_at_top,
@@ -163,18 +162,18 @@ def _tilted_gaussian(mu: Numbers, s2: Numbers, chi: Numbers) -> _TiltedGaussian:
     return _TiltedGaussian(variance=variance, sd=sd, t=t, log_c=log_c)
 
 
-class _UnitLaw(NamedTuple):
-    """The law of X = T/σ': a mass at 0, and a density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top.
+class _ScaledLaw(NamedTuple):
+    """The distribution of X = T/σ', the correction T of a pattern over the sd σ' of tight ones.
 
-    T is what is corrected of a violation v, and σ' the standard deviation of v where it is.
+    It is a point mass at 0, and on 0 < x < top the density n(x) ∝ e^{−(x − t)²/2}.
     """
 
-    log_a: Numbers  # ln A, of the sum of all weights before they are normalised
-    t: Numbers  # the mean of the whole Gaussian, before it is cut at 0 and top
-    tight: Numbers  # p₊ = ∫n dx
-    loose: Numbers  # 1 − p₊, the mass at 0: satisfied or wrong
+    log_mean_weight: Numbers  # ln A, which normalises the probabilities
+    t: Numbers  # the mean of the Gaussian before it is cut at 0 and top
+    p_tight: Numbers  # p₊ = ∫n dx
+    p_not_tight: Numbers  # 1 − p₊, the point mass at 0: satisfied or wrong
     density_at_zero: Numbers  # n(0)
-    wrong: Numbers = 0.0  # the part of the mass at 0 that is wrong, 0 without errors
+    p_wrong: Numbers = 0.0  # the wrong part of the point mass, 0 without errors
     density_at_top: Numbers = 0.0  # n(top), 0 without errors
     top: Numbers = 0.0  # v*/σ'; without errors, where n(top) = 0, any finite number will do
 
@@ -187,7 +186,7 @@ class _LogWeights(NamedTuple):
 
 
 def _log_weights(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _LogWeights:
-    """The weights of a satisfied and of a tight constraint; μ and s² are as in `pattern_side`.
+    """The weights of a satisfied and of a tight constraint; μ and s² are as in `pattern_law`.
 
     With the density N(v; μ, s²) of the violation v they are
 
@@ -205,71 +204,73 @@ def _log_weights(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _LogWeigh
 def log_pattern_weight(mu: Numbers, s2: Numbers, chi: Numbers) -> Numbers:
     """ln A(μ) without errors, A the mean weight of a pattern whose violation v is N(μ, s²).
 
-    It weighs 1 where v < 0 and e^{−v²/2χ} where v > 0. `pattern_side` has the moments of v, too.
+    It weighs 1 where v < 0 and e^{−v²/2χ} where v > 0. `pattern_law` has the moments of v, too.
     """
     log_weights = _log_weights(mu, s2, _tilted_gaussian(mu, s2, chi))
     return logaddexp(log_weights.satisfied, log_weights.tight)
 
 
-def _unit_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _UnitLaw:
-    """The law of X = T/σ' where no errors are allowed: T is the violation v if v > 0, else 0.
+def _scaled_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _ScaledLaw:
+    """The distribution of X = T/σ' where no errors are allowed.
 
-    v ~ N(μ, s²). The pattern is satisfied (v < 0, X = 0) or tight (v > 0, X = v/σ'). The weights of
-    both cases are those of `_log_weights`, and A is their sum. Divided by A they are probabilities.
-    Logarithms are subtracted instead, as each weight may underflow. `tilted` is the Gaussian of
-    tight v, in units of its standard deviation σ'.
+    A pattern with the violation v ~ N(μ, s²) is satisfied (v < 0, T = 0) or tight (v > 0, T = v).
+    The weights of the two cases, from `_log_weights`, add up to A; each divided by A is a
+    probability. All is done in logarithms, as each weight may underflow. `tilted` is the Gaussian
+    of v among tight patterns, and σ' its standard deviation.
     """
     log_weights = _log_weights(mu, s2, tilted)
-    log_a = logaddexp(log_weights.satisfied, log_weights.tight)
-    return _UnitLaw(
-        log_a=log_a,
+    log_mean_weight = logaddexp(log_weights.satisfied, log_weights.tight)  # ln A
+    return _ScaledLaw(
+        log_mean_weight=log_mean_weight,
         t=tilted.t,
-        tight=exp(log_weights.tight - log_a),
-        loose=exp(log_weights.satisfied - log_a),
-        density_at_zero=_unit_density(0.0, tilted.t, tilted.log_c - log_a),
+        p_tight=exp(log_weights.tight - log_mean_weight),
+        p_not_tight=exp(log_weights.satisfied - log_mean_weight),
+        density_at_zero=_scaled_density(0.0, tilted.t, tilted.log_c - log_mean_weight),
     )
 
 
-def _unit_law_with_errors(
+def _scaled_law_with_errors(
     mu: Numbers, s2: Numbers, tilted: _TiltedGaussian, ceiling: Numbers, price: Numbers
-) -> _UnitLaw:
-    """The law of X = T/σ' where violations above the ceiling v* are left as errors.
+) -> _ScaledLaw:
+    """The distribution of X = T/σ' where violations above the ceiling v* are left as errors.
 
-    T is the violation v ~ N(μ, s²) where 0 < v < v*, and 0 elsewhere. With the Gaussian density N
-    of v and the normal distribution function Φ, the three cases have the weights
+    The violation is v ~ N(μ, s²), with the density N. A pattern is in one of three cases, with the
+    weights (Φ is the normal distribution function)
 
         satisfied   v < 0         ∫N dv             = Φ(−μ/s),
         tight       0 < v < v*    ∫N e^{−v²/2χ} dv  = C [Φ(v*/σ' − t) − Φ(−t)],
-        wrong       v > v*        e^{−y} ∫N dv      = e^{−y} Φ((μ − v*)/s).
+        wrong       v > v*        e^{−y} ∫N dv      = e^{−y} Φ((μ − v*)/s),
 
-    The second holds because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation
-    σ' (`tilted`). y = v*²/2χ is the price of an error (`price`). A is the sum of the three, by
-    which each is divided. All is done in logarithms, as each weight may underflow.
+    because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ' (`tilted`).
+    y is the price of an error. The weights add up to A, and each divided by A is a probability. All
+    is done in logarithms, as each weight may underflow.
     """
-    t = tilted.t
     s = sqrt(s2)
-    top = ceiling / tilted.sd  # v*/σ'
-    log_satisfied = log_ndtr(-mu / s)
-    log_tight = tilted.log_c + _log_ndtr_between(-t, top - t)
-    log_wrong = log_ndtr((mu - ceiling) / s) - price
-    log_a = logaddexp(logaddexp(log_satisfied, log_tight), log_wrong)
+    t = tilted.t
+    scaled_ceiling = ceiling / tilted.sd  # v*/σ'
 
-    p_satisfied = exp(log_satisfied - log_a)
-    p_wrong = exp(log_wrong - log_a)
-    log_density_factor = tilted.log_c - log_a  # the density of X is C/A times a normal density
-    return _UnitLaw(
-        log_a=log_a,
+    # The three weights, and their sum A.
+    log_satisfied = log_ndtr(-mu / s)
+    log_tight = tilted.log_c + _log_ndtr_between(-t, scaled_ceiling - t)
+    log_wrong = log_ndtr((mu - ceiling) / s) - price
+    log_mean_weight = logaddexp(logaddexp(log_satisfied, log_tight), log_wrong)  # ln A
+
+    p_satisfied = exp(log_satisfied - log_mean_weight)
+    p_wrong = exp(log_wrong - log_mean_weight)
+    log_c_over_a = tilted.log_c - log_mean_weight  # the density of X is C/A times a normal one
+    return _ScaledLaw(
+        log_mean_weight=log_mean_weight,
         t=t,
-        tight=exp(log_tight - log_a),
-        loose=p_satisfied + p_wrong,
-        density_at_zero=_unit_density(0.0, t, log_density_factor),
-        wrong=p_wrong,
-        density_at_top=_unit_density(top, t, log_density_factor),
-        top=top,
+        p_tight=exp(log_tight - log_mean_weight),
+        p_not_tight=p_satisfied + p_wrong,
+        density_at_zero=_scaled_density(0.0, t, log_c_over_a),
+        p_wrong=p_wrong,
+        density_at_top=_scaled_density(scaled_ceiling, t, log_c_over_a),
+        top=scaled_ceiling,
     )
 
 
-def _unit_density(x: Numbers, t: Numbers, log_factor: Numbers) -> Numbers:
+def _scaled_density(x: Numbers, t: Numbers, log_factor: Numbers) -> Numbers:
     """e^{log_factor} times the density at x of a Gaussian of mean t and variance 1."""
     return exp(log_factor - 0.5 * square(x - t) - _LOG_SQRT_2PI)
 
@@ -293,33 +294,33 @@ class _Moments(NamedTuple):
     variance: Numbers
 
 
-def _mean_and_variance(law: _UnitLaw) -> _Moments:
-    """Mean and variance of X, which is 0 with probability 1 − p₊, else has a density on (0, top).
+def _mean_and_variance(law: _ScaledLaw) -> _Moments:
+    """Mean and variance of X, a point mass 1 − p₊ at 0 and a cut Gaussian on (0, top).
 
-    The density is that of a Gaussian of mean t and variance 1, cut at 0 and top:
-    n(x) ∝ e^{−(x − t)²/2}, with ∫n dx = p₊ (`law.tight`; 1 − p₊ is `law.loose`).
-
-    Its moments D_k = ∫(x − a)^k n dx about a point a follow from n' = −(x − t) n, that is
-    (x − a) n = (t − a) n − n'. Integrated as it is, and times (x − a) by parts, this gives
+    The density is n(x) ∝ e^{−(x − t)²/2} with ∫n dx = p₊. Integration by parts gives its moments
+    D_k = ∫(x − a)^k n dx about any reference point a:
 
         D₁ = (t − a) p₊ + n(0) − n(top),
         D₂ = (t − a) D₁ + p₊ − a n(0) − (top − a) n(top).
 
-    The mass 1 − p₊ at x = 0 adds (0 − a)^k (1 − p₊) to the moment k of X.
+    The point mass adds (0 − a)^k (1 − p₊). The variance is the same for any a.
     """
-    density_difference = law.density_at_zero - law.density_at_top  # n(0) − n(top)
-    mean = law.t * law.tight + density_difference  # D₁ about a = 0
+    density_drop = law.density_at_zero - law.density_at_top  # n(0) − n(top)
+    mean = law.t * law.p_tight + density_drop  # D₁ at a = 0
 
-    # The variance is the same for any a. Little cancels if a is where X mostly lies: around t, or
-    # at 0. It is a plain number, not differentiated.
-    t = value_of(law.t)
-    mostly_around_t = (t > 0) & (value_of(law.tight) > 0.5)
-    a = np.where(mostly_around_t, t, 0.0)
+    # Little cancels in the variance if a is where X mostly lies: at t or at 0. a is a plain number,
+    # without derivatives.
+    t_value = value_of(law.t)
+    mostly_around_t = (t_value > 0) & (value_of(law.p_tight) > 0.5)
+    a = np.where(mostly_around_t, t_value, 0.0)
 
+    # D₁ and D₂ of the density.
     t_from_a = law.t - a
-    D_1 = t_from_a * law.tight + density_difference
+    first_of_density = t_from_a * law.p_tight + density_drop
     edge_terms = a * law.density_at_zero + (law.top - a) * law.density_at_top
-    D_2 = t_from_a * D_1 + law.tight - edge_terms
-    first_moment = D_1 - a * law.loose  # of X about a
-    second_moment = D_2 + a**2 * law.loose
+    second_of_density = t_from_a * first_of_density + law.p_tight - edge_terms
+
+    # Moments of X about a, with the point mass.
+    first_moment = first_of_density - a * law.p_not_tight
+    second_moment = second_of_density + a**2 * law.p_not_tight
     return _Moments(mean=mean, variance=second_moment - square(first_moment))

@@ -19,7 +19,7 @@ from chanceline.theory.continuation import ChiBranch
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
 from chanceline.theory.newton import EPS, Newton, Solved
-from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
+from chanceline.theory.pattern_averages import PatternParameters, class_laws, pattern_means
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array, gaussian_rule
 from chanceline.theory.rs_equations import RSState, equations
 from chanceline.theory.rs_point import LOG_CHI, encode_point
@@ -166,7 +166,7 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """
     overlap_over_rho = entrance_overlap(rho, ensemble)  # c
     all_variables = gardner(ensemble)
-    order = PatternOrder(
+    order = PatternParameters(
         rho=rho,
         q0=rho * overlap_over_rho,
         s2=rho * (1 - overlap_over_rho),  # ρ − q₀
@@ -194,18 +194,18 @@ class _MultiplierRatios(NamedTuple):
     F0_over_E: float  # F₀, of the overlap between two choices
 
 
-def _multiplier_ratios(order: PatternOrder, ensemble: Ensemble) -> _MultiplierRatios:
+def _multiplier_ratios(order: PatternParameters, ensemble: Ensemble) -> _MultiplierRatios:
     """V/E and F₀/E at the order parameters of the patterns, by three saddle equations:
 
         E = ρ₊/χ,    F₀ = (α/χ²)⟨R₁²⟩,    V = (α/χ²)⟨R₂ − R₁²⟩.
 
-    R₁ and R₂ are moments of the violation of a pattern, ⟨·⟩ their mean over patterns, χ is the
-    response and ρ₊ the share of variables with a weight. The load is α = ρ₊/isostatic, with a mean
-    over patterns `isostatic`: so ρ₊ drops out of the ratios, and (α/χ²)/E = 1/(χ·isostatic).
+    R₁ and R₂ are moments of the correction of a pattern, ⟨·⟩ their mean over patterns, χ is the
+    response and ρ₊ the share of variables with a weight. The load is α = ρ₊/p, p the share of tight
+    patterns (`effective_tight`). So ρ₊ drops out of the ratios: (α/χ²)/E = 1/(χp).
     """
-    sides = class_sides(ensemble, order, QUADRATURE_STEP)
-    means = pattern_means(sides, ensemble, order.rho)
-    factor = 1 / (means.isostatic * order.chi)  # (α/χ²)/E
+    laws_of_classes = class_laws(ensemble, order, QUADRATURE_STEP)
+    means = pattern_means(laws_of_classes, ensemble, order.rho)
+    factor = 1 / (means.effective_tight * order.chi)  # (α/χ²)/E
     return _MultiplierRatios(
         V_over_E=means.violation_variance * factor, F0_over_E=means.violation_square * factor
     )
@@ -230,7 +230,7 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
         return typical_overlap(rho)
 
     def excess(c: float) -> float:
-        """The right-hand side of the equation for c, less c; positive at c = 0."""
+        """The right-hand side of the equation for c, minus c; positive at c = 0."""
         field_correlation = _field_correlation(c, ensemble)  # r(c)
         if ensemble.signed:
             return rho * (2 * overlap_kernel(field_correlation)) - c

@@ -49,14 +49,14 @@ from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
 from chanceline.theory.newton import check_logarithms
 from chanceline.theory.pattern_averages import (
-    ClassSide,
+    ClassLaw,
     PatternMeans,
-    class_sides,
+    class_laws,
     pattern_means,
 )
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 from chanceline.theory.rs_point import K_INDEX, Coordinates, PointValues, decode_point, evaluate
-from chanceline.theory.support_averages import SupportMeans, support_means
+from chanceline.theory.support_averages import VariableMeans, variable_means
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class RSState:
     alpha_gradient: Array
     # ⟨p₊ − v*e* + κR₁/ρ⟩ = ρ₊/α, where v* is the largest violation that is no error, e* the density
     # of violations there and κ = margin·√ρ.
-    isostatic: float
+    effective_tight: float
     nonzero: float  # ρ₊, the share of variables with a weight other than zero
     tight: float  # ⟨p₊⟩, the share of patterns at the margin
     norm: float  # ∫Dz p⟨w²⟩, equal to ρ at the saddle
@@ -103,7 +103,7 @@ class RSState:
     entropy: float  # Σ = ln(number of separating choices)/N
     entropy_gradient: Array
     entropy_by_alpha: float  # ∂Σ/∂α at the saddle
-    between: float  # the replicon between supports: above 1 replica symmetry is unstable
+    replicon_between: float  # the replicon between supports: above 1 replica symmetry is unstable
     weights_mode: float  # stability products of two further modes between supports
     mixed_mode: float
 
@@ -139,9 +139,9 @@ def equations(
     # Decode the point and average over the fields of variables and of patterns. The coordinates are
     # Duals: whatever is computed from them carries its gradient, and so the Jacobian comes along.
     coords = decode_point(independent(point), rho, ensemble)
-    variable_averages = support_means(coords.supports, step, ensemble.signed)
-    sides = class_sides(ensemble, coords.patterns, step)
-    pattern_averages = pattern_means(sides, ensemble, rho)
+    variable_averages = variable_means(coords.supports, step, ensemble.signed)
+    laws_of_classes = class_laws(ensemble, coords.patterns, step)
+    pattern_averages = pattern_means(laws_of_classes, ensemble, rho)
 
     # What the averages give: load and multipliers, the errors of the equations, the entropy.
     values = evaluate(coords, ensemble, pattern_averages, variable_averages)
@@ -150,12 +150,12 @@ def equations(
     alpha = float(values.alpha.value)
     return RSState(
         alpha=alpha,
-        to_gardner=_load_below_gardner(sides, rho, ensemble, alpha),
+        to_gardner=_load_below_gardner(laws_of_classes, rho, ensemble, alpha),
         order=_order(values, coords, ensemble),
         residual=np.array([error.value for error in residual]),
         jacobian=np.array([error.gradient for error in residual]),
         alpha_gradient=values.alpha.gradient,
-        isostatic=float(pattern_averages.isostatic.value),
+        effective_tight=float(pattern_averages.effective_tight.value),
         nonzero=float(value_of(values.nonzero)),
         tight=pattern_averages.tight,
         norm=float(values.norm.value),
@@ -163,7 +163,7 @@ def equations(
         entropy=float(entropy.value),
         entropy_gradient=entropy.gradient,
         entropy_by_alpha=values.entropy_by_alpha.value,
-        between=_replicon_between(values, pattern_averages, variable_averages),
+        replicon_between=_replicon_between(values, pattern_averages, variable_averages),
         weights_mode=_weights_mode(values, coords, pattern_averages, variable_averages),
         mixed_mode=_mixed_mode(values, coords, pattern_averages, variable_averages),
     )
@@ -192,7 +192,7 @@ def _order(values: PointValues, coords: Coordinates, ensemble: Ensemble) -> Orde
 
 
 def _replicon_between(
-    values: PointValues, pattern_averages: PatternMeans, variable_averages: SupportMeans
+    values: PointValues, pattern_averages: PatternMeans, variable_averages: VariableMeans
 ) -> float:
     """The replicon between supports, α⟨g''²⟩∫Dz f''²: above 1 replica symmetry is unstable.
 
@@ -212,7 +212,7 @@ def _weights_mode(
     values: PointValues,
     coords: Coordinates,
     pattern_averages: PatternMeans,
-    variable_averages: SupportMeans,
+    variable_averages: VariableMeans,
 ) -> float:
     """Stability between supports against changes that differ among the weights of both of them.
 
@@ -234,7 +234,7 @@ def _mixed_mode(
     values: PointValues,
     coords: Coordinates,
     pattern_averages: PatternMeans,
-    variable_averages: SupportMeans,
+    variable_averages: VariableMeans,
 ) -> float:
     """Stability between supports against changes that differ among the weights of one of them.
 
@@ -258,7 +258,7 @@ def _residual(
     coords: Coordinates,
     ensemble: Ensemble,
     pattern_averages: PatternMeans,
-    variable_averages: SupportMeans,
+    variable_averages: VariableMeans,
 ) -> list[Dual]:
     """The relative errors of the saddle equations, each with its gradient: a row of the Jacobian.
 
@@ -295,7 +295,7 @@ def _residual(
     return errors
 
 
-def _chosen_error(variable_averages: SupportMeans, rho: float) -> Dual:
+def _chosen_error(variable_averages: VariableMeans, rho: float) -> Dual:
     """The relative error of "the share of variables chosen is ρ", with its gradient.
 
     Above ρ = ½ the share rejected is compared with 1 − ρ instead: of the two shares the smaller one
@@ -329,7 +329,7 @@ def _norm_and_overlap_error(values: PointValues, coords: Coordinates) -> Dual:
     return combined_excess / coords.rho
 
 
-def _entropy(values: PointValues, coords: Coordinates, variable_averages: SupportMeans) -> Dual:
+def _entropy(values: PointValues, coords: Coordinates, variable_averages: VariableMeans) -> Dual:
     """The entropy of separating choices, Σ = ln(their number)/N, with its gradient:
 
         Σ = α ∂Σ/∂α + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
@@ -341,7 +341,7 @@ def _entropy(values: PointValues, coords: Coordinates, variable_averages: Suppor
     # Of the patterns: Σ is linear in the load α.
     pattern_term = values.alpha * values.entropy_by_alpha
     # Of the variables: one weighs e^{−K}B if it is chosen, 1 if not.
-    variable_term = variable_averages.log_one_plus
+    variable_term = variable_averages.log_partition
     # (E − F₁)ρ − F₁χ + F₀q₀ = dρ − F₀s² − F₁χ, as E − F₁ = d − F₀ and s² = ρ − q₀. The terms Eρ
     # and F₁ρ, which are large and nearly cancel where χ is small, are not on the right-hand side.
     order_terms = values.d * coords.rho - values.F0 * coords.s2 - values.F1 * coords.chi
@@ -359,9 +359,9 @@ def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> floa
     # Only ρ is a Dual: gradients are derivatives by ρ, with one component.
     (dual_rho,) = independent(np.array([rho]))
     coords = decode_point(point.tolist(), dual_rho, ensemble)
-    variable_averages = support_means(coords.supports, QUADRATURE_STEP, ensemble.signed)
-    sides = class_sides(ensemble, coords.patterns, QUADRATURE_STEP)
-    pattern_averages = pattern_means(sides, ensemble, dual_rho)
+    variable_averages = variable_means(coords.supports, QUADRATURE_STEP, ensemble.signed)
+    laws_of_classes = class_laws(ensemble, coords.patterns, QUADRATURE_STEP)
+    pattern_averages = pattern_means(laws_of_classes, ensemble, dual_rho)
     values = evaluate(coords, ensemble, pattern_averages, variable_averages)
 
     # In `values` the load α is made from the averages, and moves with ρ. It must stay: what its
@@ -372,7 +372,7 @@ def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> floa
 
 
 def _load_below_gardner(
-    sides: list[ClassSide], rho: float, ensemble: Ensemble, alpha: float
+    laws_of_classes: list[ClassLaw], rho: float, ensemble: Ensemble, alpha: float
 ) -> float:
     """How far the load α lies below Gardner's load α_c, that of all variables.
 
@@ -380,12 +380,12 @@ def _load_below_gardner(
     ensemble, where α_c = 2, has a formula for it that does not.
     """
     if ensemble.plain and rho > 0.5:
-        (only_class,) = sides  # of equal classes one stands for both
+        (only_class,) = laws_of_classes  # of equal classes one stands for both
         return _load_below_two(only_class, rho)
     return gardner(ensemble).load - alpha
 
 
-def _load_below_two(only_class: ClassSide, rho: float) -> float:
+def _load_below_two(only_class: ClassLaw, rho: float) -> float:
     """2 − α without cancellation, for the load α = ρ/∫Dz p₊ of the plain ensemble:
 
         2 − α = (2∫Dz p₊ − ρ)/∫Dz p₊.
@@ -396,23 +396,23 @@ def _load_below_two(only_class: ClassSide, rho: float) -> float:
 
         2∫Dz p₊ − ρ = 1 − ρ + ∫Dz D(z),    D(z) = p₊(−z) − [1 − p₊(z)].
     """
-    tight = value_of(only_class.side.tight)  # p₊(z), (nodes,)
-    loose = value_of(only_class.side.loose)  # 1 − p₊(z), with all digits where it is small
+    tight = value_of(only_class.law.p_tight)  # p₊(z), (nodes,)
+    not_tight = value_of(only_class.law.p_not_tight)  # 1 − p₊(z), with all digits where it is small
     # The nodes are 0 and pairs ±z: a reversed array is the one at −z.
-    D = tight[::-1] - loose
+    D = tight[::-1] - not_tight
     # D(−z) = D(z), so that the half z ≥ 0 is enough. There both terms of D are small and their
     # difference has all digits; for z < 0 both are near 1, and the difference would cancel.
     numerator = 1 - rho + _mean_of_even(D, only_class)
     return float(numerator / only_class.mean(tight))
 
 
-def _mean_of_even(values: Array, class_side: ClassSide) -> float:
+def _mean_of_even(values: Array, class_law: ClassLaw) -> float:
     """∫Dz of an even function from its values at z ≥ 0 alone; `values` are at all nodes, (nodes,).
 
     The nodes must be 0, in the middle, and pairs ±z on either side, which the rule has for a class
     without offset. A pair counts twice its term at z > 0.
     """
-    middle = class_side.nodes.size // 2
-    assert class_side.nodes[middle] == 0
-    terms = class_side.weights * values
+    middle = class_law.nodes.size // 2
+    assert class_law.nodes[middle] == 0
+    terms = class_law.weights * values
     return float(terms[middle] + 2 * terms[middle + 1 :].sum())

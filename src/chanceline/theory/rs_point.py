@@ -15,9 +15,9 @@ from scipy.special import logit
 from chanceline.theory.dual import Numbers, exp, expit, sqrt, square, value_of
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.newton import OutsideDomain
-from chanceline.theory.pattern_averages import PatternMeans, PatternOrder
+from chanceline.theory.pattern_averages import PatternMeans, PatternParameters
 from chanceline.theory.quadrature import Array
-from chanceline.theory.support_averages import SupportMeans, SupportOrder
+from chanceline.theory.support_averages import VariableMeans, VariableParameters
 
 # Where a point holds its coordinates.
 LOG_CHI = 0
@@ -49,9 +49,9 @@ class Coordinates(NamedTuple):
     ceiling: Numbers  # v*, the largest violation that is no error, ∞ without errors
 
     @property
-    def patterns(self) -> PatternOrder:
-        """What the averages over patterns depend on; `PatternOrder` says what each is."""
-        return PatternOrder(
+    def patterns(self) -> PatternParameters:
+        """What the averages over patterns depend on; `PatternParameters` says what each is."""
+        return PatternParameters(
             rho=self.rho,
             q0=self.q0,
             s2=self.s2,
@@ -61,13 +61,13 @@ class Coordinates(NamedTuple):
         )
 
     @property
-    def supports(self) -> SupportOrder:
+    def supports(self) -> VariableParameters:
         """What the averages over variables depend on, in units of E, the multiplier of the norm.
 
         F₀ is the variance of the mean field of a variable, V that around it, K its price; V + d = E
         is 1 in these units.
         """
-        return SupportOrder(F0=self.F0_over_E, V=self.V_over_E, d=self.d_over_E, K=self.K)
+        return VariableParameters(F0=self.F0_over_E, V=self.V_over_E, d=self.d_over_E, K=self.K)
 
 
 def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensemble) -> Coordinates:
@@ -180,7 +180,7 @@ def evaluate(
     coords: Coordinates,
     ensemble: Ensemble,
     pattern_averages: PatternMeans,
-    variable_averages: SupportMeans,
+    variable_averages: VariableMeans,
 ) -> PointValues:
     """The load and the multipliers at a point, and the averages that should be equal to them.
 
@@ -188,7 +188,7 @@ def evaluate(
     (derived in `rs_equations`):
 
         χE = ρ₊                     sets E; ρ₊ is the share of variables with a weight,
-        α·isostatic = ρ₊            sets the load α (`_load`),
+        α·effective_tight = ρ₊            sets the load α (`_load`),
         (α/χ²)⟨R₁²⟩ = F₀            should hold; R₁ and R₂ are the mean and the mean square of what
         (α/χ²)⟨R₂ − R₁²⟩ = V        is corrected of a violation, ⟨·⟩ the mean over patterns.
 
@@ -221,12 +221,12 @@ def evaluate(
         price=price,
         # The entropy is linear in α. Its slope is the mean log-weight of a pattern, ⟨ln A⟩, and yε,
         # which the price y of an error adds at the error rate ε.
-        entropy_by_alpha=pattern_averages.log_a + price * ensemble.error_rate,
+        entropy_by_alpha=pattern_averages.log_mean_weight + price * ensemble.error_rate,
     )
 
 
 def _nonzero_share(
-    coords: Coordinates, ensemble: Ensemble, variable_averages: SupportMeans
+    coords: Coordinates, ensemble: Ensemble, variable_averages: VariableMeans
 ) -> Numbers:
     """ρ₊, the share of variables with a weight other than zero.
 
@@ -239,18 +239,17 @@ def _nonzero_share(
 
 
 def _load(nonzero: Numbers, pattern_averages: PatternMeans) -> Numbers:
-    """The load α, by an identity: as many tight constraints as weights, α·isostatic = ρ₊.
+    """The load α, from the identity "as many tight patterns as weights": α·effective_tight = ρ₊.
 
-    `nonzero` is ρ₊, the share of variables with a weight. Without margin and errors `isostatic` is
-    p₊, the share of patterns at the margin. With them it is ⟨p₊ − v*e* + κR₁/ρ⟩: v* is the largest
-    violation that is no error, e* the density of violations there, R₁ the mean violation and
-    κ = margin·√ρ. The identity follows from the scale of the weights, which no constraint sees
-    (docstring of `rs_equations`).
+    `nonzero` is ρ₊, the share of variables with a weight. Without margin and errors
+    `effective_tight` is p₊, the share of patterns at the margin. With them it is
+    ⟨p₊ − v*e* + κR₁/ρ⟩: v* is the largest violation that is no error, e* the density of violations
+    there, R₁ the mean correction and κ = margin·√ρ. The docstring of `rs_equations` derives it.
     """
-    if not value_of(pattern_averages.isostatic) > 0:
+    if not value_of(pattern_averages.effective_tight) > 0:
         # No load is possible here: Newton takes a shorter step.
         raise OutsideDomain("p₊ − v*e* must be positive")
-    return nonzero / pattern_averages.isostatic
+    return nonzero / pattern_averages.effective_tight
 
 
 def _price(coords: Coordinates, ensemble: Ensemble) -> Numbers:

@@ -61,9 +61,9 @@ from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logari
 from chanceline.theory.quadrature import Array
 from chanceline.theory.rsb_recursions import (
     BrokenPatternMeans,
-    BrokenSupportMeans,
+    BrokenVariableMeans,
     broken_class_means,
-    broken_support_means,
+    broken_variable_means,
 )
 
 # Relative residuals; rounding in the recursion leaves 1e-13 of them.
@@ -266,7 +266,7 @@ class _Averages(NamedTuple):
     """The averages that the equations need."""
 
     patterns: BrokenPatternMeans  # over the patterns of all classes
-    variables: BrokenSupportMeans  # over the variables
+    variables: BrokenVariableMeans  # over the variables
     violation_by_sign: float  # Σ_c σ_c f_c E_k[R₁] over classes c, zero at the best threshold
 
 
@@ -294,7 +294,7 @@ def _averages_at(
         )
         for pattern_class in classes
     ]
-    variables = broken_support_means(
+    variables = broken_variable_means(
         G=order.G, x=order.x, d=unpacked.d, switch=unpacked.switch, fineness=fineness
     )
 
@@ -324,7 +324,7 @@ def _sum_over_classes(
     return BrokenPatternMeans(*totals)
 
 
-def _identity_error(unpacked: _UnpackedOrder, variables: BrokenSupportMeans) -> float:
+def _identity_error(unpacked: _UnpackedOrder, variables: BrokenVariableMeans) -> float:
     """The error of E₀[f₀'²] = p₀, which is imposed nowhere, in terms of α E_k[p₊] − ρ.
 
     Both vanish at the exact saddle, where as many constraints are tight, α E_k[p₊], as weights are
@@ -341,7 +341,7 @@ def _identity_error(unpacked: _UnpackedOrder, variables: BrokenSupportMeans) -> 
     break_gaps = np.diff(np.array([0.0, *unpacked.breaks, 1.0]))  # x_{i+1} − x_i, (k + 1,)
     # The solver imposes E_i[f_i'²] = p_i as differences between neighbouring levels. What is left,
     # E_i[f_i'²] − p_i, is therefore the same on every level, and is taken out of the sum.
-    bottom_error = variables.squares[0] - unpacked.overlaps[0]  # E₀[f₀'²] − p₀
+    bottom_error = variables.mean_square_slopes[0] - unpacked.overlaps[0]  # E₀[f₀'²] − p₀
     return float(break_gaps @ unpacked.multipliers / unpacked.order.E * bottom_error)
 
 
@@ -355,18 +355,18 @@ def _multiplier_errors(
     the differences G₁ − G₀, … are compared, each relative to itself.
     """
     # What G₀, G₁ − G₀, … must be.
-    parts_of_patterns = alpha * np.diff(patterns.squares, prepend=0.0)
+    parts_of_patterns = alpha * np.diff(patterns.mean_square_slopes, prepend=0.0)
     return parts_of_patterns / unpacked.multiplier_parts - 1
 
 
-def _overlap_errors(unpacked: _UnpackedOrder, variables: BrokenSupportMeans) -> Array:
+def _overlap_errors(unpacked: _UnpackedOrder, variables: BrokenVariableMeans) -> Array:
     """The relative errors of the saddle equations E_i[f_i'²] = p_i as differences of levels, (k,).
 
     On level i = 0 … k the overlap is p_i, f_i is the log-weight of a variable and E_i[·] the
     average there. The differences p₁ − p₀, … are compared. The equation of the bottom level, i = 0,
     is not imposed: an identity, which sets the load, takes its place (`_identity_error`).
     """
-    parts_of_supports = np.diff(variables.squares)  # what p₁ − p₀, … must be
+    parts_of_supports = np.diff(variables.mean_square_slopes)  # what p₁ − p₀, … must be
     return parts_of_supports / np.diff(unpacked.overlaps) - 1
 
 
@@ -443,7 +443,7 @@ class RSBBranch(ChiBranch[RSBState]):
         entropy = _entropy(unpacked, averages, self.rho, alpha)
         # The entropy is stationary in all order parameters. So it changes with the load as its only
         # term with α does: α times the mean log-weight of a pattern on the bottom level.
-        entropy_by_alpha = patterns.values[0]
+        entropy_by_alpha = patterns.mean_values[0]
         # Above 1 a replicon says that one more step of breaking is needed.
         replicons = _replicons(alpha, averages)
         return RSBState(
@@ -495,7 +495,7 @@ class RSBBranch(ChiBranch[RSBState]):
             errors.append(averages.violation_by_sign / np.sqrt(self.rho))
         return np.array([*errors, *self._break_errors(unpacked, averages, alpha, entropy)])
 
-    def _chosen_error(self, variables: BrokenSupportMeans) -> float:
+    def _chosen_error(self, variables: BrokenVariableMeans) -> float:
         """The relative error of "the share of variables chosen, E_k[p], is ρ".
 
         E_k[·] is an average on the top level and p the probability that a variable is chosen. Above
@@ -506,7 +506,7 @@ class RSBBranch(ChiBranch[RSBState]):
             return variables.chosen / self.rho - 1
         return 1 - variables.rejected / (1 - self.rho)
 
-    def _norm_error(self, unpacked: _UnpackedOrder, variables: BrokenSupportMeans) -> float:
+    def _norm_error(self, unpacked: _UnpackedOrder, variables: BrokenVariableMeans) -> float:
         """The relative error of "the squared length of the weights, per variable, is ρ".
 
         A variable of field u is chosen with probability p, and its weight w then has the mean u/d
@@ -555,7 +555,9 @@ class RSBBranch(ChiBranch[RSBState]):
         """
         if not self.steps:
             return []
-        level_terms = alpha * averages.patterns.values + averages.variables.values  # S₀ … S_k
+        level_terms = (
+            alpha * averages.patterns.mean_values + averages.variables.mean_values
+        )  # S₀ … S_k
         left_sides = np.diff(level_terms)  # of i = 1 … k
         overlap_terms = unpacked.multipliers * unpacked.overlaps  # G_i p_i of i = 0 … k
         right_sides = 0.5 * unpacked.breaks * np.diff(overlap_terms)

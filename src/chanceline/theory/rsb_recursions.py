@@ -24,7 +24,7 @@ from chanceline.theory.parisi import (
     recurse,
     uniform_grid,
 )
-from chanceline.theory.patterns import PatternSide, pattern_side
+from chanceline.theory.patterns import PatternLaw, pattern_law
 from chanceline.theory.quadrature import Array
 
 # Grid points in the width s of the edge of A, and in the distance from the real axis of the zero
@@ -39,13 +39,13 @@ _SMALLEST_SCALE = 1e-3
 
 def pattern_recursion(  # noqa: PLR0913
     p: Array, x: Array, chi: float, rho: float, *, offset: float = 0.0, fineness: float = 1.0
-) -> tuple[PatternSide, Recursion]:
+) -> tuple[PatternLaw, Recursion]:
     """The log-weight of a pattern on all levels of k steps of breaking, for one class of patterns.
 
     Replicas of the support (choice of variables) fall into nested groups; level i = 0 … k is the
     smallest group that two replicas have in common. The field u of a pattern is a sum of nested
     Gaussians, with the variance p_i up to level i. On the top level a pattern of field u has the
-    log-weight g_k(u) = ln A(u) of `pattern_side`. From there it descends by the recursion of
+    log-weight g_k(u) = ln A(u) of `pattern_law`. From there it descends by the recursion of
     `parisi`,
 
         g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')],
@@ -83,11 +83,16 @@ def pattern_recursion(  # noqa: PLR0913
     # Grids are centred at 0, where A has its edge, and must hold the field around its own centre.
     reach = FIELD_REACH * np.sqrt(p[-1]) + abs(offset)
     grids = _pattern_grids(p=p, x=x, s2=s2, chi=chi, reach=reach, fineness=fineness)
-    top = pattern_side(grids[-1].nodes, s2, chi)
+    top_law = pattern_law(grids[-1].nodes, s2, chi)
     recursion = recurse(
-        grids, top=top.log_a, top_slope=top.slope, variances=p, breaks=x, centre=offset
+        grids,
+        top=top_law.log_mean_weight,
+        top_slope=top_law.slope,
+        variances=p,
+        breaks=x,
+        centre=offset,
     )
-    return top, recursion
+    return top_law, recursion
 
 
 def _pattern_grids(  # noqa: PLR0913
@@ -146,47 +151,47 @@ def _narrowing_by_patterns(p: Array, x: Array, decay_variance: float) -> float:
     return float(np.sqrt(decay_variance / (decay_variance + last_break * last_variance)))
 
 
-class ChosenSide(NamedTuple):
+class ChoiceLaw(NamedTuple):
     """A variable with free sign at each field u: whether it is chosen, and its mean weight then.
 
     It is chosen with probability p, of log-odds ln(e^{−K}B) = u²/2d − switch. Arrays are (nodes,).
     """
 
     log_partition: Array  # f = ln(1 + e^{−K}B)
-    chosen: Array  # p
-    rejected: Array  # 1 − p
-    mean: Array  # u/d, of its weight
+    p_chosen: Array  # p
+    p_rejected: Array  # 1 − p
+    mean_weight: Array  # u/d, of its weight
     d: float
 
     @property
     def slope(self) -> Array:
         """f' = p u/d."""
-        return self.chosen * self.mean
+        return self.p_chosen * self.mean_weight
 
     @property
     def curvature(self) -> Array:
         """f'' = p/d + p(1 − p)(u/d)², the derivative of p u/d, as dp/du = p(1 − p) u/d."""
-        return self.chosen / self.d + self.chosen * self.rejected * self.mean**2
+        return self.p_chosen / self.d + self.p_chosen * self.p_rejected * self.mean_weight**2
 
 
-def _chosen_side(u: Array, d: float, switch: float) -> ChosenSide:
+def _choice_law(u: Array, d: float, switch: float) -> ChoiceLaw:
     """Whether a variable is chosen at the fields u, (nodes,), and its mean weight u/d then.
 
     The log-odds of choosing it are u²/2d − switch.
     """
     log_odds = u**2 / (2 * d) - switch
-    return ChosenSide(
+    return ChoiceLaw(
         log_partition=np.logaddexp(0.0, log_odds),
-        chosen=expit(log_odds),
-        rejected=expit(-log_odds),
-        mean=u / d,
+        p_chosen=expit(log_odds),
+        p_rejected=expit(-log_odds),
+        mean_weight=u / d,
         d=d,
     )
 
 
 def support_recursion(
     G: Array, x: Array, d: float, switch: float, *, fineness: float = 1.0
-) -> tuple[ChosenSide, Recursion]:
+) -> tuple[ChoiceLaw, Recursion]:
     """The log-weight of a variable on all levels of k steps of breaking.
 
     Replicas of the support (choice of variables) fall into nested groups; level i = 0 … k is the
@@ -228,9 +233,11 @@ def support_recursion(
         raise OutsideDomain("d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
 
     grids = _support_grids(G=G, x=x, scales=scales, switch=switch, fineness=fineness)
-    top = _chosen_side(grids[-1].nodes, d, switch)
-    recursion = recurse(grids, top=top.log_partition, top_slope=top.slope, variances=G, breaks=x)
-    return top, recursion
+    top_law = _choice_law(grids[-1].nodes, d, switch)
+    recursion = recurse(
+        grids, top=top_law.log_partition, top_slope=top_law.slope, variances=G, breaks=x
+    )
+    return top_law, recursion
 
 
 def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: float) -> list[Grid]:
@@ -328,14 +335,14 @@ class BrokenPatternMeans(NamedTuple):
     violation: float  # E_k[R₁], R₁ the mean violation of a constraint
     curvature: float  # E_k[g_k'']
     entropy_term: float  # E_k[g_k + ½(s² + χ)g_k'²], the patterns' part of the entropy Σ over α
-    squares: Array  # E_i[g_i'²], (levels,)
-    values: Array  # E_i[g_i], (levels,)
+    mean_square_slopes: Array  # E_i[g_i'²], (levels,)
+    mean_values: Array  # E_i[g_i], (levels,)
     top_square_curvature: float  # E_k[g_k''²]
     bottom_square_curvature: float  # E₀[g₀''²]
     edge_weight: float  # the largest weight at an end of a grid: what the grids cut off
 
 
-class BrokenSupportMeans(NamedTuple):
+class BrokenVariableMeans(NamedTuple):
     """Averages over the variables; f_i is the log-weight of one, and f_k = ln(1 + e^{−K}B).
 
     E_i is the average over the weight P_i of the field u on level i = 0 … k.
@@ -345,8 +352,8 @@ class BrokenSupportMeans(NamedTuple):
     rejected: float  # E_k[1 − p]
     weight_square: float  # E_k[p u²/d²], u/d the mean weight of a chosen variable
     choice_entropy: float  # E_k[H₂(p)]
-    squares: Array  # E_i[f_i'²], (levels,)
-    values: Array  # E_i[f_i], (levels,)
+    mean_square_slopes: Array  # E_i[f_i'²], (levels,)
+    mean_values: Array  # E_i[f_i], (levels,)
     top_square_curvature: float  # E_k[f_k''²]
     bottom_square_curvature: float  # E₀[f₀''²]
     edge_weight: float  # the largest weight at an end of a grid: what the grids cut off
@@ -369,7 +376,7 @@ def broken_class_means(  # noqa: PLR0913
     """The averages over the patterns of one class with k steps of breaking, on levels 0 … k.
 
     g_i is the log-weight of a pattern on level i, as a function of its field; on the top level it
-    is g_k = ln A (`pattern_side`), and below it comes from the recursion of `parisi`. An average on
+    is g_k = ln A (`pattern_law`), and below it comes from the recursion of `parisi`. An average on
     level i is over the weight P_i of the field there.
 
     Parameters
@@ -387,32 +394,32 @@ def broken_class_means(  # noqa: PLR0913
 
     Results are remembered: p and x are tuples because they are keys of the cache.
     """
-    top, recursion = pattern_recursion(
+    top_law, recursion = pattern_recursion(
         p=np.array(p), x=np.array(x), chi=chi, rho=rho, offset=offset, fineness=fineness
     )
     top_level = len(x)  # k
-    bottom_curvature = recursion.bottom_curvature(top.curvature)  # g₀''
+    bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # g₀''
     # What a pattern adds to the entropy of supports in one smallest group, as a function of its
     # field: g_k + ½(s² + χ)g_k'² (formula 7 of `rsb`), s² the variance of the field in the group.
     s2 = rho - p[-1]
-    entropy_of_pattern = top.log_a + 0.5 * (s2 + chi) * top.slope**2
+    entropy_of_pattern = top_law.log_mean_weight + 0.5 * (s2 + chi) * top_law.slope**2
     return BrokenPatternMeans(
-        tight=recursion.mean(top_level, top.tight),
-        violation=recursion.mean(top_level, top.mean),
-        curvature=recursion.mean(top_level, top.curvature),
+        tight=recursion.mean(top_level, top_law.p_tight),
+        violation=recursion.mean(top_level, top_law.mean_correction),
+        curvature=recursion.mean(top_level, top_law.curvature),
         entropy_term=recursion.mean(top_level, entropy_of_pattern),
-        squares=recursion.mean_square_slopes,
-        values=recursion.mean_values,
-        top_square_curvature=recursion.mean(top_level, top.curvature**2),
+        mean_square_slopes=recursion.mean_square_slopes,
+        mean_values=recursion.mean_values,
+        top_square_curvature=recursion.mean(top_level, top_law.curvature**2),
         bottom_square_curvature=recursion.mean(0, bottom_curvature**2),
         edge_weight=recursion.edge_weight,
     )
 
 
 @lru_cache(maxsize=64)
-def broken_support_means(
+def broken_variable_means(
     G: tuple[float, ...], x: tuple[float, ...], d: float, switch: float, *, fineness: float
-) -> BrokenSupportMeans:
+) -> BrokenVariableMeans:
     """The averages over the variables with k steps of breaking, on levels 0 … k.
 
     f_i is the log-weight of a variable on level i, as a function of its field u. On the top level
@@ -436,21 +443,21 @@ def broken_support_means(
 
     Results are remembered: G and x are tuples because they are keys of the cache.
     """
-    top, recursion = support_recursion(
+    top_law, recursion = support_recursion(
         G=np.array(G), x=np.array(x), d=d, switch=switch, fineness=fineness
     )
     top_level = len(x)  # k
-    bottom_curvature = recursion.bottom_curvature(top.curvature)  # f₀''
+    bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # f₀''
     # The binary entropy −p ln p − (1 − p) ln(1 − p) of choosing a variable with probability p.
-    choice_entropy = entr(top.chosen) + entr(top.rejected)
-    return BrokenSupportMeans(
-        chosen=recursion.mean(top_level, top.chosen),
-        rejected=recursion.mean(top_level, top.rejected),
-        weight_square=recursion.mean(top_level, top.chosen * top.mean**2),
+    choice_entropy = entr(top_law.p_chosen) + entr(top_law.p_rejected)
+    return BrokenVariableMeans(
+        chosen=recursion.mean(top_level, top_law.p_chosen),
+        rejected=recursion.mean(top_level, top_law.p_rejected),
+        weight_square=recursion.mean(top_level, top_law.p_chosen * top_law.mean_weight**2),
         choice_entropy=recursion.mean(top_level, choice_entropy),
-        squares=recursion.mean_square_slopes,
-        values=recursion.mean_values,
-        top_square_curvature=recursion.mean(top_level, top.curvature**2),
+        mean_square_slopes=recursion.mean_square_slopes,
+        mean_values=recursion.mean_values,
+        top_square_curvature=recursion.mean(top_level, top_law.curvature**2),
         bottom_square_curvature=recursion.mean(0, bottom_curvature**2),
         edge_weight=recursion.edge_weight,
     )

@@ -12,14 +12,14 @@ import numpy as np
 
 from chanceline.theory.dual import Numbers, sqrt, square, value_of, weighted_sum
 from chanceline.theory.quadrature import GaussianRule, focused_rule, rule_for
-from chanceline.theory.supports import SupportSide, support_side
+from chanceline.theory.supports import VariableLaw, variable_law
 
 # A variable of field u is chosen with log-odds u²/2d − switch, switch = K − ½ ln(E/d). From this
 # switch on the step from rejected to chosen variables is so sharp that it needs a rule of its own.
 _SHARP_SWITCH = 25.0
 
 
-class SupportMeans(NamedTuple):
+class VariableMeans(NamedTuple):
     """Everything that the equations take from the variables: means over z, at E = 1.
 
     p is the probability that a variable is chosen and w its weight then; ⟨·⟩ is the mean over w at
@@ -31,13 +31,13 @@ class SupportMeans(NamedTuple):
     nonzero: Numbers  # p P(w ≠ 0)
     norm: Numbers  # p⟨w²⟩
     overlap: Numbers  # (p⟨w⟩)²
-    log_one_plus: Numbers  # ln(1 + e^{−K}B)
+    log_partition: Numbers  # ln(1 + e^{−K}B)
     curvature_square: float  # f''²
     nonzero_square: float  # [p P(w ≠ 0)]²
     curvature_nonzero: float  # f'' p P(w ≠ 0)
 
 
-class SupportOrder(NamedTuple):
+class VariableParameters(NamedTuple):
     """The order parameters on which the support side depends, numbers or Duals; E = V + d."""
 
     F0: Numbers  # variance of the mean field u
@@ -46,9 +46,9 @@ class SupportOrder(NamedTuple):
     K: Numbers  # price of a chosen variable: the odds have the factor e^{−K}
 
 
-def resolved_support_side(
-    order: SupportOrder, step: float, signed: bool
-) -> tuple[SupportSide, GaussianRule]:
+def variable_law_at_nodes(
+    order: VariableParameters, step: float, signed: bool
+) -> tuple[VariableLaw, GaussianRule]:
     """Choice and weight of a variable at the nodes of ∫Dz, and that rule: nodes, weights.
 
     u = √F₀ z is the mean field on a variable, z a standard Gaussian. p(u) is the probability that
@@ -59,19 +59,19 @@ def resolved_support_side(
     """
     # The nodes are chosen by the numbers alone, without their differentials, and held in all
     # derivatives: the integral does not depend on them.
-    values = SupportOrder._make(map(value_of, order))
+    values = VariableParameters._make(map(value_of, order))
     rule = _rule_for_variables(values, step, signed)
-    side = support_side(
+    law = variable_law(
         mean_field=sqrt(order.F0) * rule.nodes,  # u
         field_variance=order.V,
         net_stiffness=order.d,
         price=order.K,
         signed=signed,
     )
-    return side, rule
+    return law, rule
 
 
-def _rule_for_variables(order: SupportOrder, step: float, signed: bool) -> GaussianRule:
+def _rule_for_variables(order: VariableParameters, step: float, signed: bool) -> GaussianRule:
     """Nodes and weights of ∫Dz that resolve how a variable goes from rejected to chosen.
 
     The mean field on a variable is u = √F₀ z, and the odds that it is chosen are e^{−K}B(u) with
@@ -102,7 +102,7 @@ def _rule_for_variables(order: SupportOrder, step: float, signed: bool) -> Gauss
     )
 
 
-def _width_at_zero(order: SupportOrder, signed: bool) -> float:
+def _width_at_zero(order: VariableParameters, signed: bool) -> float:
     """The distance in z = u/√F₀ over which the odds B(u) of choosing change around u = 0.
 
     u is the mean field of a variable, F₀ its variance, V that of the field around u, and E = V + d.
@@ -117,7 +117,7 @@ def _width_at_zero(order: SupportOrder, signed: bool) -> float:
     return float(np.sqrt(square_scale / order.F0))
 
 
-def support_means(order: SupportOrder, step: float, signed: bool = False) -> SupportMeans:
+def variable_means(order: VariableParameters, step: float, signed: bool = False) -> VariableMeans:
     """The averages over all variables that the saddle equations need, in units where E = V + d = 1.
 
     At each field, p is the probability that a variable is chosen (`chosen`), ⟨w⟩ and ⟨w²⟩ are mean
@@ -125,27 +125,29 @@ def support_means(order: SupportOrder, step: float, signed: bool = False) -> Sup
     second derivative f'' by the field (`curvature`). All are averaged over the Gaussian field.
     `step` is that of the quadrature; `signed`: whether the sign of each weight is given.
     """
-    side, rule = resolved_support_side(order, step, signed)
+    law, rule = variable_law_at_nodes(order, step, signed)
     weights = rule.weights
-    mean_square_weight = square(side.mean) + side.variance  # ⟨w²⟩
-    mean_chosen = weighted_sum(weights, side.chosen)
+    mean_square_weight = square(law.mean_weight) + law.weight_variance  # ⟨w²⟩
+    mean_chosen = weighted_sum(weights, law.p_chosen)
     mean_nonzero = mean_chosen  # with free signs every chosen variable has a weight
     if signed:
-        mean_nonzero = weighted_sum(weights, side.chosen * side.nonzero)
+        mean_nonzero = weighted_sum(weights, law.p_chosen * law.p_nonzero)
 
     # Stability is computed from the last three means. No equation is solved for them, so that they
     # need no derivatives.
-    plain_side = side.without_differentials()
-    curvature = plain_side.curvature  # f''
-    p_nonzero = plain_side.chosen * plain_side.nonzero  # chosen, and of a weight that is not 0
-    return SupportMeans(
+    plain_law = law.without_differentials()
+    curvature = plain_law.curvature  # f''
+    p_chosen_nonzero = (
+        plain_law.p_chosen * plain_law.p_nonzero
+    )  # chosen, and of a weight that is not 0
+    return VariableMeans(
         chosen=mean_chosen,
-        rejected=weighted_sum(weights, side.rejected),
+        rejected=weighted_sum(weights, law.p_rejected),
         nonzero=mean_nonzero,
-        norm=weighted_sum(weights, side.chosen * mean_square_weight),
-        overlap=weighted_sum(weights, square(side.slope)),
-        log_one_plus=weighted_sum(weights, side.log_partition),
+        norm=weighted_sum(weights, law.p_chosen * mean_square_weight),
+        overlap=weighted_sum(weights, square(law.slope)),
+        log_partition=weighted_sum(weights, law.log_partition),
         curvature_square=weighted_sum(weights, curvature**2),
-        nonzero_square=weighted_sum(weights, p_nonzero**2),
-        curvature_nonzero=weighted_sum(weights, curvature * p_nonzero),
+        nonzero_square=weighted_sum(weights, p_chosen_nonzero**2),
+        curvature_nonzero=weighted_sum(weights, curvature * p_chosen_nonzero),
     )

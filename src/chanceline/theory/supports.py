@@ -21,29 +21,28 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from chanceline.theory.dual import Numbers, expit, log, softplus, square, value_of
-from chanceline.theory.patterns import pattern_side
+from chanceline.theory.patterns import pattern_law
 
 
-class SupportSide(NamedTuple):
-    """f = ln(1 + e^{−K}B), p, 1 − p, and the tilted law of a chosen variable's weight w, at each u.
+class VariableLaw(NamedTuple):
+    """Whether a variable is chosen and, if so, the law of its weight w, at each mean field u.
 
-    u is the mean of the field h on a variable, p the probability that the variable is chosen, with
-    the odds e^{−K}B(u). w is h/E; with given signs h₊/E, which is 0 with the weight 1 − `nonzero`.
-    Arrays have the shape of u.
+    The odds that it is chosen are e^{−K}B(u). Its weight is w = h/E in a field h of mean u; with
+    given signs it is w = h₊/E, which may be 0. Arrays have the shape of u.
     """
 
     log_partition: Numbers  # f
-    chosen: Numbers  # p
-    rejected: Numbers  # 1 − p
-    mean: Numbers  # of w
-    variance: Numbers  # of w
+    p_chosen: Numbers  # p
+    p_rejected: Numbers  # 1 − p
+    mean_weight: Numbers  # of w
+    weight_variance: Numbers  # of w
     stiffness: Numbers  # E, of the weights: w = h/E
-    nonzero: Numbers = 1.0  # P(w ≠ 0)
+    p_nonzero: Numbers = 1.0  # P(w ≠ 0)
 
     @property
     def slope(self) -> Numbers:
         """f' = p⟨w⟩, the mean weight of a variable; one that is not chosen has the weight 0."""
-        return self.chosen * self.mean
+        return self.p_chosen * self.mean_weight
 
     @property
     def mean_slope(self) -> Numbers:
@@ -53,25 +52,27 @@ class SupportSide(NamedTuple):
         e^{h²/2E} changes, by its logarithmic slope h/E = w: this adds the covariance of w with w.
         With free signs the sum is 1/d, because ⟨w⟩ = u/d.
         """
-        return self.variance + self.nonzero / self.stiffness
+        return self.weight_variance + self.p_nonzero / self.stiffness
 
     @property
     def curvature(self) -> Numbers:
         """f'' = p d⟨w⟩/du + p(1 − p)⟨w⟩², the slope of f' = p⟨w⟩, as dp/du = p(1 − p)⟨w⟩."""
-        return self.chosen * self.mean_slope + self.chosen * self.rejected * square(self.mean)
+        return self.p_chosen * self.mean_slope + self.p_chosen * self.p_rejected * square(
+            self.mean_weight
+        )
 
-    def without_differentials(self) -> SupportSide:
+    def without_differentials(self) -> VariableLaw:
         """The same numbers and arrays, none of them a Dual."""
-        return SupportSide._make(map(value_of, self))
+        return VariableLaw._make(map(value_of, self))
 
 
-def support_side(
+def variable_law(
     mean_field: Numbers,
     field_variance: Numbers,
     net_stiffness: Numbers,
     price: Numbers,
     signed: bool = False,
-) -> SupportSide:
+) -> VariableLaw:
     """How likely a variable is chosen, and mean and variance of its weight, given its mean field u.
 
     The field h ~ N(u, V) is by how much the patterns pull at the weight of the variable. If the
@@ -98,23 +99,23 @@ def support_side(
         Whether the sign of the weight is given. Then w = max(h, 0)/E, which may be 0.
     """
     if signed:
-        return _support_side_given_signs(mean_field, field_variance, net_stiffness, price)
+        return _variable_law_given_signs(mean_field, field_variance, net_stiffness, price)
     stiffness = field_variance + net_stiffness  # E
     log_b_at_zero = 0.5 * log(stiffness / net_stiffness)  # ln B at u = 0
     log_odds = square(mean_field) / (2 * net_stiffness) + (log_b_at_zero - price)  # ln(e^{−K}B)
-    return SupportSide(
+    return VariableLaw(
         log_partition=softplus(log_odds),  # ln(1 + e^{−K}B)
-        chosen=expit(log_odds),
-        rejected=expit(-log_odds),
-        mean=mean_field / net_stiffness,  # u/d
-        variance=field_variance / (stiffness * net_stiffness),  # V/(E d)
+        p_chosen=expit(log_odds),
+        p_rejected=expit(-log_odds),
+        mean_weight=mean_field / net_stiffness,  # u/d
+        weight_variance=field_variance / (stiffness * net_stiffness),  # V/(E d)
         stiffness=stiffness,
     )
 
 
-def _support_side_given_signs(
+def _variable_law_given_signs(
     mean_field: Numbers, field_variance: Numbers, net_stiffness: Numbers, price: Numbers
-) -> SupportSide:
+) -> VariableLaw:
     """How likely a variable is chosen, and the law of its weight, if that must not be negative.
 
     The field on the variable is h ~ N(u, V), u its mean and V its variance. With h₊ = max(h, 0) the
@@ -123,20 +124,20 @@ def _support_side_given_signs(
 
         B = ∫N(h; u, V) e^{h₊²/2E} dh.
 
-    `pattern_side` has this integral: there a violation v ~ N(μ, s²) is weighted by e^{−v₊²/2χ}, and
+    `pattern_law` has this integral: there a violation v ~ N(μ, s²) is weighted by e^{−v₊²/2χ}, and
     A is its mean weight. With μ = u, s² = V and χ = −E, A is B, and v₊ has the law of h₊ = E w. The
     closed form holds for this negative χ, too: as V < E the Gaussian decays faster than the weight
     grows.
     """
     stiffness = field_variance + net_stiffness  # E
-    positive_field = pattern_side(mu=mean_field, s2=field_variance, chi=-stiffness)  # law of h₊
-    log_odds = positive_field.log_a - price  # ln(e^{−K}B)
-    return SupportSide(
+    positive_field = pattern_law(mu=mean_field, s2=field_variance, chi=-stiffness)  # law of h₊
+    log_odds = positive_field.log_mean_weight - price  # ln(e^{−K}B)
+    return VariableLaw(
         log_partition=softplus(log_odds),
-        chosen=expit(log_odds),
-        rejected=expit(-log_odds),
-        mean=positive_field.mean / stiffness,
-        variance=positive_field.variance / square(stiffness),
+        p_chosen=expit(log_odds),
+        p_rejected=expit(-log_odds),
+        mean_weight=positive_field.mean_correction / stiffness,
+        weight_variance=positive_field.correction_variance / square(stiffness),
         stiffness=stiffness,
-        nonzero=positive_field.tight,  # P(h > 0)
+        p_nonzero=positive_field.p_tight,  # P(h > 0)
     )

@@ -327,8 +327,8 @@ def _solution_of(
         residual=max(solved.residual, _unsolved_error(state, branch.rho)),
         quadrature_error=quadrature_error,
         # An identity of the exact solution: as many tight patterns as weights that are not zero.
-        # `isostatic` is the share of tight patterns, corrected for margin and errors.
-        identity_error=alpha * state.isostatic - state.nonzero,
+        # `effective_tight` is the share of tight patterns, corrected for margin and errors.
+        identity_error=alpha * state.effective_tight - state.nonzero,
         ensemble=ensemble,
         threshold=order.threshold,
         price=price,
@@ -356,10 +356,10 @@ def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
     """
     within = _replicon_within(state, alpha, ensemble)
     if ensemble.error_rate:
-        return Stability(within=within, between=state.between)
+        return Stability(within=within, between=state.replicon_between)
     return Stability(
         within=within,
-        between=state.between,
+        between=state.replicon_between,
         weights=state.weights_mode,
         mixed=state.mixed_mode,
     )

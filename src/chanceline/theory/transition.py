@@ -202,7 +202,7 @@ def _line_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> lis
     x_c is to 1 the smaller is the jump: so the first amplitude is proportional to x_c − 1.
     """
     log_amplitude = float(np.log(_FIRST_AMPLITUDE * (x_c - 1)))
-    start = beside_symmetric(branch, critical, np.exp(log_amplitude), x=1.0)
+    start = start_near_symmetric(branch, critical, np.exp(log_amplitude), x=1.0)
 
     def has_no_groups_left(point: Solved[RSBState]) -> bool:
         """Whether the complexity, which counts the groups, is negative."""
@@ -259,7 +259,7 @@ def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
     return float(turning.fun)
 
 
-def beside_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
+def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
     """A start for Newton with one step of breaking, (coordinates,), beside a symmetric solution.
 
     In the replica-symmetric state `critical` any two supports (choices of variables) have the same

@@ -26,8 +26,8 @@ from chanceline.theory.first_moment import Counted
 from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
 from chanceline.theory.pattern_averages import (
     PatternMeans,
-    PatternOrder,
-    class_sides,
+    PatternParameters,
+    class_laws,
     pattern_means,
 )
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array
@@ -120,14 +120,14 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     way at large margins.
     """
     order = _decode(point, ensemble)
-    sides = class_sides(ensemble, order, QUADRATURE_STEP)
-    means = pattern_means(sides, ensemble, rho=1.0)
+    laws_of_classes = class_laws(ensemble, order, QUADRATURE_STEP)
+    means = pattern_means(laws_of_classes, ensemble, rho=1.0)
 
-    # The identity: as many tight constraints as weights, α·isostatic = 1. `isostatic` is the share
-    # of tight constraints, corrected for margin and errors.
-    if not means.isostatic > 0:
+    # The identity "as many tight patterns as weights", α·effective_tight = 1, sets the load.
+    # `effective_tight` is the share of tight patterns, corrected for margin and errors.
+    if not means.effective_tight > 0:
         raise OutsideDomain("p₊ − v*e* must be positive")
-    alpha = 1 / means.isostatic
+    alpha = 1 / means.effective_tight
 
     # ∂Σ/∂q₀ = 0 where q₀ = α⟨R₁²⟩(χ + s²)²/χ², s² = 1 − q₀; R₁ is the mean correction of a
     # violation, ⟨·⟩ the mean over patterns.
@@ -144,7 +144,7 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
 
 
 def _cluster_exponent(
-    alpha: float, order: PatternOrder, means: PatternMeans, ensemble: Ensemble
+    alpha: float, order: PatternParameters, means: PatternMeans, ensemble: Ensemble
 ) -> float:
     """The exponent Σ = ln(number of clusters of weights)/N at the load α:
 
@@ -158,13 +158,13 @@ def _cluster_exponent(
     chi = order.chi
     s2 = order.s2
     price = order.ceiling**2 / (2 * chi)  # y, what the largest violation v* costs
-    pattern_term = alpha * (means.log_a + price * ensemble.error_rate)
+    pattern_term = alpha * (means.log_mean_weight + price * ensemble.error_rate)
     volume_term = 0.5 * np.log1p(s2 / chi)
     overlap_term = 0.5 * order.q0 / (chi + s2)
     return float(pattern_term + volume_term + overlap_term)
 
 
-def _decode(point: Array, ensemble: Ensemble) -> PatternOrder:
+def _decode(point: Array, ensemble: Ensemble) -> PatternParameters:
     """The order parameters of clusters of weights at a solver's point, (coordinates,).
 
     The point is (ln χ, logit q₀, b if it is free, ln v*): χ is the response of the weights, q₀ the
@@ -183,7 +183,7 @@ def _decode(point: Array, ensemble: Ensemble) -> PatternOrder:
     threshold = 0.0
     if ensemble.free_threshold:
         threshold = float(point[_THRESHOLD])
-    return PatternOrder(
+    return PatternParameters(
         rho=1.0,
         q0=expit(logit_q0),
         s2=expit(-logit_q0),  # 1 − q₀
