@@ -16,6 +16,7 @@ from chanceline.significance import separation_test
 from chanceline.significance.additions import NAMING_SHARE, ChanceOfAdding, f_statistic
 from chanceline.significance.config import TestSettings
 from chanceline.significance.observed_path import columns_for_path
+from chanceline.significance.outliers import clip_outliers
 from chanceline.significance.plan import make_plan
 from chanceline.significance.shuffle_stage import first_batch
 from chanceline.significance.span_of_set import span_of_set
@@ -204,7 +205,7 @@ def test_halves_are_those_of_the_stability_of_the_set():
     result = separation_test(X, y, permutations=99)
     assert result.verdict == "structure"
     assert result.evidence.features == ("x0",)
-    stability = selection_stability(X, y, [0], family=Family.STEPWISE)
+    stability = selection_stability(X, y, [0], family=Family.STEPWISE, prepare=clip_outliers)
     share = stability.readings[0].selected
     assert result.named[0].selected_in_halves == share > 0.5
     assert f"x0: forward selection of 1 feature takes it in {100 * share:.0f} % of halves" in str(
@@ -215,6 +216,23 @@ def test_halves_are_those_of_the_stability_of_the_set():
     assert record["evidence"]["features"] == ["x0"]
     # Without a rule to use halves are not looked at; without structure nobody is named for it.
     assert separation_test(X, y, expected_error=False).named[0].selected_in_halves is None
+
+
+def test_halves_ask_as_the_proof_of_one_feature_did():
+    """Of two features that go with the classes one is better by values, the proven one by ranks."""
+    rng = np.random.default_rng(3)
+    y = np.repeat([1.0, -1.0], 150)
+    X = rng.normal(size=(300, 20))
+    X[:, 4] = np.sign(X[:, 4] + 0.8 * y) * np.abs(X[:, 4] + 0.8 * y) ** 3
+    X[:, 7] += 0.72 * y
+    result = separation_test(X, y, permutations=99)
+    assert result.evidence.features == ("x4",)
+    assert result.evidence.is_proven_alone
+    share = result.named[0].selected_in_halves
+    stepwise = selection_stability(X, y, [4], family=Family.STEPWISE, prepare=clip_outliers)
+    assert stepwise.readings[0].selected + 0.2 < share
+    said = f"x4: no other goes better with the classes in {100 * share:.0f} % of halves"
+    assert said in str(result)
 
 
 def test_features_of_the_users_choice_are_named_as_they_are():

@@ -163,6 +163,13 @@ def test_a_transposed_table_is_noticed(read, more, label):
         read(GENES + more, label)
 
 
+@pytest.mark.parametrize("label", [None, "outcome"])
+def test_samples_with_unique_names_and_a_column_of_two_values_are_not_transposed(read, label):
+    rows = [f"s{n},{n}.5,{n * n},{n % 3}.25,{n % 2}\n" for n in range(12)]
+    with pytest.raises(InputError, match=r"columns with two values: 'status'\."):
+        read("name,f1,f2,f3,status\n" + "".join(rows), label)
+
+
 def test_comments_above_the_table(read):
     expected = [[1, 2], [3, 4.5]]
     assert (

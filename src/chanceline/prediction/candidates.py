@@ -23,6 +23,7 @@ class Family(Enum):
     STEPWISE = "forward stepwise"
     DENSE = "many features"
     NAMED = "named beforehand"
+    SINGLE = "best single feature"  # of halves of the samples only; no rule is made so
 
 
 # (columns, target, max_columns) → supports of 0, 1, 2, … columns

@@ -6,6 +6,7 @@ and which other columns could stand in its place; and other sets that make no mo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from chanceline._arrays import Floats, Ints
 from chanceline._parallel import one_thread
 from chanceline._results import Result
 from chanceline.columns.table import ColumnTable
+from chanceline.prediction.best_column import best_single_column
 from chanceline.prediction.candidates import PATHS, Family
 from chanceline.prediction.choose import UNTUNED_PENALTY
 from chanceline.prediction.covariates import CovariateEncoder
@@ -29,6 +31,8 @@ from chanceline.prediction.screening import ScreeningLimits, screen_columns
 from chanceline.prediction.surrogates import TrainingFit
 from chanceline.prediction.table_pool import pool_samples
 
+# How halves of the samples select features, by the family of the set.
+HALF_PATHS = {**PATHS, Family.SINGLE: best_single_column}
 # How often the samples are split into two halves.
 N_SPLITS = 25
 # Errors that a surrogate may make beyond those of the feature it replaces.
@@ -112,6 +116,7 @@ def selection_stability(  # noqa: PLR0913
     encoder: CovariateEncoder | None = None,
     penalty: float = UNTUNED_PENALTY,
     family: Family = Family.LEAST_ANGLE,
+    prepare: Callable[[Floats], Floats] | None = None,
     seed: int = 0,
 ) -> SelectionStability:
     """How stable the features of a set are.
@@ -123,6 +128,8 @@ def selection_stability(  # noqa: PLR0913
     support : columns of the set
     penalty, family : those of the rule; for a dense rule, whose ridge has other units, the penalty
         is that of rules that are not tuned.
+    prepare : what to do with the columns (samples, columns) before anything else, as clipping
+        outliers; nothing by default.
     """
     columns = np.sort(np.asarray(support, dtype=np.int64))
     pooled = pool_samples(
@@ -134,6 +141,9 @@ def selection_stability(  # noqa: PLR0913
         encoder=encoder,
         required=columns,
     )
+    if prepare is not None:
+        prepared = replace(pooled.samples, X=prepare(pooled.samples.X))
+        pooled = pooled._replace(samples=prepared)
     if family is Family.DENSE:
         penalty = UNTUNED_PENALTY
     if pooled.pool is None:
@@ -228,7 +238,7 @@ def selection_shares(samples: Samples, n_features: int, family: Family, seed: in
     A half selects the set of `n_features` columns on the path of the rule's family; for families
     without a path, on that of least angle regression.
     """
-    follow_path = PATHS.get(family, least_angle_path)
+    follow_path = HALF_PATHS.get(family, least_angle_path)
     n_selected = np.zeros(samples.n_features)
     n_halves = 0
     for split in range(N_SPLITS):

@@ -71,6 +71,11 @@ class Evidence(Result):
     kind = "observed and shuffled labels, same procedure"
 
     @property
+    def is_proven_alone(self) -> bool:
+        """Whether one feature is proven by its values or ranks, and not by a rule's errors."""
+        return self.auc is not None
+
+    @property
     def names_in_line(self) -> tuple[str, ...]:
         """Every feature that the first line may name: those of the set, and what adds to them."""
         return (*self.features, *(addition.feature for addition in self.additions))

@@ -13,6 +13,7 @@ from chanceline.significance.additions import pvalues_of_adding
 from chanceline.significance.convincing_sets import counted_errors_proof
 from chanceline.significance.evidence import Evidence
 from chanceline.significance.naming import columns_named
+from chanceline.significance.outliers import clip_outliers
 from chanceline.significance.plan import Plan
 from chanceline.significance.rule_to_use import sample_roles
 from chanceline.significance.span_of_set import span_of_set
@@ -32,8 +33,9 @@ class NamedFeature:
     errors_without : the fewest errors known of a rule on the others.
     convinces_without : whether the others convince by themselves, by the stages that were run; None
         where the set does not.
-    selected_in_halves : share of the halves of the samples in which forward stepwise selection of
-        as many features takes this one; None where that was not looked at.
+    selected_in_halves : share of the halves of the samples that select it too, as many features
+        forward stepwise; where one feature is proven alone, the one that goes best with the classes
+        by its values or ranks. None where that was not looked at.
     """
 
     feature: str
@@ -122,13 +124,20 @@ def with_halves(
 ) -> tuple[NamedFeature, ...]:
     """The named features, with how often each is selected in random halves of the samples.
 
-    Each half selects forward stepwise, as many features as the set has.
+    Each half selects as the set was: forward stepwise, as many features as it has; or, where one
+    feature is proven alone, the one that goes best with the classes by its values or ranks.
     """
     if not named:
         return named
     set_columns = columns_named(plan, (*evidence.features, *evidence.unsettled))
+    family = Family.SINGLE if evidence.is_proven_alone else Family.STEPWISE
     stability = selection_stability(
-        plan.data.X, plan.data.y, set_columns, **sample_roles(plan), family=Family.STEPWISE
+        plan.data.X,
+        plan.data.y,
+        set_columns,
+        **sample_roles(plan),
+        family=family,
+        prepare=clip_outliers if plan.settings.intercept else None,  # as the path does
     )
     share_of_name = {}
     for reading in stability.readings:

@@ -13,6 +13,7 @@ from textwrap import fill
 from chanceline._results import listed
 from chanceline.chance.bound import format_p
 from chanceline.prediction.crossval import ExpectedError
+from chanceline.significance.evidence import Evidence
 from chanceline.significance.named_features import NamedFeature
 from chanceline.significance.proofs import Proof
 from chanceline.significance.readings import StatisticKind
@@ -113,16 +114,20 @@ def named_sentences(result: SeparationTest) -> list[str]:
         if set_size > 1:
             clauses.append(_addition_clause(reading))
         if reading.selected_in_halves is not None:
-            clauses.append(_halves_clause(reading.selected_in_halves, set_size))
+            clauses.append(_halves_clause(reading.selected_in_halves, set_size, result.evidence))
         if clauses:
             sentences.append(f"{reading.feature}: {'; '.join(clauses)}")
     return sentences
 
 
-def _halves_clause(share: float, set_size: int) -> str:
-    """`forward selection of 2 features takes it in 74 % of halves of the samples`."""
-    selection = f"forward selection of {plural(set_size, 'feature')}"
-    return f"{selection} takes it in {100 * share:.0f} % of halves of the samples"
+def _halves_clause(share: float, set_size: int, evidence: Evidence) -> str:
+    """`forward selection of 2 features takes it in 74 % of halves of the samples`; of a feature
+    proven alone `no other goes better with the classes in 36 % of halves of the samples`.
+    """
+    in_halves = f"in {100 * share:.0f} % of halves of the samples"
+    if evidence.is_proven_alone:
+        return f"no other goes better with the classes {in_halves}"
+    return f"forward selection of {plural(set_size, 'feature')} takes it {in_halves}"
 
 
 def _addition_clause(reading: NamedFeature) -> str:

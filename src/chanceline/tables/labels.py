@@ -21,6 +21,8 @@ from chanceline.tables.wording import plural, quoted
 
 # A table has features in rows if beside its first column a larger share of columns are numbers.
 MOSTLY_NUMERIC = 0.8
+# In fewer rows a column has two values by chance.
+FEWEST_ROWS_OF_LABEL = 10
 # A label with more values than this share of the rows is a measurement, not a class.
 LARGEST_SHARE_OF_CLASSES = 0.5
 
@@ -52,15 +54,15 @@ def _hint_at_label(table: RawTable, name: str | None) -> str:
     name : of the column that was looked for; None if nobody said one.
     """
     has_second_file = table.about.shape[1] > 0  # its columns
-    if _has_features_in_rows(table, name):
-        hint = "the table seems to have features in rows; set transpose=True"
-        if not has_second_file:
-            hint += " (and labels=FILE if another file has the classes)"
-        return f"{hint}."
     with_two_values = [
         *_columns_with_two_values(table.about),
         *_columns_with_two_values(table.values),
     ]
+    if _has_features_in_rows(table, name, n_with_two_values=len(with_two_values)):
+        hint = "the table seems to have features in rows; set transpose=True"
+        if not has_second_file:
+            hint += " (and labels=FILE if another file has the classes)"
+        return f"{hint}."
     if with_two_values:
         return f"columns with two values: {quoted(with_two_values)}."
     if has_second_file:
@@ -83,14 +85,21 @@ def _columns_with_two_values(frame: pd.DataFrame) -> list[str]:
     return [*words, *numbers]
 
 
-def _has_features_in_rows(table: RawTable, label: str | None) -> bool:
+def _has_features_in_rows(table: RawTable, label: str | None, n_with_two_values: int) -> bool:
     """Whether a table that was not transposed seems to have features in rows.
 
     Its first column holds words, and
 
     - one of them is the name of the label;
-    - or they are unique, as names of features are, most other columns are numbers, and there are
-      more rows than columns.
+    - or they are unique, as names of features are, most other columns are numbers, there are more
+      rows than columns, and no column may be the label.
+
+    Parameters
+    ----------
+    table : as it was read.
+    label : the name of the label's column; None if nobody said one.
+    n_with_two_values : columns that have two values. A few of them may be the label; if most are,
+        the samples in columns have indicators as features.
     """
     values = table.values
     was_transposed = table.header_ids is not None  # only then the samples' names are the header
@@ -105,7 +114,10 @@ def _has_features_in_rows(table: RawTable, label: str | None) -> bool:
         return True
     has_numbers_beside = is_numeric[1:].mean() > MOSTLY_NUMERIC
     has_more_rows = len(values) > values.shape[1]
-    return bool(has_more_rows and words.is_unique and has_numbers_beside)
+    are_exceptions = 0 < 2 * n_with_two_values < values.shape[1]
+    may_have_label = are_exceptions and len(values) >= FEWEST_ROWS_OF_LABEL
+    looks_transposed = has_more_rows and words.is_unique and has_numbers_beside
+    return bool(looks_transposed and not may_have_label)
 
 
 def rows_to_compare(
