@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from chanceline.experiments.extrapolation import Extrapolation
 from chanceline.experiments.figure_points import (
     ScalingFigure,
     known_figure,
@@ -356,23 +357,7 @@ def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, fl
         if fit is None:
             continue
         colour = next(colours)
-        # From nearly 0: the fit is a function of N.
-        inverse_sizes = np.linspace(1e-9, 1 / at_load["n"].min(), 50)
-        ax.errorbar(
-            1 / at_load["n"],
-            at_load["difference"],
-            difference_errors(at_load),
-            color=colour,
-            marker="o",
-            **POINTS,
-        )
-        ax.plot(
-            inverse_sizes,
-            fit.at(1 / inverse_sizes),
-            color=colour,
-            linewidth=1,
-            label=rf"$\alpha={alpha:g}$",
-        )
+        _draw_fitted_points(ax, at_load, fit, colour, label=rf"$\alpha={alpha:g}$")
         ax.plot(
             [0],
             [theory[float(alpha)]],
@@ -394,6 +379,23 @@ def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, fl
         label="replica theory",
     )
     legend_below(ax, 3)
+
+
+def _draw_fitted_points(
+    ax: Any, points: pd.DataFrame, fit: Extrapolation, colour: str, *, label: str
+) -> None:
+    """Draw the differences at one load against 1/N, with error bars, and their fit as a line."""
+    ax.errorbar(
+        1 / points["n"],
+        points["difference"],
+        difference_errors(points),
+        color=colour,
+        marker="o",
+        **POINTS,
+    )
+    # From nearly 0: the fit is a function of N.
+    inverse_sizes = np.linspace(1e-9, 1 / points["n"].min(), 50)
+    ax.plot(inverse_sizes, fit.at(1 / inverse_sizes), color=colour, linewidth=1, label=label)
 
 
 def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:

@@ -17,10 +17,13 @@ from chanceline.significance.left_out_scores import samples_along_rule
 from chanceline.significance.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from chanceline.select.front_result import Front
+    from chanceline.significance.readings import Band
     from chanceline.significance.result import SeparationTest
 
 OBSERVED_COLOUR = COLOURS["rs"]
@@ -52,22 +55,7 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
     # The band is drawn where every point has one.
     bands = [point.shuffled for point in result.front if point.shuffled is not None]
     if len(bands) == len(sizes):
-        ax.fill_between(
-            sizes,
-            [band.low for band in bands],
-            [band.high for band in bands],
-            color=SHUFFLED_COLOUR,
-            alpha=0.3,
-            linewidth=0,
-            label="shuffled labels, 90 % of them",
-        )
-        ax.plot(
-            sizes,
-            [band.median for band in bands],
-            color=SHUFFLED_COLOUR,
-            linestyle="--",
-            label="shuffled labels, median",
-        )
+        _draw_shuffled_bands(ax, sizes, bands)
     ax.plot(sizes, explained, "o-", color=OBSERVED_COLOUR, markersize=5, label="your labels")
     evidence = result.evidence
     if evidence.k is not None and evidence.explained is not None:
@@ -88,6 +76,26 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
     ax.set_ylabel("R² of the labels")
     ax.set_title(result.verdict, color=verdict_colour, weight="bold")
     legend_below(ax)
+
+
+def _draw_shuffled_bands(ax: Axes, sizes: Sequence[int], bands: Sequence[Band]) -> None:
+    """Draw the range and the median of R² on shuffled labels for every number of features."""
+    ax.fill_between(
+        sizes,
+        [band.low for band in bands],
+        [band.high for band in bands],
+        color=SHUFFLED_COLOUR,
+        alpha=0.3,
+        linewidth=0,
+        label="shuffled labels, 90 % of them",
+    )
+    ax.plot(
+        sizes,
+        [band.median for band in bands],
+        color=SHUFFLED_COLOUR,
+        linestyle="--",
+        label="shuffled labels, median",
+    )
 
 
 def draw_front(ax: Axes, front: Front) -> None:

@@ -159,6 +159,7 @@ def _units_of_table(features: WideFeatures, transform: str) -> ColumnUnits:
     if transform not in ROW_TRANSFORMS:
         return units
 
+    # One pass over all columns; for log-ratios it sums logarithms.
     row_sums = RowSumScan(len(features.table), units)
     scan_table(features.table, [row_sums])
     if transform == "cpm":

@@ -75,7 +75,8 @@ def warn_of_batches_in_table(
     labels: Floats,
     allowed_for: Sequence[pd.Series] = (),
 ) -> list[Finding]:
-    """The warnings of `warn_of_batches`, for features that are not in memory.
+    """A warning for every column of few values that goes with the classes and, within these, with
+    the features, which are not in memory.
 
     Parameters
     ----------
@@ -85,10 +86,9 @@ def warn_of_batches_in_table(
     labels : ±1 of shape (samples,).
     allowed_for : blocks and covariates, for which the test allows.
     """
-    # Where such columns are common, they are measurements, and none is a code.
     codes = few_whole
-    if not _are_exceptions(len(few_whole), len(features.names)):
-        codes = few_whole[:0]
+    if not _are_few(len(few_whole), len(features.names)):
+        codes = few_whole[:0]  # where such columns are common they are measurements, none a code
     columns_of_codes = features.frame(codes, text.index)
     candidates = _text_candidates(text)
     candidates += [column for _, column in columns_of_codes.items()]
@@ -153,13 +153,13 @@ def few_numbers(features: pd.DataFrame) -> list[Any]:
     scan = FewWholeScan()
     scan_table(features.to_numpy(), [scan])
     columns = scan.columns
-    if not _are_exceptions(len(columns), features.shape[1]):
+    if not _are_few(len(columns), features.shape[1]):
         return []
     return features.columns[columns].tolist()
 
 
-def _are_exceptions(n_few_whole: int, n_columns: int) -> bool:
-    """Whether so many columns of a few whole numbers are exceptions among all columns."""
+def _are_few(n_few_whole: int, n_columns: int) -> bool:
+    """Whether columns of a few whole numbers are exceptions among all columns."""
     return n_few_whole <= MOST_COLUMNS_ALIKE and 2 * n_few_whole <= n_columns
 
 

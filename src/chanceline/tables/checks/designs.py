@@ -111,9 +111,9 @@ def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
     - Pairs: each stem has one row of each class. A separator must stand between stem and tail
       (`P07_a`): in `A1`, `A2` letter and number may be row and column of a plate.
     - Blocks: each stem has equally many rows of each class, like visits of a subject before and
-      during an illness. The tails must tell the class (`P07_before`), too, and the largest stem
-      must have fewer rows than there are stems: a subject has few visits, a row of a plate many
-      wells.
+      during an illness. Beside the separator, the tails must tell the class (`P07_before`), and the
+      largest stem must have fewer rows than there are stems: a subject has few visits, a row of a
+      plate many wells.
 
     Parameters
     ----------
