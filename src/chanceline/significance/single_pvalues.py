@@ -96,7 +96,12 @@ def _averages_of_groups(groups: NDArray[Any] | None) -> csr_array | None:
 
 
 def _nuisance_columns(data: Dataset) -> Floats:
-    """A constant, indicators of blocks or pairs, and covariates: (samples, columns)."""
+    """What a feature is adjusted for: a constant, indicators of blocks or pairs, and covariates.
+
+    Returns
+    -------
+    (samples, columns)
+    """
     columns: dict[str, Any] = dict(data.covariates or {})
     for role, values in (("blocks", data.blocks), ("pairs", data.pairs)):
         if values is not None:
