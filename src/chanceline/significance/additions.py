@@ -67,7 +67,15 @@ class ChanceOfAdding:
     n_dimensions: int
 
     def pvalue(self, share: float, n_others: int) -> float:
-        """That chance explains such a share of what so many other features leave (approximate)."""
+        """The probability that chance explains such a share of what other features leave.
+
+        It is approximate.
+
+        Parameters
+        ----------
+        share : explained, of what the others leave of the labels.
+        n_others : number of these other features.
+        """
         n_left = max(2, self.n_dimensions - n_others)
         statistic = float(f_statistic(np.array(share), n_left))
         if len(self.shuffled) == 0:
@@ -97,7 +105,7 @@ def chance_of_adding(plan: Plan, results: StageResults) -> ChanceOfAdding:
 
 
 def f_statistic(shares: Floats, n_dimensions: int) -> Floats:
-    """F of a column that explains these shares of what is left in so many dimensions."""
+    """F of columns that explain these shares of what is left in `n_dimensions` dimensions."""
     # F = (d − 1)·s/(1 − s); a share of 1, which leaves nothing, is infinitely good.
     with np.errstate(divide="ignore"):
         return (n_dimensions - 1) * shares / (1 - shares)

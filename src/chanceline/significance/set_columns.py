@@ -28,7 +28,7 @@ class WhyUntested(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class MatchedSet:
-    """A set of which the table has columns that vary.
+    """A set that can be tested: the table has some of its columns, and they vary.
 
     Attributes
     ----------

@@ -32,8 +32,8 @@ from chanceline.significance.step_down import OBSERVED_LABELLING
 from chanceline.significance.tail_distance import log_evidence, log_tails_of_losses
 
 MAX_CARRIERS = 6  # features that are named, where more of a set do a little each
-# Features carry a set if chance gives what they do at most so many times as often as what any part
-# of the statistic does.
+# Features carry a set if chance gives so small a loss at most this many times as often as the
+# smallest probability of any part of the statistic.
 NEARLY_AS_PROBABLE = 10.0
 SHARES_OF_BEST = SPREAD_SHARES[1:]  # without that of all features
 
@@ -114,8 +114,8 @@ class Carriers(NamedTuple):
     ----------
     columns : (features,) columns of X, the largest correlation first.
     correlations : (features,) of each with the outcome, beyond blocks and covariates.
-    spread : whether the evidence is spread over more features, of which these go best with the
-        outcome; else it is in these.
+    spread : whether the evidence is spread over more features; these are the ones that go best with
+        the outcome. If not, the evidence is in these.
     """
 
     columns: Ints

@@ -115,12 +115,12 @@ def _set_line(item: SetReading, name_width: int, level: float) -> str:
 def carriers_in_words(item: SetReading, level: float, most: int = MAX_CARRIERS_SHOWN) -> str:
     """`TP53 (+0.61), MYC (−0.40)`, or `many: TP53 (+0.31), …` where the evidence is spread.
 
-    Empty where the set's own p-value does not convince: then nobody should take the names home.
+    Empty if the set's own p-value does not convince: the names would be taken for findings.
 
     Parameters
     ----------
     level : the p-value that convinces.
-    most : so many carriers at most.
+    most : the largest number of carriers named.
     """
     if item.pvalue > level:
         return ""

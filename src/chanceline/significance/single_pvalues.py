@@ -71,8 +71,9 @@ class PartialCorrelationScan:
 
     @property
     def pvalues(self) -> Floats:
-        """Of all columns seen, (columns,): the correlation r of ν degrees of freedom gives
-        t = r √ν/√(1 − r²).
+        """Two-sided p-values of all columns seen, (columns,), by t = r √ν/√(1 − r²).
+
+        r is the correlation of a column with the labels, ν its degrees of freedom.
         """
         correlations = np.abs(np.concatenate(self._parts))
         if self._degrees_of_freedom < 1:

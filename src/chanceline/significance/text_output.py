@@ -26,7 +26,7 @@ from chanceline.tables.wording import plural
 WIDTH = 98  # letters in a line
 ROW_NAME_WIDTH = 10
 ROW_INDENT = ROW_NAME_WIDTH + 3  # two letters before the name of a row and one after it
-# A rule on more features than this is not written out; its features are listed, so many of them.
+# A rule on more features than this is not written out; instead its first features are listed.
 MAX_FEATURES_WRITTEN = 6
 MAX_FEATURES_LISTED = 12
 # Proofs that say less are not worth a line.
@@ -90,10 +90,7 @@ def _bullets(heading: str, sentences: Sequence[str]) -> list[str]:
 
 
 def _named_lines(result: SeparationTest) -> list[str]:
-    """A line for each of the features named; the words are left out of the lines behind the first.
-
-    Of a large set the first features alone.
-    """
+    """A line for each of the features named, or for the first of many; `named` heads the first."""
     sentences = named_sentences(result)[:MAX_FEATURES_WRITTEN]
     row_names = ["named", *[""] * len(sentences)]
     return [_row(name, words) for name, words in zip(row_names, sentences, strict=False)]

@@ -299,14 +299,14 @@ class UnionBound:
         return self.sizes.resized(study_size).n_units
 
     def _has_bound_for(self, errors: int) -> bool:
-        """Whether a bound at so many errors can be computed: both classes, and enough units."""
+        """Whether the bound at this number of errors exists: both classes, and enough units."""
         n_units = self.sizes.n_units
         has_both_classes = 0 < self.sizes.positives < n_units
         has_units_in_range = max(errors, 1) < n_units <= MAX_COUNT
         return has_both_classes and has_units_in_range
 
     def _balance_period(self) -> int:
-        """After so many more units (or blocks, if there are any) the balance is about the same."""
+        """How many more units (blocks, if there are any) bring about the same balance again."""
         if self.sizes.blocks is not None:
             return len(self.sizes.blocks)
         smaller_class = min(self.sizes.positives, self.sizes.n_units - self.sizes.positives)
