@@ -21,6 +21,7 @@ import numpy as np
 from scipy.stats import f as f_distribution
 
 from chanceline._arrays import Floats, Ints
+from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.path_columns import ForwardColumns
 from chanceline.significance.plan import Plan
 from chanceline.significance.span_of_set import span_of_set
@@ -144,7 +145,12 @@ def pvalues_of_adding(plan: Plan, results: StageResults, support: Ints) -> list[
     for feature in support.tolist():
         others = support[support != feature]
         explained_by_others = span_of_set(plan, columns, others).explained
-        share = (explained_by_all - explained_by_others) / (1 - explained_by_others)
+        left_unexplained = 1 - explained_by_others
+        if left_unexplained <= ROUNDING_TOLERANCE:
+            # The others determine the labels, and no feature can add to them.
+            share = 0.0
+        else:
+            share = (explained_by_all - explained_by_others) / left_unexplained
         pvalues.append(chance.pvalue(share, n_others=len(others)))
     return pvalues
 
