@@ -86,6 +86,7 @@ class ChanceSize(Result):
         return f"in pure noise of this size about {typical} ({low}–{high}) features suffice"
 
     def summary(self) -> str:
+        """`noise of 40 samples (20 positive) and … is separated by about 4 features (3 to 5)`."""
         shape = (
             f"{self.n_samples} samples ({self.positives} positive) and "
             f"{self.n_features} independent features"

@@ -204,11 +204,13 @@ def _find_carriers(
     log_probabilities : for each observed loss, ln of the probability of one as small: (losses,) of
         the path at 1, 2, … features, of all features, and of the best tenth and hundredth.
     """
+    # Losses nearly as improbable as the best one: of which sizes of the path, and which shares.
     smallest = min(member.min() for member in log_probabilities)
     largest_accepted = smallest + log(NEARLY_AS_PROBABLE)
     accepted_on_path = np.flatnonzero(log_probabilities.path <= largest_accepted)
     accepted_shares = np.flatnonzero(log_probabilities.best_features <= largest_accepted)
 
+    # The columns that carry the set, the strongest correlation first.
     strongest_first = np.argsort(-np.abs(correlations), kind="stable")
     if len(accepted_on_path) > 0:
         n_features = int(accepted_on_path[0]) + 1  # position 0 has one feature

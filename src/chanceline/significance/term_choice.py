@@ -58,17 +58,17 @@ def choose_terms(library: TermLibrary, known: KnownSpan, responses: Responses) -
     """
     if not library.terms or known.n_free < MIN_FREE_DIMENSIONS:
         return TermChoice((), left_out=None, span=known)
-    candidates = library.values  # (units, terms)
+    candidate_columns = library.values  # (units, terms)
     max_dimensions = int(MAX_SHARE_OF_UNITS * (known.n_free + known.n_directions))
     added: list[Term] = []
     while True:
         # The term that labels or features ask for most; done if there is none.
         has_room = known.n_directions < max_dimensions
         level = LEVEL_OF_ADDING if has_room else LEVEL_OF_LEAVING_OUT
-        best = most_needed(candidates, known, responses, level)
-        if best is None:
+        best_index = most_needed(candidate_columns, known, responses, level)
+        if best_index is None:
             return TermChoice(tuple(added), left_out=None, span=known)
-        term = _with_best_factors(library.terms[best], library, known, responses)
+        term = _with_best_factors(library.terms[best_index], library, known, responses)
         if not has_room:
             return TermChoice(tuple(added), left_out=term, span=known)
 
