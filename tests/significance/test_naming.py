@@ -245,6 +245,20 @@ def test_features_of_the_users_choice_are_named_as_they_are():
     assert (before.evidence.features, before.evidence.additions) == (("x0",), ())
 
 
+@pytest.mark.parametrize("permutations", [0, 99])
+def test_nothing_adds_to_a_feature_that_is_the_labels(permutations):
+    X, y = shifted_table(1, 30, 10, [])
+    X[:, 0] = y
+    result = separation_test(
+        X, y, features=["x0", "x1"], permutations=permutations, expected_error=False
+    )
+    labels_themselves, other = result.named
+    assert (labels_themselves.feature, other.feature) == ("x0", "x1")
+    # Of what the other leaves the labels explain all, so that chance never does as well.
+    assert labels_themselves.pvalue == pytest.approx(1 / (1 + permutations) if permutations else 0)
+    assert (other.adds, other.pvalue) == (pytest.approx(0, abs=1e-9), 1.0)
+
+
 @pytest.mark.parametrize("role", ["blocks", "groups", "adjust"])
 def test_what_a_feature_adds_is_the_r2_of_the_front_in_every_design(role):
     X, y = shifted_table(5, 80, 20, [3.0])

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.stats import f as f_distribution
 
 from chanceline._arrays import Floats, Ints
+from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.path_columns import ForwardColumns
 from chanceline.significance.plan import Plan
 from chanceline.significance.span_of_set import span_of_set
@@ -67,7 +68,15 @@ class ChanceOfAdding:
     n_dimensions: int
 
     def pvalue(self, share: float, n_others: int) -> float:
-        """That chance explains such a share of what so many other features leave (approximate)."""
+        """The probability that chance explains such a share of what other features leave.
+
+        It is approximate.
+
+        Parameters
+        ----------
+        share : explained, of what the others leave of the labels.
+        n_others : number of these other features.
+        """
         n_left = max(2, self.n_dimensions - n_others)
         statistic = float(f_statistic(np.array(share), n_left))
         if len(self.shuffled) == 0:
@@ -97,7 +106,7 @@ def chance_of_adding(plan: Plan, results: StageResults) -> ChanceOfAdding:
 
 
 def f_statistic(shares: Floats, n_dimensions: int) -> Floats:
-    """F of a column that explains these shares of what is left in so many dimensions."""
+    """F of columns that explain these shares of what is left in `n_dimensions` dimensions."""
     # F = (d − 1)·s/(1 − s); a share of 1, which leaves nothing, is infinitely good.
     with np.errstate(divide="ignore"):
         return (n_dimensions - 1) * shares / (1 - shares)
@@ -136,7 +145,12 @@ def pvalues_of_adding(plan: Plan, results: StageResults, support: Ints) -> list[
     for feature in support.tolist():
         others = support[support != feature]
         explained_by_others = span_of_set(plan, columns, others).explained
-        share = (explained_by_all - explained_by_others) / (1 - explained_by_others)
+        left_unexplained = 1 - explained_by_others
+        if left_unexplained <= ROUNDING_TOLERANCE:
+            # The others determine the labels, and no feature can add to them.
+            share = 0.0
+        else:
+            share = (explained_by_all - explained_by_others) / left_unexplained
         pvalues.append(chance.pvalue(share, n_others=len(others)))
     return pvalues
 

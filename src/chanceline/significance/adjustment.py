@@ -31,7 +31,7 @@ from chanceline.significance.outliers import clip_outliers
 from chanceline.significance.term_choice import choose_terms
 from chanceline.significance.term_evidence import Responses, make_known_span
 
-# Of more features than this so many are looked at, evenly spread over the table.
+# At most this many features are looked at, evenly spread over the table.
 MAX_FEATURES_LOOKED_AT = 5_000
 
 

@@ -12,7 +12,7 @@ from chanceline.tables.dataset import Finding
 
 
 def kind_of_pvalue(adjustment: Adjustment) -> str:
-    """Of what kind a p-value is whose labels are drawn from the model."""
+    """The kind of a p-value whose labels are drawn from the model, in words."""
     names = ", ".join(adjustment.model.names)
     condition = f"valid if the labels or the features depend on {names} as the model says"
     checked = "a check found nothing else"

@@ -15,7 +15,7 @@ from chanceline._arrays import Bools, Floats, Ints
 COLUMNS_IN_CACHE = 256
 # A column with less than this squared length outside the span of others adds nothing but rounding.
 MIN_SQUARED_LENGTH = 1e-6
-# Overlaps that agree to so many decimals are ties.
+# Overlaps that agree to this many decimals are ties.
 OVERLAP_DECIMALS = 9
 # So many pairs at a time are multiplied again in double precision.
 PAIRS_AT_A_TIME = 4_096
@@ -153,8 +153,8 @@ def _pairs_of_chunk(columns: Floats, chunk: slice, least_overlap: float) -> _Cod
 def _without_copies(normalized: Floats, pairs: _CodedPairs, rounding: float) -> _CodedPairs:
     """The pairs without those whose columns are copies of each other.
 
-    Of a column with overlap g with another, 1 − g² of its squared length is outside that other. In
-    a copy |g| is nearly 1, and 1 − g² ≈ 2(1 − |g|) is too little.
+    If two columns have the overlap g, the part 1 − g² of the squared length of one lies outside the
+    other. For copies |g| is nearly 1, and 1 − g² ≈ 2(1 − |g|) is too little.
     """
     smallest_of_copies = 1 - MIN_SQUARED_LENGTH / 2
     is_suspected = np.abs(pairs.overlap) >= smallest_of_copies - rounding

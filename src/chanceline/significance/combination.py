@@ -63,7 +63,7 @@ class CombinedRanks:
         return self.totals >= self.totals[0] - ROUNDING_TOLERANCE
 
     def adjusted_pvalues(self) -> MemberArrays:
-        """Of every member (columns,) the adjusted p-values of its columns."""
+        """The adjusted p-values of the columns of every member: (columns,) each."""
         best_term = np.hstack(self.terms).max(axis=1, keepdims=True)
         n_as_good = np.count_nonzero(self.as_good)
         pvalues = []

@@ -29,7 +29,7 @@ from chanceline.prediction.covariates import MIN_SAMPLES_PER_LEVEL
 from chanceline.prediction.ridge_logistic import fit_one_ridge_logistic
 from chanceline.significance.arrays import block_means
 
-# Where labels are modelled within blocks, these need so many units on average.
+# The units that blocks need on average for a model of the labels within them.
 MIN_MEAN_BLOCK_SIZE = MIN_SAMPLES_PER_LEVEL
 # Covariates that leave less than this share of the labels open nearly determine them.
 MIN_OPEN_SHARE = 0.2
@@ -103,7 +103,7 @@ class CovariateModel:
 
 
 def _draw_block(log_odds: Floats, n_positive: int, rng: np.random.Generator) -> Floats:
-    """Labels ±1 of one block with exactly so many positives, by rejection: (units,)."""
+    """Labels ±1 of one block with exactly `n_positive` positives, by rejection: (units,)."""
     probabilities = expit(log_odds)
     while True:
         proposals = rng.random((PROPOSALS, len(log_odds))) < probabilities

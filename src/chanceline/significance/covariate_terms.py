@@ -108,7 +108,7 @@ class TermLibrary:
 
     @cached_property
     def values(self) -> Floats:
-        """Of all terms, (units, terms)."""
+        """The values of all terms: (units, terms)."""
         return np.column_stack([term.values for term in self.terms])
 
 

@@ -16,9 +16,10 @@ from chanceline.chance.binomial import log_binomial
 from chanceline.errors import InputError
 from chanceline.significance.null_sizes import COIN_NULL
 
-# From so many blocks on, of which most hold one class, they are taken for subjects ...
+# Blocks are taken for subjects if there are at least this many, most of them of one class ...
 MIN_BLOCKS_LIKE_SUBJECTS = 10
-# ... if that are so many times as many as labels dealt at random would make.
+# ... and if blocks of one class are more than this many times as frequent as random labels make
+# them.
 MIN_RATIO_TO_RANDOM = 2
 
 

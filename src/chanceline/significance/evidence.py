@@ -33,7 +33,7 @@ class Evidence(Result):
     ----------
     k : how many features the set has; None where the evidence is spread.
     features : those of them that are named.
-    unsettled : the others, of which chance may have put any there.
+    unsettled : the others, any of which may be there by chance.
     errors : the fewest errors known of a rule on these features (with blocks or covariates: and on
         those besides); None where the evidence is spread, or one feature is proven alone and no
         rule on it was looked at.

@@ -19,7 +19,9 @@ class ExpectedNumber(NamedTuple):
 
 
 def expected_numbers(expected: ExpectedError, classes: tuple[str, str]) -> list[ExpectedNumber]:
-    """Errors, shares of both classes found, and the area under the curve.
+    """What to expect of a rule on new samples, as rows of a name, a number and its meaning.
+
+    Errors, shares of both classes found, and the area under the curve.
 
     Parameters
     ----------
@@ -79,7 +81,8 @@ def _by_class(expected: ExpectedError, classes: tuple[str, str]) -> list[Expecte
 
 
 def _other_rules(expected: ExpectedError) -> list[ExpectedNumber]:
-    """What other kinds of rules would do, where they were compared."""
+    """The errors of other kinds of rules; only of those that were compared."""
+    # Name → (error, meaning).
     compared = {
         "error with few features": (expected.few_rate, "if rules on few features alone are made"),
         "error with many features": (

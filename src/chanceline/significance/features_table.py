@@ -58,9 +58,10 @@ def surrogates_of(result: SeparationTest, name: str) -> tuple[str, ...]:
 
 
 def reading_of(result: SeparationTest, name: str) -> FeatureReading:
-    """How stable the choice of a feature of the rule is, and its effect.
+    """How stable the choice of a feature is, and its effect alone.
 
-    Of a feature that the rule does not have, or that was not looked at, the effect alone.
+    Only the effect is known of a feature that the rule does not have, or whose stability was not
+    looked at.
     """
     if result.rule is not None:
         readings = readings_by_name(result.rule)

@@ -33,9 +33,9 @@ CHECK_LEVEL = 0.05
 N_DEALS = 999
 SEED_OF_DEALS = 0
 N_NEIGHBOURS = 3
-# Of more units so many are looked at, evenly spread over the table.
+# At most this many units are looked at, evenly spread over the table.
 MAX_UNITS_CHECKED = 1_000
-# Different levels of a category are so many standard deviations of a number apart.
+# How far apart two levels of a category are, in standard deviations of a number.
 DISTANCE_OF_LEVELS = 3.0
 
 

@@ -15,26 +15,23 @@ from chanceline.significance.path_columns import ForwardColumns
 
 
 def fewest_threshold_errors(scores: Floats, labels: Floats, intercept: bool) -> Ints:
-    """Errors of "positive if the score is above the threshold", at the best threshold.
+    """The fewest errors of "positive if the score is above a threshold", for every row: (rows,).
 
     Parameters
     ----------
     scores : (rows, samples)
     labels : (rows, samples) ±1.
-    intercept : without it the threshold is 0.
-
-    Returns
-    -------
-    (rows,) the fewest errors of every row.
+    intercept : whether the threshold is free; it is 0 otherwise.
     """
     tolerance = ROUNDING_TOLERANCE * np.abs(scores).max(axis=1, initial=0.0, keepdims=True)
     if not intercept:
         return np.count_nonzero(labels * scores <= tolerance, axis=1)
-    # errors[:, i]: (rows,) errors of a threshold above the i smallest scores, i = 0, …, samples.
+    # errors[:, i] are those of a threshold above the i smallest scores: (rows, samples + 1).
     sorted_scores, errors = sweep_thresholds(scores, labels)
-    # No threshold lies between equal scores: there more errors are noted than there are samples.
+    # No threshold lies between equal scores. These get more errors than there are samples, so that
+    # they are never the fewest.
     is_tied = np.diff(sorted_scores, axis=1) <= tolerance
-    errors_between_scores = errors[:, 1:-1]  # without those below and above all; a view
+    errors_between_scores = errors[:, 1:-1]  # a view; without those below and above all scores
     errors_between_scores[is_tied] = scores.shape[1] + 1
     fewest: Ints = errors.min(axis=1)
     return fewest

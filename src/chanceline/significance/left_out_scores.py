@@ -75,7 +75,7 @@ class RocCurve(NamedTuple):
 
 
 def pooled_roc(expected: ExpectedError, positive: Bools) -> RocCurve:
-    """The curve of all cross-validated scores together, of every fold and every repeat.
+    """The ROC curve of all cross-validated scores together, of every fold and every repeat.
 
     At the threshold 0 it goes through the cross-validated sensitivity and specificity. The area
     below it is not `expected.auc`, which compares samples of one fold alone: scores of different
@@ -83,18 +83,19 @@ def pooled_roc(expected: ExpectedError, positive: Bools) -> RocCurve:
 
     Parameters
     ----------
-    expected : with predictions (repeats, samples)
-    positive : (samples,)
+    expected : its predictions are the scores, (repeats, samples).
+    positive : (samples,) whether each sample is of the positive class.
     """
+    # Scores from the highest to the lowest; after each, how many positives lie at or above it.
     n_repeats = len(expected.predictions)
-    scores = expected.predictions.ravel()
+    scores = expected.predictions.ravel()  # (repeats · samples,)
     is_positive = np.tile(positive, n_repeats)
     highest_first = np.argsort(-scores, kind="stable")
     ranked_scores = scores[highest_first]
     n_positives_above = np.cumsum(is_positive[highest_first])
     n_above = np.arange(1, len(scores) + 1)
 
-    # Equal scores are called positive together: the curve has a point after the last of them.
+    # Equal scores are called positive together: the curve has one point, after the last of them.
     is_last_of_equals = np.append(np.diff(ranked_scores) != 0, True)
     n_true = n_positives_above[is_last_of_equals]
     n_false = n_above[is_last_of_equals] - n_true
@@ -130,32 +131,41 @@ class CalibrationBin:
 def calibration_bins(expected: ExpectedError, positive: Bools) -> list[CalibrationBin]:
     """Predicted probabilities against observed shares, in up to ten bins of about equal size.
 
-    The probability of a sample is the mean over repeats. Intervals are Clopper and Pearson's, for
-    as many independent samples as the interval of the error counts.
+    The probability of a sample is the mean over repeats. Intervals of the shares are Clopper and
+    Pearson's, for as many independent samples as the interval of the error counts.
 
     Parameters
     ----------
-    expected : with predictions (repeats, samples)
-    positive : (samples,)
+    expected : its predictions are the scores, (repeats, samples).
+    positive : (samples,) whether each sample is of the positive class.
     """
     probabilities = sigmoid(expected.predictions).mean(axis=0)  # (samples,)
     n_samples = len(probabilities)
     independent_share = expected.n_effective / n_samples
+
+    # Bins between quantiles. Equal probabilities share a bin, so that some bins may be empty.
     n_bins = min(MAX_CALIBRATION_BINS, max(1, n_samples // MIN_SAMPLES_PER_BIN))
     inner_edges = np.quantile(probabilities, np.arange(1, n_bins) / n_bins)
-    # Equal probabilities share a bin, so that some bins may be empty.
     bin_of_sample = np.searchsorted(inner_edges, probabilities, side="right")
     bins = []
-    for number in np.unique(bin_of_sample):
-        in_bin = bin_of_sample == number
-        bins.append(_calibration_bin(probabilities[in_bin], positive[in_bin], independent_share))
+    for bin_number in np.unique(bin_of_sample):
+        is_in_bin = bin_of_sample == bin_number
+        bins.append(
+            _calibration_bin(probabilities[is_in_bin], positive[is_in_bin], independent_share)
+        )
     return bins
 
 
 def _calibration_bin(
     probabilities: Floats, positive: Bools, independent_share: float
 ) -> CalibrationBin:
-    """The samples of one bin: their probabilities and classes, (samples in the bin,) each."""
+    """One bin: the mean predicted probability, and the observed share with its interval.
+
+    Parameters
+    ----------
+    probabilities, positive : of the samples in the bin, (samples in the bin,) each.
+    independent_share : how many independent samples each sample counts for, at most 1.
+    """
     n_samples = len(positive)
     n_positive = int(np.count_nonzero(positive))
     low, high = clopper_pearson(n_positive * independent_share, n_samples * independent_share)

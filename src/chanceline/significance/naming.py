@@ -148,8 +148,7 @@ def surest_point(results: StageResults) -> SizeReading:
 def convincing_spread(plan: Plan, results: StageResults) -> SpreadReading | None:
     """All features together, if their p-value convinces and is below those of all small sets.
 
-    Of equal p-values a set of features counts first: it says more. And what shows nothing is not
-    called spread.
+    If the p-values are equal, the small set counts, which says more.
     """
     spread = results.shuffles.spread
     if spread is None:

@@ -86,6 +86,7 @@ class ChanceSize(Result):
         return f"in pure noise of this size about {typical} ({low}–{high}) features suffice"
 
     def summary(self) -> str:
+        """`noise of 40 samples (20 positive) and … is separated by about 4 features (3 to 5)`."""
         shape = (
             f"{self.n_samples} samples ({self.positives} positive) and "
             f"{self.n_features} independent features"
@@ -118,15 +119,15 @@ def chance_size(
     errors: int = 0,
     intercept: bool = True,
 ) -> ChanceSize:
-    """The typical number of features with which the best rule separates labels that ignore them.
+    """How many features the best rule typically needs to separate labels that ignore them.
 
-    It is 0 if a constant rule does, and infinite if all features together do not. Else it is put
-    together from two theories. The first moment, the expected number of sets of each size that
-    separate, is exact at finite size and says where one set is expected. The replica method says,
-    in the limit of many features, by how much the typical size lies above that. In tables too large
-    for the first moment the replica method's own typical size is taken.
-    Features are assumed to be independent and Gaussian: dependent ones act like fewer, and need
-    more. The number describes chance and decides nothing; the test does.
+    0 if a constant rule is good enough, and infinite if all features together are not. Otherwise
+    the exact first moment says at which size one separating set is expected, and the replica method
+    by how much the typical size lies above that, in the limit of many features. A table too large
+    for the exact sum has the replica method's own typical size.
+
+    Features are taken for independent and Gaussian. Dependent ones act like fewer: more are needed.
+    The number describes chance and decides nothing.
 
     Parameters
     ----------
@@ -155,11 +156,12 @@ def chance_size(
     if all_features_fail:
         return noise.size_from(low=math.inf, typical=math.inf, high=math.inf, asymptotic=math.inf)
 
-    # Both are numbers of features, in the limit of many features: the typical size, and the size at
-    # which one set is expected (None where the equations of the theory could not be solved).
+    # Two numbers of features, in the limit of many features: the typical size, and the size at
+    # which one set is expected (None if the equations of the theory could not be solved).
     typical_asymptotic = noise.typical_asymptotic()
     first_moment_asymptotic = noise.first_moment_asymptotic()
-    # The exact first moment is a sum over sizes up to about the typical one and splits of errors.
+    # The exact first moment is a sum over sizes, up to about the typical one, and over the ways to
+    # split the errors between the classes.
     too_large_for_exact = typical_asymptotic * (errors + 1) > MAX_EXACT_TERMS
     if first_moment_asymptotic is None or too_large_for_exact:
         return _size_without_first_moment(noise, typical_asymptotic)
@@ -181,8 +183,8 @@ def _size_with_first_moment(
 ) -> ChanceSize:
     """The size at which the exact first moment expects one set, moved up to the typical size.
 
-    At finite size it is known exactly at which size one separating set is expected. The typical
-    size lies above it, by an amount that is known only in the limit of many features:
+    The size at which one set is expected is known exactly, how far the typical size lies above it
+    only in the limit of many features:
 
         typical = size where one set is expected + (typical_asymptotic − first_moment_asymptotic).
 
@@ -200,7 +202,7 @@ def _size_with_first_moment(
 
     shift = typical_asymptotic - first_moment_asymptotic
     typical = size_one_expected + shift
-    # The shift may be another at finite size: the range is wider by an allowance on both sides.
+    # At finite size the shift may differ: the range is wider by an allowance on both sides.
     allowance = ALLOWANCE * typical
     return noise.size_from(
         low=max(0.0, size_few_expected + shift - allowance),
@@ -268,8 +270,9 @@ class _Noise:
     def log_expected_sets(self, size: int) -> float:
         """ln of the expected number of sets of this size that separate noise.
 
-        Without a threshold, Cover's count C(P, size) of the labellings of P samples that so many
-        features separate gives it. The samples that are not errors have to be separated:
+        Without a threshold it is the number of choices of the features and of the samples that are
+        errors, times the probability that the other samples are separated. That is Cover's count of
+        the labellings that so many features separate, over the number of all labellings:
 
             C(n_right, size)/2^n_right · (choices of the errors) · (choices of the features).
         """
@@ -278,10 +281,10 @@ class _Noise:
                 self.n_samples, self.n_features, self.positives, size, self.errors
             )
         n_right = self.n_samples - self.errors
-        log_separable = log_cover(n_right, size) - n_right * LOG2
-        log_error_sets = float(log_binomial(self.n_samples, self.errors))
-        log_feature_sets = float(log_binomial(self.n_features, size))
-        return log_separable + log_error_sets + log_feature_sets
+        log_probability = log_cover(n_right, size) - n_right * LOG2
+        log_error_choices = float(log_binomial(self.n_samples, self.errors))
+        log_feature_choices = float(log_binomial(self.n_features, size))
+        return log_probability + log_error_choices + log_feature_choices
 
     def size_from(
         self,
@@ -317,17 +320,21 @@ class _Noise:
 def _first_crossing(log_expected: Sequence[float], level: float) -> float:
     """The size, interpolated between whole numbers, at which the values first reach the level.
 
+    If no value reaches it, the result is the largest size.
+
     Parameters
     ----------
-    log_expected : the values of size 1, 2, …; the largest size is the answer if none is enough.
-    level : to be reached.
+    log_expected : one value for each size 1, 2, …
+    level : the value to be reached.
     """
     index = next((i for i, value in enumerate(log_expected) if value >= level), None)
     if index is None:
         return float(len(log_expected))
-    size = index + 1
+    size = index + 1  # the first whole size with a value large enough
     if len(log_expected) == 1:
         return float(size)
+
+    # Back along the line through two neighbouring values.
     if index > 0:
         slope = log_expected[index] - log_expected[index - 1]
     else:

@@ -114,7 +114,7 @@ def one_feature_convinces(plan: Plan, feature: FeatureBound) -> bool:
 
 
 def smallest_within_declared_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
-    """Of the rules that make no more errors than declared the one with the fewest features.
+    """The rule with the fewest features among those that make no more errors than declared.
 
     It is the first rule if there is none, or if the features were named or come from the user's
     own search.

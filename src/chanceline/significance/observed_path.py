@@ -81,7 +81,7 @@ def columns_for_path(plan: Plan) -> ForwardColumns:
 
 
 def path_length(plan: Plan, columns: ForwardColumns) -> int:
-    """Steps of the path: as many as asked for, where the table has so many columns and samples."""
+    """Steps of the path: as many as asked for, but no more than columns and samples allow."""
     return longest_path(
         plan.settings.largest,
         n_columns=len(columns.feature_of_column),

@@ -27,7 +27,7 @@ FAR_BEHIND_AREA = 0.95
 UNINFORMATIVE_AREA = 0.5
 # The outcome may be there in several versions; more columns than this are many good features.
 MAX_OUTCOME_COLUMNS = 3
-# Of the columns most correlated with the labels so many are looked at.
+# How many of the columns most correlated with the labels are looked at.
 MAX_LOOKED_AT = 20
 # Random labels have a column that separates them less often than this.
 MAX_CHANCE = 0.001
@@ -79,7 +79,7 @@ def outcome_columns(X: AnyTable, y: Floats) -> OutcomeColumns:
 
 
 def separation_is_unlikely(n_features: int, is_positive: Bools) -> bool:
-    """Whether one of so many columns hardly ever separates random labels of these class sizes.
+    """Whether hardly ever one of the columns would separate random labels of these class sizes.
 
     A column separates at most two labellings, so that the probability is at most
     2N/binomial(P, positives).

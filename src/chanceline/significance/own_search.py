@@ -182,8 +182,8 @@ class SearchShufflePlan(ShufflePlan):
 
     Attributes
     ----------
-    stop_after : drawing ends when so many draws did as well as the observed labels; None if it
-        does not.
+    stop_after : drawing ends when this many draws did as well as the observed labels; None if all
+        are drawn.
     max_errors : the errors with which a set still counts as a size that noise needs.
     """
 
@@ -198,7 +198,7 @@ class _DrawsAsGood:
     Attributes
     ----------
     observed_rank : of the observed labels.
-    stop_after : drawing ends with so many; None if it does not.
+    stop_after : the count at which drawing ends; None if it does not.
     count : so far.
     """
 

@@ -73,7 +73,7 @@ class PlainFacts:
 
 
 def rule_standing(rule: RuleToUse | None) -> RuleStanding:
-    """What cross-validation says of a rule, in the order in which the result's lines say it."""
+    """What cross-validation says of a rule, in one of six cases."""
     if rule is None:
         return RuleStanding.NOT_MADE
     if rule.expected_error is None:
@@ -88,7 +88,10 @@ def rule_standing(rule: RuleToUse | None) -> RuleStanding:
 
 
 def expected_of_100(rule: RuleToUse | None) -> ExpectedOf100 | None:
-    """Rightly classified samples, from the same rounded errors that the result prints."""
+    """How many of 100 new samples a rule is expected to get right; None without cross-validation.
+
+    The numbers follow from the rounded errors that the result prints, so that both agree.
+    """
     if rule is None or rule.expected_error is None:
         return None
     expected = rule.expected_error
@@ -103,12 +106,15 @@ def expected_of_100(rule: RuleToUse | None) -> ExpectedOf100 | None:
 
 
 def plain_sentence(facts: PlainFacts) -> str:
-    """`The 62 samples of t and n differ …, and a rule made from them gets about 82 of 100 …`."""
+    """The result in a sentence for everybody.
+
+    `The 62 samples of t and n differ …, and a rule made from them gets about 82 of 100 …`.
+    """
     sentence = f"{claim_of_test(facts)}{worth_of_rule(facts)}."
     if facts.covariates:
         verb = "explains" if len(facts.covariates) == 1 else "explain"
         sentence = f"beyond what {joined_by_and(facts.covariates)} {verb}, {sentence}"
-    # The first word is always ours, never a name.
+    # The first word is never a name, so that its first letter may be changed.
     sentence = sentence[0].upper() + sentence[1:]
     if facts.has_warnings:
         return f"{sentence} {CHECKS_FIRST}"
@@ -116,7 +122,7 @@ def plain_sentence(facts: PlainFacts) -> str:
 
 
 def claim_of_test(facts: PlainFacts) -> str:
-    """What the test says of the samples, to begin the sentence."""
+    """What the test says of the samples: the first half of the sentence."""
     negative, positive = facts.classes
     samples = f"the {_samples(facts)} of {positive} and {negative}"
     features = "their features"
@@ -141,7 +147,11 @@ def _samples(facts: PlainFacts) -> str:
 
 
 def worth_of_rule(facts: PlainFacts) -> str:
-    """What a rule made from the samples is worth, to follow the claim; empty without a rule."""
+    """What a rule made from the samples is worth: the second half of the sentence.
+
+    Empty without a rule.
+    """
+    # Rules that were not measured, or know nothing.
     standing = facts.standing
     if standing is RuleStanding.NOT_MADE:
         return ""
@@ -153,10 +163,11 @@ def worth_of_rule(facts: PlainFacts) -> str:
     if standing is RuleStanding.NO_BETTER:
         return f"{conjunction} a rule made from them is not clearly better than guessing"
 
-    assert facts.expected is not None  # these standings come from it
+    # Rules that know something. Their standing comes from cross-validation.
+    assert facts.expected is not None
     n_right = facts.expected.by_rule
     others = _what_others_get(facts.expected, facts.covariates)
-    # Where the test does not exclude chance, a rule does no more than promise.
+    # If the test does not exclude chance, the rule only promises.
     is_structure = facts.verdict is Verdict.STRUCTURE
     if standing is RuleStanding.ERRS_LESS:
         gets = "gets" if is_structure else "promises to get"

@@ -90,7 +90,7 @@ def make_plan(
     settings: TestSettings,
     max_columns_in_memory: int = WIDE_FROM,
 ) -> Plan:
-    """Check what is asked, and fix what each stage may spend.
+    """Check what is asked of a table, and fix everything that must be fixed beforehand.
 
     Parameters
     ----------
@@ -99,6 +99,7 @@ def make_plan(
     settings : as the user gave them.
     max_columns_in_memory : a table with more columns is gone through by tiles.
     """
+    # The table in the form that the test works on, and which labels could be exchanged.
     if data.undeclared:
         raise InputError(data.undeclared)
     if settings.search is None:
@@ -117,9 +118,10 @@ def make_plan(
     distinct = distinct_columns(data.X, settings.intercept)
     if len(distinct) == 0:
         raise InputError("every feature is constant, so that there is nothing to separate with.")
-    # From here on with the number of shuffles, which may depend on the table.
+    # The number of shuffles may depend on the table.
     settings = _with_default_shuffles(settings, len(data.y), len(distinct))
 
+    # The bound, and the part of the level that each stage may spend.
     bounds = _make_bounds(design, named_features, len(distinct), settings)
     return Plan(
         data=data,
@@ -144,13 +146,14 @@ def _design_findings(design: NullDesign) -> list[Finding]:
 def _make_bounds(
     design: NullDesign, named_features: Ints | None, n_distinct: int, settings: TestSettings
 ) -> UnionBound:
-    """The bound under the freedoms that are used.
+    """The rigorous bound, told what was fixed beforehand and what was chosen.
 
     Parameters
     ----------
+    design : the null hypothesis.
     named_features : indices; None if the smallest set is searched.
-    n_distinct : columns of the table that differ, from which features could be chosen unless the
-        settings say that there were more candidates.
+    n_distinct : number of distinct columns of the table, from which features could be chosen unless
+        the settings say that there were more candidates.
     """
     # Where the smallest set is searched, it is one without errors unless some were allowed.
     declared_errors = settings.errors
@@ -203,9 +206,10 @@ def _check_request(
 
 
 def _with_default_shuffles(settings: TestSettings, n_samples: int, n_columns: int) -> TestSettings:
-    """The settings with a number of shuffles, where the user gave none or none are possible."""
+    """The settings with a number of shuffles; 0 if shuffles are not possible."""
     if settings.candidates is not None:
-        # Shuffling cannot repeat a selection whose other candidates are not here.
+        # The features were chosen among candidates that the table does not have: shuffles could not
+        # repeat that choice.
         return replace(settings, permutations=0)
     if settings.permutations is not None:
         return settings

@@ -44,7 +44,7 @@ from chanceline.significance.unrelated_sets import log_typical_sets
 # Tables of the true features alone, for p(e): their numbers of wrong labels are spread evenly, so
 # that few are enough.
 TABLES_FOR_ERRORS = 100
-# Of the errors that occur, so many are put to the theory; in between, ln Λ is interpolated.
+# Numbers of errors at which the theory gives ln Λ; between them it is interpolated.
 ERRORS_TRIED = 5
 # Class sizes scatter like coins; their distribution is met by these quantiles.
 CLASS_SIZE_QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -54,16 +54,16 @@ STEPS_TO_HALF = 2
 SMALLEST_PROBABILITY = 1e-6
 # Swaps of the search for the best rule on the true features: there is nothing to choose.
 SWAPS_ON_TRUE_FEATURES = 300
-# Swaps of a search for rivals. On 24 tables of 50, 500 and 2000 features so many decided as the
-# default budget did, which takes 17 to 85 times as long; a quarter of them missed one rival.
+# Swaps of a search for rivals. On 24 tables of 50, 500 and 2000 features this budget decided as the
+# default did, which takes 17 to 85 times as long; a quarter of it missed one rival.
 SWAPS_FOR_RIVALS = 4000
 # Studies that grow are followed to this share of their samples, much less than they differ.
 ALONE_RESOLUTION = 0.03
-# Rivals that share features live until about so many times the samples of unrelated ones.
+# Rivals that share features need about this many times the samples of unrelated ones to disappear.
 ALONE_RATIO = 1.5
 # Numbers of samples are bracketed by steps of this ratio ...
 BRACKET_RATIO = 1.25
-# ... and none beyond so many times the first guess is tried.
+# ... and none beyond this many times the first guess is tried.
 MAX_RATIO_TO_GUESS = 64
 LARGEST_LOG_NUMBER = 50.0  # of sets
 LARGEST_NOISE = 0.4  # nearer to one half there is next to nothing to find
@@ -135,11 +135,11 @@ class PlantedPlan(Result):
 
     Attributes
     ----------
-    no_unrelated : from so many on, in half of all tables, no set without a true feature does as
-        well as the true one; by theory.
+    no_unrelated : number of samples from which on, in half of all tables, no set without a true
+        feature does as well as the true one; by theory.
     errors : the fewest errors of a rule on the true features there, on average.
-    alone : from so many on, in half of all tables, no other set at all does as well; simulated.
-        None if it was not asked for.
+    alone : number of samples from which on, in half of all tables, no other set at all does as
+        well; simulated. None if it was not asked for.
     alone_error : its standard error.
     n_tables : tables simulated for it.
     n_features, n_true, noise, intercept : as asked.
@@ -193,7 +193,7 @@ def planted_plan(  # noqa: PLR0913
     tables
         Number of tables simulated for the second number; 0 to leave that out.
     seed
-        Of the simulations.
+        Seed of the simulations.
     progress
         Called with (tables done, tables).
     """

@@ -62,7 +62,10 @@ def _declared_errors_proof(plan: Plan, observed: ObservedFit) -> Proof:
 
 
 def _stage2_proofs(plan: Plan, observed: ObservedFit) -> list[Proof]:
-    """Up to two proofs, each with the factor 2 for sharing the stage."""
+    """The proofs of stage 2: by errors counted after looking, and by the best single feature.
+
+    The p-value of each is doubled, because the two share the stage.
+    """
     proofs: list[Proof] = []
     if observed.stage2 is None:
         return proofs

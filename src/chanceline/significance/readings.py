@@ -193,9 +193,10 @@ class Draws:
 def read_draws(
     draws: Draws, *, stop_after: int | None = None, max_errors: int = 0
 ) -> PermutationReading:
-    """The reading of draws, cut after the `stop_after`-th exceedance.
+    """The p-value of drawn labellings, with its interval and how it came about.
 
-    An exceedance is a draw that did as well as the observed labels, or better.
+    An exceedance is a draw that did as well as the observed labels, or better. Draws after the
+    `stop_after`-th exceedance do not count.
 
     Parameters
     ----------
@@ -203,6 +204,7 @@ def read_draws(
     stop_after : the number of exceedances at which drawing ends; None if it does not.
     max_errors : the errors with which a set still counts in `null_sizes`.
     """
+    # How many draws count. If drawing stopped at an exceedance, the p-value has another estimate.
     exceedances = np.flatnonzero(draws.as_good)  # their positions among the draws
     if stop_after is not None and len(exceedances) >= stop_after:
         done = int(exceedances[stop_after - 1]) + 1

@@ -94,11 +94,12 @@ def replica_reading(
     alpha_typical = 2 * rho
     alpha_chosen = _capacity_of_best_set(rho)
 
+    # How many features noise of this shape needs; None if the theory could not be solved.
     noise = if_converged(
         lambda: chance_size(n_samples, n_features, positives=positives, intercept=intercept)
     )
+    # The same in the limit of many features; None if not even all features separate such noise.
     size_in_limit = None
-    # Infinite: not even all features separate noise of this shape.
     if noise is not None and math.isfinite(noise.asymptotic):
         size_in_limit = noise.asymptotic
 

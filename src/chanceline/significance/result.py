@@ -312,15 +312,15 @@ class SeparationTest(Result):
 
     @property
     def explorer(self) -> str:
-        """The URL fragment `#N=…&P=…` with which the explorer opens at the separating set.
+        """The URL fragment `#N=…&P=…` that opens the explorer at the separating set.
 
-        It goes after the address of the page that `chanceline explore` writes. Empty where there is
-        no set, and where the explorer would prove what this test does not.
+        It goes after the address of the page that `chanceline explore` writes. Empty if there is no
+        set, or if the explorer would show a proof that this test does not have.
         """
         if self.separating.n_selected == 0:
             return ""
         bound = self.separating.bound
-        # The explorer takes fewer errors than samples (units, where samples are grouped).
+        # The explorer takes fewer errors than samples (than groups, if samples are grouped).
         errors = min(self.separating.errors, bound.n_samples - 1)
         if self._explorer_overstates(errors):
             return ""
@@ -346,7 +346,7 @@ class SeparationTest(Result):
         errors : those that the explorer is told.
         """
         bound_of_test = self.separating.bound
-        # Without the blocks of the test.
+        # Computed without the blocks of the test.
         bound_of_explorer = chance_bound(
             bound_of_test.n_samples,
             bound_of_test.n_features,
@@ -376,7 +376,11 @@ class SeparationTest(Result):
         return features_table(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; the settings with what follows from them."""
+        """The result as plain values, for JSON.
+
+        To all fields it adds properties, and settings as they were in force. Of the alternatives
+        there are only the first.
+        """
         null_sizes = [] if self.permutation is None else list(self.permutation.null_sizes)
         return {
             **super().to_dict(),

@@ -55,7 +55,7 @@ class Inequality:
 
 
 def shortest_inequality(rule: Rule | PredictionRule, columns: Floats) -> Inequality:
-    """The rule with as few digits (three at least) as classify every sample the same way.
+    """The rule w·x > t in as few digits as classify every sample as the rule does; at least three.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ def shortest_inequality(rule: Rule | PredictionRule, columns: Floats) -> Inequal
     threshold = -rule.bias
     sign = ">"
     if np.all(rule.weights <= 0):
-        # Both sides times −1.
+        # Without minus signs: both sides times −1, which turns the inequality round.
         weights = -weights
         threshold = -threshold
         sign = "<"
 
+    # The largest weight becomes ±1. In the format, `z` writes 0 for −0, and `g` the digits.
     largest = float(np.abs(weights).max())
-    # In the format, z writes 0 for −0.
     for digits in range(MIN_DIGITS, MAX_DIGITS + 1):
         rounded = Inequality(
             weights=tuple(f"{weight:z.{digits}g}" for weight in weights / largest),
@@ -84,8 +84,8 @@ def shortest_inequality(rule: Rule | PredictionRule, columns: Floats) -> Inequal
         if np.array_equal(rounded.calls_positive(columns), is_positive):
             return rounded
 
-    # Even with all digits some sample is on the other side: dividing by the largest weight rounds.
-    # The weights are written as they are.
+    # Even with all digits some sample is on the other side, because dividing by the largest weight
+    # rounds, too. The weights are written as they are.
     return Inequality(
         weights=tuple(repr(float(weight)) for weight in weights),
         threshold=repr(float(threshold)),

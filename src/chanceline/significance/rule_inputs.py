@@ -58,30 +58,33 @@ class RuleInputs:
 def rule_inputs(
     data: Dataset | OutcomeTable, features: Sequence[str], of_first_rule: Sequence[str]
 ) -> RuleInputs:
-    """What rules on some features of a table take in.
+    """What is kept of a table to apply its rules to new samples and to compare these with it.
 
     Parameters
     ----------
     data : the table tested.
-    features : of all rules.
-    of_first_rule : features of the rule to use, in its order.
+    features : names of the features of all rules.
+    of_first_rule : names of the features of the rule to use, in its order.
     """
     recipe = data.recipe or plain_recipe(data.feature_names)
     column_of_name = {name: column for column, name in enumerate(data.feature_names)}
     columns = [column_of_name[name] for name in features]
     columns_of_first_rule = [column_of_name[name] for name in of_first_rule]
-    transformed = data.X[:, columns]  # (samples, features of rules)
-    values = transformed
-    if recipe.untransformed is not None and not recipe.looks_at_rows:
-        values = recipe.untransformed[:, recipe.column_numbers(features)]
+    values_for_rules = data.X[:, columns]  # (samples, features of rules)
 
+    # Values as the file has them, before the transform, unless that takes whole rows.
+    values_of_file = values_for_rules
+    if recipe.untransformed is not None and not recipe.looks_at_rows:
+        values_of_file = recipe.untransformed[:, recipe.column_numbers(features)]
+
+    # A new value has a rank among those of the table.
     ranked_values: dict[str, Floats] = {}
     if recipe.transform == "rank":
-        ranked_values = dict(zip(features, np.sort(values, axis=0).T, strict=True))
+        ranked_values = dict(zip(features, np.sort(values_of_file, axis=0).T, strict=True))
     return RuleInputs(
         recipe=recipe.for_features(features),
-        means=dict(zip(features, transformed.mean(axis=0).tolist(), strict=True)),
-        ranges=dict(zip(features, ranges_of(values), strict=True)),
+        means=dict(zip(features, values_for_rules.mean(axis=0).tolist(), strict=True)),
+        ranges=dict(zip(features, ranges_of(values_of_file), strict=True)),
         ranked_values=ranked_values,
         source=data.source,
         row_digests=digests_of_rows(data.X[:, columns_of_first_rule]),

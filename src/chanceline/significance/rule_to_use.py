@@ -98,19 +98,23 @@ class RuleToUse(PredictionRule):
     def summary(self) -> str:
         """`better than guessing, AUC 0.98 (…); CV error 16 % (…), … (rule of 1 feature)`."""
         expected = self.expected_error
-        rule = self._size_in_words()
+        size = self._size_in_words()
         if expected is None:
-            return f"{rule}, not cross-validated (too few samples of a class)"
+            return f"{size}, not cross-validated (too few samples of a class)"
         if not self.features:
-            # A rule without features ranks nothing, and names one class always.
-            return f"not clearly better than guessing; {expected.summary()} ({rule})"
+            # A rule without features ranks nothing, and always names the same class.
+            return f"not clearly better than guessing; {expected.summary()} ({size})"
         text = f"{knowledge_in_words(expected)}; {worth_in_words(expected)}"
         if expected.covariates_rate is not None:
             text += f"; covariates alone {100 * expected.covariates_rate:.0f} %"
-        return f"{text} ({rule})"
+        return f"{text} ({size})"
 
     def _size_in_words(self) -> str:
-        """`rule of 3 features`, and what more or fewer would do."""
+        """`rule of 3 features`, and how much better or worse a rule of the other kind is.
+
+        The other kind has many features if this rule has few, and few if it has many. It is left
+        out if the two were not compared, or if this rule knows nothing.
+        """
         n_features = len(self.features)
         if n_features == 0:
             return "no feature helps"
@@ -118,11 +122,10 @@ class RuleToUse(PredictionRule):
         if self.dense:
             text = f"rule of all {n_features} features"
         expected = self.expected_error
-        if expected is None or expected.few_minus_many is None:
+        if expected is None or expected.few_minus_many is None or not self.may_be_useful:
             return text
-        # Of rules that know nothing it does not matter which is worse.
-        if not self.may_be_useful:
-            return text
+
+        # A rule on many features has one on few beside it.
         n_few = n_features if self.few is None else len(self.few.support)
         other_size = other_size_in_words(
             n_few, expected.few_minus_many, rule_has_many=self.few is not None
@@ -131,16 +134,17 @@ class RuleToUse(PredictionRule):
 
 
 def usable_rule(plan: Plan) -> RuleToUse:
-    """The rule for new samples.
+    """The rule for new samples, cross-validated and in words.
 
-    It is fitted on all samples and cross-validated; then it is seen how stable its features are and
-    which could be exchanged, and the rule is written as a sentence, a formula and, if asked for, a
-    scorecard. Beside a rule on many features there is one on few, for who wants to measure less.
+    A rule on many features has one on few beside it, for those who want to measure less.
     """
+    # The rule, fitted on all samples.
     data = plan.data
     fitted, rule_of_few_features = _fitted_rules(plan)
     scores = fitted.scores(data.X, _blocks_or_pairs(data), data.covariates)  # (samples,)
     is_wrong = (scores > 0) != (data.y > 0)
+
+    # What to expect of it on new samples.
     expected = expected_error(
         data.X,
         data.y,
@@ -148,11 +152,15 @@ def usable_rule(plan: Plan) -> RuleToUse:
         **_feature_choice(plan),  # features, max_features
         n_jobs=plan.settings.n_jobs,
     )
+
+    # How stable the choice of its features is, and which others could replace them.
     stability = _selection_stability(plan, fitted)
     surrogates = {
         data.feature_names[reading.feature]: plan.names_of(reading.surrogates)
         for reading in stability.readings
     }
+
+    # In words, as a formula, and as a scorecard if one was asked for.
     few_text = ""
     if rule_of_few_features is not None:
         few_text = _sentence(plan, rule_of_few_features)
@@ -203,9 +211,9 @@ def _with_names(plan: Plan, rule: PredictionRule) -> PredictionRule:
 
 
 def _selection_stability(plan: Plan, rule: PredictionRule) -> SelectionStability:
-    """How often halves of the samples select the rule's features, and what replaces these.
+    """How often random halves of the samples select the rule's features, and what replaces them.
 
-    Of a rule on many features the heaviest alone are looked at.
+    If the rule has many features, only those with the largest weights are looked at.
     """
     data = plan.data
     return selection_stability(

@@ -85,7 +85,7 @@ def weighted_rules(result: SeparationTest) -> list[WeightedRule]:
 
 
 def _from_prediction(rule: PredictionRule, role: RuleRole) -> WeightedRule:
-    """A rule for new samples."""
+    """The weights of a rule for new samples, as rows can be made of them."""
     return WeightedRule(
         role=role,
         features=rule.features,
@@ -139,9 +139,10 @@ def covariate_rows(rule: WeightedRule) -> list[WeightRow]:
 
 
 def term_meanings(covariate: Covariate) -> list[str]:
-    """How the terms of a covariate are computed from its value, with all digits."""
+    """How the terms of a covariate are computed from its value, in words and with all digits."""
     name = covariate.name
     if isinstance(covariate, Category):
+        # The first level has no term: all others are 0 then.
         return [f"1 where {name} is {level}, else 0" for level in covariate.levels[1:]]
     if isinstance(covariate, QuadraticNumber):
         mean = repr(covariate.mean)

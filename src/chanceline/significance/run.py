@@ -175,13 +175,18 @@ def judge(
 
 
 def run_test(plan: Plan, progress: Progress | None = None) -> SeparationTest:
-    """The test; and where a column looks like the outcome itself, the verdict without it."""
+    """Run the test; if a column looks like the outcome itself, run it without that column, too.
+
+    The result is that of the whole table. A question about the column, with the verdict without it,
+    is put before its other findings.
+    """
     result = run_stages(plan, progress)
     if plan.features_are_given or result.interrupted:
         return result
     suspected_outcomes = outcome_columns(plan.data.X, plan.data.y)
     if len(suspected_outcomes.columns) == 0:
         return result
+
     result_without = None
     smaller_plan = plan_without(plan, suspected_outcomes.columns)
     if smaller_plan is not None:
@@ -191,16 +196,18 @@ def run_test(plan: Plan, progress: Progress | None = None) -> SeparationTest:
 
 
 def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
-    """The stages of the p-value, and the rule to use; then the verdict.
+    """Run the stages of the p-value, make the rule for new samples, and decide the verdict.
 
-    What the stages gave is not lost by what happens later: after Ctrl-C, or where the machine can
-    do no more, the result comes without a rule.
+    After Ctrl-C, or if memory or workers run out, the result has what was done until then: what the
+    stages gave is never lost by what comes later.
     """
+    # The p-value.
     results = results_of_stages(plan, progress)
     unfinished = Unfinished.LOST_WORKERS if results.shuffles.lost_workers else None
-    rule = None
     interrupted = results.shuffles.interrupted
-    # A search of one's own has its own rule.
+
+    # The rule for new samples. A search of the user's own has its own rule.
+    rule = None
     wants_rule = plan.settings.expected_error and plan.settings.search is None
     if wants_rule and not interrupted:
         try:
@@ -210,8 +217,12 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
         except LATE_FAILURES as error:
             unfinished = cause_of(error)
             plan = replace(plan, findings=(*plan.findings, missing_rule_finding(unfinished)))
+
+    # The verdict.
     result = conclude(plan, results, rule, interrupted=interrupted)
     result = replace(result, unfinished=unfinished)
+
+    # If there is structure: how often halves of the samples select the features named.
     if rule is None or result.verdict is not Verdict.STRUCTURE:
         return result
     try:
@@ -224,6 +235,7 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
 
 def results_of_stages(plan: Plan, progress: Progress | None = None) -> StageResults:
     """The path and the proofs of the observed labels, and the shuffles if they are needed."""
+    # The first batch of labellings has the path of the observed labels, and is followed anyway.
     path, first_losses = first_batch(plan)
     observed = fit_observed(plan, path)
     if shuffles_are_needed(plan, observed):
@@ -234,7 +246,6 @@ def results_of_stages(plan: Plan, progress: Progress | None = None) -> StageResu
         path=path,
         observed=observed,
         shuffles=shuffles,
-        # What 1, 2, … features do.
         front=size_readings(plan, observed, path, shuffles),
         shown=rule_to_show(plan, observed),
     )

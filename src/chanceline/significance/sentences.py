@@ -32,9 +32,9 @@ def rule_sentence(
     names: Sequence[str],
     classes: tuple[object, object],
 ) -> str:
-    """`predict ill if 0.52·g1 − 0.31·g7 > 0.0945`.
+    """A rule as a sentence: `predict ill if 0.52·g1 − 0.31·g7 > 0.0945`.
 
-    The sentence is always about the positive class; every other sample is of the negative one.
+    The sentence says when the positive class is predicted; otherwise it is the negative one.
 
     Parameters
     ----------
@@ -47,6 +47,7 @@ def rule_sentence(
     columns = X[:, rule.support].astype(float)  # (samples, features of the rule)
     names_in_rule = [names[j] for j in rule.support]
     if not np.any(rule.weights):
+        # Without weights the same class is predicted for every sample.
         constant = positive if rule.bias > 0 else negative
         sentence = f"predict {constant} always"
     elif isinstance(rule, PredictionRule) and rule.dense:
@@ -114,17 +115,20 @@ def card_sentence(card: Scorecard, X: AnyTable, names: Sequence[str], positive: 
 
     Parameters
     ----------
-    X : (samples, all features); the threshold has as many digits as classify them all as the
-        scorecard does.
+    X : (samples, all features). The threshold has only as many digits as it takes to classify
+        these samples as the scorecard does.
     names : of all features.
     positive : the class above the threshold.
     """
+    # The points of every feature.
     parts = []
-    for j, points, step in zip(card.support, card.points.tolist(), card.steps, strict=True):
+    for column, points, step in zip(card.support, card.points.tolist(), card.steps, strict=True):
         number = f"{points}".replace("-", MINUS)
         noun = "point" if abs(points) == 1 else "points"
-        parts.append(f"{number} {noun} for every {step:g} of {names[j]}")
-    totals = (X[:, card.support] / card.steps) @ card.points
+        parts.append(f"{number} {noun} for every {step:g} of {names[column]}")
+
+    # The threshold, and the errors compared with those of the rule.
+    totals = (X[:, card.support] / card.steps) @ card.points  # (samples,)
     threshold = shortest_threshold(totals, card.threshold).replace("-", MINUS)
     additional_errors = card.loss  # beside those of the rule
     compared = f"{_compared_with_rule(additional_errors)} the rule"

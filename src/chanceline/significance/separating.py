@@ -80,9 +80,8 @@ class Separating(Result):
             text = f"{features} separate{verb_ending} all {self.n_samples} samples"
         else:
             errors = f"{plural(self.errors, 'error')} among {self.n_samples} samples"
-            # `, 2 of which cannot be avoided (…)`, or empty.
-            remark = self.unavoidable
-            text = f"{features} leave{verb_ending} {errors}{remark}"
+            # `unavoidable` is empty, or `, 2 of which cannot be avoided (…)`.
+            text = f"{features} leave{verb_ending} {errors}{self.unavoidable}"
         if self.noise_needs is not None:
             text += f"; {self.noise_needs.in_words()} (theory, for orientation)"
         return text
@@ -133,10 +132,9 @@ def most_surprising_rule(plan: Plan, rules: Iterable[Rule]) -> Rule:
 
 
 def separating_set(plan: Plan, shown: ShownRule) -> Separating:
-    """The rule to show with its bound and what noise would need."""
+    """The separating set to show: its rule, its bound, and how many features noise would need."""
     data = plan.data
     rule = shown.rule
-    place_by_replica_method = place_on_diagram(plan, rule)
     return Separating(
         features=plan.names_of(rule.support),
         support=tuple(rule.support.tolist()),
@@ -145,7 +143,7 @@ def separating_set(plan: Plan, shown: ShownRule) -> Separating:
         errors=rule.errors,
         text=rule_sentence(rule, data.X, data.feature_names, plan.class_names),
         bound=shown.bound,
-        replica=place_by_replica_method,
+        replica=place_on_diagram(plan, rule),
         n_samples=len(data.y),
         n_features=len(data.feature_names),
         unavoidable=unavoidable_errors(data.X, data.y),
@@ -153,14 +151,15 @@ def separating_set(plan: Plan, shown: ShownRule) -> Separating:
 
 
 def place_on_diagram(plan: Plan, rule: Rule) -> ReplicaReading | None:
-    """The set on the paper's diagram; None unless it separates and was chosen after looking.
+    """Where a set lies on the paper's diagram of load and density; None if it has no place there.
 
-    None with groups of samples too: the diagram is for independent samples, and neither the number
-    of groups nor that of their rows says how many of these a rule has to separate.
+    The diagram is about sets that separate independent samples and were chosen after looking.
     """
     if not rule.separates or rule.n_selected == 0 or plan.settings.preregistered:
         return None
     if plan.design.has_groups:
+        # Rows of a group are not independent. How many independent samples they are worth is known
+        # neither from their number nor from the number of groups.
         return None
     sizes = plan.design.sizes
     return replica_reading(

@@ -28,7 +28,7 @@ class WhyUntested(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class MatchedSet:
-    """A set of which the table has columns that vary.
+    """A set that can be tested: the table has some of its columns, and they vary.
 
     Attributes
     ----------
@@ -67,14 +67,12 @@ class MatchedSets:
         findings = []
         for reason in WhyUntested:
             names = [name for name, why in self.untested.items() if why is reason]
-            if names:
-                sets_have = "set has" if len(names) == 1 else "sets have"
-                named = quoted(names, MAX_SETS_NAMED)
-                findings.append(
-                    Finding.note(
-                        f"{len(names)} {sets_have} {reason} and cannot be tested: {named}."
-                    )
-                )
+            if not names:
+                continue
+            sets_have = "set has" if len(names) == 1 else "sets have"
+            named = quoted(names, MAX_SETS_NAMED)
+            message = f"{len(names)} {sets_have} {reason} and cannot be tested: {named}."
+            findings.append(Finding.note(message))
         incomplete = [matched for matched in self.testable if matched.missing]
         if incomplete:
             findings.append(_note_of_missing(incomplete))
@@ -83,18 +81,24 @@ class MatchedSets:
 
 def _note_of_missing(incomplete: Sequence[MatchedSet]) -> Finding:
     """Which sets name features that the table does not have, those that lose most first."""
-    by_loss = sorted(incomplete, key=lambda matched: len(matched.missing), reverse=True)
+    # `'heart' 3 of 40` for the first sets.
+    most_missing_first = sorted(incomplete, key=lambda item: len(item.missing), reverse=True)
     losses = [
-        f"{matched.name!r} {len(matched.missing)} of {matched.n_named}"
-        for matched in by_loss[:MAX_SETS_NAMED]
+        f"{item.name!r} {len(item.missing)} of {item.n_named}"
+        for item in most_missing_first[:MAX_SETS_NAMED]
     ]
-    n_hidden = len(by_loss) - len(losses)
+    n_hidden = len(incomplete) - len(losses)
     if n_hidden > 0:
         losses.append(f"and {n_hidden} more")
-    unknown = list(dict.fromkeys(name for matched in by_loss for name in matched.missing))
+
+    # Every missing name once.
+    missing_names: dict[str, None] = {}
+    for item in most_missing_first:
+        missing_names.update(dict.fromkeys(item.missing))
+    examples = quoted(list(missing_names), 3)
     return Finding.note(
-        f"features that the table does not have are left out of {plural(len(by_loss), 'set')}: "
-        f"{', '.join(losses)} (such as {quoted(unknown, 3)})."
+        f"features that the table does not have are left out of {plural(len(incomplete), 'set')}: "
+        f"{', '.join(losses)} (such as {examples})."
     )
 
 
@@ -106,7 +110,7 @@ def match_sets(
     *,
     intercept: bool,
 ) -> MatchedSets:
-    """Find the columns of every set.
+    """The columns of every set that can be tested, and why the other sets cannot.
 
     Parameters
     ----------
@@ -129,10 +133,12 @@ def match_sets(
         if len(varying) == 0:
             untested[name] = WhyUntested.CONSTANT
             continue
+        # Of equal columns the first.
         distinct = varying[distinct_columns(X[:, varying], intercept)]
         testable.append(
             MatchedSet(name=name, columns=distinct, n_found=len(columns), missing=missing)
         )
+
     if not testable:
         if WhyUntested.CONSTANT in untested.values():
             raise InputError("no column of the sets varies, so that there is nothing to test.")
@@ -160,12 +166,19 @@ def _check_sets(sets: Any) -> None:
 def _find_columns_of_set(
     set_name: str, features: Sequence[int | str], column_of_name: Mapping[str, int]
 ) -> tuple[Ints, tuple[str, ...]]:
-    """The sorted columns of X of a set's features, each once, and the names without a column."""
+    """The sorted columns of X of a set's features, each once, and the names without a column.
+
+    Parameters
+    ----------
+    set_name : for messages.
+    features : names, or numbers of columns counted from 0.
+    column_of_name : the column of X of every feature of the table.
+    """
+    n_columns = len(column_of_name)
     columns = set()
     missing = []
     for feature in features:
         if not isinstance(feature, str):
-            n_columns = len(column_of_name)
             what = f"a feature's number in the set {set_name!r}"
             columns.add(whole_number(feature, what, at_most=n_columns - 1))
         elif feature in column_of_name:

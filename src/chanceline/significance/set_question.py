@@ -54,7 +54,7 @@ class SetQuestion:
 
 
 def question_of_classes(data: Dataset, settings: TestSettings) -> SetQuestion:
-    """Do sets go with the two classes of a table?"""
+    """The question whether sets of features go with the two classes of a table."""
     plan = with_table_findings(make_plan(data, None, settings))
     return SetQuestion(
         X=data.X,
@@ -70,8 +70,9 @@ def question_of_classes(data: Dataset, settings: TestSettings) -> SetQuestion:
 
 
 def shuffle_labels_for_sets(plan: Plan, n_shuffles: int) -> LabelShuffles:
-    """The observed labels and so many draws."""
+    """The table with its observed labels and so many shuffles of them."""
     settings = plan.settings
+    # Number 0 is the observed labelling.
     labels = [labelling(plan.design, settings.seed, number) for number in range(1 + n_shuffles)]
     return LabelShuffles(
         X=plan.data.X,

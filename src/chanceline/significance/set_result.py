@@ -179,8 +179,9 @@ class SetTests(Result):
     def to_frame(self) -> pd.DataFrame:
         """A row for every set, the smallest adjusted p-value first.
 
-        `carriers` are the features that carry the set with their correlations, of two classes above
-        0 for those that are larger in the positive one; `spread` says whether there are more.
+        `carriers` lists the features that carry the set, with their correlations; with two classes
+        the correlation is above 0 if the feature is larger in the positive one. `spread` says
+        whether there are more such features than are listed.
         """
         rows = [
             {

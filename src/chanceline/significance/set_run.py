@@ -110,7 +110,7 @@ def run_set_tests(
     sets: Mapping[str, Sequence[int | str]],
     progress: Progress | None = None,
 ) -> SetTests:
-    """Ask the question of all sets.
+    """Test every set of features: does it go with the outcome, more than chance allows?
 
     Parameters
     ----------
@@ -118,14 +118,16 @@ def run_set_tests(
     sets : the features of every set, by name or by number.
     progress : called with (sets done, sets in all).
     """
+    # The number of shuffles: as asked, or as many as take a few seconds.
     matched = sets_of_table(question, sets)
-    seconds = _seconds_per_shuffle_of_sets(question, matched.testable)
-    n_shuffles = question.settings.permutations or affordable_shuffles(seconds)
+    seconds_per_labelling = _seconds_per_shuffle_of_sets(question, matched.testable)
+    n_shuffles = question.settings.permutations or affordable_shuffles(seconds_per_labelling)
     settings = replace(question.settings, permutations=n_shuffles)
 
-    # What takes a few seconds stays in this process.
-    n_jobs = 1 if n_shuffles * seconds <= MAX_SECONDS else settings.n_jobs
-    runner = ShuffleRunner(n_jobs, settings.time_limit, progress)
+    # The statistics of the sets, one set after the other. A few seconds of work stay in this
+    # process.
+    is_short = n_shuffles * seconds_per_labelling <= MAX_SECONDS
+    runner = ShuffleRunner(1 if is_short else settings.n_jobs, settings.time_limit, progress)
     statistics, stopped_by = runner.collect(
         set_statistics,
         [item.columns for item in matched.testable],
@@ -134,6 +136,7 @@ def run_set_tests(
     if not statistics:
         # Stopped before the first set was done.
         raise KeyboardInterrupt
+
     return SetTests(
         sets=_read_sets(matched, statistics, question.feature_names),
         untested={name: str(reason) for name, reason in matched.untested.items()},
@@ -241,13 +244,22 @@ def _read_set(
     *,
     feature_names: Sequence[str],
 ) -> SetReading:
-    """What is known about one set."""
+    """The p-values of one set, and the features that carry it.
+
+    Parameters
+    ----------
+    matched : the columns of the set.
+    statistics : of all labellings on these.
+    adjusted_pvalue : from the scores of all sets.
+    feature_names : of the table.
+    """
     carriers = statistics.carriers
     names = [feature_names[column] for column in carriers.columns]
     return SetReading(
         name=matched.name,
         pvalue=statistics.pvalue,
-        # Scores may order labellings otherwise than places: no adjusted p is below the set's own.
+        # Scores and places may order the labellings differently, so that the adjusted p-value could
+        # fall below the set's own.
         adjusted_pvalue=max(adjusted_pvalue, statistics.pvalue),
         n_features=len(matched.columns),
         n_found=matched.n_found,

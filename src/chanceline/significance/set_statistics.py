@@ -32,8 +32,8 @@ from chanceline.significance.step_down import OBSERVED_LABELLING
 from chanceline.significance.tail_distance import log_evidence, log_tails_of_losses
 
 MAX_CARRIERS = 6  # features that are named, where more of a set do a little each
-# Features carry a set if chance gives what they do at most so many times as often as what any part
-# of the statistic does.
+# Features carry a set if chance gives so small a loss at most this many times as often as the
+# smallest probability of any part of the statistic.
 NEARLY_AS_PROBABLE = 10.0
 SHARES_OF_BEST = SPREAD_SHARES[1:]  # without that of all features
 
@@ -114,8 +114,8 @@ class Carriers(NamedTuple):
     ----------
     columns : (features,) columns of X, the largest correlation first.
     correlations : (features,) of each with the outcome, beyond blocks and covariates.
-    spread : whether the evidence is spread over more features, of which these go best with the
-        outcome; else it is in these.
+    spread : whether the evidence is spread over more features; these are the ones that go best with
+        the outcome. If not, the evidence is in these.
     """
 
     columns: Ints
@@ -204,11 +204,13 @@ def _find_carriers(
     log_probabilities : for each observed loss, ln of the probability of one as small: (losses,) of
         the path at 1, 2, … features, of all features, and of the best tenth and hundredth.
     """
+    # Losses nearly as improbable as the best one: of which sizes of the path, and which shares.
     smallest = min(member.min() for member in log_probabilities)
     largest_accepted = smallest + log(NEARLY_AS_PROBABLE)
     accepted_on_path = np.flatnonzero(log_probabilities.path <= largest_accepted)
     accepted_shares = np.flatnonzero(log_probabilities.best_features <= largest_accepted)
 
+    # The columns that carry the set, the strongest correlation first.
     strongest_first = np.argsort(-np.abs(correlations), kind="stable")
     if len(accepted_on_path) > 0:
         n_features = int(accepted_on_path[0]) + 1  # position 0 has one feature

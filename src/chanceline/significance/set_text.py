@@ -32,7 +32,8 @@ def render_sets(result: SetTests) -> str:
 
 
 def first_sentences(result: SetTests) -> list[str]:
-    """How many sets convince, what the outcome was taken for, and whether sets were not reached."""
+    """How many sets convince, what the outcome was taken for, and whether sets are missing."""
+    # How many sets convince.
     tested = plural(len(result.sets), "set")
     level = f"{result.settings.level:g}"
     noun = result.outcome.noun
@@ -46,6 +47,8 @@ def first_sentences(result: SetTests) -> list[str]:
     else:
         sentence = f"None of {tested} goes with {noun} (adjusted p ≤ {level})."
     sentences = [sentence]
+
+    # How the outcome was understood, and whether the run was stopped.
     if result.outcome.taken_for:
         sentences.append(f"{result.outcome.taken_for}.")
     if result.stopped_by is not None:
@@ -67,7 +70,10 @@ def method_sentence(result: SetTests) -> str:
 
 
 def set_lines(result: SetTests) -> list[str]:
-    """The best sets as a table: adjusted p, p, features, and those that carry the set."""
+    """The best sets as a table: adjusted p, p, number of features, and those that carry the set.
+
+    Below the table stands what the numbers behind the features mean.
+    """
     shown = result.sets[:MAX_ROWS]
     name_width = max(len(_short_name(item.name)) for item in shown)
     heading = f"  {'set':<{name_width}}  {'adjusted p':<10}  {'p':<8}  {'features':<9}  carried by"
@@ -89,13 +95,16 @@ def carriers_legend(result: SetTests) -> str:
 
 
 def _set_line(item: SetReading, name_width: int, level: float) -> str:
-    """A line of the table; a set that lost features has `12 of 15`."""
+    """A set's line of the table.
+
+    A set with features that the table lacks shows `12 of 15` as its number of features.
+    """
     features = str(item.n_found)
     if item.missing:
         features = f"{item.n_found} of {item.n_named}"
     numbers = f"{item.adjusted_pvalue:<10.2g}  {item.pvalue:<8.2g}  {features:<9}"
     line = f"  {_short_name(item.name):<{name_width}}  {numbers}"
-    # As many carriers as fit into the line, and one in any case.
+    # As many carriers as fit into the line, at least one.
     for n_carriers in range(MAX_CARRIERS_SHOWN, 0, -1):
         whole_line = f"{line}  {carriers_in_words(item, level, n_carriers)}"
         if len(whole_line) <= SETS_TEXT_WIDTH:
@@ -106,12 +115,12 @@ def _set_line(item: SetReading, name_width: int, level: float) -> str:
 def carriers_in_words(item: SetReading, level: float, most: int = MAX_CARRIERS_SHOWN) -> str:
     """`TP53 (+0.61), MYC (−0.40)`, or `many: TP53 (+0.31), …` where the evidence is spread.
 
-    Empty where the set's own p-value does not convince: then nobody should take the names home.
+    Empty if the set's own p-value does not convince: the names would be taken for findings.
 
     Parameters
     ----------
     level : the p-value that convinces.
-    most : so many carriers at most.
+    most : the largest number of carriers named.
     """
     if item.pvalue > level:
         return ""
@@ -134,7 +143,7 @@ def _in_lines(text: str) -> str:
 
 
 def _bullets_of(heading: str, sentences: list[str]) -> list[str]:
-    """A heading and its sentences; no lines if there are none."""
+    """A heading, and the sentences below it as bullets; no lines without sentences."""
     if not sentences:
         return []
     bullets = [

@@ -23,9 +23,9 @@ from chanceline.chance.chernoff import log_tail_bound
 from chanceline.significance.arrays import ROUNDING_TOLERANCE, block_means
 from chanceline.significance.stages import LN10
 
-# Of the columns that go best with the labels so many are looked at.
+# How many of the columns most correlated with the labels are looked at.
 MAX_CANDIDATES = 8
-# Correlations are computed for so many columns at a time, so that copies stay small.
+# Columns whose correlations are computed at a time, so that copies stay small.
 COLUMNS_TO_CORRELATE = 4096
 # The steepest slope h of the bound that is tried, for columns of standard deviation 1.
 MAX_SLOPE = 60.0
@@ -121,7 +121,7 @@ def _best_slope(column: Floats, exchangeable: _ExchangeableUnits) -> tuple[float
 
 @dataclass(frozen=True, eq=False)
 class _ExchangeableUnits:
-    """The units of blocks of both classes, block after block; the others say nothing.
+    """The units of blocks with both classes, block after block; other blocks have one labelling.
 
     Attributes
     ----------

@@ -71,8 +71,9 @@ class PartialCorrelationScan:
 
     @property
     def pvalues(self) -> Floats:
-        """Of all columns seen, (columns,): the correlation r of ν degrees of freedom gives
-        t = r √ν/√(1 − r²).
+        """Two-sided p-values of all columns seen, (columns,), by t = r √ν/√(1 − r²).
+
+        r is the correlation of a column with the labels, ν its degrees of freedom.
         """
         correlations = np.abs(np.concatenate(self._parts))
         if self._degrees_of_freedom < 1:
@@ -96,7 +97,12 @@ def _averages_of_groups(groups: NDArray[Any] | None) -> csr_array | None:
 
 
 def _nuisance_columns(data: Dataset) -> Floats:
-    """A constant, indicators of blocks or pairs, and covariates: (samples, columns)."""
+    """What a feature is adjusted for: a constant, indicators of blocks or pairs, and covariates.
+
+    Returns
+    -------
+    (samples, columns)
+    """
     columns: dict[str, Any] = dict(data.covariates or {})
     for role, values in (("blocks", data.blocks), ("pairs", data.pairs)):
         if values is not None:

@@ -40,9 +40,9 @@ def spreadsheet_formula(
         =IF(0.52*INDIRECT(ADDRESS(ROW(),MATCH("g1",$1:$1,0)))-…>0.0945,"ill","well")
 
     Every column is found by its name; a name that row 1 does not have gives #N/A, never another
-    column. An empty cell counts as 0. The formula is empty where none says the same as the rule:
-    with blocks or covariates, where spreadsheets cannot hold it (too long, more than 15 digits),
-    and where they cannot tell a feature from another (names that differ in capitals only).
+    column. An empty cell counts as 0. The formula is empty if none says the same as the rule: with
+    blocks or covariates, if it is too long or needs more than 15 digits, or if spreadsheets cannot
+    tell two features apart (names that differ in capitals only).
 
     Parameters
     ----------
@@ -106,15 +106,15 @@ def _cell(name: str) -> str:
 
 
 def quoted_text(text: str) -> str:
-    """A text inside a formula.
+    """A text as a spreadsheet formula writes it, in quotes.
 
-    Quotes are doubled, so that nothing in a name can end the text; what is unseen (a line break
-    would end the formula where it is pasted) is written by its number; and a long text is joined
-    from several.
+    Nothing in a name can end the text or the formula: quotes are doubled, and invisible letters
+    such as line breaks are written by their numbers. A long text is joined from several.
     """
     parts = []
     for position, letter in enumerate(text):
         if position > 0 and position % MAX_TEXT_LENGTH == 0:
+            # End this text, and join the next to it.
             parts.append('"&"')
         if letter == '"':
             parts.append('""')
@@ -127,16 +127,22 @@ def quoted_text(text: str) -> str:
 
 
 def term_formulas(covariate: Covariate, cell: str) -> list[str]:
-    """The terms of a covariate from the cell with its value, without the leading `=`.
+    """Formulas for the terms of a covariate, from the cell with its value; without the leading `=`.
 
     A value that the rule does not know gives #N/A, and so does an empty cell.
+
+    Parameters
+    ----------
+    cell : how a formula refers to that cell.
     """
+    # An indicator of every level but the first.
     if isinstance(covariate, Category):
         # A number that is typed becomes text, as it did when the rule was made.
         typed = f'TRIM({cell}&"")'
         matches = [f"EXACT({typed},{quoted_text(level)})" for level in covariate.levels]
         is_known = f"OR({','.join(matches)})"
         return [f"IF({match},1,IF({is_known},0,NA()))" for match in matches[1:]]
+    # The number in standard deviations, kept within a range, and its square.
     if isinstance(covariate, QuadraticNumber):
         standardized = f"({cell}-{_decimal(covariate.mean)})/{_decimal(covariate.spread)}"
         reach = _decimal(covariate.reach)

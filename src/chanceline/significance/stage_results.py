@@ -65,16 +65,16 @@ class StageResults:
 def with_errors_known(
     front: tuple[SizeReading, ...], errors_of_size: Sequence[tuple[int, int]]
 ) -> tuple[SizeReading, ...]:
-    """The front with errors of further rules: the fewest known on at most so many features.
+    """The front with errors of further rules, which count at their own and all larger sizes.
 
     Parameters
     ----------
     errors_of_size : number of features and errors of every further rule.
     """
     updated = []
-    for point in front:
-        errors_known = [errors for size, errors in errors_of_size if size <= point.k]
-        updated.append(replace(point, errors=min([point.errors, *errors_known])))
+    for reading in front:
+        errors_known = [errors for size, errors in errors_of_size if size <= reading.k]
+        updated.append(replace(reading, errors=min([reading.errors, *errors_known])))
     return tuple(updated)
 
 

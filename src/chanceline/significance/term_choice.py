@@ -22,13 +22,13 @@ from chanceline.significance.term_evidence import KnownSpan, Responses, dependen
 # Chosen, as the other numbers here, by looking at some shapes of dependence; benchmarks/adjust.py
 # measures levels on these and on shapes that were not looked at.
 LEVEL_OF_ADDING = 0.3
-# The same for a term that there is no room for, of which a warning tells.
+# The same for a term that there is no room for; a warning tells of it.
 LEVEL_OF_LEAVING_OUT = 0.05
 # Terms take at most this share of the dimensions that the units span.
 MAX_SHARE_OF_UNITS = 0.25
-# With a curve come all slower ones and so many that are faster.
+# With a curve come all slower ones and this many faster ones.
 FASTER_CURVES = 2
-# The best factor of each covariate in a product is looked for so many times.
+# How many times the best factor of each covariate in a product is looked for.
 SWEEPS_OVER_FACTORS = 2
 # Dimensions in which a correlation can be surprising.
 MIN_FREE_DIMENSIONS = 3
@@ -58,17 +58,17 @@ def choose_terms(library: TermLibrary, known: KnownSpan, responses: Responses) -
     """
     if not library.terms or known.n_free < MIN_FREE_DIMENSIONS:
         return TermChoice((), left_out=None, span=known)
-    candidates = library.values  # (units, terms)
+    candidate_columns = library.values  # (units, terms)
     max_dimensions = int(MAX_SHARE_OF_UNITS * (known.n_free + known.n_directions))
     added: list[Term] = []
     while True:
         # The term that labels or features ask for most; done if there is none.
         has_room = known.n_directions < max_dimensions
         level = LEVEL_OF_ADDING if has_room else LEVEL_OF_LEAVING_OUT
-        best = most_needed(candidates, known, responses, level)
-        if best is None:
+        best_index = most_needed(candidate_columns, known, responses, level)
+        if best_index is None:
             return TermChoice(tuple(added), left_out=None, span=known)
-        term = _with_best_factors(library.terms[best], library, known, responses)
+        term = _with_best_factors(library.terms[best_index], library, known, responses)
         if not has_room:
             return TermChoice(tuple(added), left_out=term, span=known)
 

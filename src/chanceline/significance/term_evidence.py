@@ -22,7 +22,7 @@ from scipy.special import gammaln
 from chanceline._arrays import Floats, Ints
 from chanceline.significance.arrays import block_means
 
-# Terms of which a smaller share of the length is left say nothing new.
+# A term says nothing new if less than this share of its length is left.
 MIN_LENGTH_LEFT = 0.1
 # Products of features with terms that are held at once.
 FEATURES_AT_ONCE = 250
@@ -168,7 +168,7 @@ def _largest_and_total_squares(residuals: Floats, directions: Floats) -> Feature
 
 
 def _scaled_to_length_one(columns: Floats) -> Floats:
-    """Columns scaled to length 1; those of which nothing is left stay zero."""
+    """Columns scaled to length 1; columns without anything left stay zero."""
     lengths = np.linalg.norm(columns, axis=0)
     is_enough = lengths > SMALLEST_LENGTH
     return np.where(is_enough, columns / np.where(is_enough, lengths, 1.0), 0.0)

@@ -27,7 +27,7 @@ from chanceline.tables.wording import plural
 WIDTH = 98  # letters in a line
 ROW_NAME_WIDTH = 10
 ROW_INDENT = ROW_NAME_WIDTH + 3  # two letters before the name of a row and one after it
-# A rule on more features than this is not written out; its features are listed, so many of them.
+# A rule on more features than this is not written out; instead its first features are listed.
 MAX_FEATURES_WRITTEN = 6
 MAX_FEATURES_LISTED = 12
 # Proofs that say less are not worth a line.
@@ -40,7 +40,7 @@ PROOF_NAMES = {
 
 
 def render(result: SeparationTest) -> str:
-    """The text, no line over `WIDTH` letters but a formula's."""
+    """The result as text for a terminal; only a formula may be wider than `WIDTH` letters."""
     advice_heading = "What would change this:"
     if result.verdict is Verdict.STRUCTURE:
         advice_heading = "Before relying on it:"
@@ -91,19 +91,16 @@ def _bullets(heading: str, sentences: Sequence[str]) -> list[str]:
 
 
 def _named_lines(result: SeparationTest) -> list[str]:
-    """A line for each of the features named; the words are left out of the lines behind the first.
-
-    Of a large set the first features alone.
-    """
+    """A line for each of the features named, or for the first of many; `named` heads the first."""
     sentences = named_sentences(result)[:MAX_FEATURES_WRITTEN]
     row_names = ["named", *[""] * len(sentences)]
     return [_row(name, words) for name, words in zip(row_names, sentences, strict=False)]
 
 
 def named_sentences(result: SeparationTest) -> list[str]:
-    """For each of the features named what it adds, and how often halves select it.
+    """For each of the features named, what it adds and how often halves of the samples select it.
 
-    No sentences where structure is not found: then nobody should take the names home.
+    There are no sentences unless structure is found: the names would be taken for findings.
     """
     if result.verdict is not Verdict.STRUCTURE:
         return []
@@ -140,7 +137,10 @@ def _addition_clause(reading: NamedFeature) -> str:
 
 
 def _rule_lines(result: SeparationTest) -> list[str]:
-    """The positive class and the rule to use, as a sentence, a formula and a scorecard."""
+    """The positive class and the rule to use, as a sentence, a formula and a scorecard.
+
+    A rule that does not seem useful is left out, but not a scorecard, which the user asked for.
+    """
     positive = f"{result.positive_class} ({result.positives} of {result.n_samples} samples)"
     lines = [_row("positive", f"{positive}: rule, weights, AUC and sensitivity speak of it")]
     rule = result.rule
@@ -152,11 +152,10 @@ def _rule_lines(result: SeparationTest) -> list[str]:
             lines.append(_row("with few", _few_words(rule)))
         if rule.expected_error is not None:
             lines.append(_row("classes", _classes_words(result, rule.expected_error)))
-        # A formula in several lines could not be pasted.
+        # A formula on several lines could not be pasted.
         fits_in_line = len(rule.formula) <= WIDTH - ROW_INDENT
         if rule.formula and fits_in_line:
             lines.append(f"{_row_name('formula')}{rule.formula}")
-    # A scorecard is there only if the user asked for one, who gets it in any case.
     if rule.scorecard is not None:
         lines.append(_row("scorecard", rule.card_text))
     return lines
@@ -187,22 +186,21 @@ def _classes_words(result: SeparationTest, expected: ExpectedError) -> str:
 
 
 def _front_lines(result: SeparationTest) -> list[str]:
-    """What 1, 2, … features do as a small table, every column below whose it is.
+    """A small table of what 1, 2, … features do; no lines without a front.
 
-    R², the same on shuffled labels and adjusted p belong to the features that stepwise least
-    squares takes; the fewest errors to the best rule on so many features that anything found. No
-    lines without a front.
+    It has two lines of headings. R², the same on shuffled labels and the adjusted p belong to the
+    features that stepwise least squares takes, the fewest errors to any rule on so many features.
     """
     if not result.front:
         return []
-    whose = f"  {'':8}   {'stepwise least squares':<41}   {'any rule found':>14}"
-    headings = _front_row("features", "R²", "R² of shuffled labels", "adjusted p", "fewest errors")
-    lines = [whose, headings]
-    for point in result.front:
-        explained = f"{point.explained:.2f}"
-        band = "" if point.shuffled is None else str(point.shuffled)
-        pvalue = "" if point.pvalue is None else f"{point.pvalue:.2g}"
-        lines.append(_front_row(point.k, explained, band, pvalue, point.errors))
+    upper_heading = f"  {'':8}   {'stepwise least squares':<41}   {'any rule found':>14}"
+    heading = _front_row("features", "R²", "R² of shuffled labels", "adjusted p", "fewest errors")
+    lines = [upper_heading, heading]
+    for reading in result.front:
+        explained = f"{reading.explained:.2f}"
+        band = "" if reading.shuffled is None else str(reading.shuffled)
+        pvalue = "" if reading.pvalue is None else f"{reading.pvalue:.2g}"
+        lines.append(_front_row(reading.k, explained, band, pvalue, reading.errors))
     return lines
 
 
@@ -240,11 +238,10 @@ def _proof_words(result: SeparationTest, proof: Proof) -> str:
 
 
 def _uninformative_bound(result: SeparationTest) -> str:
-    """Why the bound for the errors declared says nothing."""
+    """Why the bound for the errors declared says nothing, in a few words."""
     errors = result.separating.errors
     declared = result.errors_declared
-    most_features = result.largest_convincing
-    # Without shuffles no labels were drawn, from a model or otherwise.
+    most_features = result.largest_convincing  # with which the bound would convince
     if result.labels_from_model and result.permutation is not None:
         return "none: labels are drawn from a model of the covariates"
     if declared is not None and errors > declared:
@@ -256,14 +253,16 @@ def _uninformative_bound(result: SeparationTest) -> str:
 
 
 def _shuffles_words(result: SeparationTest) -> str:
-    """The p-value of the shuffles, or why there is none."""
+    """The p-value of the shuffles and whether it is that of the test, or why there is none."""
     permutation = result.permutation
     settings = result.settings
     if permutation is None:
-        # Shuffles cannot repeat a choice among candidates that the table does not have.
+        # No shuffles were asked for, or they are not possible: they cannot repeat a choice among
+        # candidates that the table does not have.
         could_be_run = settings.permutations and settings.candidates is None
         return "not needed" if could_be_run else "not run"
     text = f"{permutation.summary()} ({permutation.kind})"
+    # For a search run again: how many features it needs on shuffled labels.
     sizes = sorted(size for size in permutation.null_sizes if size is not None)
     if sizes and permutation.statistic is StatisticKind.SEARCH:
         median = sizes[len(sizes) // 2]

@@ -224,10 +224,11 @@ class UnionBound:
         if self.preregistered is not None:
             return self._largest_attainable_by_errors(self.preregistered, stage1_level)
         if self.errors is None:
-            # Errors are counted after looking: the p-values of all sizes and errors mix, and the
-            # largest below the level is not looked for.
+            # Errors are counted after looking: every size and number of errors has its p-value, and
+            # the largest below the level is not looked for.
             return stage1_level
-        # The p-value rises with the number of features: the most that convince have the largest.
+        # The p-value rises with the number of features: the largest below the level is that of the
+        # most features that convince.
         most_features = self.largest_convincing(stage1_level)
         if most_features <= 0:
             return 0.0
@@ -283,7 +284,7 @@ class UnionBound:
         max_log10_bound = log10(level) - self._log10_factor(bound_errors)
 
         def convinces(study_size: int) -> bool:
-            """Whether a study of so many blocks (of so many units without blocks) convinces."""
+            """Whether a study of this many blocks, or units if there are no blocks, convinces."""
             resized = replace(self, sizes=self.sizes.resized(study_size))
             if not resized._has_bound_for(bound_errors):
                 return False
@@ -299,14 +300,14 @@ class UnionBound:
         return self.sizes.resized(study_size).n_units
 
     def _has_bound_for(self, errors: int) -> bool:
-        """Whether a bound at so many errors can be computed: both classes, and enough units."""
+        """Whether the bound at this number of errors exists: both classes, and enough units."""
         n_units = self.sizes.n_units
         has_both_classes = 0 < self.sizes.positives < n_units
         has_units_in_range = max(errors, 1) < n_units <= MAX_COUNT
         return has_both_classes and has_units_in_range
 
     def _balance_period(self) -> int:
-        """After so many more units (or blocks, if there are any) the balance is about the same."""
+        """How many more units (blocks, if there are any) bring about the same balance again."""
         if self.sizes.blocks is not None:
             return len(self.sizes.blocks)
         smaller_class = min(self.sizes.positives, self.sizes.n_units - self.sizes.positives)

@@ -69,8 +69,8 @@ def log_typical_sets(  # noqa: PLR0913
     n_samples, n_features, n_selected
         P, N and M.
     positives
-        Sizes of one class, for each of which the number is returned. The shift of the module's text
-        is that of equal classes.
+        Sizes of one class; the number is returned for each. The shift of the module's text is that
+        of equal classes.
     errors
         e, the errors that a set may make.
     intercept

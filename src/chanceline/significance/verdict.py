@@ -98,48 +98,52 @@ class Grounds:
 
 
 def decide(grounds: Grounds) -> ReasonedVerdict:
-    """The verdict, by the first of these that applies.
-
-    1. Features were named after looking: only the bound speaks about them.
-    2. Covariates nearly determine the labels: cannot tell.
-    3. The p-value reaches the level: structure.
-    4. The shuffles could not decide: cannot tell.
-    5. A search of the user's own was repeated: not shown; nothing is known of its power.
-    6. Not shown, or chance allows this, by the power of the test.
-    """
+    """The verdict of the test, with a sentence that gives the reason."""
+    # Features were named after looking: only the bound speaks about them.
     plan = grounds.plan
     if plan.named_after:
         return _about_named_features(grounds)
+
+    # Covariates nearly determine the labels: cannot tell.
     model = plan.design.covariate_model
     if model is not None and model.nearly_determines:
         return ReasonedVerdict(Verdict.UNDECIDED, model.determined_sentence())
+
+    # The p-value reaches the level: structure.
     evidence_sentence = evidence_in_words(grounds)
     if grounds.convinces:
         reason = evidence_sentence + whose_pvalue(grounds)
         return ReasonedVerdict(Verdict.STRUCTURE, reason)
+
+    # The shuffles could not decide: cannot tell.
     obstacle = why_undecided(grounds)
     if obstacle is not None:
         return ReasonedVerdict(Verdict.UNDECIDED, f"{evidence_sentence} {obstacle}")
+
+    # A search of the user's own was repeated, whose power is not known: not shown.
     if grounds.evidence.by is EvidenceSource.SEARCH:
         return ReasonedVerdict(Verdict.NOT_SHOWN, evidence_sentence)
+
+    # Not shown, or chance allows this, by the power of the test.
     return _without_structure(grounds, evidence_sentence)
 
 
 def evidence_in_words(grounds: Grounds) -> str:
-    """The features named and what they do, beside the same on shuffled labels."""
+    """A sentence about the features named: what they do, and the same on shuffled labels."""
     evidence = grounds.evidence
-    is_spread = evidence.spread
-    spread = grounds.spread  # of all features, beside that of the shuffles
+    permutation = grounds.permutation
+    spread = grounds.spread  # what all features do together; None without shuffles
+    covariates = list(grounds.plan.data.covariates or {})
+
     text = evidence.summary()
-    if evidence.by is EvidenceSource.SEARCH and grounds.permutation is not None:
-        hits = f"{grounds.permutation.exceedances} of {grounds.permutation.done}"
-        text += f"; the same search does as well on {hits} shuffled labellings"
-    if is_spread and spread is not None:
+    if evidence.by is EvidenceSource.SEARCH and permutation is not None:
+        as_good = f"{permutation.exceedances} of {permutation.done}"
+        text += f"; the same search does as well on {as_good} shuffled labellings"
+    if evidence.spread and spread is not None:
         text += f": {_spread_in_words(spread)}"
-    if grounds.plan.data.covariates:
-        covariates = listed(list(grounds.plan.data.covariates))
-        verb = "explains" if len(grounds.plan.data.covariates) == 1 else "explain"
-        text = f"Beyond what {covariates} {verb}: {text}"
+    if covariates:
+        verb = "explains" if len(covariates) == 1 else "explain"
+        text = f"Beyond what {listed(covariates)} {verb}: {text}"
     return f"{text}."
 
 
@@ -155,11 +159,17 @@ def _spread_in_words(spread: SpreadReading) -> str:
 
 
 def whose_pvalue(grounds: Grounds) -> str:
-    """A remark where the p-value is not that of the features named; else nothing."""
+    """A remark if the p-value of the test is not that of the features named; else empty.
+
+    The p-value may be that of a larger set, for example, although fewer features convince too.
+    """
     evidence = grounds.evidence
     overall = grounds.overall
+    # The features named have a p-value by shuffles, but do not convince by themselves.
     if evidence.pvalue is not None and not evidence.convinces:
         return _remark_on_joint_evidence(grounds, evidence.pvalue)
+
+    # They convince by themselves, with the p-value of the test or with another.
     if evidence.log10_p_alone is None:
         return ""
     has_same_pvalue = abs(evidence.log10_p_alone - overall.log10_p) <= SAME_LOG10_P
@@ -193,7 +203,10 @@ def _owner_of_pvalue(grounds: Grounds) -> str:
 
 
 def why_undecided(grounds: Grounds) -> str | None:
-    """Why a p-value above the level means nothing here; None if it does mean something."""
+    """Why the test could not have decided, so that a p-value above the level says nothing.
+
+    None if it could have.
+    """
     plan = grounds.plan
     permutation = grounds.completed_permutation
     if permutation is None:
@@ -214,15 +227,16 @@ def why_undecided(grounds: Grounds) -> str | None:
 
 
 def _without_structure(grounds: Grounds, evidence_sentence: str) -> ReasonedVerdict:
-    """Chance allows it, or it is only not shown.
+    """The verdict if no structure is shown: chance allows this, or not shown.
 
-    Chance is not blamed where a proof or the rule to use speaks against it, nor where a large
-    effect could have been missed.
+    "Not shown" is said if a proof or the rule to use speaks against chance, or if a large effect
+    could have been missed.
 
     Parameters
     ----------
     evidence_sentence : the features named and what they do; every reason begins with it.
     """
+    # A proof is below the level, but not within its share of it.
     proofs = [proof for proof in grounds.proofs if proof.log10_p <= log10(grounds.level)]
     if proofs:
         strongest = min(proofs, key=lambda proof: proof.log10_p)
@@ -232,6 +246,7 @@ def _without_structure(grounds: Grounds, evidence_sentence: str) -> ReasonedVerd
         )
         return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
 
+    # How far apart the class means of a feature must lie to be seen, in standard deviations.
     effect = detectable_effect(grounds.plan)
     if effect == inf:
         reason = f"{evidence_sentence} No single feature could have been seen."
@@ -250,7 +265,10 @@ def _without_structure(grounds: Grounds, evidence_sentence: str) -> ReasonedVerd
 
 
 def _about_named_features(grounds: Grounds) -> ReasonedVerdict:
-    """Features named after looking: the bound about them, the shuffles about the table."""
+    """The verdict on features named after looking, which only the bound can prove.
+
+    If it does not, the reason tells what shuffles say about the table as a whole.
+    """
     summary = grounds.evidence.summary()
     if grounds.convinces:
         return ReasonedVerdict(Verdict.STRUCTURE, f"{summary}.")
