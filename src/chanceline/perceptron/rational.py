@@ -131,8 +131,8 @@ class ExactTable:
         ----------
         support : indices of columns of X.
         samples : indices of rows of X; all of them by default.
-        start : sample → multiplier, from which the method starts; by default those of floating
-        point.
+        start : sample → multiplier, from which the method starts; by default the multipliers that
+            floating point finds.
         """
         self.decisions += 1
         support = [int(j) for j in support]
@@ -156,8 +156,8 @@ class ExactTable:
         if start is None:
             start = self._approximate_multipliers(support, samples)
         point = nearest_point(rows, unit, _multipliers_of_rows(start, samples))
-        if point.weights is None:
-            # The target is reached. A conflict names samples only, not rows of signs.
+        if point.weights is None:  # the distance from the target is zero
+            # Nothing separates. A conflict names samples only, not rows of signs.
             conflict = [samples[row] for row in point.positive if row < len(samples)]
             return Decision(separable=False, conflict=tuple(conflict))
         return self._in_units_of_X(point.weights, raised_columns)

@@ -299,17 +299,13 @@ def rule_in_original_units(
     constant = scaled_constant - samples.term_means @ covariate_weights
     biases = constant - scale.block_means @ weights
 
-    # Names of blocks and columns, where the user gave any.
+    # Names of blocks, where the user gave any.
     block_biases: dict[str, float] = {}
     block_column = ""
     if blocks is not None:
         block_names = np.unique(names_of(blocks, samples.n_samples, "blocks")).tolist()
         block_biases = dict(zip(block_names, biases.tolist(), strict=True))
         block_column = str(getattr(blocks, "name", None) or "")
-    names_in_table = column_names(X)
-    features: tuple[str, ...] = ()
-    if names_in_table is not None:
-        features = tuple(names_in_table[column] for column in support)
 
     return PredictionRule(
         support=support,
@@ -321,9 +317,17 @@ def rule_in_original_units(
         block_biases=block_biases,
         encoder=samples.encoder,
         block_column=block_column,
-        features=features,
+        features=_names_of_columns(X, support),
         family=trained.candidates[0].family,
     )
+
+
+def _names_of_columns(table: ArrayLike | ColumnTable, support: Ints) -> tuple[str, ...]:
+    """The names of these columns, (support,), in the table; none if it has no names."""
+    names_in_table = column_names(table)
+    if names_in_table is None:
+        return ()
+    return tuple(names_in_table[column] for column in support)
 
 
 def describe_tuning(samples: Samples) -> str:
