@@ -101,12 +101,13 @@ class PredictionRule(Result):
         blocks: ArrayLike | None = None,
         covariates: Any = None,
     ) -> Floats:
-        """`scores` from the columns of the support, and the table that may hold all else.
+        """x_S·w + b for every row, (rows,), where the columns x_S are picked already.
 
         Parameters
         ----------
-        columns : those of the support, (rows, support)
-        table : a DataFrame or an array, in which covariates and blocks are found by name
+        columns : x_S, the columns of the support, (rows, support)
+        table : a DataFrame or an array. Covariates and blocks that are not given are looked for
+            here by name.
         blocks, covariates : as in `scores`
         """
         scores = columns @ self.weights
@@ -233,9 +234,9 @@ def fit_rules(  # noqa: PLR0913
     max_features: int | None = None,
     seed: int = 0,
 ) -> FittedRules:
-    """`fit_rule`, and beside a rule on many features the one on few; same parameters.
+    """Make a rule for new samples, and beside a rule on many features also the one on few.
 
-    X may be a `ColumnTable`, too.
+    Parameters as in `fit_rule`; X may be a `ColumnTable`, too.
     """
     # Of a very wide table only a pool of columns is in memory.
     pooled = pool_samples(
