@@ -142,9 +142,9 @@ class _PassiveRows:
         moved = [value + step * (goal - value) for value, goal in pairs]
 
         # Keep the rows whose λ is still positive.
-        kept = [place for place, value in enumerate(moved) if value > 0]
-        self.members = [self.members[place] for place in kept]
-        self.values = [moved[place] for place in kept]
+        positive_places = [place for place, value in enumerate(moved) if value > 0]
+        self.members = [self.members[place] for place in positive_places]
+        self.values = [moved[place] for place in positive_places]
 
     def residual(self, solution: IntegerSolution) -> Integers:
         """Return (0, …, 0, unit) − Σ_i λ_i b_i, multiplied by the denominator of λ."""

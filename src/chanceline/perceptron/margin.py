@@ -282,7 +282,7 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
 
     The verdict is SEPARABLE, INSEPARABLE or UNDECIDED.
 
-    Minimised over λ ≥ 0 is |w|² + unit · (1 − s)², where w = Σ λ_μ a_μ and s = Σ λ_μ. With slack =
+    It minimises |w|² + unit · (1 − s)² over λ ≥ 0, where w = Σ λ_μ a_μ and s = Σ λ_μ. With slack =
     unit · (1 − s), the conditions of the minimum are
 
         a_μ·w = slack where λ_μ > 0,    a_μ·w ≥ slack elsewhere.

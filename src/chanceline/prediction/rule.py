@@ -198,7 +198,7 @@ def fit_rule(  # noqa: PLR0913
         chosen.
     max_features : largest number of features chosen; None: thirty, or all where many are clearly
         better than a small set.
-    seed : of the folds.
+    seed : seed of the folds.
     """
     rules = fit_rules(
         X,
@@ -280,7 +280,7 @@ def rule_in_original_units(
     Parameters
     ----------
     trained : the rule on scaled columns, from all samples
-    samples : those samples
+    samples : the samples it was trained on
     X, blocks : as the user gave them, with their names
     """
     # A rule lists its columns in ascending order.

@@ -175,7 +175,7 @@ class PointSearch:
 
         Parameters
         ----------
-        weights : of the rule, for columns in steps, (features,)
+        weights : weights of the rule, for columns in steps, (features,)
         """
         largest_points = np.linspace(SMALLEST_SCALED_WEIGHT, self.max_points, N_SCALES)
         scales = largest_points / np.abs(weights).max()

@@ -172,7 +172,7 @@ def stability_of_support(  # noqa: PLR0913
     support : columns of the set, ascending, (support,)
     penalty : the ridge of logistic regression on the set
     family : where the rule's features come from; halves of the samples select theirs on its path
-    seed : of the split into halves
+    seed : seed of the splits into halves
     screening : when columns of a very wide table are left out beforehand
     """
     # Fits on all samples, of the set itself and with one feature replaced.

@@ -135,7 +135,7 @@ def train(
     samples : all of them
     training : which samples are for training, (samples,)
     features : which features the rules may have
-    seed : of the inner folds
+    seed : seed of the inner folds
     n_repeats : how often training samples are dealt to inner folds
     """
     if features.named is not None:
