@@ -124,7 +124,8 @@ def _intercept_of_block(
     high = _LARGEST_LOGIT - np.minimum.reduceat(values, starts)
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        mean_positives = np.add.reduceat(expit(np.repeat(middle, block_sizes) + values), starts)
+        probabilities = expit(np.repeat(middle, block_sizes) + values)  # (units,)
+        mean_positives = np.add.reduceat(probabilities, starts)  # (blocks,)
         too_few = mean_positives < positives
         low = np.where(too_few, middle, low)
         high = np.where(too_few, high, middle)

@@ -40,10 +40,10 @@ def log_fixed_class_labellings(
 ) -> tuple[NDArray[np.float64], list[CountForm]]:
     """ln of a bound on the labellings within e errors of a rule on M features, for each M.
 
-    Only labellings with n₊ = `positives` positives count. With c_k the number of labellings with k
-    positives that M features separate, and w_k the number of labellings with n₊ positives within e
-    flips of one of them, they are at most Σ_k c_k w_k. Up to three bounds on this sum are known,
-    and the smallest is taken:
+    Only labellings with n₊ = `positives` positives count. They are at most Σ_k c_k w_k, where c_k
+    is the number of labellings with k positives that M features separate, and w_k the number of
+    labellings with n₊ positives within e flips of one of them. Up to three bounds on this sum are
+    known, and the smallest is taken:
 
         any M                  D · max_k (w_k + w_{P−k})/2, D Cover's count, as Σ_k c_k ≤ D and
                                c_k = c_{P−k};
@@ -86,13 +86,17 @@ def log_fixed_class_labellings(
         (2, CountForm.PLANAR_SETS, log_planar_sets(n_points, class_sizes)),
     ]
     for size, form, log_separable_sets in log_separable_of_form:
-        log_count = float(logsumexp(log_separable_sets + log_n_neighbours))
-        tolerance = _TIE_TOLERANCE * abs(log_count)
+        log_count = float(logsumexp(log_separable_sets + log_n_neighbours))  # ln Σ_k c_k w_k
         for position in np.flatnonzero(selected == size):
-            if log_count < log_counts[position] - tolerance:
+            if _is_smaller(log_count, log_counts[position]):
                 log_counts[position] = log_count
                 forms[position] = form
     return log_counts, forms
+
+
+def _is_smaller(log_count: float, other_log_count: float) -> bool:
+    """Whether a logarithm of a count is smaller than another by more than rounding."""
+    return log_count < other_log_count - _TIE_TOLERANCE * abs(log_count)
 
 
 def _log_threshold_sets(n_points: int, k: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -151,7 +151,7 @@ def samples_needed(  # noqa: PLR0913
     def convinces(n_samples: int) -> bool:
         return n_samples > errors and bound_with(n_samples).log10_p <= log10(level)
 
-    # At least two samples, one for each class, and more samples than errors.
+    # Start with at least two samples, one for each class, and more samples than errors.
     start = max(2, errors + 1)
     # After so many more samples the smaller class has grown by one, and its rounded share is about
     # the same again. `first_convincing` looks at every P within such a cycle of the crossing.

@@ -127,6 +127,8 @@ def extrapolate(
     sizes = np.asarray(sizes, dtype=float)
     values = np.asarray(values, dtype=float)
     errors = np.asarray(errors, dtype=float)
+
+    # The degree, and whether the points allow it.
     n_sizes = len(np.unique(sizes))
     if degree is None:
         degree = 1

@@ -167,9 +167,9 @@ def log_count(  # noqa: PLR0913
 ) -> dict[str, Any]:
     """Monte Carlo counts of separating supports on one problem, a curve over loads up to α.
 
-    Counted are the supports of M = ρN variables that separate the first p patterns, Z_p, for
-    p = 2M, 2M + `rung`, … up to αN. Every p has a random walk over its supports; each of the
-    `sweeps` of Monte Carlo takes `steps` steps of every walk.
+    Z_p is the number of supports of M = ρN variables that separate the first p patterns. It is
+    estimated for p = 2M, 2M + `rung`, … up to αN. Every p has a random walk over its supports; each
+    of the `sweeps` of Monte Carlo takes `steps` steps of every walk.
 
     Returns
     -------

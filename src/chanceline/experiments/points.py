@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -92,28 +92,38 @@ def entropy_points(
     # One row for each point, from all its problems.
     rows = []
     table = pd.DataFrame(samples, columns=LogCount._fields)
-    for point, logs in table.groupby(ENTROPY_POINT)["log_count"]:
-        row = dict(zip(ENTROPY_POINT, point, strict=True))
-        n = row["n"]
-        median = median_estimate(logs)
-        moment = _first_moment_estimate(
-            n,
-            patterns=round(row["alpha"] * n),
-            m=round(row["rho"] * n),
-            inputs=row["inputs"],
-            hits_and_draws=hits_and_draws,
-        )
-        row |= {
-            "problems": len(logs),
-            "empty": float(np.mean(np.isneginf(logs))),
-            "entropy": median.value / n,
-            "error": median.error / n,
-            "first_moment": moment.value,
-            "first_moment_error": moment.error,
-            "difference": median.value / n - moment.value,
-        }
-        rows.append(row)
+    for values, log_counts in table.groupby(ENTROPY_POINT)["log_count"]:
+        point = dict(zip(ENTROPY_POINT, values, strict=True))
+        rows.append(point | _measure_entropy(point, log_counts, hits_and_draws))
     return pd.DataFrame(rows)
+
+
+def _measure_entropy(
+    point: Mapping[str, Any], log_counts: pd.Series[float], hits_and_draws: pd.DataFrame | None
+) -> dict[str, Any]:
+    """The typical entropy of the problems at one point, beside the first moment, as columns.
+
+    `point` has the columns `ENTROPY_POINT`, `log_counts` the ln Z of every problem there; for
+    `hits_and_draws` see `_first_moment_estimate`.
+    """
+    n = point["n"]
+    median = median_estimate(log_counts)
+    moment = _first_moment_estimate(
+        n,
+        patterns=round(point["alpha"] * n),
+        m=round(point["rho"] * n),
+        inputs=point["inputs"],
+        hits_and_draws=hits_and_draws,
+    )
+    return {
+        "problems": len(log_counts),
+        "empty": float(np.mean(np.isneginf(log_counts))),
+        "entropy": median.value / n,
+        "error": median.error / n,
+        "first_moment": moment.value,
+        "first_moment_error": moment.error,
+        "difference": median.value / n - moment.value,
+    }
 
 
 def _exact_log_counts(counts: pd.DataFrame) -> Iterator[LogCount]:

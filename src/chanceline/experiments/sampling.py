@@ -351,29 +351,22 @@ def sample_counts(  # noqa: PLR0913
     if sweeps < ERROR_BLOCKS:
         raise InputError(f"the number of sweeps is {sweeps}; it must be at least {ERROR_BLOCKS}")
 
+    # Sweeps at the start only bring the walks to where they belong.
     ladder = _Ladder(X * y[:, None], m, spacing=spacing, steps=steps, seed=seed)
     for _ in range(sweeps // 5):
         ladder.sweep()
 
-    # Each sweep says, for each rung, how many supports it tried there and how many separated.
+    # Each further sweep says, for each rung, how many supports it tried and how many separated.
     separated_in_sweeps = []
     tried_in_sweeps = []
     for _ in range(sweeps):
         separated, tried = ladder.sweep()
         separated_in_sweeps.append(separated)
         tried_in_sweeps.append(tried)
-    separated_in_blocks = _block_sums(separated_in_sweeps)  # (blocks, rungs)
-    tried_in_blocks = _block_sums(tried_in_sweeps)
-
-    # A rung that no support reached has the share 0, and ln 0 = −∞ without a warning.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_shares = np.log(separated_in_blocks.sum(axis=0) / tried_in_blocks.sum(axis=0))
-        log_counts = float(log_binomial(n, m)) + np.cumsum(log_shares)
-        # The same from each block alone, (blocks, rungs). Their scatter gives the standard error,
-        # to which the constant ln C(N, m), left out here, adds nothing.
-        log_shares_in_blocks = np.log(separated_in_blocks / tried_in_blocks)
-        log_counts_in_blocks = np.cumsum(log_shares_in_blocks, axis=1)
-        errors = log_counts_in_blocks.std(axis=0, ddof=1) / np.sqrt(ERROR_BLOCKS)
+    sums_of_log_shares, errors = _cumulative_log_shares(
+        separated=_block_sums(separated_in_sweeps), tried=_block_sums(tried_in_sweeps)
+    )
+    log_counts = float(log_binomial(n, m)) + sums_of_log_shares
 
     # Rungs between two numbers of patterns, with the newest softened, are no points of the curve.
     is_point = np.array([not rung.is_softened for rung in ladder.rungs], dtype=bool)
@@ -381,6 +374,22 @@ def sample_counts(  # noqa: PLR0913
     return CountCurve(
         patterns=n_patterns[is_point], log_counts=log_counts[is_point], errors=errors[is_point]
     )
+
+
+def _cumulative_log_shares(
+    separated: NDArray[np.float64], tried: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sums of ln(share that separated) from the lowest rung up, and their standard errors.
+
+    `separated` and `tried` count supports in blocks of sweeps, (blocks, rungs); both results are
+    (rungs,). The errors come from the scatter of the blocks.
+    """
+    # A rung that no support reached has the share 0, and ln 0 = −∞ without a warning.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sums = np.cumsum(np.log(separated.sum(axis=0) / tried.sum(axis=0)))
+        sums_in_blocks = np.cumsum(np.log(separated / tried), axis=1)  # (blocks, rungs)
+        errors = sums_in_blocks.std(axis=0, ddof=1) / np.sqrt(len(separated))
+    return sums, errors
 
 
 def _block_sums(sweeps: list[NDArray[np.float64]]) -> NDArray[np.float64]:

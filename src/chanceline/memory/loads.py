@@ -118,13 +118,14 @@ def load_curve(  # noqa: PLR0913
     progress
         Called with (neurons done, neurons in all), over all fan-ins and wirings.
     """
+    # Check what is asked for.
     n_measured = n_neurons
     if neurons is not None:
         n_measured = whole_number(neurons, "neurons", at_least=1, at_most=n_neurons)
     if "minimal" in fan_ins:
         raise InputError("The largest load needs a given fan-in; 'minimal' has none.")
 
-    # How neurons learn with each fan-in and wiring; making a network checks these settings.
+    # How neurons learn with each fan-in and wiring; making a network checks its settings.
     rules = []
     for fan_in in fan_ins:
         for wiring in wirings:
@@ -142,11 +143,13 @@ def load_curve(  # noqa: PLR0913
     # √(2N) (Cover). Four of these are less than 6√N; a few more patterns are for very small N.
     n_patterns = 2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6
     patterns = random_patterns(n_neurons, n_patterns=n_patterns, seed=seed)
+
+    # How many of them each neuron holds by each rule, (rules, neurons measured).
     jobs = [(neuron, rule) for rule in rules for neuron in range(n_measured)]
-    n_held_of_job = run_ordered(
+    n_held_of_jobs = run_ordered(
         _largest_number_held, jobs, common=(patterns,), n_jobs=n_jobs, progress=progress
     )
-    n_held = np.array(list(n_held_of_job)).reshape(len(rules), n_measured)
+    n_held = np.array(list(n_held_of_jobs)).reshape(len(rules), n_measured)
 
     curve = []
     for rule, n_held_with_rule in zip(rules, n_held, strict=True):

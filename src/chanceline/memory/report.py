@@ -26,7 +26,7 @@ class StorageReport(Result):
     stabilities : κ_i = min_μ ξ_iμ h_iμ of each neuron, (neurons,), h the local field, |w_i| = 1.
     unsolved : numbers of the neurons that do not hold all patterns with κ_i ≥ κ (> 0 if κ = 0);
         they keep their best weights.
-    impossible : those of them for which it is proven that this wiring cannot do it.
+    impossible : the unsolved neurons that are proven unable to do so with this wiring.
     """
 
     n_neurons: int

@@ -120,16 +120,20 @@ def border_column(hinge: Any, place: int) -> None:
     hinge : the workspace, whose `state.inverse` and `state.target` are extended.
     place : position of the new column in the support.
     """
+    # Read.
     columns = hinge.data.columns
     ridge = hinge.data.ridge
     support = hinge.state.support
     active = hinge.state.active
+    damping = hinge.state.damping[0]
+    # Extended.
     inverse = hinge.state.inverse
     target = hinge.state.target
-    damping = hinge.state.damping[0]
+    # Scratch.
     cross = hinge.scratch.products
     solved = hinge.scratch.solved
 
+    # The new row of the Hessian.
     column = columns[support[place]]
     for i in range(place):
         cross[i] = dot_masked(columns[support[i]], column, active)
@@ -195,14 +199,17 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
     Whether the update was made. False if the samples are too many or the update would be
     numerically unstable: the caller must then `rebuild` inverse and target.
     """
+    # Read.
     rows = hinge.data.rows
     support = hinge.state.support
     active = hinge.state.active
     flipped_samples = hinge.scratch.samples
+    size = hinge.state.n_used[0]
+    # Updated.
     inverse = hinge.state.inverse
     target = hinge.state.target
     flips_since_rebuild = hinge.state.flips_since_rebuild
-    size = hinge.state.n_used[0]
+    # Scratch.
     flipped_rows = hinge.scratch.flipped_rows
     flip_signs = hinge.scratch.flip_signs
     images = hinge.scratch.images
@@ -262,6 +269,7 @@ def drop_column(hinge: Any, place: int) -> None:
     position −1.
     """
     columns = hinge.data.columns
+    # Changed: all that belongs to the support.
     support = hinge.state.support
     weights = hinge.state.weights
     position = hinge.state.position
@@ -269,7 +277,9 @@ def drop_column(hinge: Any, place: int) -> None:
     inverse = hinge.state.inverse
     target = hinge.state.target
     n_used = hinge.state.n_used
+    # Scratch.
     solved = hinge.scratch.solved
+
     size = n_used[0]
     last = size - 1
 

@@ -324,33 +324,41 @@ def _integer_multipliers(
 def _null_vector(matrix: list[list[int]]) -> list[Fraction] | None:
     """Return a vector v ≠ 0 with M v = 0, its free entries all equal to 1; None if there is none.
 
-    `matrix` is M, a list of rows. Gauss–Jordan elimination in rational numbers turns the columns
-    with a pivot into unit vectors; the others are free. Then the entry of v at a pivot is minus the
-    sum of the pivot's row over the free columns.
+    `matrix` is M, a list of rows. After elimination its columns are of two kinds: those with a
+    pivot are unit vectors, and the others are free.
     """
-    work = [[Fraction(entry) for entry in row] for row in matrix]
     n_columns = 0
     if matrix:
         n_columns = len(matrix[0])
-    pivots: list[int] = []  # the columns with a pivot
+    reduced = [[Fraction(entry) for entry in row] for row in matrix]
+    pivot_columns = _reduce(reduced, n_columns)
+    free_columns = [column for column in range(n_columns) if column not in pivot_columns]
+    if not free_columns:
+        return None
+
+    # A pivot's row says: v at the pivot + Σ (row's entry · 1) over the free columns = 0.
+    vector = [Fraction(1)] * n_columns
+    for row, column in zip(reduced[: len(pivot_columns)], pivot_columns, strict=True):
+        sum_over_free = sum((row[free_column] for free_column in free_columns), Fraction(0))
+        vector[column] = -sum_over_free
+    return vector
+
+
+def _reduce(work: list[list[Fraction]], n_columns: int) -> list[int]:
+    """Gauss–Jordan elimination of a list of rows, in place; return the columns with a pivot.
+
+    Row i ends with its pivot, 1, in the i-th of these columns, where all other rows have 0.
+    """
+    pivot_columns: list[int] = []
     for column in range(n_columns):
-        rank = len(pivots)
+        rank = len(pivot_columns)  # so many rows, the first ones, have their pivots already
         nonzero_rows = [i for i in range(rank, len(work)) if work[i][column] != 0]
         if nonzero_rows:
             pivot_row = nonzero_rows[0]
             work[rank], work[pivot_row] = work[pivot_row], work[rank]
-            _eliminate(work, rank, column)  # the pivot becomes 1, all else in its column 0
-            pivots.append(column)
-
-    free_columns = [column for column in range(n_columns) if column not in pivots]
-    if not free_columns:
-        return None
-    # A pivot's row says: v at the pivot + Σ (row's entry · 1) over the free columns = 0.
-    vector = [Fraction(1)] * n_columns
-    for row, column in zip(work[: len(pivots)], pivots, strict=True):
-        sum_over_free = sum((row[other] for other in free_columns), Fraction(0))
-        vector[column] = -sum_over_free
-    return vector
+            _eliminate(work, rank, column)
+            pivot_columns.append(column)
+    return pivot_columns
 
 
 def _eliminate(work: list[list[Fraction]], pivot_row: int, column: int) -> None:

@@ -57,17 +57,22 @@ def contradicting_rows(X: AnyTable, y: NDArray[np.float64]) -> list[tuple[int, i
     if n_distinct_beginnings == len(X):
         return []
 
-    # Digest of a row → (whether the label is positive → the first sample with this row and label).
-    samples_of_row: dict[bytes, dict[bool, int]] = {}
-    for i, digest in enumerate(_digests_of_rows(X)):
-        is_positive = bool(y[i] > 0)
-        samples_of_row.setdefault(digest, {}).setdefault(is_positive, i)
+    # Digest of a row → the first sample with this row and a positive label, or a negative one.
+    first_positive: dict[bytes, int] = {}
+    first_negative: dict[bytes, int] = {}
+    for sample, digest in enumerate(_digests_of_rows(X)):
+        if y[sample] > 0:
+            first_positive.setdefault(digest, sample)
+        else:
+            first_negative.setdefault(digest, sample)
 
     pairs = []
-    for first_of_label in samples_of_row.values():
-        has_both_labels = len(first_of_label) == 2
-        if has_both_labels:
-            pairs.append((min(first_of_label.values()), max(first_of_label.values())))
+    for digest, positive_sample in first_positive.items():
+        if digest in first_negative:
+            negative_sample = first_negative[digest]
+            smaller = min(positive_sample, negative_sample)
+            larger = max(positive_sample, negative_sample)
+            pairs.append((smaller, larger))
     return sorted(pairs)
 
 

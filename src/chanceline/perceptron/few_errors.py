@@ -36,26 +36,26 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
         return make_rule(problem.X, problem.y, columns, np.zeros(0), 0.0)
 
     # Give up samples until the others separate.
-    rows = problem.rows(columns)
-    kept = np.arange(problem.n_samples)
+    rows = problem.rows(columns)  # (samples, columns [+ 1])
+    kept_samples = np.arange(problem.n_samples)
     given_up: list[int] = []
     separable, weights = fit_hinge(rows)  # weights of the scaled columns
-    while not separable and kept.size > 1:
-        margins = rows[kept] @ weights
-        worst = int(kept[np.argmin(margins)])
+    while not separable and kept_samples.size > 1:
+        margins = rows[kept_samples] @ weights
+        worst = int(kept_samples[np.argmin(margins)])
         given_up.append(worst)
-        kept = kept[kept != worst]
-        separable, weights = fit_hinge(rows[kept])
+        kept_samples = kept_samples[kept_samples != worst]
+        separable, weights = fit_hinge(rows[kept_samples])
 
-    # Take samples back while all kept ones still separate, those of largest margin first.
+    # Take samples back, those of largest margin first, if all kept ones still separate with them.
     given_up.sort(key=lambda sample: -float(rows[sample] @ weights))
     for sample in given_up:
-        trial = np.sort(np.append(kept, sample))
+        with_sample = np.sort(np.append(kept_samples, sample))
         # Only the verdict is needed, so any separating weights will do (`early`).
-        if largest_margin(rows[trial], early=True).verdict == SEPARABLE:
-            kept = trial
+        if largest_margin(rows[with_sample], early=True).verdict == SEPARABLE:
+            kept_samples = with_sample
 
-    slopes, constant = problem.split(largest_margin(rows[kept]).weights)
+    slopes, constant = problem.split(largest_margin(rows[kept_samples]).weights)
     return scaled_rule(problem, columns, slopes, constant)
 
 

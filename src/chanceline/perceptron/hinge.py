@@ -261,6 +261,7 @@ def damped_step(hinge: Any) -> None:
     negative gradient is g = A_actᵀ(1 − m) − εw, with weights w and margins m. As the step is a
     positive definite matrix times g, it leads downhill for every δ.
     """
+    # Read.
     columns = hinge.data.columns
     ridge = hinge.data.ridge
     support = hinge.state.support
@@ -269,13 +270,16 @@ def damped_step(hinge: Any) -> None:
     active = hinge.state.active
     inverse = hinge.state.inverse
     size = hinge.state.n_used[0]
+    # Written.
     weight_step = hinge.scratch.weight_step
+    # Scratch.
     slack = hinge.scratch.slack
     descent = hinge.scratch.products  # g
 
     # 1 − m of the active samples, 0 of the others.
     for sample in range(margins.size):
         slack[sample] = active[sample] * (1.0 - margins[sample])
+    # g, and the step.
     for i in range(size):
         slack_product = dot_first(columns[support[i]], slack, slack.size)  # A_actᵀ(1 − m)
         descent[i] = slack_product - ridge * weights[i]

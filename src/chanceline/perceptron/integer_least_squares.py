@@ -57,19 +57,28 @@ def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]
         if not any(residual):
             return NearestPoint(weights=None, positive=passive.members)
 
-        entering = None
-        steepest = 0
-        for i, row in enumerate(rows):
-            slope = _product(residual, row)  # it is zero for passive rows
-            if slope > steepest:
-                entering = i
-                steepest = slope
+        entering = _row_along(residual, rows)
         if entering is None:
-            # No row has b_i·residual > 0: the sum is the nearest point. The weights are
-            # point − target = −residual, without the last entry.
+            # The sum is the nearest point. The weights are point − target = −residual, without the
+            # last entry.
             weights = [-entry for entry in residual[:-1]]
             return NearestPoint(weights=weights, positive=passive.members)
         passive.add(entering)
+
+
+def _row_along(residual: Integers, rows: list[Integers]) -> int | None:
+    """The row with the largest product with the residual; None if no product is positive.
+
+    The products of passive rows are zero.
+    """
+    best_row = None
+    largest_product = 0
+    for i, row in enumerate(rows):
+        product = _product(residual, row)
+        if product > largest_product:
+            best_row = i
+            largest_product = product
+    return best_row
 
 
 class _PassiveRows:
@@ -90,17 +99,12 @@ class _PassiveRows:
     def settle(self) -> IntegerSolution:
         """Solve the least squares on the members under λ ≥ 0, and return λ in integers.
 
-        Without the constraint λ solves G λ = t, with the products G_ij = b_i·b_j of the members
-        (`gram`) and their products t_i with the target (0, …, 0, unit). λ moves on a straight line
-        towards this solution. If some λ becomes zero on the way, its row is removed, and λ
-        continues towards the solution on the rows that are left.
+        λ moves on a straight line towards the solution without the constraint. If some λ becomes
+        zero on the way, its row is removed, and λ continues towards the solution on the rows that
+        are left.
         """
         while self.members:
-            gram = [[self._gram(i, j) for j in self.members] for i in self.members]
-            # The target has only one entry that is not zero, the last.
-            last_entries = [self.rows[i][-1] for i in self.members]
-            target_products = [self.unit * last_entry for last_entry in last_entries]
-            solution = solve_integers(gram, target_products)
+            solution = self._solve_unconstrained()
             if solution.dependent is not None:
                 # Remove a row that depends linearly on the others. Only a start can have one: rows
                 # that enter later are independent of the members.
@@ -115,6 +119,17 @@ class _PassiveRows:
             self._walk_towards(goals)
         return IntegerSolution(numerators=[], denominator=1)
 
+    def _solve_unconstrained(self) -> IntegerSolution:
+        """Solve the least squares on the members, with λ of any sign.
+
+        λ solves G λ = t, with the products G_ij = b_i·b_j of the members and their products t_i
+        with the target (0, …, 0, unit).
+        """
+        gram = [[self._gram(i, j) for j in self.members] for i in self.members]
+        # The target has only one entry that is not zero, the last.
+        target_products = [self.unit * self.rows[i][-1] for i in self.members]
+        return solve_integers(gram, target_products)
+
     def _walk_towards(self, goals: list[Fraction]) -> None:
         """Move λ towards the goals until the first λ becomes zero, and remove the rows with λ = 0.
 
@@ -127,9 +142,9 @@ class _PassiveRows:
         moved = [value + step * (goal - value) for value, goal in pairs]
 
         # Keep the rows whose λ is still positive.
-        kept = [place for place, value in enumerate(moved) if value > 0]
-        self.members = [self.members[place] for place in kept]
-        self.values = [moved[place] for place in kept]
+        positive_places = [place for place, value in enumerate(moved) if value > 0]
+        self.members = [self.members[place] for place in positive_places]
+        self.values = [moved[place] for place in positive_places]
 
     def residual(self, solution: IntegerSolution) -> Integers:
         """Return (0, …, 0, unit) − Σ_i λ_i b_i, multiplied by the denominator of λ."""

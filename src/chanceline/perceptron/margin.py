@@ -282,7 +282,7 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
 
     The verdict is SEPARABLE, INSEPARABLE or UNDECIDED.
 
-    Minimised over λ ≥ 0 is |w|² + unit · (1 − s)², where w = Σ λ_μ a_μ and s = Σ λ_μ. With slack =
+    It minimises |w|² + unit · (1 − s)² over λ ≥ 0, where w = Σ λ_μ a_μ and s = Σ λ_μ. With slack =
     unit · (1 − s), the conditions of the minimum are
 
         a_μ·w = slack where λ_μ > 0,    a_μ·w ≥ slack elsewhere.
@@ -388,16 +388,19 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
     row that enters, the inverse of the members' Gram matrix grows by one row and column. Rows for
     which there is no room are left out as well.
     """
+    # Read.
     rows = table.rows
     n_patterns = table.n_patterns
     n_columns = table.n_columns
     unit = table.unit
+    # Changed.
     size = passive.size
     members = passive.members
     queue = passive.members  # the same array: the queue stands behind the members
     values = passive.values
     is_member = passive.is_member
     inverse = passive.inverse
+    # Scratch.
     cross = passive.cross
     solved = passive.solved
 
@@ -410,6 +413,7 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
             cross[i] = gram_product(rows, members[i], row, n_patterns, n_columns, unit)
         diagonal = gram_product(rows, row, row, n_patterns, n_columns, unit)
         pivot = next_pivot(inverse, n_members, cross, diagonal, solved)
+
         is_member[row] = 0
         has_room = n_members < table.max_members
         is_independent = pivot >= DEPENDENT * diagonal
@@ -450,31 +454,22 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
     n_patterns : rows from this index on are unit vectors of nonnegative weights.
     unit : squared length of the longest row.
     """
-    n_departures = ZERO
+    # Changed.
     size = passive.size
     members = passive.members
     values = passive.values
     is_member = passive.is_member
     inverse = passive.inverse
+    # Scratch.
     solved = passive.solved
     goal = passive.goal
+
+    n_departures = ZERO
     while size[0] > 0:
+        # Move λ towards the unconstrained solution, as far as every λ ≥ 0 allows.
         n_members = size[0]
         solve_unconstrained(inverse, members, n_members, n_patterns, unit, goal)
-
-        # Find the longest step, at most 1 (to the goal), that keeps every λ ≥ 0; the row that
-        # limits it is removed. A row whose goal is zero up to rounding is removed even if it limits
-        # nothing: its λ is zero at the goal, a step of 1, or just beyond it.
-        step = 1.0
-        leaving = NONE
-        for i in range(n_members):
-            if goal[i] <= ZERO_MULTIPLIER:
-                # Solve λ + step · (goal − λ) = 0. If both are nearly 0, so may be the denominator.
-                step_to_zero = values[i] / max(values[i] - goal[i], TINY)
-                if step_to_zero < step or leaving < 0:
-                    leaving = i
-                    step = min(step, step_to_zero)
-
+        step, leaving = step_towards_goal(values, goal, n_members)
         for i in range(n_members):
             values[i] += step * (goal[i] - values[i])
         if leaving < 0:
@@ -488,6 +483,26 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
         size[0] = n_members - 1
         n_departures += 1
     return n_departures
+
+
+@leaf_kernel()
+def step_towards_goal(values: NDArray, goal: NDArray, n_members: int) -> tuple[float, int]:
+    """Find the longest step from λ towards a goal, at most all the way (1), that keeps every λ ≥ 0.
+
+    `values`, (≥ n_members,), are the λ ≥ 0, and `goal` those they move towards. Returns the step,
+    and the place of the λ that becomes zero there; −1 if none does. A λ whose goal is zero up to
+    rounding counts even if it does not limit the step.
+    """
+    step = 1.0
+    leaving = NONE
+    for i in range(n_members):
+        if goal[i] <= ZERO_MULTIPLIER:
+            # Solve λ + step · (goal − λ) = 0. If both are nearly 0, so may be the denominator.
+            step_to_zero = values[i] / max(values[i] - goal[i], TINY)
+            if step_to_zero < step or leaving < 0:
+                leaving = i
+                step = min(step, step_to_zero)
+    return step, leaving
 
 
 @leaf_kernel()
@@ -565,6 +580,8 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     n_columns = table.n_columns
     is_member = passive.is_member
     tolerance = OPTIMAL * table.unit
+
+    # What the survey says; see `MarginSurvey`.
     lowest = np.inf
     entering = NONE
     entering_margin = np.inf

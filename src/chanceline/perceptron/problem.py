@@ -190,8 +190,8 @@ def make_problem(
     Parameters
     ----------
     X : (samples, features) finite numbers.
-    y : (samples,) labels of any two values, the larger of which becomes +1; or of a single value,
-        as one class is a problem like any other.
+    y : (samples,) labels of two values, the larger of which becomes +1. A single value is allowed
+        too: one class is a problem like any other.
     intercept : whether rules have one.
     allow_contradictions : whether equal rows with opposite labels are accepted.
     signs : the sign that each weight must have, +1, −1 or 0 (free), for every feature or one for

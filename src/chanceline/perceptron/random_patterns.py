@@ -26,7 +26,7 @@ def random_problem(
     n : number of variables.
     alpha, n_patterns : the number of patterns P, as P = round(alpha · n) or itself; exactly one of
         the two must be given.
-    seed : of the random numbers.
+    seed : seed of the random numbers.
     inputs : "binary" (entries ±1), "gaussian" (standard normal) or "sphere" (rows uniform on the
         sphere of radius √n).
     """

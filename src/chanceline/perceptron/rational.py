@@ -86,10 +86,10 @@ class _RaisedColumns(NamedTuple):
 
 
 class _ErrorBranch(NamedTuple):
-    """A set of samples of which some may still be errors.
+    """A branch of the search for errors: some of its samples may still turn out to be errors.
 
-    samples : those that are no errors so far.
-    certain : those among them that are right in this branch.
+    samples : all samples that are no errors so far.
+    certain : the ones among them that this branch takes to be right.
     errors_left : how many of the others may be errors.
     """
 
@@ -131,8 +131,8 @@ class ExactTable:
         ----------
         support : indices of columns of X.
         samples : indices of rows of X; all of them by default.
-        start : sample → multiplier, from which the method starts; by default those of floating
-        point.
+        start : sample → multiplier, from which the method starts; by default the multipliers that
+            floating point finds.
         """
         self.decisions += 1
         support = [int(j) for j in support]
@@ -156,8 +156,8 @@ class ExactTable:
         if start is None:
             start = self._approximate_multipliers(support, samples)
         point = nearest_point(rows, unit, _multipliers_of_rows(start, samples))
-        if point.weights is None:
-            # The target is reached. A conflict names samples only, not rows of signs.
+        if point.weights is None:  # the distance from the target is zero
+            # Nothing separates. A conflict names samples only, not rows of signs.
             conflict = [samples[row] for row in point.positive if row < len(samples)]
             return Decision(separable=False, conflict=tuple(conflict))
         return self._in_units_of_X(point.weights, raised_columns)
@@ -246,11 +246,11 @@ class ExactTable:
     ) -> ErrorsDecision:
         """Decide exactly whether some weights on these columns make at most `max_errors` errors.
 
-        A branching search. If the samples of a branch are not separable, rational arithmetic
-        names a conflict: a set of samples that cannot all be correct. So at least one of them is an
-        error, and a new branch is made for each, without that sample. A branch also has `certain`
-        samples, which it takes to be correct because other branches take them to be errors; so no
-        set of errors is tried twice. `branches` is a stack: the search is depth first.
+        This is a branching search, depth first. If the samples of a branch are not separable,
+        rational arithmetic names a conflict: samples that cannot all be right. At least one of them
+        is an error, so a new branch is made for each, without that sample. A branch also has
+        `certain` samples, which it takes to be right because other branches take them to be errors;
+        so no set of errors is tried twice.
 
         Parameters
         ----------
@@ -260,7 +260,8 @@ class ExactTable:
         """
         decisions_limit = self.decisions + max_decisions
         every_sample = list(range(self.problem.n_samples))
-        branches = [_ErrorBranch(every_sample, certain=frozenset(), errors_left=max_errors)]
+        root = _ErrorBranch(every_sample, certain=frozenset(), errors_left=max_errors)
+        branches = [root]  # a stack
         while branches:
             if self.decisions >= decisions_limit:
                 return ErrorsDecision(within=None)

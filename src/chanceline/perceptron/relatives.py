@@ -91,23 +91,23 @@ def pairs_of_block(columns: NDArray[np.float64], start: int) -> RelatedPairs:
     """
     n_columns, n_samples = columns.shape
     block = columns[start : start + COLUMNS_PER_BLOCK]
-    correlations = block @ columns.T / n_samples
-    places, others = np.nonzero(np.abs(correlations) >= LEAST_CORRELATION)
-    r = correlations[places, others]
+    correlations = block @ columns.T / n_samples  # (columns of the block, n)
+    places_in_block, second_columns = np.nonzero(np.abs(correlations) >= LEAST_CORRELATION)
+    r = correlations[places_in_block, second_columns]  # of every pair, (pairs,)
 
     # 1 − r² is the squared length that is left of a column without its part along the other one.
     # Copies, each column itself among them, have none left.
     squared_length = 1.0 - r**2
     is_copy = squared_length < LEAST_SQUARED_LENGTH
 
-    # Chance of one such pair, times the number of pairs (Bonferroni).
+    # The probability of one such pair by chance, times the number of pairs (Bonferroni).
     n_pairs = n_columns * (n_columns - 1) // 2
     may_be_chance = n_pairs * chance_of_correlation(r, n_samples) > CHANCE_OF_RELATIVES
-    counts = ~is_copy & ~may_be_chance
+    is_related = ~is_copy & ~may_be_chance
     return RelatedPairs(
-        first_column=start + places[counts],
-        second_column=others[counts],
-        own_length=np.sqrt(squared_length[counts]),
+        first_column=start + places_in_block[is_related],
+        second_column=second_columns[is_related],
+        own_length=np.sqrt(squared_length[is_related]),
     )
 
 

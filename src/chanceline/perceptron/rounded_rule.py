@@ -67,8 +67,8 @@ def rule_in_doubles(
     rows = np.asarray(samples, dtype=np.int64)
 
     # Columns whose weight is zero are left out of the rule.
-    is_used = [slope != 0 for slope in decision.slopes]
-    columns = np.asarray(support, dtype=np.int64)[is_used]
+    has_weight = [slope != 0 for slope in decision.slopes]
+    columns = np.asarray(support, dtype=np.int64)[has_weight]
     slopes = [slope for slope in decision.slopes if slope != 0]
     if not slopes and decision.bias == 0:
         # Without any weights every sample is on the threshold, which is an error.
@@ -76,11 +76,12 @@ def rule_in_doubles(
             return None
         return make_rule(problem.X, problem.y, columns, np.zeros(0), 0.0)
 
+    # Round the weights, multiplied by a factor that gives them a length of about 1.
     inverse_length = _inverse_length([*slopes, decision.bias])
     entries = problem.X[np.ix_(rows, columns)]
     labels = problem.y[rows]
     for attempt in range(MAX_ROUNDINGS):
-        factor = inverse_length * (1 + attempt * LENGTH_STEP)  # the weights get a length of about 1
+        factor = inverse_length * (1 + attempt * LENGTH_STEP)
         weights = np.array([float(slope * factor) for slope in slopes])
         rounded_bias = float(decision.bias * factor)
         bias = _separating_bias(entries, labels, weights, rounded_bias, problem.intercept)

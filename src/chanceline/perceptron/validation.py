@@ -163,7 +163,7 @@ def check_labels(y: ArrayLike, shape: tuple[int, ...], min_classes: int = 1) -> 
     If there is only one value, −1, 0 and False become −1 and everything else +1.
 
     y : (samples,) labels.
-    shape : that of X, (samples, features).
+    shape : shape of X, (samples, features).
     min_classes : 2 if a single value is to be refused.
     """
     labels = read_labels(y, shape)
@@ -186,7 +186,7 @@ def check_labels(y: ArrayLike, shape: tuple[int, ...], min_classes: int = 1) -> 
 def read_labels(y: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return the labels as an array (samples,), after a check of their number and of missing ones.
 
-    shape : that of X, (samples, features).
+    shape : shape of X, (samples, features).
     """
     n_samples, n_features = shape
     labels: NDArray[Any] = np.asarray(y)

@@ -169,10 +169,10 @@ def make_hinge(  # noqa: PLR0913
     ----------
     columns : (n, P) the table of n features and P samples, each row a feature times the labels ±1.
     capacity : the largest number of columns in use at a time, including the unpenalized ones.
-    n_unpenalized : so many of the last columns (the intercept) belong to every support.
+    n_unpenalized : how many of the last columns (the intercept) belong to every support.
     nonnegative : (n,) whether the weight of a column must not be negative; by default none.
     ridge : coefficient of ½|w|² in the loss, which keeps the Hessian invertible.
-    seed : of the random numbers.
+    seed : seed of the random numbers.
     relatives : lists of strongly correlated columns; by default empty.
     """
     n_columns, n_samples = columns.shape

@@ -103,7 +103,7 @@ def choose_candidates(
     samples : the training samples
     max_features : largest number of features. If None, small sets have at most thirty, and rules on
         many features (dense ones) are candidates too.
-    seed : for the folds
+    seed : seed of the folds
     n_repeats : how often the samples are dealt to folds
     max_samples : if there are more samples, so many are drawn from them
     """
@@ -228,7 +228,7 @@ def choose_penalty(
     ----------
     samples : the training samples
     support : columns of these features, (support,)
-    seed : for the folds
+    seed : seed of the folds
     n_repeats : how often the samples are dealt to folds
     max_samples : if there are more samples, so many are drawn from them
     """

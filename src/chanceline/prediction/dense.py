@@ -165,7 +165,7 @@ def average_dense_rules(
     Returns
     -------
     support : columns of the mean rule, (support,)
-    weights : of the constant, covariates and the scaled columns, (nuisance + support,)
+    weights : weights of the constant, covariates and the scaled columns, (nuisance + support,)
     """
     # Several candidates may have the same size, with different penalties.
     sizes = sorted({candidate.n_features for candidate in candidates})

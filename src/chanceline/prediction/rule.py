@@ -101,12 +101,13 @@ class PredictionRule(Result):
         blocks: ArrayLike | None = None,
         covariates: Any = None,
     ) -> Floats:
-        """`scores` from the columns of the support, and the table that may hold all else.
+        """x_S·w + b for every row, (rows,), where the columns x_S are picked already.
 
         Parameters
         ----------
-        columns : those of the support, (rows, support)
-        table : a DataFrame or an array, in which covariates and blocks are found by name
+        columns : x_S, the columns of the support, (rows, support)
+        table : a DataFrame or an array. Covariates and blocks that are not given are looked for
+            here by name.
         blocks, covariates : as in `scores`
         """
         scores = columns @ self.weights
@@ -197,7 +198,7 @@ def fit_rule(  # noqa: PLR0913
         chosen.
     max_features : largest number of features chosen; None: thirty, or all where many are clearly
         better than a small set.
-    seed : of the folds.
+    seed : seed of the folds.
     """
     rules = fit_rules(
         X,
@@ -233,9 +234,9 @@ def fit_rules(  # noqa: PLR0913
     max_features: int | None = None,
     seed: int = 0,
 ) -> FittedRules:
-    """`fit_rule`, and beside a rule on many features the one on few; same parameters.
+    """Make a rule for new samples, and beside a rule on many features also the one on few.
 
-    X may be a `ColumnTable`, too.
+    Parameters as in `fit_rule`; X may be a `ColumnTable`, too.
     """
     # Of a very wide table only a pool of columns is in memory.
     pooled = pool_samples(
@@ -279,7 +280,7 @@ def rule_in_original_units(
     Parameters
     ----------
     trained : the rule on scaled columns, from all samples
-    samples : those samples
+    samples : the samples it was trained on
     X, blocks : as the user gave them, with their names
     """
     # A rule lists its columns in ascending order.
@@ -299,17 +300,13 @@ def rule_in_original_units(
     constant = scaled_constant - samples.term_means @ covariate_weights
     biases = constant - scale.block_means @ weights
 
-    # Names of blocks and columns, where the user gave any.
+    # Names of blocks, where the user gave any.
     block_biases: dict[str, float] = {}
     block_column = ""
     if blocks is not None:
         block_names = np.unique(names_of(blocks, samples.n_samples, "blocks")).tolist()
         block_biases = dict(zip(block_names, biases.tolist(), strict=True))
         block_column = str(getattr(blocks, "name", None) or "")
-    names_in_table = column_names(X)
-    features: tuple[str, ...] = ()
-    if names_in_table is not None:
-        features = tuple(names_in_table[column] for column in support)
 
     return PredictionRule(
         support=support,
@@ -321,9 +318,17 @@ def rule_in_original_units(
         block_biases=block_biases,
         encoder=samples.encoder,
         block_column=block_column,
-        features=features,
+        features=_names_of_columns(X, support),
         family=trained.candidates[0].family,
     )
+
+
+def _names_of_columns(table: ArrayLike | ColumnTable, support: Ints) -> tuple[str, ...]:
+    """The names of these columns, (support,), in the table; none if it has no names."""
+    names_in_table = column_names(table)
+    if names_in_table is None:
+        return ()
+    return tuple(names_in_table[column] for column in support)
 
 
 def describe_tuning(samples: Samples) -> str:

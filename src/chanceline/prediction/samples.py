@@ -139,10 +139,13 @@ def samples_of_checked(  # noqa: PLR0913
     covariates: Any,
     encoder: CovariateEncoder | None,
 ) -> Samples:
-    """`make_samples` from values (samples, features) and labels ±1 that are checked already."""
+    """Make samples from values (samples, features) and labels ±1 that are checked already.
+
+    Covariates are encoded, blocks and groups numbered. Parameters as in `make_samples`.
+    """
     n_samples = len(labels)
 
-    # Covariates as standardized columns, after the constant.
+    # Covariates as standardized columns.
     covariate_columns: dict[str, NDArray[Any]] = {}
     if covariates is not None:
         covariate_columns = read_columns(covariates, n_samples)

@@ -83,17 +83,11 @@ def scorecard(
         labels = check_labels(y, X.shape, min_classes=2)
     else:
         values, labels, _ = check_arrays(X, y)
-    has_covariates = len(rule.covariate_weights) > 0
-    has_blocks = len(rule.block_biases) > 1
-    if has_covariates or has_blocks or len(rule.support) == 0:
-        raise InputError(
-            "a scorecard needs a rule on features alone, without covariates and blocks, "
-            "and with at least one."
-        )
+    check_rule(rule)
     columns = values[:, rule.support]
     step_sizes = check_steps(steps, columns)
 
-    # Points are weights of columns in steps: w_j x_j = (w_j · step_j)(x_j/step_j).
+    # Search for points: whole weights of columns in steps, w_j x_j = (w_j · step_j)(x_j/step_j).
     weights_of_steps = rule.weights * step_sizes
     search = PointSearch(
         columns=columns / step_sizes,
@@ -118,6 +112,17 @@ def scorecard(
         errors=errors,
         loss=errors - rule_errors,
     )
+
+
+def check_rule(rule: PredictionRule) -> None:
+    """Refuse a rule that has anything but features, or none of them."""
+    has_covariates = len(rule.covariate_weights) > 0
+    has_blocks = len(rule.block_biases) > 1
+    if has_covariates or has_blocks or len(rule.support) == 0:
+        raise InputError(
+            "a scorecard needs a rule on features alone, without covariates and blocks, "
+            "and with at least one."
+        )
 
 
 def check_steps(steps: ArrayLike | None, columns: Floats) -> Floats:
@@ -170,7 +175,7 @@ class PointSearch:
 
         Parameters
         ----------
-        weights : of the rule, for columns in steps, (features,)
+        weights : weights of the rule, for columns in steps, (features,)
         """
         largest_points = np.linspace(SMALLEST_SCALED_WEIGHT, self.max_points, N_SCALES)
         scales = largest_points / np.abs(weights).max()

@@ -181,10 +181,11 @@ def stability_of_support(  # noqa: PLR0913
     samples : all of them
     support : columns of the set, ascending, (support,)
     penalty : the ridge of logistic regression on the set
-    family : decides along which path halves select features
-    seed : of the halves
+    family : where the rule's features come from; halves of the samples select theirs on its path
+    seed : seed of the splits into halves
     screening : when columns of a very wide table are left out beforehand
     """
+    # Fits on all samples, of the set itself and with one feature replaced.
     screened, screened_columns = screen_columns(samples, samples.all_rows, support, screening)
     scale = fit_scale(screened, screened.all_rows)
     fit = TrainingFit(

@@ -94,11 +94,12 @@ class TrainingFit:
         Returns
         -------
         replacements : columns, the one with the fewest errors first, (replacements,)
-        errors : of the support with each of them, ascending, (replacements,)
+        errors : training errors of the support with each of them, ascending, (replacements,)
         """
+        # What every column promises to add to the features that stay; those of the support, which
+        # are no replacements, nothing.
         unchanged = support[support != feature]
         products = self.residual_products(unchanged)  # never negative
-        # A feature of the support is no replacement.
         products[support] = 0.0
         most_promising = np.argsort(-products, kind="stable")[:N_TRIED]
         tried = most_promising[products[most_promising] > 0]

@@ -135,7 +135,7 @@ def train(
     samples : all of them
     training : which samples are for training, (samples,)
     features : which features the rules may have
-    seed : of the inner folds
+    seed : seed of the inner folds
     n_repeats : how often training samples are dealt to inner folds
     """
     if features.named is not None:
@@ -174,19 +174,24 @@ def train_selected(
 
     # Make the rules on no, few and many features, from all training samples.
     residualized = residualize(ranked, fit_scale(ranked, ranked.all_rows))
-    few = None
+    rule_on_none = train_on_path(training_samples, scale, residualized, choice.none)
+    rule_on_few = None
     if choice.few is not None:
-        few = train_on_path(training_samples, scale, residualized, choice.few)
-    many = None
+        rule_on_few = train_on_path(training_samples, scale, residualized, choice.few)
+    rule_on_many = None
     if choice.many:
         support, weights = average_dense_rules(choice.many, residualized)
-        many = TrainedRule(support, weights, scale.take(support), choice.many)
-    none = train_on_path(training_samples, scale, residualized, choice.none)
+        rule_on_many = TrainedRule(support, weights, scale.take(support), choice.many)
 
-    rule_of_extent = {Extent.NONE: none, Extent.FEW: few, Extent.MANY: many}
+    # The one of the extent that was chosen, with columns numbered as before the screening.
+    rule_of_extent = {
+        Extent.NONE: rule_on_none,
+        Extent.FEW: rule_on_few,
+        Extent.MANY: rule_on_many,
+    }
     to_use = rule_of_extent[choice.extent]
     assert to_use is not None  # an extent without candidates is not chosen
-    rules = TrainedRules(to_use=to_use, few=few, many=many)
+    rules = TrainedRules(to_use=to_use, few=rule_on_few, many=rule_on_many)
     return rules.in_columns(screened_columns)
 
 
