@@ -267,7 +267,7 @@ class _Averages(NamedTuple):
 
     patterns: BrokenPatternMeans  # over the patterns of all classes
     variables: BrokenVariableMeans  # over the variables
-    violation_by_sign: float  # Σ_c σ_c f_c E_k[R₁] over classes c, zero at the best threshold
+    correction_by_sign: float  # Σ_c σ_c f_c E_k[R₁] over classes c, zero at the best threshold
 
 
 def _averages_at(
@@ -300,13 +300,13 @@ def _averages_at(
 
     shares = [pattern_class.share for pattern_class in classes]  # f_c
     # Σ_c σ_c f_c times the mean violation of a constraint in class c.
-    violation_by_sign = 0.0
+    correction_by_sign = 0.0
     for pattern_class, means in zip(classes, means_of_class, strict=True):
-        violation_by_sign += pattern_class.sign * pattern_class.share * means.violation
+        correction_by_sign += pattern_class.sign * pattern_class.share * means.mean_correction
     return _Averages(
         patterns=_sum_over_classes(shares, means_of_class),
         variables=variables,
-        violation_by_sign=violation_by_sign,
+        correction_by_sign=correction_by_sign,
     )
 
 
@@ -466,7 +466,7 @@ class RSBBranch(ChiBranch[RSBState]):
         E_k[R₁] is the mean violation of a constraint, ρ the density and κ = margin·√ρ, so that
         κ/ρ = margin/√ρ.
         """
-        return self.ensemble.margin / np.sqrt(self.rho) * averages.patterns.violation
+        return self.ensemble.margin / np.sqrt(self.rho) * averages.patterns.mean_correction
 
     def _residual(
         self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
@@ -492,7 +492,7 @@ class RSBBranch(ChiBranch[RSBState]):
         if self.ensemble.free_threshold:
             # The mean violation vanishes if the two classes count with opposite signs: so the
             # threshold is the best one. Violations are of the order of √ρ.
-            errors.append(averages.violation_by_sign / np.sqrt(self.rho))
+            errors.append(averages.correction_by_sign / np.sqrt(self.rho))
         return np.array([*errors, *self._break_errors(unpacked, averages, alpha, entropy)])
 
     def _chosen_error(self, variables: BrokenVariableMeans) -> float:
@@ -523,7 +523,7 @@ class RSBBranch(ChiBranch[RSBState]):
     def _d_error(self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float) -> float:
         """The relative error of the saddle equation of F₁, in the form d = α E_k[κR₁/(ρχ) − g_k''].
 
-        α is the load, R₁ the mean violation of a constraint, κ = margin·√ρ, χ the response and g_k
+        α is the load, R₁ the mean correction of a constraint, κ = margin·√ρ, χ the response and g_k
         the log-weight of a pattern on the top level k, over which E_k[·] averages. F₁ is the
         multiplier of the overlap within a support, and enters by d = E − F₁ + G_k.
         """

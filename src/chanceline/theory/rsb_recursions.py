@@ -332,7 +332,7 @@ class BrokenPatternMeans(NamedTuple):
     """
 
     tight: float  # E_k[p₊], p₊ the probability that a constraint is tight
-    violation: float  # E_k[R₁], R₁ the mean violation of a constraint
+    mean_correction: float  # E_k[R₁], R₁ the mean correction of a violated constraint
     curvature: float  # E_k[g_k'']
     entropy_term: float  # E_k[g_k + ½(s² + χ)g_k'²], the patterns' part of the entropy Σ over α
     mean_square_slopes: Array  # E_i[g_i'²], (levels,)
@@ -405,7 +405,7 @@ def broken_class_means(  # noqa: PLR0913
     entropy_of_pattern = top_law.log_mean_weight + 0.5 * (s2 + chi) * top_law.slope**2
     return BrokenPatternMeans(
         tight=recursion.mean(top_level, top_law.p_tight),
-        violation=recursion.mean(top_level, top_law.mean_correction),
+        mean_correction=recursion.mean(top_level, top_law.mean_correction),
         curvature=recursion.mean(top_level, top_law.curvature),
         entropy_term=recursion.mean(top_level, entropy_of_pattern),
         mean_square_slopes=recursion.mean_square_slopes,

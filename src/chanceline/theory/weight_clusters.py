@@ -132,14 +132,14 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     # ∂Σ/∂q₀ = 0 where q₀ = α⟨R₁²⟩(χ + s²)²/χ², s² = 1 − q₀; R₁ is the mean correction of a
     # violation, ⟨·⟩ the mean over patterns.
     scale = (order.chi + order.s2) / order.chi
-    overlap_of_patterns = alpha * means.violation_square * scale**2
+    overlap_of_patterns = alpha * means.mean_correction_square * scale**2
     overlap_error = overlap_of_patterns / order.q0 - 1
     # ∂Σ/∂(price of an error) = 0 where the share of errors is the one allowed.
     wrong_error = means.wrong / ensemble.error_rate - 1
     exponent = _cluster_exponent(alpha, order, means, ensemble)  # Σ = 0
     residual = [overlap_error, wrong_error, exponent]
     if ensemble.free_threshold:
-        residual.append(means.violation_by_sign)  # ∂Σ/∂b = 0 where this vanishes
+        residual.append(means.correction_by_sign)  # ∂Σ/∂b = 0 where this vanishes
     return Counted(alpha=float(alpha), rho=1.0, residual=np.array(residual))
 
 
