@@ -121,7 +121,10 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
     # A variable is chosen with log-odds u²/2d − switch, switch = K − ½ ln(E/d), K its price.
     switch = laws.K - 0.5 * np.log(stiffness / net_stiffness)
     variables, recursion = support_recursion(
-        G=np.array(laws.conjugates), x=np.array(laws.breaks), d=net_stiffness, switch=switch
+        multipliers=np.array(laws.conjugates),
+        breaks=np.array(laws.breaks),
+        d=net_stiffness,
+        switch=switch,
     )
     field_weights = recursion.weights[-1]  # P(u) du, of the top level, (nodes,)
     shares = field_weights * variables.p_chosen  # P(u) p(u) du
@@ -180,8 +183,8 @@ def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) ->
     offset : where the field of the class is centred.
     """
     patterns, recursion = pattern_recursion(
-        p=np.array(laws.overlaps),
-        x=np.array(laws.breaks),
+        overlaps=np.array(laws.overlaps),
+        breaks=np.array(laws.breaks),
         chi=laws.chi,
         rho=laws.rho,
         offset=offset,

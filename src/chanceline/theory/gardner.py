@@ -92,8 +92,8 @@ def l0_load(rho: float, ensemble: Ensemble) -> float:
 def _best_threshold(ensemble: Ensemble) -> float:
     """The threshold of the rule at which the capacity α_c with all variables is largest.
 
-    It is the lowest minimum of 1/α_c, of which there can be several if errors are allowed. Minima
-    are bracketed on a grid of thresholds, by the sign of the slope, and refined by Brent's method.
+    It is the lowest minimum of 1/α_c; there can be several if errors are allowed. Minima are
+    bracketed on a grid of thresholds, by the sign of the slope, and refined by Brent's method.
     """
 
     def slope(threshold: float) -> float:
@@ -117,7 +117,7 @@ def _best_threshold(ensemble: Ensemble) -> float:
 
 
 def _threshold_grid(ensemble: Ensemble) -> list[float]:
-    """Thresholds, ascending, between neighbours of which 1/α_c has at most one minimum.
+    """Ascending thresholds; between two neighbours 1/α_c has at most one minimum.
 
     Without errors it has one in all, and the two ends will do; with errors there are many
     intervals. A margin moves where the classes have their violations, and widens the range.

@@ -281,8 +281,8 @@ def _averages_at(
     # Both functions cache their results: so they take tuples and numbers.
     means_of_class = [
         broken_class_means(
-            p=order.p,
-            x=order.x,
+            overlaps=order.p,
+            breaks=order.x,
             chi=order.chi,
             rho=rho,
             offset=pattern_class.offset,
@@ -291,7 +291,7 @@ def _averages_at(
         for pattern_class in classes
     ]
     variables = broken_variable_means(
-        G=order.G, x=order.x, d=unpacked.d, switch=unpacked.switch, fineness=fineness
+        multipliers=order.G, breaks=order.x, d=unpacked.d, switch=unpacked.switch, fineness=fineness
     )
 
     shares = [pattern_class.share for pattern_class in classes]  # f_c

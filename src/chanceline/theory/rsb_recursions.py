@@ -38,7 +38,13 @@ _SMALLEST_SCALE = 1e-3
 
 
 def pattern_recursion(  # noqa: PLR0913
-    p: Array, x: Array, chi: float, rho: float, *, offset: float = 0.0, fineness: float = 1.0
+    overlaps: Array,
+    breaks: Array,
+    chi: float,
+    rho: float,
+    *,
+    offset: float = 0.0,
+    fineness: float = 1.0,
 ) -> tuple[PatternLaw, Recursion]:
     """The log-weight g_i of a pattern of one class, on all levels i = 0 … k of breaking.
 
@@ -53,9 +59,9 @@ def pattern_recursion(  # noqa: PLR0913
 
     Parameters
     ----------
-    p : (k + 1,)
+    overlaps : (k + 1,)
         Overlaps p₀ < … < p_k < ρ of the weights of two replicas, by level.
-    x : (k,)
+    breaks : (k,)
         Break points 0 < x₁ < … < x_k < 1.
     chi
         χ > 0, the response: a violation v of a constraint costs v²/2χ.
@@ -68,33 +74,35 @@ def pattern_recursion(  # noqa: PLR0913
 
     Returns
     -------
-    top
-        ln A and the law of the violation at the nodes of the top grid.
+    top_law
+        ln A and the law of the correction at the nodes of the top grid.
     recursion
         g_i, its slope and the density P_i on the grid of each level.
     """
-    s2 = rho - p[-1]  # s², the variance of the field within a smallest group
-    increasing = np.all(np.diff(p, prepend=0.0) > 0)  # 0 < p₀ < … < p_k
+    s2 = rho - overlaps[-1]  # s², the variance of the field within a smallest group
+    increasing = np.all(np.diff(overlaps, prepend=0.0) > 0)  # 0 < p₀ < … < p_k
     if not (chi > 0 and s2 > 0 and increasing):
         raise OutsideDomain("χ > 0 and 0 < p₀ < … < p_k < ρ are needed")
 
     # Grids are centred at 0, where A has its edge, and must reach over the field around `offset`.
-    reach = FIELD_REACH * np.sqrt(p[-1]) + abs(offset)
-    grids = _pattern_grids(p=p, x=x, s2=s2, chi=chi, reach=reach, fineness=fineness)
+    reach = FIELD_REACH * np.sqrt(overlaps[-1]) + abs(offset)
+    grids = _pattern_grids(
+        overlaps=overlaps, breaks=breaks, s2=s2, chi=chi, reach=reach, fineness=fineness
+    )
     top_law = pattern_law(grids[-1].nodes, s2, chi)
     recursion = recurse(
         grids,
         top_values=top_law.log_mean_weight,
         top_slopes=top_law.slope,
-        variances=p,
-        breaks=x,
+        variances=overlaps,
+        breaks=breaks,
         centre=offset,
     )
     return top_law, recursion
 
 
 def _pattern_grids(  # noqa: PLR0913
-    p: Array, x: Array, s2: float, chi: float, *, reach: float, fineness: float
+    overlaps: Array, breaks: Array, s2: float, chi: float, *, reach: float, fineness: float
 ) -> list[Grid]:
     """Grids of the field u of a pattern up to ±`reach`, one for each level 0 … k of breaking.
 
@@ -104,9 +112,9 @@ def _pattern_grids(  # noqa: PLR0913
 
     Parameters
     ----------
-    p : (k + 1,)
+    overlaps : (k + 1,)
         Variances p₀ … p_k of u, by level.
-    x : (k,)
+    breaks : (k,)
         Break points x₁ … x_k.
     s2, chi
         s², the variance of the violation of a pattern around u; a violation v costs v²/2χ.
@@ -115,12 +123,12 @@ def _pattern_grids(  # noqa: PLR0913
     fineness
         Grids are finer by this factor.
     """
-    steps_of_gaussians = gaussian_steps(p) / fineness  # (k + 1,)
+    steps_of_gaussians = gaussian_steps(overlaps) / fineness  # (k + 1,)
     lower_grids = [uniform_grid(reach, step) for step in steps_of_gaussians[:-1]]
 
     # On the top grid the Gaussian is multiplied by a power of A and becomes narrower: A falls as
     # e^{−u²/2(s² + χ)} where u is large (`patterns`).
-    narrowing = _narrowing_by_patterns(p, x, decay_variance=s2 + chi)
+    narrowing = _narrowing_by_patterns(overlaps, breaks, decay_variance=s2 + chi)
     edge_width = np.sqrt(s2)
     top_grid = focused_grid(
         reach,
@@ -131,7 +139,7 @@ def _pattern_grids(  # noqa: PLR0913
     return [*lower_grids, top_grid]
 
 
-def _narrowing_by_patterns(p: Array, x: Array, decay_variance: float) -> float:
+def _narrowing_by_patterns(overlaps: Array, breaks: Array, decay_variance: float) -> float:
     """The width of the last Gaussian of the field u times A(u)^x, relative to its own width.
 
     The last Gaussian, e^{−u²/2V}, has the variance V = p_k − p_{k−1}, or p₀ without breaking. On
@@ -140,12 +148,12 @@ def _narrowing_by_patterns(p: Array, x: Array, decay_variance: float) -> float:
 
         e^{−u²/2V} e^{−x u²/2c} = e^{−u²/2V'},    1/V' = 1/V + x/c,    V'/V = c/(c + xV).
 
-    `p` are the variances p₀ … p_k of u by level, `x` the break points x₁ … x_k.
+    `overlaps` are the variances p₀ … p_k of u by level, `breaks` the break points x₁ … x_k.
     """
     last_break = 1.0  # without breaking
-    if len(x):
-        last_break = x[-1]
-    last_variance = np.diff(p, prepend=0.0)[-1]  # V
+    if len(breaks):
+        last_break = breaks[-1]
+    last_variance = np.diff(overlaps, prepend=0.0)[-1]  # V
     return float(np.sqrt(decay_variance / (decay_variance + last_break * last_variance)))
 
 
@@ -188,7 +196,7 @@ def _choice_law(u: Array, d: float, switch: float) -> ChoiceLaw:
 
 
 def support_recursion(
-    G: Array, x: Array, d: float, switch: float, *, fineness: float = 1.0
+    multipliers: Array, breaks: Array, d: float, switch: float, *, fineness: float = 1.0
 ) -> tuple[ChoiceLaw, Recursion]:
     """The log-weight f_i of a variable, on all levels i = 0 … k of breaking.
 
@@ -203,9 +211,9 @@ def support_recursion(
 
     Parameters
     ----------
-    G : (k + 1,)
+    multipliers : (k + 1,)
         Multipliers 0 < G₀ < … < G_k of the overlaps, by level.
-    x : (k,)
+    breaks : (k,)
         Break points 0 < x₁ < … < x_k < 1.
     d
         The mean weight of a chosen variable is u/d.
@@ -217,26 +225,34 @@ def support_recursion(
 
     Returns
     -------
-    top
+    top_law
         f_k, the probability of choosing and the mean weight at the nodes of the top grid.
     recursion
         f_i, its slope and the density P_i on the grid of each level.
     """
     # For large u, f_i grows as u²/2d_i. Where a d_i is not positive the integrals diverge.
-    scales = descending_scales(d, x, G)  # d₀ … d_k
-    increasing = np.all(np.diff(G, prepend=0.0) > 0)  # 0 < G₀ < … < G_k
+    scales = descending_scales(d, breaks, multipliers)  # d₀ … d_k
+    increasing = np.all(np.diff(multipliers, prepend=0.0) > 0)  # 0 < G₀ < … < G_k
     if not (increasing and scales.min() > _SMALLEST_SCALE * d):
         raise OutsideDomain("d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
 
-    grids = _support_grids(G=G, x=x, scales=scales, switch=switch, fineness=fineness)
+    grids = _support_grids(
+        multipliers=multipliers, breaks=breaks, scales=scales, switch=switch, fineness=fineness
+    )
     top_law = _choice_law(grids[-1].nodes, d, switch)
     recursion = recurse(
-        grids, top_values=top_law.log_partition, top_slopes=top_law.slope, variances=G, breaks=x
+        grids,
+        top_values=top_law.log_partition,
+        top_slopes=top_law.slope,
+        variances=multipliers,
+        breaks=breaks,
     )
     return top_law, recursion
 
 
-def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: float) -> list[Grid]:
+def _support_grids(
+    multipliers: Array, breaks: Array, scales: Array, switch: float, fineness: float
+) -> list[Grid]:
     """Grids of the field u of a variable, fine where it goes from rejected to chosen.
 
     There is one grid for each level i = 0 … k of breaking. On it a function is integrated by the
@@ -250,9 +266,9 @@ def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: f
 
     Parameters
     ----------
-    G : (k + 1,)
+    multipliers : (k + 1,)
         Variances G₀ … G_k of the field, by level.
-    x : (k,)
+    breaks : (k,)
         Break points x₁ … x_k.
     scales : (k + 1,)
         d₀ … d_k.
@@ -261,11 +277,11 @@ def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: f
     fineness
         Grids are finer by this factor.
     """
-    reach = FIELD_REACH * np.sqrt(_tilted_variance(G, scales))
+    reach = FIELD_REACH * np.sqrt(_tilted_variance(multipliers, scales))
     # Where the switch is negative every variable is likely chosen: the grids of switch 0 will do.
     nonnegative_switch = max(switch, 0.0)
-    next_breaks = np.append(x, 1.0)  # x_{i+1} of level i
-    coarse_steps = gaussian_steps(G) / fineness
+    next_breaks = np.append(breaks, 1.0)  # x_{i+1} of level i
+    coarse_steps = gaussian_steps(multipliers) / fineness
 
     grids = []
     for scale, next_break, coarse_step in zip(scales, next_breaks, coarse_steps, strict=True):
@@ -281,7 +297,7 @@ def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: f
     return grids
 
 
-def _tilted_variance(G: Array, scales: Array) -> float:
+def _tilted_variance(multipliers: Array, scales: Array) -> float:
     """The variance v_k of the field u at the top level k, where it is tilted to large values.
 
     The grids must reach as far. Level i has the function f_i ≈ u²/2d_i, and the tilt e^{x_i f_i}
@@ -291,12 +307,12 @@ def _tilted_variance(G: Array, scales: Array) -> float:
 
         v_i = v_{i−1} r² + (G_i − G_{i−1}) r.
 
-    `G` are G₀ … G_k, `scales` are d₀ … d_k, both (k + 1,).
+    `multipliers` are G₀ … G_k, `scales` are d₀ … d_k, both (k + 1,).
     """
-    variance = G[0]
-    for i in range(1, len(G)):
+    variance = multipliers[0]
+    for i in range(1, len(multipliers)):
         ratio = scales[i] / scales[i - 1]
-        variance = variance * ratio**2 + (G[i] - G[i - 1]) * ratio
+        variance = variance * ratio**2 + (multipliers[i] - multipliers[i - 1]) * ratio
     return float(variance)
 
 
@@ -359,8 +375,8 @@ class BrokenVariableMeans(NamedTuple):
 
 @lru_cache(maxsize=64)
 def broken_class_means(  # noqa: PLR0913
-    p: tuple[float, ...],
-    x: tuple[float, ...],
+    overlaps: tuple[float, ...],
+    breaks: tuple[float, ...],
     chi: float,
     rho: float,
     *,
@@ -374,9 +390,9 @@ def broken_class_means(  # noqa: PLR0913
 
     Parameters
     ----------
-    p : (k + 1,)
+    overlaps : (k + 1,)
         Overlaps p₀ … p_k of two replicas of the support, by level.
-    x : (k,)
+    breaks : (k,)
         Break points x₁ … x_k.
     chi, rho
         The response χ, and the density ρ of chosen variables.
@@ -385,16 +401,21 @@ def broken_class_means(  # noqa: PLR0913
     fineness
         Grids are finer by this factor.
 
-    Results are cached; p and x are tuples because they are keys of the cache.
+    Results are cached: overlaps and breaks are tuples because they are keys of the cache.
     """
     top_law, recursion = pattern_recursion(
-        p=np.array(p), x=np.array(x), chi=chi, rho=rho, offset=offset, fineness=fineness
+        overlaps=np.array(overlaps),
+        breaks=np.array(breaks),
+        chi=chi,
+        rho=rho,
+        offset=offset,
+        fineness=fineness,
     )
-    top_level = len(x)  # k
+    top_level = len(breaks)  # k
     bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # g₀''
     # What a pattern adds to the entropy inside a smallest group: g_k + ½(s² + χ)g_k'² (formula 7 of
     # `rsb`), with the variance s² of its field in the group.
-    s2 = rho - p[-1]
+    s2 = rho - overlaps[-1]
     entropy_of_pattern = top_law.log_mean_weight + 0.5 * (s2 + chi) * top_law.slope**2
     return BrokenPatternMeans(
         tight=recursion.mean(top_level, top_law.p_tight),
@@ -411,7 +432,12 @@ def broken_class_means(  # noqa: PLR0913
 
 @lru_cache(maxsize=64)
 def broken_variable_means(
-    G: tuple[float, ...], x: tuple[float, ...], d: float, switch: float, *, fineness: float
+    multipliers: tuple[float, ...],
+    breaks: tuple[float, ...],
+    d: float,
+    switch: float,
+    *,
+    fineness: float,
 ) -> BrokenVariableMeans:
     """The averages over the variables with k steps of breaking, on levels 0 … k.
 
@@ -420,9 +446,9 @@ def broken_variable_means(
 
     Parameters
     ----------
-    G : (k + 1,)
+    multipliers : (k + 1,)
         Multipliers G₀ … G_k of the overlaps, the variances of the field u, by level.
-    x : (k,)
+    breaks : (k,)
         Break points x₁ … x_k.
     d
         The mean weight of a chosen variable is u/d.
@@ -432,12 +458,16 @@ def broken_variable_means(
     fineness
         Grids are finer by this factor.
 
-    Results are cached; G and x are tuples because they are keys of the cache.
+    Results are cached: multipliers and breaks are tuples because they are keys of the cache.
     """
     top_law, recursion = support_recursion(
-        G=np.array(G), x=np.array(x), d=d, switch=switch, fineness=fineness
+        multipliers=np.array(multipliers),
+        breaks=np.array(breaks),
+        d=d,
+        switch=switch,
+        fineness=fineness,
     )
-    top_level = len(x)  # k
+    top_level = len(breaks)  # k
     bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # f₀''
     # −p ln p − (1 − p) ln(1 − p), the entropy of choosing a variable with probability p.
     choice_entropy = entr(top_law.p_chosen) + entr(top_law.p_rejected)

@@ -70,9 +70,9 @@ class FiniteMState:
     """
 
     q: Array  # overlaps: q₀ between supports, q₁ (and q₂) between replicas in one, (levels,)
-    q_hat: Array  # their conjugates, (levels,)
-    Q_hat: float  # conjugate of the norm of the weights
-    K: float  # conjugate of the density: the price of a variable
+    q_hat: Array  # their multipliers, (levels,)
+    Q_hat: float  # multiplier of the norm of the weights
+    K: float  # multiplier of the density: the price of a variable
     phi: float  # φ, the growth rate of Σ_c V(c)^m
     growth: float
     residual: Array  # relative errors of the three equations, (3,)
@@ -187,9 +187,9 @@ def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
     D
         D_L, the precision of w on the top level.
     q_hat : (L + 1,)
-        q̂₀ … q̂_L, the conjugates (multipliers) of the overlaps by level.
+        q̂₀ … q̂_L, the multipliers of the overlaps by level.
     K
-        Conjugate of the density ρ: the price of a variable.
+        Multiplier of the density ρ: the price of a variable.
     breaks : (L,)
         Break points x₁ = m, …, x_L.
     """
@@ -236,7 +236,7 @@ class _Overlaps(NamedTuple):
 
     q: Array  # q₀ between supports, q₁ between replicas in one and, with groups, q₂ within a group
     gap: float  # ρ − q_L, L the top level; by itself, as for m → 0 it is lost in ρ
-    K: float  # conjugate of the density ρ
+    K: float  # multiplier of the density ρ
 
     @property
     def q0(self) -> float:
@@ -417,7 +417,7 @@ def solve_finite_m(
         (m,), or (m, k) where the m replicas fall into groups of size k.
     start : (3,)
         ln(ρ − q_L), logit(q₀/q₁) and K: q₀ is the overlap between supports, q_L the largest one
-        within a support (q₁, or q₂ with groups), and K the conjugate of ρ.
+        within a support (q₁, or q₂ with groups), and K the multiplier of ρ.
     split
         (q₂ − q₁)/(ρ − q₂), imposed where there are groups; 0 without.
     """
@@ -474,10 +474,10 @@ class _FollowedCoordinates(NamedTuple):
     """The coordinates of a saddle at small m that have a limit as m → 0, (3,).
 
     The unknowns of `solve_finite_m` are (ln(ρ − q₁), logit(q₀/q₁), K), with the overlaps q₁ within
-    a support and q₀ between supports and the conjugate K of the density ρ. At loads below 2ρ, where
-    typical supports separate, they all have a limit and are followed as they are. Above 2ρ, q₁ → ρ
-    and ln(ρ − q₁) has none; but χ = (ρ − q₁)/m has a limit, and (ln χ, logit(q₀/q₁), K) is followed
-    instead.
+    a support and q₀ between supports, and the multiplier K of the density ρ. At loads below 2ρ,
+    where typical supports separate, all of them have a limit and are followed as they are. Above
+    2ρ, q₁ → ρ and ln(ρ − q₁) has none; but χ = (ρ − q₁)/m has, and (ln χ, logit(q₀/q₁), K) is
+    followed instead.
     """
 
     limit: RSSolution  # the solution as m → 0
