@@ -201,7 +201,7 @@ def density_at(
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
     logit_share = _logit_of_l0_load(alpha, ensemble)  # logit(ρ/ρ_s)
-    # Where the solver ended at the last density; it starts from there at the next one.
+    # Where the solver ended at the last density, and starts at the next one.
     solver_point: Array | None = None
     for _ in range(_DENSITY_NEWTON_STEPS):
         # The capacity at this density and its slope, and Newton's step from them.
@@ -221,8 +221,8 @@ def density_at(
         # Done where the capacity is α within its own error, or where the density moves no more.
         agrees_with_alpha = abs(capacity_point.alpha - alpha) <= capacity_point.error
         if agrees_with_alpha or abs(step) < _LAST_STEP:
-            found = _density_of(logit_share, ensemble)
-            return _density_result(alpha, found, capacity_point, slope, ensemble)
+            density = _density_of(logit_share, ensemble)
+            return _density_result(alpha, density, capacity_point, slope, ensemble)
     raise ConvergenceError(
         f"density at α = {alpha:g}: Newton stopped at ρ = {rho:.10g}; "
         f"try a load further from 0 or {gardner(ensemble).load:.6g}"

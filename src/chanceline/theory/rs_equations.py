@@ -157,7 +157,7 @@ def equations(
     return RSState(
         alpha=alpha,
         to_gardner=_load_below_gardner(laws_of_classes, rho, ensemble, alpha),
-        order=_order(values, coords, ensemble),
+        order=_order_parameters(values, coords, ensemble),
         residual=np.array([error.value for error in residual]),
         jacobian=np.array([error.gradient for error in residual]),
         alpha_gradient=values.alpha.gradient,
@@ -175,7 +175,9 @@ def equations(
     )
 
 
-def _order(values: PointValues, coords: Coordinates, ensemble: Ensemble) -> OrderParameters:
+def _order_parameters(
+    values: PointValues, coords: Coordinates, ensemble: Ensemble
+) -> OrderParameters:
     """The order parameters and multipliers of a point as plain numbers, without their gradients.
 
     `coords` has those that the coordinates give directly, `values` those that need averages. Most

@@ -151,7 +151,7 @@ def encode_point(  # noqa: PLR0913
 
 
 class PointValues(NamedTuple):
-    """What the averages give at a point.
+    """Load and multipliers at a point, and the averages that equal them at a saddle.
 
     p is the probability that a variable of field z is chosen, w its weight then; R₁ and R₂ are
     moments of the correction of a pattern, ⟨·⟩ = Σ_c f_c ∫Dz their mean over fields and classes c,

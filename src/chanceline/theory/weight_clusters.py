@@ -116,8 +116,8 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     Stationarity in χ gives the load α; the other equations are the residual. It has relative
     errors: with the bare slopes of Σ Newton loses its way at large margins.
     """
-    order = _decode(point, ensemble)
-    laws_of_classes = class_laws(ensemble, order, QUADRATURE_STEP)
+    parameters = _decode(point, ensemble)
+    laws_of_classes = class_laws(ensemble, parameters, QUADRATURE_STEP)
     means = pattern_means(laws_of_classes, ensemble, rho=1.0)
 
     # The identity "as many tight patterns as weights", α·effective_tight = 1, sets the load.
@@ -128,12 +128,12 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
 
     # ∂Σ/∂q₀ = 0 where q₀ = α⟨R₁²⟩(χ + s²)²/χ², s² = 1 − q₀. R₁ is the mean correction of a
     # pattern, ⟨·⟩ the mean over patterns.
-    scale = (order.chi + order.s2) / order.chi
+    scale = (parameters.chi + parameters.s2) / parameters.chi
     overlap_of_patterns = alpha * means.mean_correction_square * scale**2
-    overlap_error = overlap_of_patterns / order.q0 - 1
+    overlap_error = overlap_of_patterns / parameters.q0 - 1
     # ∂Σ/∂(price of an error) = 0 where the share of errors is the one allowed.
     wrong_error = means.wrong / ensemble.error_rate - 1
-    exponent = _cluster_exponent(alpha, order, means, ensemble)  # Σ = 0
+    exponent = _cluster_exponent(alpha, parameters, means, ensemble)  # Σ = 0
     residual = [overlap_error, wrong_error, exponent]
     if ensemble.free_threshold:
         residual.append(means.correction_by_sign)  # ∂Σ/∂b = 0 where this vanishes
@@ -141,7 +141,7 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
 
 
 def _cluster_exponent(
-    alpha: float, order: PatternParameters, means: PatternMeans, ensemble: Ensemble
+    alpha: float, parameters: PatternParameters, means: PatternMeans, ensemble: Ensemble
 ) -> float:
     """The exponent Σ = ln(number of clusters of weights)/N at the load α:
 
@@ -152,12 +152,12 @@ def _cluster_exponent(
     an error, ε the error rate allowed, and χ the response; q₀ is the overlap of weights in
     different clusters, s² = 1 − q₀.
     """
-    chi = order.chi
-    s2 = order.s2
-    price = order.ceiling**2 / (2 * chi)  # y, what the largest violation v* costs
+    chi = parameters.chi
+    s2 = parameters.s2
+    price = parameters.ceiling**2 / (2 * chi)  # y, what the largest violation v* costs
     pattern_term = alpha * (means.log_mean_weight + price * ensemble.error_rate)
     volume_term = 0.5 * np.log1p(s2 / chi)
-    overlap_term = 0.5 * order.q0 / (chi + s2)
+    overlap_term = 0.5 * parameters.q0 / (chi + s2)
     return float(pattern_term + volume_term + overlap_term)
 
 

@@ -7,8 +7,8 @@ levels 0 … L, break points x₁ = m (and x₂ = k), x₀ = 0 and x_{L+1} = 1, 
 
     φ = αm E₀[g₀] + ∫Dz ln(1 + e^{−K}B) + Kρ + (m/2)[Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i],
 
-where g₀ comes from ln H(v/√(ρ−q_L)) by the recursion of `parisi`, and the support side is Gaussian
-all the way down:
+where g₀ comes from ln H(v/√(ρ−q_L)) by the recursion of `parisi`, and the part of the variables is
+Gaussian all the way down:
 
     D_L = Q̂ + q̂_L = ρ/(ρ − q_L),    D_{i−1} = D_i − x_i(q̂_i − q̂_{i−1}),
     ln B = −(m/2) ln D_L + Σ_i (m/2x_i) ln(D_i/D_{i−1}) + m h₀²/2D₀,      h₀ = √q̂₀ z.
