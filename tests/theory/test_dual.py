@@ -140,9 +140,9 @@ ENSEMBLES = [
     "field",
     [
         "effective_tight",
-        "violation_square",
-        "violation_variance",
-        "violation_by_sign",
+        "mean_correction_square",
+        "correction_variance",
+        "correction_by_sign",
         "wrong",
         "log_mean_weight",
     ],
@@ -165,7 +165,7 @@ def test_means_over_patterns(ensemble, field):
 
     point = (-2.0, 0.15, -0.3, -0.2)
     is_zero = (field == "wrong" and not ceiling_is_free) or (
-        field == "violation_by_sign" and not ensemble.free_threshold
+        field == "correction_by_sign" and not ensemble.free_threshold
     )
     if is_zero:
         found = value(*independent(np.array(point)))

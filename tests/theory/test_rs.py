@@ -9,7 +9,7 @@ from chanceline.errors import InputError
 from chanceline.theory.closed_forms import binary_entropy, first_moment_exponent, typical_overlap
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.rs_branch import Branch
-from chanceline.theory.rs_equations import Order, entropy_by_rho, equations
+from chanceline.theory.rs_equations import OrderParameters, entropy_by_rho, equations
 from chanceline.theory.symmetric import solve_rs
 
 POINTS = [
@@ -94,7 +94,7 @@ def test_partial_derivatives_of_the_free_entropy_vanish(alpha, rho, ensemble, fr
     )
 
     def entropy(values):
-        return free_entropy.symmetric(Order(*values), alpha, rho, ensemble)
+        return free_entropy.symmetric(OrderParameters(*values), alpha, rho, ensemble)
 
     assert entropy(values) == pytest.approx(s.entropy, abs=1e-11 * factor)
     for index in [
@@ -184,7 +184,9 @@ def test_without_overlap_between_supports_the_first_moment_comes_out(alpha, rho,
     chi = np.exp(brentq(slope, -40, 40, xtol=1e-15))
     d = rho / (rho + chi)
     K = 0.5 * np.log(rho / chi / d) - np.log(rho / (1 - rho))
-    annealed = free_entropy.symmetric(Order(0.0, chi, rho / chi, rho / chi - d, 0.0, K), alpha, rho)
+    annealed = free_entropy.symmetric(
+        OrderParameters(0.0, chi, rho / chi, rho / chi - d, 0.0, K), alpha, rho
+    )
     assert annealed == pytest.approx(first_moment_exponent(alpha, rho), abs=1e-12)
 
 

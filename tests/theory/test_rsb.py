@@ -13,7 +13,7 @@ from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.one_step import branch_off
 from chanceline.theory.parisi import focused_grid, recurse, uniform_grid
 from chanceline.theory.patterns import pattern_law
-from chanceline.theory.rs_equations import Order
+from chanceline.theory.rs_equations import OrderParameters
 from chanceline.theory.solve import solve, solve_1rsb
 from chanceline.theory.supports import variable_law
 from chanceline.theory.symmetric import solve_rs
@@ -178,7 +178,7 @@ def test_break_point_zero_and_one_give_replica_symmetry_back(free_entropy):
     )
 
     def symmetric(p, g):
-        return free_entropy.symmetric(Order(p, o.chi, o.E, o.F1, g, o.K), alpha, RHO)
+        return free_entropy.symmetric(OrderParameters(p, o.chi, o.E, o.F1, g, o.K), alpha, RHO)
 
     at_one = free_entropy.broken(replace(split, x=(1.0,)), alpha, RHO)
     assert at_one == pytest.approx(symmetric(split.p[0], split.G[0]), abs=1e-11)

@@ -22,6 +22,8 @@ Words and letters that all modules share:
 - K, E, F₁ and F₀ are the Lagrange *multipliers* (the paper's conjugates) of ρ, of the norm, of q₁
   and of q₀. K is the price of choosing a variable. V = F₁ − F₀ and d = E − V.
 - χ is the *response*: a pattern that violates its constraint by v is corrected at the cost v²/2χ.
+  Its *correction* T is v then, and 0 if the constraint is satisfied. Corrected patterns are
+  *tight*: they end exactly at the margin, and their share is p₊.
 - The *field* of a variable or a pattern is the Gaussian number that the others act on it by; ∫Dz
   averages over a standard Gaussian z.
 - With *breaking* of replica symmetry supports fall into nested groups. p_i and G_i are the overlap

@@ -37,10 +37,9 @@ def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
     """Four loads (patterns per variable) around the capacity at ρ, the share of variables kept.
 
     They are α_VC, up to which every choice of ρN variables separates; α_CG, up to which a typical
-    one does; and two upper bounds, the union bound and the ℓ₀-Gardner load. For the plain ensemble
-    (equal classes, no margin, no errors, free signs) all have simple formulas. Else α_CG is ρ times
-    the load that a typical choice holds per variable of its own, and α_VC is None with a margin or
-    with given signs, where no load lets every choice separate.
+    choice does; and two upper bounds, the union bound and the ℓ₀-Gardner load. All have simple
+    formulas for the plain ensemble (equal classes, no margin, no errors, free signs). With a margin
+    or with given signs no load lets every choice separate, and α_VC is None.
     """
     if ensemble.plain:
         return Bounds(
@@ -54,7 +53,7 @@ def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
         vc = rho
     return Bounds(
         vc=vc,
-        cover_gardner=rho * typical_load(ensemble),
+        cover_gardner=rho * typical_load(ensemble),  # per variable of a choice, times its share
         union=first_moment_load(rho, ensemble),
         l0_gardner=l0_load(rho, ensemble),
     )

@@ -29,7 +29,7 @@ from chanceline.theory.pattern_averages import PatternParameters, class_laws
 from chanceline.theory.patterns import pattern_law
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 from chanceline.theory.rs_branch import Branch
-from chanceline.theory.rs_equations import Order, RSState
+from chanceline.theory.rs_equations import OrderParameters, RSState
 from chanceline.theory.support_averages import VariableParameters, variable_law_at_nodes
 from chanceline.theory.supports import variable_law
 
@@ -46,8 +46,8 @@ def replicon_line(rho: float, ensemble: Ensemble = PLAIN) -> Solved[RSState]:
     """The replica-symmetric point at density ρ where the replicon between supports is 1.
 
     Above its load replica symmetry is unstable. Below, it is exact if the break point there
-    (`break_point`) is below 1. The branch of solutions is followed until the replicon, `between`,
-    exceeds 1; the point where it is 1 lies between the last two.
+    (`break_point`) is below 1. The branch of solutions is followed until the replicon exceeds
+    1; the point where it is 1 lies between the last two.
     """
     branch = Branch(rho, ensemble)
     bracket = last_two_points(branch.from_entrance(lambda state: state.replicon_between > 1))
@@ -94,49 +94,48 @@ def break_point(
     return numerator / (2 * half_denominator)
 
 
-def _pattern_moments(order: Order, rho: float, ensemble: Ensemble, step: float) -> CurvatureMoments:
+def _pattern_moments(
+    order: OrderParameters, rho: float, ensemble: Ensemble, step: float
+) -> CurvatureMoments:
     """Means of g''², g''³ and g'''² over all patterns, g = ln A the log-weight of a pattern.
 
-    g is a function of the mean field μ = √q₀ z + θ_c of the pattern, z a standard Gaussian: q₀ is
-    the overlap of the weights of two supports (choices of variables), θ_c the offset of class c.
-    Around μ the field has the variance s² = ρ − q₀, ρ the density (share of variables chosen), and
-    a violation v costs v²/2χ (`pattern_law`). `order` has the order parameters; `step` is that of
-    the quadrature.
+    g is a function of the mean field μ = √q₀ z + θ_c of a pattern of class c, z a standard Gaussian
+    and θ_c the offset of the class (`pattern_law`). `order` has q₀ and the other order parameters,
+    `rho` is the density; `step` is that of the quadrature.
     """
-    pattern_order = PatternParameters(
+    parameters = PatternParameters(
         rho=rho,
         q0=order.q0,
         s2=rho - order.q0,
         chi=order.chi,
         threshold=order.threshold,
     )
-    # The sides have nodes and weights of z. g'' is evaluated once more at fields μ that are Duals:
-    # its differential is then the third derivative.
-    laws_of_classes = class_laws(ensemble, pattern_order, step)
+    # Each class has nodes and weights of its own. The means are sums over classes, whose shares
+    # are factors of the weights.
+    laws_of_classes = class_laws(ensemble, parameters, step)
     offsets = ensemble.offsets(rho, order.threshold)
-    total = np.zeros(3)  # the three means, summed over classes: the weights have their shares
+    total = np.zeros(3)
     for class_law, pattern_class in zip(laws_of_classes, offsets, strict=True):
         mean_field = np.sqrt(order.q0) * class_law.nodes + pattern_class.offset  # μ
-        law = pattern_law(_with_unit_slope(mean_field), pattern_order.s2, order.chi)
+        # At fields that are Duals g'' carries its own derivative, g'''.
+        law = pattern_law(_with_unit_slope(mean_field), parameters.s2, order.chi)
         total += _curvature_moments(law.curvature, class_law.weights)
     return CurvatureMoments(*total.tolist())
 
 
-def _variable_moments(order: Order, ensemble: Ensemble, step: float) -> CurvatureMoments:
+def _variable_moments(order: OrderParameters, ensemble: Ensemble, step: float) -> CurvatureMoments:
     """Means of f''², f''³ and f'''² over all variables, f the log-weight of a variable.
 
-    f = ln(1 + e^{−K}B(u)) is a function of the mean field u = √F₀ z of the variable, z a standard
-    Gaussian: chosen, it has the factor e^{−K}B(u), else 1 (`variable_law`). K is its price. E, F₁
-    and F₀ are the multipliers of the norm of the weights, of their overlap within a support and of
-    that between two; V = F₁ − F₀ is the variance of the field around u, and d = E − V. `order` has
-    these order parameters; `step` is that of the quadrature.
+    f = ln(1 + e^{−K}B(u)) is a function of the mean field u = √F₀ z of a variable, z a standard
+    Gaussian, and e^{−K}B(u) are the odds that it is chosen (`variable_law`). `order` has F₀, K and
+    the other order parameters; `step` is that of the quadrature.
     """
     V = order.F1 - order.F0
     d = order.E - order.F1 + order.F0
-    support_order = VariableParameters(F0=order.F0, V=V, d=d, K=order.K)
-    _, rule = variable_law_at_nodes(support_order, step, ensemble.signed)
-    # f'' is evaluated at fields u that are Duals: its differential is the third derivative.
+    parameters = VariableParameters(F0=order.F0, V=V, d=d, K=order.K)
+    _, rule = variable_law_at_nodes(parameters, step, ensemble.signed)
     mean_field = np.sqrt(order.F0) * rule.nodes  # u
+    # At fields that are Duals f'' carries its own derivative, f'''.
     law = variable_law(
         mean_field=_with_unit_slope(mean_field),
         field_variance=V,
@@ -148,7 +147,7 @@ def _variable_moments(order: Order, ensemble: Ensemble, step: float) -> Curvatur
 
 
 def _with_unit_slope(field: Array) -> Dual:
-    """The field, (nodes,), as a Dual: what is computed of it carries its derivative by it."""
+    """The field, (nodes,), as a Dual: functions of it then carry their derivative by the field."""
     return Dual(field, np.ones((1, len(field))))
 
 
@@ -170,11 +169,10 @@ def jump_density(margin: float = 0.0) -> float:
     """ρ*, the density below which symmetry between supports breaks by a jump as the load grows.
 
     Supports are choices of ρN variables. Above ρ* the separating ones fall into groups
-    continuously, below it suddenly. ρ* is the density at which the break point x_c (`break_point`)
-    is 1 where replica symmetry becomes unstable; at smaller densities x_c is above 1.
+    continuously, below it suddenly. At ρ* the break point x_c (`break_point`) is 1; at smaller
+    densities it is above 1. Without a margin ρ* is 0.016949.
 
     `margin` is the margin of the rule in units of |w|, between 0 and 1; the classes are equal.
-    Without a margin ρ* is 0.016949.
     """
     margin = real_number(margin, "margin")
     if not 0 <= margin <= _LARGEST_MARGIN_OF_LINE:

@@ -48,17 +48,16 @@ def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
     """The capacity with k steps of breaking, with its error, by Newton's method from a near point.
 
     It is the load where the entropy Σ = ln(number of separating supports)/N vanishes. The saddle
-    equations of the branch together with Σ = 0 (relative to H₂(ρ), the entropy of all supports of
-    density ρ) are solved on the usual grids. One more Newton step on finer grids gives the load,
-    and how far that moved is the error of the grids.
+    equations and Σ = 0 are solved on the usual grids. One more Newton step on finer grids gives the
+    load, and how far the load has moved is the error of the grids.
 
     `start` is a point near the solution, (coordinates,), as `rsb.pack_order` makes it.
     """
     solved = branch.at_zero_entropy(start)
     state = solved.state
 
-    # One Newton step from there: the residual on finer grids, and the Jacobian of the usual ones,
-    # which is near enough for so short a step.
+    # One more Newton step: the residual on finer grids, with the Jacobian of the usual ones, which
+    # is near enough for so short a step.
     on_finer_grids = branch.equations(solved.unknowns, FINER)
     scaled_entropy = on_finer_grids.entropy / binary_entropy(branch.rho)  # Σ/H₂(ρ)
     residual = np.append(on_finer_grids.residual, scaled_entropy)
@@ -66,9 +65,8 @@ def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
     point = solved.unknowns + newton_step
     alpha = branch.equations(point, FINER).alpha
 
-    # What Newton left undone is part of the error: its largest residual, taken for an error of Σ,
-    # over the slope ∂Σ/∂α. The residual has Σ/H₂(ρ) for Σ, which is larger as H₂(ρ) < 1: so taken
-    # the error is on the safe side.
+    # Newton's last residual is part of the error: taken as an error of Σ, over the slope ∂Σ/∂α. As
+    # the residual has Σ/H₂(ρ), which is larger than Σ, this errs on the safe side.
     grid_error = abs(alpha - state.alpha)
     newton_error = abs(solved.residual / state.entropy_by_alpha)
     return RSBCapacity(

@@ -34,42 +34,42 @@ def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho:
     """The density whose capacity is the load α, where symmetry between supports is broken.
 
     The density is the share of variables chosen, the load patterns per variable. `ansatz` is "1rsb"
-    (one step of breaking) or "full" (infinitely many). `symmetric_rho` is the density that replica
-    symmetry gives at this load. Breaking lowers the capacity a little, so that the density wanted
-    is a little larger: Brent's method looks for it in logit ρ, between the symmetric density and
-    one above it.
+    (one step of breaking) or "full" (infinitely many). Breaking lowers the capacity a little: so
+    the density lies a little above `symmetric_rho`, that of replica symmetry. Brent's method finds
+    it in logit ρ.
     """
-    low = float(logit(symmetric_rho))
+    lower_logit = float(logit(symmetric_rho))
 
     def excess(logit_rho: float) -> float:
         """The capacity at the density of this logit, minus α; it grows with the density."""
         return _load_at(float(expit(logit_rho)), ansatz, ensemble).alpha - alpha
 
-    # An upper end at which the capacity is above α.
+    # Widen the bracket until the capacity at its upper end is above α.
     distance = _FIRST_DISTANCE
-    while excess(low + distance) < 0:
+    while excess(lower_logit + distance) < 0:
         distance *= 2
         if distance > _LARGEST_DISTANCE:
             raise InputError(
                 f"no density with ansatz {ansatz!r} was found at alpha = {alpha:g} near that of "
                 "replica symmetry; use ansatz 'rs'"
             )
-    root = float(brentq(excess, low, low + distance, xtol=_TOLERANCE_OF_LOGIT))
+    upper_logit = lower_logit + distance
+    root = float(brentq(excess, lower_logit, upper_logit, xtol=_TOLERANCE_OF_LOGIT))
     rho = float(expit(root))
-    found = _load_at(rho, ansatz, ensemble)
+    capacity_there = _load_at(rho, ansatz, ensemble)
 
-    # The error of the capacity over its slope is that of the density. For the slope the difference
-    # to the upper end will do.
-    upper_rho = float(expit(low + distance))
+    # The error of the capacity over its slope is that of the density. The slope is taken between
+    # this density and the upper end of the bracket.
+    upper_rho = float(expit(upper_logit))
     upper_load = _load_at(upper_rho, ansatz, ensemble).alpha
-    slope = (upper_load - found.alpha) / (upper_rho - rho)
+    slope = (upper_load - capacity_there.alpha) / (upper_rho - rho)
     return Density(
         alpha=alpha,
         rho=rho,
-        error=found.error / abs(slope),
+        error=capacity_there.error / abs(slope),
         ansatz=ansatz,
         ensemble=ensemble,
-        threshold=found.threshold,
+        threshold=capacity_there.threshold,
     )
 
 

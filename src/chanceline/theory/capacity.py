@@ -20,7 +20,7 @@ from chanceline.theory.bounds import Bounds, bounds_at
 from chanceline.theory.break_point import break_point
 from chanceline.theory.broken_capacity import capacity_1rsb, full_breaking
 from chanceline.theory.broken_density import broken_density
-from chanceline.theory.chance_line import Density, End, density_at, zero_entropy
+from chanceline.theory.chance_line import CapacityPoint, Density, density_at, zero_entropy
 from chanceline.theory.continuation import last_two_points
 from chanceline.theory.curve import Curve
 from chanceline.theory.ensemble import (
@@ -77,7 +77,7 @@ class Capacity(EnsembleResult):
         return f"capacity at {at} ({self.ansatz}): α_VS = {value}"
 
     def __str__(self) -> str:
-        """The capacity, the loads around it, and a line for whatever this ensemble has besides."""
+        """The capacity, the loads around it, and lines that only some ensembles have."""
         lines = [self.summary(), self._separating_line(), self._upper_bounds_line()]
         if self.ensemble.free_threshold:
             lines.append(f"  threshold b/|w| = {self.threshold:.8f}")
@@ -95,7 +95,7 @@ class Capacity(EnsembleResult):
     def _breaking_line(self) -> str:
         """Where symmetry between supports breaks, and whether it does so by a jump.
 
-        A jump is told by a break point above 1; where it was solved its loads are known, too.
+        A break point above 1 means a jump. Its loads are known only where they were solved.
         """
         if self.static_alpha is not None:
             return (
@@ -112,8 +112,8 @@ class Capacity(EnsembleResult):
     def _separating_line(self) -> str:
         """A line with the loads below which every choice and typical choices of variables separate.
 
-        The load of typical choices is named by its formula where that is simple. There is no load
-        for every choice where `bounds.vc` is None.
+        The load of typical choices is shown with its formula where that is simple. Where
+        `bounds.vc` is None there is no load below which every choice separates.
         """
         if self.ensemble.plain:
             typical_load = "2ρ"
@@ -121,10 +121,10 @@ class Capacity(EnsembleResult):
             typical_load = "ρ"
         else:
             typical_load = "α_CG"
-        typical = f"typical ones below {typical_load} = {self.bounds.cover_gardner:g}"
+        typical_part = f"typical ones below {typical_load} = {self.bounds.cover_gardner:g}"
         if self.bounds.vc is None:
-            return f"  {typical} separate"
-        return f"  every choice separates below α_VC = {self.bounds.vc:g}, {typical}"
+            return f"  {typical_part} separate"
+        return f"  every choice separates below α_VC = {self.bounds.vc:g}, {typical_part}"
 
     def _upper_bounds_line(self) -> str:
         """The two upper bounds; the union bound is infinite where very many errors are allowed."""
@@ -202,10 +202,10 @@ def capacity(  # noqa: PLR0913
 def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
     """The capacity at density ρ with one of three approximations (ansätze) of the replica method.
 
-    "rs" is replica symmetric: all separating choices of variables (supports) are alike. With
-    "1rsb", one step of symmetry breaking, they fall into groups; with "full" into groups of groups
-    without end, for which the capacity with one step is corrected by the shipped table. Density and
-    ensemble are checked already.
+    "rs" is replica symmetric: all separating choices of variables (supports) are alike. "1rsb" is
+    one step of symmetry breaking: they fall into groups. "full" has infinitely many steps, groups
+    of groups: the shipped table corrects the capacity with one step. Density and ensemble are
+    checked already.
     """
     _check_ansatz(ansatz, ensemble)
     if ansatz == "rs":
@@ -250,52 +250,50 @@ class _SymmetricCapacity(NamedTuple):
 def _symmetric_capacity(
     branch: Branch, start: Array | None = None, *, replicon: bool = False
 ) -> _SymmetricCapacity:
-    """The replica-symmetric capacity at the density of a branch, and the solver's point there.
+    """The replica-symmetric capacity at one density, and the solver's point there.
 
     It is the load (patterns per variable) where the entropy of separating choices of variables
-    vanishes: beyond, no choice separates. The branch is the line of solutions at one density (share
-    of variables chosen).
+    vanishes: above it no choice separates.
 
     Parameters
     ----------
     branch
-        Density and ensemble.
+        The solutions at one density (share of variables chosen), for one ensemble.
     start : (coordinates,) or None
-        A point near to the one sought, if it is known.
+        A point near the capacity, if one is known.
     replicon
-        Whether the load where replica symmetry breaks is found, too.
-
-    From the saturation density on more variables bring nothing, and no point is sought.
+        Whether to find the load where replica symmetry breaks, too.
     """
     rho = branch.rho
     ensemble = branch.ensemble
     if rho >= ensemble.saturation_density:
+        # More variables bring nothing, and there is no point to solve for.
         return _SymmetricCapacity(_capacity_of_all(rho, ensemble), point=None)
 
-    end = zero_entropy(branch, start)
-    # Fields of `Capacity` that tell where and how symmetry breaks.
+    capacity_point = zero_entropy(branch, start)
+    # The fields of `Capacity` on where and how symmetry breaks.
     breaking: dict[str, Any] = {"replicon_alpha": None}
     if replicon:
-        breaking = _breaking_fields(branch, end)
+        breaking = _breaking_fields(branch, capacity_point)
     capacity_of_branch = Capacity(
         rho=rho,
         ansatz="rs",
-        alpha=end.alpha,
-        error=end.error,
+        alpha=capacity_point.alpha,
+        error=capacity_point.error,
         bounds=bounds_at(rho, ensemble),
         ensemble=ensemble,
-        threshold=end.solved.state.order.threshold,
+        threshold=capacity_point.solved.state.order.threshold,
         **breaking,
     )
-    return _SymmetricCapacity(capacity_of_branch, point=end.solved.unknowns)
+    return _SymmetricCapacity(capacity_of_branch, point=capacity_point.solved.unknowns)
 
 
 def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
-    """The capacity with given signs from ρ = ½ on, the saturation density: that of all inputs.
+    """The capacity with given signs from the saturation density ρ = ½ on: that of all inputs.
 
-    Half of their weights are zero at this load, so the other half suffice, and a larger choice
-    brings nothing. The load ends there before the entropy Σ of separating choices is 0: it is
-    ½H₂(2ρ − 1), which counts the ways to choose among the inputs without weight.
+    At this load half of the weights of all inputs are zero: the other half suffice, and a larger
+    choice brings nothing. The entropy Σ of separating choices is not 0 there but ½H₂(2ρ − 1), which
+    counts the ways to choose among the inputs without weight.
     """
     all_variables = gardner(ensemble)
     return Capacity(
@@ -310,15 +308,15 @@ def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
     )
 
 
-def _breaking_fields(branch: Branch, end: End) -> dict[str, Any]:
+def _breaking_fields(branch: Branch, capacity_point: CapacityPoint) -> dict[str, Any]:
     """Where and how the symmetry between supports breaks on a branch, as fields of a `Capacity`.
 
     A support is a choice of variables. The replicon between supports grows with the load (patterns
-    per variable); above 1 replica symmetry is unstable. `end` is the branch's point at the
-    capacity. How symmetry breaks is known only for some ensembles and densities; fields that are
-    not known are left out.
+    per variable); above 1 replica symmetry is unstable. `capacity_point` is where the branch has
+    its capacity. How symmetry breaks is known only for some ensembles and densities; fields that
+    are not known are left out.
     """
-    at_capacity = end.solved
+    at_capacity = capacity_point.solved
     if at_capacity.state.replicon_between <= 1:
         return {"replicon_alpha": None}  # replica symmetry is stable all the way
 
@@ -368,11 +366,9 @@ def _symmetric_capacities(
 ) -> dict[float, Capacity]:
     """The replica-symmetric capacity at each of several densities, as a dictionary by density.
 
-    The densities ρ are solved in increasing order, each by Newton's method from a guess: the
-    solver's points at the two densities before it are extrapolated linearly in logit(ρ/ρ_s), in
-    which they move evenly. ρ_s is the saturation density (share of variables chosen), from which on
-    the capacity is that of all variables and needs no solver. With `replicon` the load (patterns
-    per variable) where symmetry breaks is found, too.
+    The densities ρ are solved in increasing order. Newton's method starts each from the solver's
+    points at the two densities before it, extrapolated linearly in logit(ρ/ρ_s), where ρ_s is the
+    saturation density. With `replicon` the load where symmetry breaks is found, too.
     """
     capacity_of: dict[float, Capacity] = {}
     solved_points: list[_SolvedPoint] = []  # in increasing density
@@ -395,9 +391,10 @@ class _SolvedPoint(NamedTuple):
 
 
 def _extrapolated_start(previous: list[_SolvedPoint], logit_share: float) -> Array | None:
-    """A start at a logit(ρ/ρ_s), (coordinates,), from the up to two points solved before it.
+    """A start for the solver at a logit(ρ/ρ_s), from the points solved last, two at most.
 
-    It lies on the line through two of them. One is taken as it is; without any it is None.
+    Two points are extrapolated linearly, (coordinates,). One is taken as it is, and without any
+    there is no start: None.
     """
     if not previous:
         return None
@@ -458,9 +455,10 @@ def density(  # noqa: PLR0913
 
 
 def _density_with(ansatz: str, alpha: float, ensemble: Ensemble) -> Density:
-    """The density at one load with one of the three ansätze, which is checked already.
+    """The density whose capacity is α, with an ansatz "rs", "1rsb" or "full", checked already.
 
-    With breaking the density is sought from that of replica symmetry, which is near.
+    With symmetry breaking ("1rsb", "full") the search starts from the density of replica symmetry,
+    which is near.
     """
     symmetric = density_at(
         alpha,

@@ -55,23 +55,23 @@ _ROUNDINGS_OF_DENSITY = 2
 
 
 @dataclass(frozen=True)
-class End:
-    """The end of a branch: the point where the entropy Σ of separating choices vanishes."""
+class CapacityPoint:
+    """The capacity of a branch: the point where the entropy Σ of separating choices vanishes."""
 
     solved: Solved[RSState]  # the point on the refined quadrature
     alpha: float  # its load
     error: float  # of the load
 
 
-def zero_entropy(branch: Branch, start: Array | None) -> End:
+def zero_entropy(branch: Branch, start: Array | None) -> CapacityPoint:
     """The capacity of a branch: its load where the entropy Σ of separating choices vanishes.
 
     Σ is ln(number of choices of ρN variables that separate) per variable; above the capacity no
     choice does. The branch is the line of replica-symmetric solutions at one density ρ.
 
     1. Find the point Σ = 0 with the usual quadrature, by the first of several ways that succeeds.
-    2. Solve again at the same χ, the parameter of the branch, with half the quadrature step. Σ is
-       not quite 0 there: the slope ∂Σ/∂α tells the load where it is.
+    2. Solve again at the same response χ of the weights with half the quadrature step. Σ is not
+       quite 0 there; its slope ∂Σ/∂α gives the load where it is.
     3. The two loads differ by the error of the quadrature; the rounding of Σ adds to it.
 
     Parameters
@@ -85,14 +85,13 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
     if start is not None:
         ways.insert(0, lambda branch: branch.at_zero_entropy(start))
     coarse = first_success(lambda way: way(branch), ways)
-    # Along the branch the response χ of the weights is the parameter: held at the value found.
-    log_chi = float(coarse.unknowns[LOG_CHI])
+    log_chi = float(coarse.unknowns[LOG_CHI])  # χ is the parameter along the branch
     fine = branch.at_chi(log_chi, start=coarse.unknowns, step=QUADRATURE_STEP / 2)
 
     alpha = _load_of_zero(fine.state)
     quadrature_error = abs(alpha - _load_of_zero(coarse.state))
     error = quadrature_error + _rounding_of_load(fine.state, branch.rho, alpha)
-    return End(solved=fine, alpha=float(alpha), error=float(error))
+    return CapacityPoint(solved=fine, alpha=float(alpha), error=float(error))
 
 
 def _rounding_of_load(state: RSState, rho: float, alpha: float) -> float:
@@ -127,21 +126,18 @@ def _from_entrance(branch: Branch) -> Solved[RSState]:
 
 
 def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
-    """The point where the entropy Σ of separating choices is 0, by way of smaller densities.
+    """The point where the entropy Σ of separating choices is 0, followed from a smaller density.
 
-    The usual way follows the branch of the density ρ (share of variables chosen) wanted from its
-    beginning, which is hard to find near ρ = 1 if errors are allowed. Here the branch of a middle
-    density is followed to its point Σ = 0, and that point is then followed from density to density,
-    up to ρ.
+    The beginning of a branch is hard to find near density 1 if errors are allowed. So the branch of
+    a middle density is followed to its point Σ = 0, and that point then from density to density, up
+    to that of `branch`.
 
-    The middle density is half of ρ_s, the saturation density (1, or ½ with given signs). The
-    parameter that is followed is logit(ρ/ρ_s), so that no step of it can leave 0 < ρ < ρ_s. A
-    density below ρ_s/2, whose own beginning is easy to find, needs no such way; it is tried in a
-    single step.
+    The middle density is half of ρ_s, the saturation density (1, or ½ with given signs). Densities
+    ρ are followed in logit(ρ/ρ_s), so that no step can leave 0 < ρ < ρ_s.
     """
     ensemble = branch.ensemble
     saturation = ensemble.saturation_density
-    first_branch = Branch(_FIRST_DENSITY_SHARE * saturation, ensemble)
+    middle_branch = Branch(_FIRST_DENSITY_SHARE * saturation, ensemble)
 
     def solve_at(logit_share: float, guess: Array) -> Solved[RSState]:
         """The point Σ = 0 at the density whose share of ρ_s has this logit."""
@@ -150,7 +146,7 @@ def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
     return last_point(
         follow(
             solve_at,
-            first=_from_entrance(first_branch),
+            first=_from_entrance(middle_branch),
             begin=float(logit(_FIRST_DENSITY_SHARE)),
             step=_LOGIT_STEP,
             until=float(logit(branch.rho / saturation)),
@@ -205,28 +201,28 @@ def density_at(
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
     logit_share = _logit_of_l0_load(alpha, ensemble)  # logit(ρ/ρ_s)
-    # Where the solver ended at the last density; it starts from there at the next one.
+    # Where the solver ended at the last density, and starts at the next one.
     solver_point: Array | None = None
     for _ in range(_DENSITY_NEWTON_STEPS):
         # The capacity at this density and its slope, and Newton's step from them.
         rho = _density_of(logit_share, ensemble)
-        end = zero_entropy(Branch(rho, ensemble), solver_point)
-        solver_point = end.solved.unknowns
-        slope = _capacity_slope(end, rho, ensemble, wanted=alpha)
+        capacity_point = zero_entropy(Branch(rho, ensemble), solver_point)
+        solver_point = capacity_point.solved.unknowns
+        slope = _capacity_slope(capacity_point, rho, ensemble, wanted=alpha)
         step = _logit_step(
             wanted=alpha,
-            reached=end.alpha,
+            reached=capacity_point.alpha,
             slope=slope,
             logit_share=logit_share,
             ensemble=ensemble,
         )
         logit_share += step
 
-        # It has arrived where the capacity is α as exactly as it is known, or nothing moves.
-        agrees_with_alpha = abs(end.alpha - alpha) <= end.error
+        # Done where the capacity is α within its own error, or where the density moves no more.
+        agrees_with_alpha = abs(capacity_point.alpha - alpha) <= capacity_point.error
         if agrees_with_alpha or abs(step) < _LAST_STEP:
-            found = _density_of(logit_share, ensemble)
-            return _density_result(alpha, found, end, slope, ensemble)
+            density = _density_of(logit_share, ensemble)
+            return _density_result(alpha, density, capacity_point, slope, ensemble)
     raise ConvergenceError(
         f"density at α = {alpha:g}: Newton stopped at ρ = {rho:.10g}; "
         f"try a load further from 0 or {gardner(ensemble).load:.6g}"
@@ -234,20 +230,20 @@ def density_at(
 
 
 def _density_result(
-    alpha: float, rho: float, end: End, slope: float, ensemble: Ensemble
+    alpha: float, rho: float, capacity_point: CapacityPoint, slope: float, ensemble: Ensemble
 ) -> Density:
     """The density ρ found at the load α, with its error, as the result that users see.
 
-    `end` is the capacity at the density before Newton's last step, and `slope` is dα_VS/dρ there.
+    `capacity_point` is the capacity before Newton's last step, and `slope` is dα_VS/dρ there.
     The error of the capacity over its slope is that of the density, to which rounding adds.
     """
-    error = end.error / slope + _ROUNDINGS_OF_DENSITY * EPS * rho
+    error = capacity_point.error / slope + _ROUNDINGS_OF_DENSITY * EPS * rho
     return Density(
         alpha=alpha,
         rho=rho,
         error=float(error),
         ensemble=ensemble,
-        threshold=end.solved.state.order.threshold,
+        threshold=capacity_point.solved.state.order.threshold,
     )
 
 
@@ -257,11 +253,10 @@ def _density_of(logit_share: float, ensemble: Ensemble) -> float:
 
 
 def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
-    """logit(ρ/ρ_s) of the density ρ where the ℓ₀-Gardner load is α, found by Brent's method.
+    """logit(ρ/ρ_s) of the density ρ whose ℓ₀-Gardner load is α, found by Brent's method.
 
-    ρ_s is the saturation density: 1, or ½ with given signs. The ℓ₀-Gardner load (patterns per
-    variable), where the replica-symmetric solutions of density ρ (share of variables chosen) end,
-    has a formula; it grows with ρ and lies a little above the capacity. InputError where no density
+    The ℓ₀-Gardner load (`l0_load`) has a formula. It grows with ρ and lies a little above the
+    capacity. ρ_s is the saturation density: 1, or ½ with given signs. InputError where no density
     has this load, or none that can be resolved.
     """
     load_of_all = gardner(ensemble).load
@@ -288,13 +283,12 @@ def _logit_step(
 ) -> float:
     """Newton's step in x = logit(ρ/ρ_s) towards the density ρ whose capacity is the load `wanted`.
 
-    Densities ρ lie between 0 and ρ_s, the saturation density, and capacities between 0 and α_c, the
-    load of all variables. Newton's method is applied to the log-odds
+    The step is [t(wanted) − t(reached)]/(dt/dx), cut to the longest one allowed, with the log-odds
 
         t(load) = ln[load/(α_c − load)],
 
-    which are nearly linear in x. The step is [t(wanted) − t(reached)]/(dt/dx), cut to the longest
-    one allowed.
+    which are nearly linear in x. Here α_c is the load of all variables, which no capacity exceeds,
+    and ρ_s the saturation density, which no ρ exceeds.
 
     Parameters
     ----------
@@ -309,28 +303,30 @@ def _logit_step(
     """
     load_of_all = gardner(ensemble).load  # α_c
 
-    # dt/dx by the chain rule: Duals carry the derivative by x from ρ to the capacity and to t.
+    # dt/dx by the chain rule, with Duals that carry derivatives by x: of ρ, the capacity and t.
     (x,) = independent(np.array([logit_share]))
     rho = ensemble.saturation_density * dual.expit(x)
     capacity = Dual(reached, slope * rho.differential)
     log_odds = dual.log(capacity / (load_of_all - capacity))  # t(reached)
     (log_odds_by_x,) = log_odds.gradient
 
-    # t(wanted) − t(reached), in one logarithm: the difference of two would cancel.
+    # t(wanted) − t(reached) as one logarithm: the difference of two would cancel.
     odds_ratio = wanted * (load_of_all - reached) / (reached * (load_of_all - wanted))
     newton_step = np.log(odds_ratio) / log_odds_by_x
     return float(np.clip(newton_step, -_LONGEST_STEP, _LONGEST_STEP))
 
 
-def _capacity_slope(end: End, rho: float, ensemble: Ensemble, *, wanted: float) -> float:
-    """dα_VS/dρ, the slope of the capacity, at the point `end` where the entropy Σ vanishes.
+def _capacity_slope(
+    capacity_point: CapacityPoint, rho: float, ensemble: Ensemble, *, wanted: float
+) -> float:
+    """dα_VS/dρ, the slope of the capacity, at the point where the entropy Σ vanishes.
 
-    Σ stays 0 along the line of capacities: dΣ = ∂Σ/∂ρ dρ + ∂Σ/∂α dα = 0, so that the slope is
+    Σ stays 0 along the line of capacities, dΣ = ∂Σ/∂ρ dρ + ∂Σ/∂α dα = 0: so the slope is
     −(∂Σ/∂ρ)/(∂Σ/∂α). ConvergenceError where it is not positive; `wanted` is the load asked for,
     which the error names.
     """
-    by_rho = entropy_by_rho(end.solved.unknowns, rho, ensemble)
-    slope = -by_rho / end.solved.state.entropy_by_alpha
+    by_rho = entropy_by_rho(capacity_point.solved.unknowns, rho, ensemble)
+    slope = -by_rho / capacity_point.solved.state.entropy_by_alpha
     if slope <= 0:
         raise ConvergenceError(
             f"density at {ensemble.label(f'α = {wanted:g}')}: with errors replica symmetry is an "

@@ -36,7 +36,10 @@ def follow(  # noqa: PLR0913
     until: Callable[[Solved[State]], bool] | float,
     smallest: float = 1e-4,
 ) -> Iterator[Solved[State]]:
-    """Yield the points of a branch in one parameter: secant predictor, and a step that adapts.
+    """Follow a branch of solutions in one parameter: yield its points, one after the other.
+
+    Each point starts from a guess on the line through the two points before it. The step of the
+    parameter is halved where this fails, and grows where it is easy.
 
     Parameters
     ----------
@@ -48,11 +51,12 @@ def follow(  # noqa: PLR0913
     step
         First step of the parameter; its sign is the direction.
     until
-        Ends with the first point where this holds, or at this parameter if it is a number.
+        Where the branch ends: with the first point for which this condition holds, or, if it is a
+        number, at this parameter.
     smallest
         When the step falls below this, the last ConvergenceError is raised.
     """
-    # The parameter to end at. It is infinite, and never reached, if the end is a condition.
+    # The parameter to end at: infinite, and never reached, if the end is a condition.
     goal = math.copysign(math.inf, step)
     if not callable(until):
         goal = until
@@ -68,9 +72,8 @@ def follow(  # noqa: PLR0913
     previous: _Visited | None = None  # the point before, none at first
     yield solved
     while not is_last(solved, parameter):
+        # Try the next point. Where Newton fails, try again with half the step.
         target = _not_beyond(goal, parameter + step, direction=step)
-
-        # Try the next point; where Newton fails, again with half the step.
         current = _Visited(parameter, solved.unknowns)
         guess = _secant_guess(previous, current, target)
         try:
@@ -81,6 +84,7 @@ def follow(  # noqa: PLR0913
                 raise
             continue
 
+        # Go there.
         previous = current
         parameter = target
         solved = following
@@ -162,10 +166,10 @@ class ChiBranch(ABC, Generic[State]):
     ) -> Solved[State]:
         """The point of the branch where a function vanishes, between two where its signs differ.
 
-        Brent's method in ln χ, which is the first unknown of every point. At each ln χ it tries,
-        Newton starts from the line between the two points. `tolerance` is that of ln χ.
+        It is found by Brent's method in ln χ, the first unknown of every point. At each ln χ Newton
+        starts from the line between the two points. `tolerance` is that of ln χ.
         """
-        begin, end = (point.unknowns for point in bracket)
+        begin, end = (point.unknowns for point in bracket)  # (unknowns,), ln χ first
         log_chi_begin = begin[0]
         log_chi_end = end[0]
         log_chi_range = log_chi_end - log_chi_begin

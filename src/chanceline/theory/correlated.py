@@ -97,11 +97,11 @@ class _FieldNodes(NamedTuple):
 
 
 def _field_nodes(size: int) -> _FieldNodes:
-    """A rule for means over g = `size` independent standard Gaussians, for even functions.
+    """Nodes and weights for means of even functions of g = `size` independent standard Gaussians.
 
-    The nodes are those of a grid with equal spacing on every axis; the weights are the Gaussian
-    densities there. The functions averaged do not change when all g numbers change their signs. So
-    the first axis has 0 and positive values only, and nodes where it is positive count twice.
+    The nodes form a grid with equal spacing on every axis; the weights are the Gaussian densities.
+    An even function does not change when all g numbers change their signs. So the first axis has
+    only 0 and positive values, and nodes where it is positive count twice.
     """
     whole_axis = np.linspace(-_FIELD_REACH, _FIELD_REACH, _FIELD_NODES[size])
     half_axis = whole_axis[whole_axis >= 0]
@@ -115,16 +115,16 @@ def _field_nodes(size: int) -> _FieldNodes:
 
 
 def _choice_forms(correlation: float, size: int) -> _ChoiceForms:
-    """The quadratic forms u_S·C_SS⁻¹u_S of all choices S of variables of a group but the empty one.
+    """The quadratic forms u_S·C_SS⁻¹u_S of all nonempty choices S of variables of a group.
 
-    C is the correlation matrix of the `size` variables of a group, (size, size), with `correlation`
-    off its diagonal. u ~ N(0, C) are Gaussian fields on them; u_S and C_SS are the parts of u and C
-    that belong to the variables of S. A form is the exponent of the weight of a choice
-    (`_entropy`). They are taken at the nodes of a rule for the mean over u.
+    C is the correlation matrix of the `size` variables of a group, with `correlation` off its
+    diagonal, and u ~ N(0, C) are the Gaussian fields on them. u_S and C_SS are the parts of u and C
+    that belong to S. The forms are taken at the nodes of a quadrature over u; `_variable_term` has
+    the formula that they enter.
     """
     matrix = np.full((size, size), correlation) + (1 - correlation) * np.eye(size)  # C
     independent = _field_nodes(size)
-    # Independent Gaussians times a root of C have the covariance C.
+    # Independent Gaussians times the Cholesky factor of C have the covariance C.
     fields = independent.nodes @ np.linalg.cholesky(matrix).T  # u, (nodes, size)
 
     sizes = []
@@ -228,14 +228,14 @@ def _pattern_term(rho: Any, order: _GroupOrder) -> Any:
     """∫Dz ln A(√q₀ z), the mean log-weight of a pattern, as in `patterns` but for complex numbers.
 
     The violation v of a pattern is Gaussian with mean μ = √q₀ z and variance s² = ρ − q₀, ρ the
-    density. A satisfied pattern, v < 0, weighs 1, a violated one e^{−v²/2χ}. With the normal
-    distribution function Φ the mean weight is
+    density. It weighs 1 if v < 0 and e^{−v²/2χ} if v > 0. Completing the square in the exponent
+    gives the mean weight
 
         A(μ) = Φ(−μ/s) + C Φ(t),    C = √(χ/(χ + s²)) e^{−μ²/2(χ + s²)},
                                     t = μ√(χ/(s²(χ + s²))),
 
-    where the second term comes from completing the square in the exponent. q₀ is the overlap of the
-    weights of two choices of variables, and χ their response.
+    with the normal distribution function Φ. q₀ is the overlap of the weights of two choices of
+    variables, and χ their response.
     """
     overlap = rho * order.overlap_share  # q₀
     variance = rho * (1 - order.overlap_share)  # s²
@@ -243,9 +243,9 @@ def _pattern_term(rho: Any, order: _GroupOrder) -> Any:
     wider_variance = response + variance  # χ + s²
 
     mean_violation = np.sqrt(overlap) * _RULE.nodes  # μ, (nodes,)
-    # `log_tail(x)` is ln Φ(−x).
+    # The two terms of A; `log_tail(x)` is ln Φ(−x).
     log_satisfied = log_tail(mean_violation / np.sqrt(variance))  # ln Φ(−μ/s)
-    log_factor = 0.5 * np.log(response / wider_variance) - mean_violation**2 / (2 * wider_variance)
-    tail_at = mean_violation * np.sqrt(response / (variance * wider_variance))  # t
-    log_violated = log_factor + log_tail(-tail_at)  # ln C Φ(t)
+    log_c = 0.5 * np.log(response / wider_variance) - mean_violation**2 / (2 * wider_variance)
+    t = mean_violation * np.sqrt(response / (variance * wider_variance))
+    log_violated = log_c + log_tail(-t)  # ln C Φ(t)
     return _RULE.mean(log_sum(log_satisfied, log_violated))

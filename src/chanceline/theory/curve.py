@@ -55,7 +55,7 @@ class Curve(Result):
         return {"kind": self.kind, "points": [point.to_dict() for point in self.points]}
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a point.
+        """The curve as a table, one row a point.
 
         A capacity has ρ, the loads α_VC and α_CG below which every choice and typical choices of
         variables separate, the capacity α_VS with its error, and its upper bounds, union and
@@ -104,10 +104,10 @@ class Curve(Result):
 
 
 def _row_of_point(point: Any) -> dict[str, Any]:
-    """The columns that every curve has of its points, each a `Density` or a `Capacity`.
+    """The columns that every curve has, for one point: a `Density` or a `Capacity`.
 
-    Of the bounds of a capacity, `vc` is the load α_VC below which every choice of variables
-    separates, `cover_gardner` the load α_CG below which typical ones do; the others are upper.
+    Below the load `vc` every choice of variables separates, below `cover_gardner` typical ones do;
+    `union` and `l0_gardner` are upper bounds on the capacity `alpha_vs`.
     """
     if isinstance(point, Density):
         return {"alpha": point.alpha, "rho": point.rho, "error": point.error}

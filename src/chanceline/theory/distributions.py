@@ -108,11 +108,10 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
 
         ∫P(u) p(u) N(w; u/d, V/Ed) du / ρ.
 
-    P(u) is the density of the field u of a variable, p(u) the probability that a variable of this
-    field is chosen, ρ the share of chosen ones, and N the Gaussian density of its weight then, of
-    mean u/d and variance V/Ed. E is the stiffness of the weights (the multiplier of their norm), d
-    the net stiffness, and V = E − d. On the nodes of a grid of u the integral is a sum, and each
-    node is a component of the mixture.
+    P(u) is the density of the field u of a variable. A variable of this field is chosen with
+    probability p(u), and its weight is then Gaussian with mean u/d and variance V/Ed: E is the
+    multiplier of the norm of the weights, and V = E − d. ρ is the share of variables chosen. On a
+    grid of u the integral is a sum, and each node is a component of the mixture.
 
     Weights are in units of their root mean square: |w|² per chosen variable is 1.
     """
@@ -122,7 +121,10 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
     # A variable is chosen with log-odds u²/2d − switch, switch = K − ½ ln(E/d), K its price.
     switch = laws.K - 0.5 * np.log(stiffness / net_stiffness)
     variables, recursion = support_recursion(
-        G=np.array(laws.conjugates), x=np.array(laws.breaks), d=net_stiffness, switch=switch
+        multipliers=np.array(laws.conjugates),
+        breaks=np.array(laws.breaks),
+        d=net_stiffness,
+        switch=switch,
     )
     field_weights = recursion.weights[-1]  # P(u) du, of the top level, (nodes,)
     shares = field_weights * variables.p_chosen  # P(u) p(u) du
@@ -135,19 +137,15 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
 def stability_law(laws: FieldLaws) -> StabilityLaw:
     """The distribution of the stabilities y(w·x + b)/|w| of patterns x with labels y.
 
-    A pattern of mean field μ has the violation v ~ N(μ, s²) before the weights are adapted to it,
-    with s² = ρ − p_k: ρ is the density of chosen variables, also |w|² per variable, and p_k the
-    largest overlap. χ is the response of the weights, which says how little a correction costs.
+    A pattern of mean field μ has the violation v ~ N(μ, s²) before the weights adapt to it.
 
     - Violated, v > 0: it weighs e^{−v²/2χ} and is corrected. Its stability is then the margin.
-    - Satisfied, v < 0: it weighs 1 and stays where it is, at the stability margin − v/|w|.
+    - Satisfied, v < 0: it weighs 1, and its stability is margin − v/|w|.
 
-    Both parts are divided by the mean weight of a pattern of field μ,
-
-        A(μ) = P(v < 0) + E[e^{−v²/2χ}; v > 0].
-
-    The first part is the atom at the margin. On the nodes of a grid of μ the second is a sum of
-    Gaussians, cut at v = 0. Classes of patterns differ by the offset of their fields, and add up.
+    Both weights are divided by their sum over v, the mean weight A(μ). The first case gives an atom
+    at the margin; the second, on a grid of μ, a sum of Gaussians cut at v = 0. The classes of
+    patterns add up. χ is the response of the weights; s² = ρ − p_k with the density ρ and the
+    largest overlap p_k.
     """
     _check_laws(laws)
     weight_length = np.sqrt(laws.rho)  # |w|
@@ -177,26 +175,27 @@ class _ClassStabilities(NamedTuple):
 
 
 def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) -> _ClassStabilities:
-    """The corrected patterns of a class, and the Gaussians of its satisfied ones.
+    """The corrected patterns of one class, and the Gaussians of its satisfied ones.
 
-    The nodes are those of the mean field μ on the top level of `pattern_recursion`. A(μ) is the
-    mean weight of a pattern there, as in `stability_law`.
+    The nodes are those of the mean field μ of a pattern, on the top level of `pattern_recursion`.
 
-    class_share : of all patterns, those of this class.
+    class_share : the share of the class among all patterns.
     offset : where the field of the class is centred.
     """
     patterns, recursion = pattern_recursion(
-        p=np.array(laws.overlaps),
-        x=np.array(laws.breaks),
+        overlaps=np.array(laws.overlaps),
+        breaks=np.array(laws.breaks),
         chi=laws.chi,
         rho=laws.rho,
         offset=offset,
     )
     share_at_node = class_share * recursion.weights[-1]  # of all patterns, (nodes,)
-    corrected_share = float(share_at_node @ patterns.p_tight)  # `p_tight` is P(v > 0), tilted
+    # `p_tight` is the probability of v > 0 with the weights, at each node.
+    corrected_share = float(share_at_node @ patterns.p_tight)
 
-    # The share of a node over A(μ) is that of its whole Gaussian, before it is cut. Shares that
-    # underflow to 0 have no logarithm, and do not count.
+    # A satisfied pattern weighs 1: so the Gaussian of a node, before it is cut at v = 0, has the
+    # share of the node over the mean weight A(μ). Shares that underflow to 0 have no logarithm, and
+    # are left out.
     counted = share_at_node > 0
     log_mean_weight = patterns.log_mean_weight[counted]  # ln A(μ)
     return _ClassStabilities(

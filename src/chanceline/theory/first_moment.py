@@ -65,10 +65,10 @@ _THRESHOLD_GRID = np.linspace(-8, 8, 321)
 _PRICE_GRID = np.linspace(-5, 60, 651)
 
 
-class _Line(NamedTuple):
+class _FixedRhoOrAlpha(NamedTuple):
     """What is held while the zero of the exponent is sought: the density ρ, or the load α.
 
-    The equations give the ratio α/ρ; the line turns it into both.
+    The equations give the ratio α/ρ; this turns it into both.
     """
 
     name: str  # for the sentence of an error
@@ -101,7 +101,7 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
     """
     if _first_moment_never_vanishes(ensemble):
         return np.inf
-    at_rho = _Line(
+    at_rho = _FixedRhoOrAlpha(
         name=f"the first moment at rho = {rho:.10g}",
         rho=rho,
         rho_and_alpha=lambda ratio: (rho, ratio * rho),
@@ -110,17 +110,17 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
 
 
 def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
-    """The density at which the expected number of (support, set of errors) pairs stops growing.
+    """A lower bound on ρ_VS(α), the smallest share of variables that separates αN patterns.
 
-    A support is a choice of variables. The density is a lower bound on ρ_VS(α), the smallest share
-    of variables that separates P = αN patterns of N variables. It is 0 where so many errors are
-    allowed that no load is too large.
+    It is the density at which the expected number of pairs (choice of variables that separates, set
+    of its errors) stops growing. It is 0 where so many errors are allowed that no load is too
+    large.
     """
     if _first_moment_never_vanishes(ensemble):
         return 0.0
-    # The load of the first moment may have a maximum inside 0 < ρ < 1, and then two densities share
-    # it. The start lies on the rising side, for the smaller one.
-    at_alpha = _Line(
+    # The load of the first moment may have a maximum inside 0 < ρ < 1. Two densities then share a
+    # load, and the start lies near the smaller one.
+    at_alpha = _FixedRhoOrAlpha(
         name=f"the first moment at alpha = {alpha:.10g}",
         rho=_density_nearby(alpha, ensemble),
         rho_and_alpha=lambda ratio: (alpha / ratio, alpha),
@@ -129,12 +129,11 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
 
 
 def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
-    """A start for the search of the density where the first moment vanishes at the load α.
+    """A start for the density where the first moment vanishes at the load α.
 
     It is the density where the ℓ₀-Gardner load, scaled to this ensemble, is α. For the plain
-    ensemble (equal classes, no margin, no errors) that load has a formula; it rises with the
-    density, up to 2 when all variables are used. Scaled, it rises to the load of all variables of
-    this ensemble.
+    ensemble (equal classes, no margin, no errors) that load has a formula and rises with the
+    density up to 2. It is scaled such that it rises to the load of all variables of this ensemble.
     """
     load_of_all_without_errors = gardner(replace(ensemble, error_rate=0.0)).load
     scale = load_of_all_without_errors / PLAIN_LOAD_OF_ALL
@@ -149,46 +148,47 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
     return float(expit(brentq(excess, *_LOGIT_RHO_ENDS)))
 
 
-def _solve_first_moment(line: _Line, ensemble: Ensemble) -> Counted:
-    """Where the expected number of separating choices stops growing, at a given density or load.
+def _solve_first_moment(fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
+    """Where the expected number of separating choices stops growing, at a fixed density or load.
 
-    Counted are pairs of a choice of variables and a set of errors. Their expected number grows as
-    e^{N·exponent} with the number N of variables, and the point where the exponent is 0 is sought.
-    `line` holds one of density and load. There are up to three steps:
+    The expected number of pairs (choice of variables, set of its errors) grows as e^{N·exponent}
+    with the number N of variables. The zero of the exponent is found in up to three steps:
 
     1. without errors,
-    2. with the error rate raised from there to the one wanted,
-    3. from a second threshold of the rule, which may be better where the threshold is free.
+    2. with the error rate raised from 0 to the one wanted, if errors are allowed,
+    3. from a second threshold of the rule, which may be better, if the threshold is free.
     """
-    faultless = replace(ensemble, error_rate=0.0)
-    without_errors = _solve_stationary(line, faultless, _start_without_errors(line.rho, faultless))
+    error_free = replace(ensemble, error_rate=0.0)
+    without_errors = _solve_stationary(
+        fixed, error_free, _start_without_errors(fixed.rho, error_free)
+    )
     if not ensemble.error_rate:
         return without_errors.state
 
-    # In one step first, and in shorter and shorter ones where that fails.
-    small_rate = _SMALL_RATE * binary_entropy(line.rho)
+    # Raise the rate in one step, or in smaller and smaller ones where that fails.
+    small_rate = _SMALL_RATE * binary_entropy(fixed.rho)
 
     def raise_rate_by(factor: float | None) -> Solved[Counted]:
         """The zero at the error rate, in steps by this factor; None goes there in one step."""
         rates = _rising_rates(ensemble.error_rate, small_rate, factor)
-        return _solve_along_rates(line, ensemble, without_errors, rates)
+        return _solve_along_rates(fixed, ensemble, without_errors, rates)
 
     with_errors = first_success(raise_rate_by, _RATE_FACTORS)
     if not ensemble.free_threshold:
         return with_errors.state
-    return _zero_of_larger_load(line, ensemble, with_errors)
+    return _zero_of_larger_load(fixed, ensemble, with_errors)
 
 
-def _solve_stationary(line: _Line, ensemble: Ensemble, start: Array) -> Solved[Counted]:
+def _solve_stationary(fixed: _FixedRhoOrAlpha, ensemble: Ensemble, start: Array) -> Solved[Counted]:
     """The zero of the exponent by Newton, from a point of `_first_moment_equations` near to it."""
     # The terms of the exponent are of the order of 1, and so each is rounded by EPS. The residual
     # has the exponent relative to H₂(ρ), the binary entropy, and can be no better than this.
-    rounding = _ROUNDINGS_OF_EXPONENT * EPS / binary_entropy(line.rho)
+    rounding = _ROUNDINGS_OF_EXPONENT * EPS / binary_entropy(fixed.rho)
     newton = Newton(tolerance=max(_TOLERANCE, rounding), step_tolerance=1e-7, iterations=60)
     return newton.solve(
-        lambda point: _first_moment_equations(point, line, ensemble),
+        lambda point: _first_moment_equations(point, fixed, ensemble),
         start,
-        ensemble.label(line.name),
+        ensemble.label(fixed.name),
     )
 
 
@@ -205,7 +205,7 @@ def _rising_rates(wanted: float, small: float, factor: float | None) -> list[flo
 
 
 def _solve_along_rates(
-    line: _Line, ensemble: Ensemble, without_errors: Solved[Counted], rates: list[float]
+    fixed: _FixedRhoOrAlpha, ensemble: Ensemble, without_errors: Solved[Counted], rates: list[float]
 ) -> Solved[Counted]:
     """The zero of the exponent at the last of these error rates, each started from the one before.
 
@@ -215,34 +215,35 @@ def _solve_along_rates(
     price = _price_of_rate(without_errors.unknowns, rates[0], ensemble)
     point = np.append(without_errors.unknowns, price)
     for rate in rates:
-        solved = _solve_stationary(line, replace(ensemble, error_rate=rate), point)
+        solved = _solve_stationary(fixed, replace(ensemble, error_rate=rate), point)
         point = solved.unknowns
     return solved
 
 
-def _zero_of_larger_load(line: _Line, ensemble: Ensemble, first: Solved[Counted]) -> Counted:
-    """Of two points where the exponent of the first moment is 0, the one with the larger load.
+def _zero_of_larger_load(
+    fixed: _FixedRhoOrAlpha, ensemble: Ensemble, first: Solved[Counted]
+) -> Counted:
+    """Of up to two points where the exponent of the first moment is 0, the one of larger load.
 
-    The bound that is sought is the largest load, at its density, that any threshold b of the rule
-    allows. `first` is one zero of the exponent. With many errors a second b can be stationary, one
-    that gives the rarer class up; Newton's method looks for it from the best threshold of a rule
-    with all variables, and it may not exist. Loads are compared as α/ρ, as the line holds either
-    the load α (patterns per variable) or the density ρ (share of variables chosen).
+    The bound takes the threshold b of the rule that allows the largest load. With many errors two
+    thresholds can be stationary: that of `first`, and one that gives up the rarer class. Newton's
+    method looks for the second from the best threshold of a rule with all variables; it may not
+    exist. Loads are compared as α/ρ, because either α or ρ is fixed.
 
     A point is (ln x, b, y): x is the response of the weights, y the price of an error.
     """
-    log_response, _, _ = first.unknowns  # the response is taken over, b and y are new
+    log_response, _, _ = first.unknowns  # x is taken over, b and y are new
     best_threshold_of_all = gardner(ensemble).threshold
     without_errors = np.array([log_response, best_threshold_of_all])
     price = _price_of_rate(without_errors, ensemble.error_rate, ensemble)
     try:
-        second = _solve_stationary(line, ensemble, start=np.append(without_errors, price))
+        second = _solve_stationary(fixed, ensemble, start=np.append(without_errors, price))
     except ConvergenceError:
-        return first.state  # there is no second one
+        return first.state  # there is no second point
     return max(first.state, second.state, key=lambda state: state.alpha / state.rho)
 
 
-def _start_without_errors(rho: float, faultless: Ensemble) -> Array:
+def _start_without_errors(rho: float, error_free: Ensemble) -> Array:
     """A point near the zero of the first moment without errors: (ln x, and b if that is free).
 
     x = χ/ρ is the response of the weights at the density ρ, b the threshold of the rule. x is taken
@@ -258,8 +259,8 @@ def _start_without_errors(rho: float, faultless: Ensemble) -> Array:
     r = p_tight / (1 - p_tight)
     log_response = 2 * np.log(r) - np.log1p(-(r**2))  # ln x
     point = np.array([log_response])
-    if faultless.free_threshold:
-        point = np.append(point, gardner(faultless).threshold)
+    if error_free.free_threshold:
+        point = np.append(point, gardner(error_free).threshold)
     return point
 
 
@@ -313,15 +314,13 @@ def _class_weights(response: Numbers, threshold: Numbers, ensemble: Ensemble) ->
 
 
 def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
-    """The price y of an error at which the share of errors is `rate`, by Brent's method.
-
-    An error has the weight e^{−y}, and a pattern of class c that is right the weight A_c
-    (`_class_weights`); f_c is the share of the class. So y is the root of
+    """The price y of an error at which the share of errors is `rate`: the root of
 
         Σ_c f_c e^{−y}/(A_c + e^{−y}) = rate.
 
-    The A_c are those at `point`, one without errors: (ln x of the response x of the weights, and
-    the threshold b of the rule if it is free).
+    A pattern of class c, of share f_c, weighs A_c if it is right (`_class_weights`) and e^{−y} if
+    it is an error. `point` is one without errors: ln x of the response x of the weights, and the
+    threshold b of the rule if it is free.
     """
     response = float(np.exp(point[_LOG_RESPONSE]))
     threshold = 0.0
@@ -341,48 +340,48 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
 
 
 def _first_moment_never_vanishes(ensemble: Ensemble) -> bool:
-    """Whether so many errors are allowed that their choice alone outnumbers all labellings.
+    """Whether so many errors are allowed that the expected number of solutions grows at every load.
 
-    Then the expected number of pairs (separating choice of variables, set of errors) grows at every
-    load. For loads α → ∞ the weights cannot do better than random ones. With random weights and the
-    threshold b a pattern of class c, of share f_c and sign σ_c, is right with probability Φ(−τ_c),
-    τ_c = margin + σ_c b, Φ the normal distribution function. An error has the weight e^{−y}, and
-    its price y is such that their share is the error rate ε. The expected number of sets of errors
-    then grows per pattern with the exponent
+    For loads α → ∞ no weights do better than random ones. With these a pattern of class c, of share
+    f_c and sign σ_c, is right with probability Φ(−τ_c), where τ_c = margin + σ_c b, b is the
+    threshold and Φ the normal distribution function. With the price y of an error and the error
+    rate ε the expected number of sets of errors grows per pattern with the exponent
 
         max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε},
 
-    which is computed on a grid of b and y. The question is whether it is at least 0.
+    computed here on a grid of b and y. The answer is whether it is at least 0.
     """
     if not ensemble.error_rate:
         return False
+
+    # Axes are (prices, thresholds, classes).
     shares, signs = np.array(ensemble.classes).T  # f_c and σ_c, (classes,)
-    thresholds = _THRESHOLD_GRID[:, None]
+    thresholds = _THRESHOLD_GRID[:, None]  # b
     p_right = ndtr(-ensemble.margin - signs * thresholds)  # Φ(−τ_c), (thresholds, classes)
     error_weights = np.exp(-_PRICE_GRID)[:, None, None]  # e^{−y}
     log_weights = np.log(p_right + error_weights)  # (prices, thresholds, classes)
+
+    # Sum over classes, then the minimum over y and the maximum over b.
     mean_log_weights = log_weights @ shares  # (prices, thresholds)
     exponents = mean_log_weights + _PRICE_GRID[:, None] * ensemble.error_rate
     smallest_over_prices = exponents.min(axis=0)  # (thresholds,)
     return bool(smallest_over_prices.max() >= 0)
 
 
-def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Counted:
-    """How far the exponent of an expected number is from zero and from stationary, at a point.
+def _first_moment_equations(point: Array, fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
+    """The equations of the first moment at a point: its exponent is zero, and stationary.
 
     The expected number of pairs (choice of ρN variables that separates, set of its errors) grows as
-    e^{N·exponent} with the number N of variables. At the density ρ and the load α (patterns per
-    variable)
+    e^{N·exponent} with the number N of variables. At the load α
 
-        exponent = H₂(ρ) + ρ·variable + α·pattern.
+        exponent = H₂(ρ) + ρ·variable + α·pattern,
 
-    The binary entropy H₂(ρ) counts the choices; `variable` and `pattern` are the log-weights of one
-    chosen variable and of one pattern. The last two depend on the point: (ln x, b if the threshold
-    is free, y if errors are allowed), with the response x of the weights, the threshold b of the
-    rule and the price y of an error. The exponent is stationary in all three.
+    where the binary entropy H₂(ρ) counts the choices, and `variable` and `pattern` are the
+    log-weights of one chosen variable and of one pattern. They depend on the point: (ln x, b if the
+    threshold is free, y if errors are allowed), with the response x of the weights, the threshold b
+    of the rule and the price y of an error.
 
-    That it is stationary in x sets α/ρ, and `line`, which holds one of them, then gives both. The
-    residual has what is left: that it vanishes, and is stationary in b and in y.
+    Stationarity in x gives α/ρ, and so both, as one is fixed. The other equations are the residual.
     """
     unknowns = _decode(point, ensemble)
     variable = _exponent_per_variable(unknowns.response, ensemble.signed)
@@ -390,19 +389,19 @@ def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Co
 
     # Stationary in x: ρ ∂variable/∂ln x + α ∂pattern/∂ln x = 0.
     alpha_over_rho = -variable.gradient[_LOG_RESPONSE] / pattern.gradient[_LOG_RESPONSE]
-    rho, alpha = line.rho_and_alpha(float(alpha_over_rho))
+    rho, alpha = fixed.rho_and_alpha(float(alpha_over_rho))
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
 
-    # Each equation is made a number of the order of 1.
+    # The residual: the exponent is 0, and stationary in b and y. Each is scaled to the order of 1.
     entropy_of_choices = binary_entropy(rho)  # H₂(ρ)
     exponent = entropy_of_choices + rho * variable.value + alpha * pattern.value
     residual = [exponent / entropy_of_choices]
     if ensemble.free_threshold:
-        # ∂pattern/∂b is a mean violation, with signs by class, over x: times x it is one.
+        # Times x, ∂pattern/∂b is a mean violation, with the signs of the classes.
         residual.append(unknowns.response.value * pattern.gradient[_THRESHOLD])
     if ensemble.error_rate:
-        # ∂pattern/∂y is the error rate allowed, minus the share of errors.
+        # ∂pattern/∂y is the error rate allowed minus the share of errors.
         residual.append(pattern.gradient[_PRICE] / ensemble.error_rate)
     return Counted(alpha=alpha, rho=rho, residual=np.array(residual))
 

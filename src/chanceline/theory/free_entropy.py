@@ -118,7 +118,7 @@ class SaddleCurve(Result):
         return f"{self.points[0].name}: {len(self.points)} points"
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a point: load, density, entropy, order parameters and replicon."""
+        """The points as a table: load, density, entropy, order parameters and replicon."""
         import pandas as pd
 
         rows = []
@@ -184,9 +184,9 @@ class FreeEntropy:
     def saddle(self, alpha: float, rho: float) -> Saddle:
         """The stationary point of the entropy Σ at a load α and a density ρ.
 
-        Σ(α, ρ, order parameters) is stationary in its order parameters along a branch of points.
-        One point of it is known, the capacity at this density (share of variables chosen), where
-        Σ = 0. From there the branch is followed in ln α to the load (patterns per variable) wanted.
+        The points where Σ(α, ρ, order parameters) is stationary in its order parameters form a
+        branch along which α changes. It is followed in ln α from the capacity at this density,
+        where Σ = 0. α is patterns per variable, ρ the share of variables chosen.
         """
         alpha = check_alpha(alpha)
         rho = check_rho(rho)
@@ -215,9 +215,8 @@ class FreeEntropy:
         """The density ρ whose capacity is the load α.
 
         At the capacity the entropy Σ(α, ρ, order parameters) is 0 and stationary in the order
-        parameters. That point is solved at the density of the start, and then followed in ln α,
-        with logit ρ as one more unknown. Where the capacity has a largest value on the way, loads
-        above it are not reached.
+        parameters. This point is solved at the density of the start and then followed in ln α, with
+        logit ρ as one more unknown. Loads beyond a maximum of the capacity are not reached.
         """
         alpha = check_alpha(alpha)
         capacity = self._first_capacity()
@@ -251,10 +250,10 @@ class FreeEntropy:
         )
 
     def _first_capacity(self) -> Solved[_SaddleState]:
-        """The capacity at the density of the start, by Newton's method from the guess of the start.
+        """The capacity at the density of `start`, by Newton's method from its order parameters.
 
-        Order parameters become coordinates that any real number is allowed for (`Domain`).
-        InputError where the guess has another number of order parameters than are named.
+        Newton works in coordinates that may be any real number (`Domain`). InputError where `start`
+        has another number of order parameters than are named.
         """
         if len(self.start.order) != len(self.parameters):
             raise InputError(
@@ -280,8 +279,8 @@ class FreeEntropy:
 
         def at_density(logit_rho: float, guess: Array) -> Solved[_SaddleState]:
             """The capacity at the density of this logit, from a guess of its unknowns."""
-            # Back from the logit a density may differ in its last digit. The last step of
-            # `_followed_to` is at `end` itself, and there the density is the one asked for.
+            # From its logit a density may differ in its last digit. The last step of `_followed_to`
+            # is at `end` exactly, and takes the density asked for.
             is_last_step = logit_rho == logit_wanted
             density = rho if is_last_step else Domain.SHARE.from_coordinate(logit_rho)
             return self._capacity_near(density, guess)
@@ -315,15 +314,15 @@ class FreeEntropy:
         )
 
     def _state(self, alpha: float, rho: float, coordinates: Array) -> _SaddleState:
-        """The entropy Σ at a load and a density, and its derivatives by the order parameters.
+        """The entropy Σ at a load and a density, and its derivatives by the coordinates x.
 
-        The order parameters are given by their coordinates x, (parameters,), and so are the
-        derivatives. They are taken by complex steps, ∂Σ/∂x = Im Σ(x + ih)/h with a tiny h: as no
-        difference is formed, nothing cancels.
+        The order parameters are given by their coordinates, (parameters,). Derivatives are taken by
+        complex steps, ∂Σ/∂x = Im Σ(x + ih)/h with a tiny h: no difference is formed, so nothing
+        cancels.
         """
         check_logarithms(coordinates)
         slopes = []
-        complex_moves = 1j * _COMPLEX_STEP * np.eye(len(coordinates))  # each row moves one of them
+        complex_moves = 1j * _COMPLEX_STEP * np.eye(len(coordinates))  # a row moves one coordinate
         for moved in coordinates + complex_moves:
             moved_entropy = self.entropy(alpha, rho, self._order(moved))
             slopes.append(moved_entropy.imag / _COMPLEX_STEP)

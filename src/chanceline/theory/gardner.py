@@ -58,15 +58,14 @@ class Gardner:
 def gardner(ensemble: Ensemble) -> Gardner:
     """Gardner's capacity α_c: the most patterns per variable that a rule with all variables holds.
 
-    It comes with the best threshold b of the rule and the ceiling t*, the largest violation that is
-    no error. x is the violation of a pattern in units of the length |w| of the weights. In class c,
-    of share f_c and sign σ_c, it is Gaussian with the mean τ_c = margin + σ_c b and the variance 1.
-    With the normal density φ (Gardner 1988; with errors Gardner and Derrida 1988)
+    It is (Gardner 1988; with errors Gardner and Derrida 1988)
 
-        1/α_c = Σ_c f_c ∫_0^{t*} φ(x − τ_c) x² dx    at the b that makes it smallest.
+        1/α_c = Σ_c f_c ∫_0^{t*} φ(x − τ_c) x² dx,    τ_c = margin + σ_c b,
 
-    With given signs of the weights α_c is half of that (Amit, Wong and Campbell 1989): ½ is their
-    `saturation_density`.
+    at the threshold b of the rule that makes 1/α_c smallest. x is the violation of a pattern of
+    class c, of share f_c and sign σ_c, in units of the length |w| of the weights; t* is the largest
+    violation that is no error, φ the normal density. With given signs of the weights α_c is half of
+    that (Amit, Wong and Campbell 1989): ½ is their `saturation_density`.
     """
     threshold = 0.0  # by symmetry, for equal classes
     if ensemble.free_threshold:
@@ -93,9 +92,8 @@ def l0_load(rho: float, ensemble: Ensemble) -> float:
 def _best_threshold(ensemble: Ensemble) -> float:
     """The threshold of the rule at which the capacity α_c with all variables is largest.
 
-    1/α_c is a smooth function of the threshold, and the best threshold is its lowest minimum.
-    Without errors there is one minimum; with them there can be several. So the slope is computed on
-    a grid of thresholds, and each change of its sign from − to + is refined by Brent's method.
+    It is the lowest minimum of 1/α_c; there can be several if errors are allowed. Minima are
+    bracketed on a grid of thresholds, by the sign of the slope, and refined by Brent's method.
     """
 
     def slope(threshold: float) -> float:
@@ -108,9 +106,9 @@ def _best_threshold(ensemble: Ensemble) -> float:
 
     grid = _threshold_grid(ensemble)
     slopes = [slope(threshold) for threshold in grid]
-    # 1/α_c has a minimum where its slope goes from below zero to above. There is always one:
-    # at the lower end of the grid almost only the class of sign −1 has violations, so that the
-    # slope is negative; at the upper end only that of sign 1 has, and it is positive.
+    # There is always a minimum, where the slope goes from below zero to above: at the lower end of
+    # the grid almost only the class of sign −1 has violations, and the slope is negative; at the
+    # upper end almost only that of sign 1, and it is positive.
     minima = []
     for i in range(len(grid) - 1):
         if slopes[i] < 0 <= slopes[i + 1]:
@@ -119,7 +117,7 @@ def _best_threshold(ensemble: Ensemble) -> float:
 
 
 def _threshold_grid(ensemble: Ensemble) -> list[float]:
-    """Thresholds, ascending, between neighbours of which 1/α_c has at most one minimum.
+    """Ascending thresholds; between two neighbours 1/α_c has at most one minimum.
 
     Without errors it has one in all, and the two ends will do; with errors there are many
     intervals. A margin moves where the classes have their violations, and widens the range.
@@ -144,14 +142,13 @@ class _ThresholdMoments(NamedTuple):
 
 
 def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoments:
-    """Moments of the violations that are no errors, over all classes, at one threshold.
-
-    The violation of a pattern of class c, in units of the length |w| of the weights, has the mean
-    τ_c = margin + σ_c·threshold, with the sign σ_c of the class. The k-th moment in the class,
-    restricted to violations between 0 and the largest that is no error, is M_k(τ_c) of
-    `_partial_moments`. With the share f_c of the class the sums are
+    """Moments of the violations that are no errors, over all classes, at one threshold:
 
         first_by_sign = Σ_c σ_c f_c M₁(τ_c),    second = Σ_c f_c M₂(τ_c).
+
+    f_c is the share and σ_c the sign of class c, τ_c = margin + σ_c·threshold its mean violation,
+    and M_k the k-th moment of violations between 0 and the largest that is no error
+    (`_partial_moments`). Violations are in units of the length |w| of the weights.
     """
     ceiling = _ceiling(ensemble, threshold)
     first_by_sign = 0.0
@@ -172,22 +169,20 @@ class _PartialMoments(NamedTuple):
 
 
 def _partial_moments(tau: float, ceiling: float) -> _PartialMoments:
-    """The moments M_k = E[x^k 1_{0 < x < t*}] of x ~ N(τ, 1); t* is the ceiling, perhaps infinite.
+    """M_k = E[x^k 1_{0 < x < t*}] for x ~ N(τ, 1) and k = 1, 2; the ceiling t* may be infinite.
 
-    The normal density of x has the slope −(x − τ) times itself, so that by parts
+    Integration by parts gives, with the normal density φ and M₀ = P(0 < x < t*),
 
-        M₁ = τM₀ + φ(τ) − φ(t* − τ),    M₂ = τM₁ + M₀ − t*φ(t* − τ),
-
-    where M₀ is the weight of 0 < x < t*, φ(τ) the density of x at 0 and φ(t* − τ) that at t*.
+        M₁ = τM₀ + φ(τ) − φ(t* − τ),    M₂ = τM₁ + M₀ − t*φ(t* − τ).
     """
-    density_at_zero = math.exp(-0.5 * tau * tau) / _ROOT_2PI
+    density_at_zero = math.exp(-0.5 * tau * tau) / _ROOT_2PI  # φ(τ)
     if math.isinf(ceiling):  # the terms of t* vanish
         weight = float(ndtr(tau))
         first = tau * weight + density_at_zero
         second = tau * first + weight
         return _PartialMoments(first, second)
 
-    density_at_ceiling = math.exp(-0.5 * (ceiling - tau) ** 2) / _ROOT_2PI
+    density_at_ceiling = math.exp(-0.5 * (ceiling - tau) ** 2) / _ROOT_2PI  # φ(t* − τ)
     weight = float(ndtr(ceiling - tau) - ndtr(-tau))
     first = tau * weight + density_at_zero - density_at_ceiling
     second = tau * first + weight - ceiling * density_at_ceiling
@@ -197,19 +192,19 @@ def _partial_moments(tau: float, ceiling: float) -> _PartialMoments:
 def _ceiling(ensemble: Ensemble, threshold: float) -> float:
     """t*, the largest violation that is no error, in units of the length |w| of the weights.
 
-    All larger violations are left as errors, and t* is such that their share is the error rate ε
-    that is allowed. In class c, of share f_c and sign σ_c, the violation is Gaussian with the mean
-    τ_c = margin + σ_c·threshold and the variance 1. So t* is the root of
+    All larger violations are errors, and their share is the error rate ε that is allowed:
 
-        Σ_c f_c Φ(τ_c − t*) = ε,    Φ the normal distribution function.
+        Σ_c f_c Φ(τ_c − t*) = ε,    τ_c = margin + σ_c·threshold.
 
-    t* is ∞ if no errors are allowed, and 0 where not even ε of the patterns are violated.
+    Violations in class c, of share f_c and sign σ_c, are Gaussian with mean τ_c and variance 1; Φ
+    is the normal distribution function. t* is ∞ if no errors are allowed, and 0 where not even ε of
+    the patterns are violated.
     """
     if not ensemble.error_rate:
         return math.inf
 
     def excess(ceiling: float) -> float:
-        """The share of violations above this ceiling less ε; falls with the ceiling."""
+        """The share of violations above this ceiling, minus ε; it falls with the ceiling."""
         share_above = 0.0
         for share, sign in ensemble.classes:
             mean_violation = ensemble.margin + sign * threshold  # τ_c
@@ -218,7 +213,7 @@ def _ceiling(ensemble: Ensemble, threshold: float) -> float:
 
     if excess(0.0) <= 0:
         return 0.0  # not even ε of the patterns are violated
-    # No τ_c is above LARGEST_THRESHOLD + margin. From there it is so far to this end that no
-    # violation is above it: the excess is −ε there.
+    # No τ_c is above LARGEST_THRESHOLD + margin. This end lies so far above that no violation
+    # reaches it: the excess is −ε there.
     upper_end = 2 * LARGEST_THRESHOLD + ensemble.margin
     return float(brentq(excess, 0.0, upper_end, xtol=1e-15, rtol=1e-14))

@@ -106,7 +106,7 @@ class Newton:
             ) from None
         problem = _Problem(equations, residual, jacobian)
 
-        # Each turn decides whether the point is the solution, and else moves it.
+        # Each turn either accepts the point as the solution or moves it.
         for iteration in range(1, self.iterations + 1):
             direction = problem.newton_direction(unknowns, state)
             if direction is None:
@@ -122,14 +122,16 @@ class Newton:
             residual_is_small = largest_residual <= self.tolerance
             if residual_is_small and direction.length <= self.step_tolerance:
                 return solved
-            better = self._shortened_step(problem, direction, unknowns, largest_residual)
-            if better is None and residual_is_small:
-                # The residual is as small as rounding lets it be. The step is longer than asked
-                # for because the equations are ill-conditioned.
+            better_point = self._shortened_step(problem, direction, unknowns, largest_residual)
+            if better_point is not None:
+                unknowns, state = better_point
+                continue
+            # No step improves the point.
+            if residual_is_small:
+                # Rounding allows no smaller residual. The step is longer than asked for because the
+                # equations are ill-conditioned.
                 return solved
-            if better is None:
-                break  # no step betters the point
-            unknowns, state = better
+            break
 
         raise ConvergenceError(
             f"{name}: Newton stopped with residual {problem.largest_residual(state):.2e} at "
@@ -144,11 +146,11 @@ class Newton:
         unknowns: Array,
         largest_residual: float,
     ) -> tuple[Array, State] | None:
-        """The next point along the direction, and its state: the longest step that improves.
+        """The next point along the direction, and its state, after the longest step that improves.
 
-        The full step, or the share of it that has the longest length allowed, is halved until the
-        point lies in the domain and is better than `unknowns`, (unknowns,), where the largest
-        residual is `largest_residual`. None if even a very short step is not.
+        The full step, cut to the longest length allowed, is halved until the point lies in the
+        domain and is better than `unknowns`, (unknowns,), where the largest residual is
+        `largest_residual`. None if even a very short step does not improve it.
         """
         fraction = min(1.0, self.longest_step / direction.length)
         while fraction > _SMALLEST_FRACTION:
@@ -159,9 +161,9 @@ class Newton:
                 fraction /= 2
                 continue
             # To first order a fraction of the full step removes that fraction of the error. A
-            # quarter of that is asked for: the error must fall to this share of what it was.
-            enough = 1 - fraction / 4
-            if problem.is_better(trial_state, enough, direction, largest_residual):
+            # quarter of that is enough.
+            largest_share_left = 1 - fraction / 4
+            if problem.is_better(trial_state, largest_share_left, direction, largest_residual):
                 return trial_point, trial_state
             fraction /= 2
         return None
@@ -189,29 +191,34 @@ class _Problem(Generic[State]):
         return float(np.abs(self.residual(state)).max())
 
     def is_better(
-        self, trial: State, enough: float, direction: _Direction, largest_residual: float
+        self,
+        trial: State,
+        largest_share_left: float,
+        direction: _Direction,
+        largest_residual: float,
     ) -> bool:
         """Whether a trial state is nearer to the solution than the point that `direction` left.
 
         The test is natural monotonicity (Deuflhard, Newton Methods for Nonlinear Problems, 2004,
         section 3.3): the correction that the old Jacobian would make next must be shorter than the
-        last one, by the factor `enough`. Unlike the residual it does not depend on the scales of
-        the equations. Where rounding blurs that test, a largest residual smaller than the last one,
-        `largest_residual`, by this factor will do.
+        last one, by the factor `largest_share_left`. Unlike the residual it does not depend on the
+        scales of the equations. Where rounding blurs that test, it is enough that the largest
+        residual is smaller than the last one, `largest_residual`, by this factor.
         """
         residual = self.residual(trial)
         # The correction from the trial point, with the Jacobian of the point before.
         next_length = np.abs(np.linalg.solve(direction.jacobian, residual)).max()
         next_largest_residual = np.abs(residual).max()
-        has_shorter_correction = next_length <= enough * direction.length
-        has_smaller_residual = next_largest_residual <= enough * largest_residual
+        has_shorter_correction = next_length <= largest_share_left * direction.length
+        largest_residual_left = largest_share_left * largest_residual
+        has_smaller_residual = next_largest_residual <= largest_residual_left
         return bool(has_shorter_correction or has_smaller_residual)
 
     def newton_direction(self, unknowns: Array, state: State) -> _Direction | None:
         """The full Newton step from `unknowns`, (unknowns,), where the equations gave `state`.
 
-        None where there is none: the Jacobian is singular or not finite, or a point needed for its
-        central differences lies outside the domain.
+        None if there is no such step: the Jacobian is singular or not finite, or a point needed for
+        its central differences lies outside the domain.
         """
         try:
             jacobian = self._jacobian_at(unknowns, state)

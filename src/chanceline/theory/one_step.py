@@ -82,11 +82,9 @@ def check_breaking(ensemble: Ensemble) -> None:
 def _start_spline() -> CubicSpline:
     """The solver's points at the capacity with one step of breaking, as a spline in logit ρ.
 
-    A row of the shipped table has a density ρ (share of variables chosen) and the order parameters
-    (`RSBOrder`) where the entropy of separating supports (choices of variables) vanishes: the
-    response χ, the multipliers K, E and F₁, the overlaps p₀ and p₁ of supports between and within
-    groups, with their multipliers G₀ and G₁, and the break point x. Their coordinates for the
-    solver (`pack_order`) are smooth functions of logit ρ, and are interpolated.
+    A row of the shipped table has a density ρ and the order parameters (`RSBOrder`) at its
+    capacity. The coordinates that the solver has for them (`pack_order`) are smooth functions of
+    logit ρ, and are interpolated.
     """
     rows = capacity_table()
     points = []
@@ -131,15 +129,14 @@ def branch_off(
 def _solved_at_break(
     branch: RSBBranch, transition: SupportTransition, amplitude: float, x: float
 ) -> Solved[RSBState]:
-    """A solution near the beginning of the one-step branch, with a given amplitude and break point.
+    """A solution near the beginning of the one-step branch, with the amplitude and x held.
 
-    Supports (choices of variables) fall into groups. p₁ and p₀ are the overlaps (scalar products)
-    of the weights of two supports within a group and between groups, ρ is the density (share of
-    variables chosen); the amplitude is (p₁ − p₀)/(ρ − p₁). The break point x is the probability
-    that two supports belong to different groups. Both are held, and all equations but that of x are
-    solved. Newton starts from where groups begin: beside replica symmetry, or, if they begin with a
-    jump, at its static point, where both overlaps are known.
+    The amplitude is (p₁ − p₀)/(ρ − p₁): p₁ and p₀ are the overlaps of two supports (choices of
+    variables) within a group and between groups, ρ is the density. The break point x is the
+    probability that two supports belong to different groups. All equations but that of x are
+    solved.
     """
+    # Newton starts where groups begin: near replica symmetry, or at the static point of a jump.
     if transition.jump is None:
         start = start_near_symmetric(branch, transition.critical, amplitude, x)
     else:
@@ -154,11 +151,10 @@ def _solved_at_break(
 def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
     """The capacity with one step of breaking: the solution where the entropy of supports is 0.
 
-    The entropy is ln(number of separating supports) per variable, a support being a choice of ρN
-    variables; beyond, none is left. For the plain ensemble (equal classes, no margin) the shipped
-    table has a start for Newton's method, and other ensembles are reached from it in steps. At
-    densities below those of the table the branch is followed from where it begins. InputError for ρ
-    below 0.0005 or above the table's 0.95.
+    A support is a choice of ρN variables; beyond this solution none separates. For the plain
+    ensemble (equal classes, no margin) the shipped table has a start for Newton's method, and other
+    ensembles are reached from it in steps. At densities below those of the table the branch is
+    followed from its beginning. InputError for ρ below 0.0005 or above the table's 0.95.
     """
     check_broken_density(branch.rho)
     lowest, highest = capacity_table().rho[[0, -1]]
@@ -213,13 +209,13 @@ def _in_table(rho: float) -> bool:
 def _end_from_plain(branch: RSBBranch, plain_end: Array) -> Solved[RSBState]:
     """The capacity with one step of breaking, followed from the plain ensemble to that of `branch`.
 
-    The plain ensemble has equal classes and no margin; `plain_end` is its solution where the
-    entropy Σ of separating supports (choices of variables) vanishes, (coordinates,). Margin and
-    balance (the share of positive patterns) are turned on in steps, and each solution starts the
-    next. The parameter that is followed is the share of the way that is done.
+    `plain_end` is the solution of the plain ensemble (equal classes, no margin) where the entropy Σ
+    of separating supports vanishes, (coordinates,). Margin and balance (the share of positive
+    patterns) are turned on in steps, and each solution starts the next. The parameter followed is
+    the share of the way that is done.
     """
-    # A free threshold is one more coordinate, the last, and 0 for equal classes. The plain ensemble
-    # has no such coordinate: so the first point followed is one step away from it.
+    # A free threshold is one more coordinate, the last, which the plain ensemble does not have. It
+    # is 0 for equal classes: a start for the first point, one step away from them.
     start = plain_end
     if branch.ensemble.free_threshold:
         start = np.append(plain_end, 0.0)
@@ -266,16 +262,14 @@ class BrokenStart(NamedTuple):
 def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
     """A start for the one-step solution at load α: a point of the branch near to it.
 
-    The branch is the line of solutions in which supports (choices of variables) fall into groups.
-    It begins at the load (patterns per variable) where symmetry between supports breaks, and ends
-    where their entropy vanishes. α must lie above its beginning. The branch is followed from the
-    nearer end.
+    The branch begins at the load where symmetry between supports (choices of variables) breaks, and
+    ends where their entropy vanishes. α must lie above its beginning.
 
     None where α is so near to the beginning that the broken solution cannot be told from the
     symmetric one: the overlaps p₁ and p₀ of supports within and between groups differ by less than
     a thousandth of ρ − p₁.
     """
-    # From the end, if that is quickly found: for the plain ensemble the shipped table has it.
+    # Follow the branch back from its end if α is nearer to that, and the shipped table has it.
     transition = transition_at(branch.rho, branch.ensemble)
     if branch.ensemble.plain and _in_table(branch.rho):
         end = end_of_branch(branch)
@@ -283,7 +277,8 @@ def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
         if alpha > middle_load:
             return _start_by_following(alpha, branch, end)
 
-    # Else from the first point that the branch is followed from, or before it.
+    # Else from its first point, some way from the beginning. Before that point there is a way of
+    # its own.
     first = _first_point(branch, transition)
     if alpha >= first.state.alpha:
         return _start_by_following(alpha, branch, first)
@@ -295,17 +290,13 @@ def _start_before_first_point(
 ) -> BrokenStart | None:
     """A start at load α on the first piece of the one-step branch, from its beginning to `first`.
 
-    On this piece points are found by their amplitude (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the
-    overlaps of supports (choices of variables) within and between groups and ρ the density. The
-    load (patterns per variable) grows with the amplitude: Brent's method finds the amplitude at
-    which the load is α. None if that is too small to resolve.
-
-    α must be below the load of `first`, as the caller has checked. So `excess` is positive at the
-    amplitude of `first`, and its sign at the lowest amplitude decides between three cases.
+    On this piece the load grows with the amplitude (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps
+    of supports (choices of variables) within and between groups. Brent's method finds the amplitude
+    at which the load is α. None if it is too small to resolve. α must be below the load of `first`.
     """
     amplitude_at_beginning = transition.amplitude  # 0, or more after a jump
-    amplitude_of_first = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
     lowest = max(amplitude_at_beginning, _UNRESOLVED_AMPLITUDE)
+    highest = float(np.exp(first.unknowns[LOG_AMPLITUDE]))  # there the load is above α
 
     def excess(amplitude: float) -> float:
         """The load of the point with this amplitude, minus α."""
@@ -313,14 +304,14 @@ def _start_before_first_point(
         return branch.equations(point).alpha - alpha
 
     if excess(lowest) < 0:
-        # α lies between the loads of the lowest amplitude and of the first point: a bracket.
-        root = brentq(excess, lowest, amplitude_of_first, rtol=_TOLERANCE_OF_AMPLITUDE)
+        # α lies between the loads of the two amplitudes.
+        root = brentq(excess, lowest, highest, rtol=_TOLERANCE_OF_AMPLITUDE)
         return _start_near_beginning(branch, transition, amplitude=float(root))
     if amplitude_at_beginning < _UNRESOLVED_AMPLITUDE:
         # α lies at or below the load of the lowest amplitude that can be resolved.
         return None
-    # The branch begins with a jump to `lowest`. As α is not below its beginning, the two loads are
-    # equal within rounding.
+    # The branch begins with a jump to the lowest amplitude. α is not below its beginning: so both
+    # loads are equal within rounding.
     return _start_near_beginning(branch, transition, amplitude=lowest)
 
 
@@ -330,19 +321,19 @@ def _start_near_beginning(
     """The point of a given amplitude on the first piece of the one-step branch.
 
     The amplitude is (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps of supports (choices of
-    variables) within and between groups and ρ the density (share of variables chosen). The break
-    point x has an equation of its own, but of third order in the amplitude: where that is small,
-    rounding drowns it. There x is interpolated linearly in the amplitude, between its value where
-    the branch begins and its value at the smallest amplitude where the equation holds.
+    variables) within and between groups. The equation of the break point x is of third order in it:
+    at small amplitudes it is lost in rounding. There x is interpolated linearly in the amplitude,
+    between where the branch begins and the smallest amplitude at which the equation can be solved.
     """
     if amplitude >= _SMALLEST_AMPLITUDE:
         point = branch_off(branch, transition, amplitude).unknowns
         return BrokenStart(point, hold_breaks=False)
     at_smallest = branch_off(branch, transition, _SMALLEST_AMPLITUDE)
     (x_at_smallest,) = at_smallest.state.order.x
-    begin = transition.amplitude
-    share = (amplitude - begin) / (_SMALLEST_AMPLITUDE - begin)
-    x = (1 - share) * transition.first_break + share * x_at_smallest
+    amplitude_at_beginning = transition.amplitude
+    amplitude_range = _SMALLEST_AMPLITUDE - amplitude_at_beginning
+    share_of_range = (amplitude - amplitude_at_beginning) / amplitude_range
+    x = (1 - share_of_range) * transition.first_break + share_of_range * x_at_smallest
     point = _solved_at_break(branch, transition, amplitude, x).unknowns
     return BrokenStart(point, hold_breaks=True)
 
@@ -350,8 +341,8 @@ def _start_near_beginning(
 def _start_by_following(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> BrokenStart:
     """A start at load α, by following the one-step branch from its solution `first`.
 
-    The branch is followed to larger or smaller loads until the load passes α. The start lies on the
-    line between the last two solutions, whose loads are on either side of α.
+    The branch is followed to larger or smaller loads until the load passes α. The start is
+    interpolated between the last two solutions.
     """
     first_load = first.state.alpha
     if alpha == first_load:
@@ -370,13 +361,12 @@ def _start_by_following(alpha: float, branch: RSBBranch, first: Solved[RSBState]
 def _solutions_around_load(
     alpha: float, branch: RSBBranch, start: Solved[RSBState]
 ) -> tuple[Solved[RSBState], Solved[RSBState]]:
-    """The two neighbouring solutions of the one-step branch around load α, from `start` upwards.
+    """Two neighbouring solutions of the one-step branch, with α between their loads.
 
-    The branch is followed from `start`, at a smaller load (patterns per variable), until the load
-    passes α. It is given up, with an InputError, where the entropy of separating supports (choices
-    of variables) is well below 0, as none is left there; or where the break point x is small, which
-    means the same: in the shipped table x is at least 0.3 where the entropy vanishes, and it falls
-    from there.
+    The branch is followed from `start`, at a smaller load, until the load passes α. InputError
+    where the entropy of separating supports (choices of variables) falls well below 0 before, as
+    none is left there. A small break point x means the same: in the shipped table x is at least 0.3
+    where the entropy vanishes, and it falls from there.
     """
 
     def has_arrived(state: RSBState) -> bool:
@@ -384,7 +374,7 @@ def _solutions_around_load(
         return state.alpha >= alpha
 
     def is_given_up(state: RSBState) -> bool:
-        """Whether the point lies far beyond the end of the branch, where no choice is left."""
+        """Whether the point lies far beyond the end of the branch, where no support is left."""
         (break_point,) = state.order.x
         has_small_break = break_point < _SMALLEST_BREAK
         has_low_entropy = state.entropy < _LOWEST_ENTROPY

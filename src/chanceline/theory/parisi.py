@@ -60,25 +60,26 @@ def uniform_grid(reach: float, step: float) -> Grid:
 
 
 def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid:
-    """A grid from −reach to reach whose steps are `fine` up to |u| = `focus`, and `coarse` beyond.
+    """A grid from −reach to reach with `fine` steps up to |u| = `focus` and `coarse` ones beyond.
 
-    The nodes are u(τ) = coarse·τ − (coarse − fine) w tanh(τ/w) at whole numbers τ, w the width of
-    the bend. The step between neighbours is du/dτ = fine + (coarse − fine) tanh²(τ/w): it rises
-    from `fine` at 0 to `coarse` for |τ| ≫ w, and up to the focus it goes at most a tenth of the
-    way. This map is smooth (analytic) far beyond the unit step in τ, so that the trapezoidal rule
+    The nodes u(τ) at whole numbers τ, and the step between them, are
+
+        u = coarse·τ − (coarse − fine) w tanh(τ/w),    du/dτ = fine + (coarse − fine) tanh²(τ/w).
+
+    The step rises smoothly from `fine` at τ = 0 to `coarse` for |τ| ≫ w: so the trapezoidal rule
     keeps its exponential convergence, which it would lose if the step changed abruptly.
     """
     if coarse <= fine:
         return uniform_grid(reach, coarse)
-    # Steps are at least `fine`: so |u| = focus lies at |τ| = focus/fine at most. With a width w of
-    # three times that, tanh²(τ/w) is at most tanh²(1/3) = 0.10 there.
+    # |u| = focus lies at |τ| ≤ focus/fine, as steps are at least `fine`. With w three times that,
+    # the step has risen there by a tenth of the way at most: tanh²(1/3) = 0.10.
     width = _WIDTHS_OF_FOCUS * focus / fine  # w
-    excess = (coarse - fine) * width  # by how much u falls short of coarse·τ far away
-    n_half = int(np.ceil((reach + excess) / coarse))
+    shortfall = (coarse - fine) * width  # far away u is coarse·τ minus this
+    n_half = int(np.ceil((reach + shortfall) / coarse))
     tau = np.arange(-n_half, n_half + 1, dtype=float)
     bend = np.tanh(tau / width)
     return Grid(
-        nodes=coarse * tau - excess * bend,
+        nodes=coarse * tau - shortfall * bend,
         spacing=fine + (coarse - fine) * bend**2,  # du/dτ
     )
 
@@ -186,8 +187,8 @@ class Recursion:
         """E_i[g_i'²] of each level, (levels,)."""
         return np.array([self.mean(level, slopes**2) for level, slopes in enumerate(self.slopes)])
 
-    def bottom_curvature(self, top: Array) -> Array:
-        """g₀'' on the grid of the bottom level, from `top`: g_k'' on that of the top level k.
+    def bottom_curvature(self, top_curvature: Array) -> Array:
+        """g₀'' on the grid of the bottom level, from `top_curvature`, g_k'' on that of the top.
 
         It descends from level i to i − 1 by
 
@@ -197,7 +198,7 @@ class Recursion:
         the field of level i, given that of level i − 1, x_i the break point between them and g_i'
         the slope of g_i.
         """
-        curvature = top
+        curvature = top_curvature
         for i in range(len(self.breaks), 0, -1):
             x = self.breaks[i - 1]
             to_average = curvature + x * self.slopes[i] ** 2
@@ -213,27 +214,27 @@ class Recursion:
 
 def recurse(  # noqa: PLR0913
     grids: list[Grid],
-    top: Array,
-    top_slope: Array,
+    top_values: Array,
+    top_slopes: Array,
     variances: Array,
     breaks: Array,
     centre: float = 0.0,
 ) -> Recursion:
-    """Parisi's recursion: nested Gaussian averages down from a function g_k, and weights up again.
+    """Parisi's recursion: functions g_i of a field u on levels k … 0, and weights P_i on 0 … k.
 
-    A level i = 0 … k has a function g_i of a field u, and a weight P_i(u). A step down from level i
-    to level i − 1 averages exp(x_i g_i) over a Gaussian density N of variance v_i − v_{i−1}:
+    From g_k on the top level the functions go down, level by level, by an average over a Gaussian
+    density N of variance v_i − v_{i−1}:
 
         g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u')].
 
-    The integrand over the integral is a probability T_i(u → u') of going from u to u'. By these the
-    weights go up: P₀ is a Gaussian of mean `centre` and variance v₀, and P_i = P_{i−1}T_i.
+    The integrand over the integral is a probability T_i(u → u') of going from u to u'. With these
+    the weights go up: P₀ is a Gaussian of mean `centre` and variance v₀, and P_i = P_{i−1}T_i.
 
     Parameters
     ----------
     grids
         The grid of each level, 0 … k.
-    top, top_slope : (nodes,)
+    top_values, top_slopes : (nodes,)
         g_k and its slope on the last grid.
     variances : (k + 1,)
         v₀ … v_k of the field, ascending.
@@ -242,10 +243,10 @@ def recurse(  # noqa: PLR0913
     centre
         Mean of P₀.
     """
-    levels = _descend(grids, top, top_slope, variances, breaks)
+    levels = _descend(grids, top_values, top_slopes, variances, breaks)
     transitions = levels.transitions_from_top[::-1]  # T₁ … T_k
 
-    # P₀ on the nodes of the bottom level, then the others by the transitions.
+    # The weights: P₀ on the nodes of the bottom level, then the others by the transitions.
     bottom = grids[0]
     gaussian = np.exp(-((bottom.nodes - centre) ** 2) / (2 * variances[0]))
     bottom_weight = bottom.spacing * gaussian
@@ -263,7 +264,7 @@ def recurse(  # noqa: PLR0913
 
 
 class _Levels(NamedTuple):
-    """What `_descend` finds, the top level k first."""
+    """Functions, slopes and transitions of `_descend`, the top level k first."""
 
     values_from_top: list[Array]  # g_k … g₀, each on the grid of its level
     slopes_from_top: list[Array]  # g_k' … g₀'
@@ -271,24 +272,26 @@ class _Levels(NamedTuple):
 
 
 def _descend(
-    grids: list[Grid], top: Array, top_slope: Array, variances: Array, breaks: Array
+    grids: list[Grid], top_values: Array, top_slopes: Array, variances: Array, breaks: Array
 ) -> _Levels:
     """The way down of Parisi's recursion: functions g_k … g₀ of a field u, and their slopes.
 
-    A step from level i to level i − 1 averages over a Gaussian density N of variance v_i − v_{i−1}:
+    A step down from level i averages over a Gaussian density N of variance v_i − v_{i−1}:
 
-        x_i g_{i−1}(u) = ln ∫du' N(u' − u) exp[x_i g_i(u')],
-        g_{i−1}'(u) = ∫du' T_i(u → u') g_i'(u').
+        g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u) exp[x_i g_i(u')],
+        g_{i−1}'(u) = ∫du' T_i(u → u') g_i'(u'),
 
-    T_i, the first integrand over its integral, is a probability of u'. The second line is the
-    derivative of the first by u. The parameters are those of `recurse`.
+    where the probability T_i of u' is the first integrand over its integral. The second line is the
+    derivative of the first. The parameters are those of `recurse`.
     """
-    levels = _Levels(values_from_top=[top], slopes_from_top=[top_slope], transitions_from_top=[])
+    levels = _Levels(
+        values_from_top=[top_values], slopes_from_top=[top_slopes], transitions_from_top=[]
+    )
     for i in range(len(breaks), 0, -1):
         break_point = breaks[i - 1]  # x_i: the array begins with x₁
         variance = float(variances[i] - variances[i - 1])
-        # The integral is a sum over the nodes u', each with its spacing du' and the norm 1/√(2πv)
-        # of the Gaussian: the logarithm of both.
+        # The integral is a sum over the nodes u'. The logarithm of their spacing du' times the norm
+        # 1/√(2πv) of the Gaussian:
         log_measure = np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))
         values_above = levels.values_from_top[-1]  # g_i
         slopes_above = levels.slopes_from_top[-1]  # g_i'
@@ -307,14 +310,14 @@ def _descend(
 def _transition(
     lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
 ) -> tuple[Array, Transition]:
-    """For each lower node u the ln of a Gaussian sum over the upper nodes u', and its terms:
+    """For each lower node u the logarithm of a Gaussian sum over the upper nodes u', and its terms:
 
         ln Σ_u' e^{exponent(u') − (u' − u)²/(2·variance)}.
 
-    The terms, divided by their sum, are the probabilities of going from u to u'. They form a matrix
-    (lower nodes, upper nodes) that is negligible far from its diagonal. It is made in blocks of
-    rows u, each with the columns u' that count in it. The largest term of a row is taken out before
-    exp, which could overflow.
+    The terms, divided by their sum, are the probabilities of going from u to u'. Far from its
+    diagonal this matrix (lower nodes, upper nodes) is negligible: it is made in blocks of rows u,
+    each with the columns u' that count. The largest term of a row is factored out, as exp could
+    overflow.
 
     Parameters
     ----------

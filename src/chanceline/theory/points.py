@@ -70,29 +70,30 @@ def _log_partition(field: Any, price: Any) -> Any:
 
 
 def _replicon(alpha: float, rho: float, order: Sequence[float]) -> float:
-    """The replicon product α∫Dz g''²·∫Dz f''²: above 1 replica symmetry is unstable.
+    """The replicon α ∫Dz g''² ∫Dz f''²: above 1 replica symmetry is unstable.
 
-    g and f are the log-weights of a pattern and of a variable, ' is the derivative by the field:
+    α is the load, and g and f are the log-weights of a pattern and of a variable:
 
-        g(μ) = ln H(μ/√(ρ − q))            at μ = √q z,
-        f(u) = ln(1 + 2e^{−K} cosh u)      at u = √q̂ z.
+        g(μ) = ln H(x),                      x = μ/√(ρ − q),    μ = √q z,
+        f(u) = ln(1 + 2e^{−K} cosh u),       u = √q̂ z,
 
-    H is the upper tail of the normal distribution, α the load (patterns per variable), ρ the
-    density (share of variables chosen). `order`, (3,), has the values of `_PointsOrder`: q/ρ, q the
-    overlap of two scores, its multiplier q̂, and the price K of a variable that counts.
+    H the upper tail of the normal distribution, ρ the density. `order`, (3,), has q/ρ, q the
+    overlap of two scores; its multiplier q̂; and the price K of a variable that counts. The second
+    derivatives are
+
+        g'' = −h(h − x)/(ρ − q),    h = φ(x)/H(x) the hazard of the normal distribution,
+        f'' = p − (p tanh u)²,      p = 2e^{−K} cosh u/(1 + 2e^{−K} cosh u).
     """
     overlap_share, overlap_multiplier, price = _PointsOrder(*order)
 
-    # With x = μ/√(ρ − q) and the hazard h = −(ln H)' = φ/H, φ the normal density, h' = h(h − x) and
-    # g'' = −h(h − x)/(ρ − q).
+    # Patterns: g'' at each node.
     variance = rho * (1 - overlap_share)  # ρ − q
     x = np.sqrt(overlap_share / (1 - overlap_share)) * _RULE.nodes
     hazard = np.exp(-0.5 * x**2 - log_tail(x)) / np.sqrt(2 * np.pi)
     pattern_curvature = -hazard * (hazard - x) / variance  # g''
 
-    # A variable counts with probability p = odds/(1 + odds), odds = 2e^{−K} cosh u, and is then ±1
-    # with the mean tanh u. So f' = p tanh u is the mean of its points, and f'' = p − (p tanh u)²
-    # their variance.
+    # Variables: f'' at each node. A variable counts with probability p and has then the points ±1
+    # with mean tanh u: so f' = p tanh u is the mean of its points, and f'' their variance.
     u = np.sqrt(overlap_multiplier) * _RULE.nodes
     odds = 2 * np.exp(-price) * np.cosh(u)
     p_counts = odds / (1 + odds)

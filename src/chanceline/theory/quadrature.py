@@ -77,10 +77,10 @@ def focused_rule(
 
     Feature i lies around `centres[i]` and has the size `sizes[i]`. The nodes lie at equal steps of
     a stretched variable t(z), which are short steps in z near each centre; `step` is that of t. A
-    node's weight is e^{−z²/2} dz/dt, and the weights are made to sum to one. A centre beyond the
-    reach of the Gaussian is moved to its edge, and a size above 1 is taken as 1, as the Gaussian
-    itself has to be resolved, too.
+    node's weight is e^{−z²/2} dz/dt, and the weights are made to sum to one.
     """
+    # A centre beyond the reach of the Gaussian is moved to its edge. A size above 1 is taken as 1,
+    # as the Gaussian itself must be resolved.
     centres_in_reach = np.clip(np.asarray(centres, dtype=float), -GAUSSIAN_REACH, GAUSSIAN_REACH)
     capped_sizes = np.minimum(1.0, np.asarray(sizes, dtype=float))
     stretching = _Stretching(
@@ -89,7 +89,7 @@ def focused_rule(
     z_samples = stretching.samples()
     t_samples = stretching.t(z_samples)
 
-    # Nodes at equal steps of t: a first guess of z(t), then Newton's method for t(z) = t.
+    # z at equal steps of t: a first guess by interpolation, then Newton's method for t(z) = t.
     t = np.arange(t_samples[0], t_samples[-1], step)
     nodes = np.interp(t, t_samples, z_samples)
     for _ in range(_NODE_NEWTON_STEPS):

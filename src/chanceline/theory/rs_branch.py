@@ -51,11 +51,10 @@ class Branch(ChiBranch[RSState]):
     ) -> Solved[RSState]:
         """The saddle of the branch at a given response χ of the weights, by Newton's method.
 
-        To correct a violation v costs v²/2χ. Along the branch χ falls as the load (patterns per
-        variable) grows, so that it tells one saddle from the next. ln χ is the first coordinate of
-        a point, and is held; Newton moves the others. `start` is a point near the saddle,
-        (coordinates,), whose own ln χ is not used. The unknowns of the result are a whole point
-        again. `step` is that of the quadrature.
+        Along the branch χ falls as the load (patterns per variable) grows: so χ picks one saddle.
+        ln χ is the first coordinate of a point and is held; Newton moves the others. `start` is a
+        point near the saddle, (coordinates,), whose own ln χ is not used. `unknowns` of the result
+        is a whole point, ln χ first. `step` is that of the quadrature.
         """
         chi = np.exp(log_chi)
         tolerance = max(Newton.tolerance, self._rounding_of_residual(chi))
@@ -88,16 +87,15 @@ class Branch(ChiBranch[RSState]):
         return 0.0
 
     def at_zero_entropy(self, start: Array) -> Solved[RSState]:
-        """The saddle where no separating choice of variables is left: their entropy Σ is 0.
+        """The saddle where the entropy Σ of separating choices of variables is 0: the capacity.
 
-        Σ is ln(number of choices of ρN variables that separate) per variable. Newton's method in
-        all coordinates from `start`, a point near the saddle, (coordinates,). There is one equation
-        fewer than coordinates, as the saddles form a line along which the load grows; Σ = 0,
-        relative to the entropy H₂(ρ) of all choices, is the equation that lacks.
+        Newton's method moves all coordinates of `start`, a point near the saddle, (coordinates,).
+        The saddles form a line along which the load grows: there is one equation fewer than
+        coordinates. The missing one is Σ = 0, relative to the entropy H₂(ρ) of all choices.
         """
         scale = binary_entropy(self.rho)  # H₂(ρ)
         # Σ is a small difference of terms that grow as ρ/χ, χ the response of the weights. Their
-        # rounding limits the tolerance. The χ of the start will do, as the solution is near.
+        # rounding limits the tolerance. As the solution is near, the χ of the start will do.
         log_chi = start[LOG_CHI]
         rounding = _ROUNDINGS_OF_ENTROPY * EPS * self.rho * np.exp(-log_chi) / scale
 
@@ -141,7 +139,7 @@ class Branch(ChiBranch[RSState]):
         """How far the load of a point lies above α, without cancellation near α_c.
 
         α_c is Gardner's load, that of all variables, to which loads come near as the density ρ → 1.
-        There `state.to_gardner`, α_c less the load of the point, is small and has more digits than
+        There `state.to_gardner`, α_c minus the load of the point, is small and has more digits than
         the load itself: the difference is taken between the distances from α_c.
         """
         if self.rho <= 0.5:
@@ -151,18 +149,18 @@ class Branch(ChiBranch[RSState]):
 
 
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
-    """A point to start Newton from at the beginning of the branch, (coordinates,).
+    """A start for Newton's method near the beginning of the branch, (coordinates,).
 
-    The branch of solutions at density ρ begins at the largest load (patterns per variable) that a
-    typical choice of ρN variables separates. There the response χ of the weights is infinite; the
-    point is for a large finite χ, and right to leading order in 1/χ. To this order
+    The branch of solutions at density ρ begins at the largest load that a typical choice of ρN
+    variables separates. The response χ of the weights is infinite there. The start is for a large
+    finite χ and right to leading order in 1/χ, where
 
-    - every variable is chosen with probability ρ, as any choice is as good as a typical one,
-    - the weights of two choices have the overlap q₀ = cρ, with c of `entrance_overlap`,
+    - every variable is chosen with probability ρ,
+    - the weights of two choices have the overlap q₀ = cρ, with c from `entrance_overlap`,
     - the threshold, and the largest violation that is no error, are those of a rule with all
       variables (`gardner`),
-    - the multipliers V and F₀ of overlaps, over E, that of the norm of the weights, follow from
-      averages over the patterns.
+    - V/E and F₀/E follow from averages over the patterns. E is the multiplier of the norm of the
+      weights, F₀ that of q₀, and V + F₀ that of their overlap within a choice.
     """
     overlap_over_rho = entrance_overlap(rho, ensemble)  # c
     all_variables = gardner(ensemble)
@@ -172,7 +170,7 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
         s2=rho * (1 - overlap_over_rho),  # ρ − q₀
         chi=chi,
         threshold=all_variables.threshold,
-        ceiling=np.sqrt(rho) * all_variables.ceiling,  # there in units of |w| = √ρ
+        ceiling=np.sqrt(rho) * all_variables.ceiling,  # `gardner` has it in units of |w| = √ρ
     )
     multipliers = _multiplier_ratios(order, ensemble)
     return encode_point(
@@ -207,24 +205,24 @@ def _multiplier_ratios(order: PatternParameters, ensemble: Ensemble) -> _Multipl
     means = pattern_means(laws_of_classes, ensemble, order.rho)
     factor = 1 / (means.effective_tight * order.chi)  # (α/χ²)/E
     return _MultiplierRatios(
-        V_over_E=means.violation_variance * factor, F0_over_E=means.violation_square * factor
+        V_over_E=means.correction_variance * factor, F0_over_E=means.mean_correction_square * factor
     )
 
 
 def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
     """The overlap of the weights of two typical choices of ρN variables, at the largest load.
 
-    Each choice is a random set of ρN of N variables. At the largest load (patterns per variable)
-    that it separates (the Cover–Gardner load) it has one weight vector left, of squared length ρ
-    per variable. The overlap of two such vectors is cρ, with the root 0 < c < 1 of
+    At the largest load that it separates (the Cover–Gardner load), a typical choice has one weight
+    vector left, of squared length ρ per variable. The overlap of two such vectors is cρ, and c is
+    returned: the root 0 < c < 1 of
 
-        c = ρ r(c)            with free signs: a share ρ of the variables of one choice is also in
-                              the other, and their weights are proportional to fields of
-                              correlation r(c), which is F₀/F₁ (`_field_correlation`),
-        c = 2ρ J(r(c))        with given signs: only fields of the right sign make a weight, and
-                              J = `overlap_kernel` is the mean product of their positive parts.
+        c = ρ r(c)            with free signs,
+        c = 2ρ J(r(c))        with given signs.
 
-    For the plain ensemble `typical_overlap` has the root to all digits.
+    A share ρ of the variables of one choice is also in the other. There the fields of the two
+    choices have the correlation r(c) (`_field_correlation`). With free signs weights are
+    proportional to fields; with given signs to their positive parts, whose mean product is J
+    (`overlap_kernel`). For the plain ensemble `typical_overlap` has c to all digits.
     """
     if ensemble.plain:
         return typical_overlap(rho)
@@ -244,26 +242,23 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
 
 
 def _field_correlation(overlap: float, ensemble: Ensemble) -> float:
-    """The correlation of the fields of a variable in two choices that contain it, F₀/F₁.
+    """The correlation F₀/F₁ of the fields of a variable in two choices that both contain it.
 
-    F₁ is the mean square of the field, F₀ the mean product in two choices; they are multipliers of
-    the replica calculation. Fields come from the violations x of the patterns, in units of the
-    length |w| of the weights, that are moved to the margin: 0 < x < t*, larger ones being errors.
-    With the share f_k of class k and a Gaussian part z of x, of variance `overlap`, that two
-    choices have in common,
+    A field is a sum over the patterns of their corrections T: T = x where the violation x, in units
+    of |w|, lies between 0 and the ceiling t*, and 0 elsewhere. Two choices have a Gaussian part z
+    of x in common, of variance `overlap`. With the share f_k of class k and a common factor left
+    out, the mean square of a field and the mean product in two choices are
 
-        F₁ ∝ Σ_k f_k E[x² 1_{0 < x < t*}] = 1/α_all        (Gardner's formula, `gardner`),
-        F₀ ∝ Σ_k f_k ∫Dz E[x 1_{0 < x < t*} | z]²,
-
-    α_all the load of all variables with free signs. The ratio is α_all times the second sum.
+        F₁ = Σ_k f_k E[T²] = 1/α_all        (`gardner`; α_all is the load of all variables),
+        F₀ = Σ_k f_k ∫Dz E[T | z]².
     """
     all_variables = gardner(ensemble)
-    mean_product = 0.0  # the second sum
+    mean_product = 0.0  # F₀
     for share, sign in ensemble.classes:
         mean_violation = ensemble.margin + sign * all_variables.threshold
         mean_product += share * _shared_square(mean_violation, overlap, all_variables.ceiling)
 
-    # Given signs halve the load: dividing by their saturation density, ½, gives that of free ones.
+    # α_all is that of free signs. Given signs multiply it by their saturation density, ½.
     load_of_free_signs = all_variables.load / ensemble.saturation_density  # α_all
     return load_of_free_signs * mean_product
 

@@ -55,12 +55,18 @@ from chanceline.theory.pattern_averages import (
     pattern_means,
 )
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array
-from chanceline.theory.rs_point import K_INDEX, Coordinates, PointValues, decode_point, evaluate
+from chanceline.theory.rs_point import (
+    K_INDEX,
+    Coordinates,
+    PointValues,
+    decode_point,
+    evaluate_point,
+)
 from chanceline.theory.support_averages import VariableMeans, variable_means
 
 
 @dataclass(frozen=True)
-class Order:
+class OrderParameters:
     """Order parameters and their Lagrange multipliers (the paper's conjugates) at one point."""
 
     q0: float  # overlap of the weights of two typical choices of variables
@@ -81,7 +87,7 @@ class RSState:
 
     Gradients are by all coordinates of the point, (coordinates,). Letters: z is the field of a
     variable or of a pattern, p the probability that a variable is chosen and w its weight then, p₊
-    the probability that a pattern is at the margin, R₁ its mean violation; ⟨·⟩ is the mean over
+    the probability that a pattern is at the margin, R₁ its mean correction; ⟨·⟩ is the mean over
     fields and classes of patterns.
     """
 
@@ -89,7 +95,7 @@ class RSState:
     # α_c − α, the load left to that of all variables; without cancellation for the plain ensemble
     # and ρ > ½.
     to_gardner: float
-    order: Order
+    order: OrderParameters
     residual: Array  # (equations,)
     jacobian: Array  # (equations, coordinates)
     alpha_gradient: Array
@@ -111,12 +117,12 @@ class RSState:
 def equations(
     point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
 ) -> RSState:
-    """The replica-symmetric saddle equations at a point: how far they fail, and all that follows.
+    """The residual and Jacobian of the replica-symmetric saddle equations at a point, and more.
 
-    The point holds order parameters of the replica calculation as the coordinates of a solver.
-    Where the relative errors in `RSState.residual` vanish it is a saddle, a solution: then `alpha`
-    is its load (patterns per variable) and `entropy` is ln(number of separating choices) per
-    variable. Jacobian and gradients are by the coordinates, and exact up to rounding.
+    A point holds the order parameters, as coordinates of Newton's method. It is a saddle, that is a
+    solution, where `RSState.residual` vanishes: then `alpha` is its load (patterns per variable)
+    and `entropy` is ln(number of separating choices of variables) per variable. Jacobian and
+    gradients are by the coordinates, and exact up to rounding.
 
     Parameters
     ----------
@@ -130,28 +136,28 @@ def equations(
     step
         Step of the quadrature.
     """
-    # Refuse a point where exp would overflow. Coordinates are logarithms but for K and b. K may be
-    # large and is left out of the check; b never is.
+    # Refuse a point where exp would overflow. Only K and b are no logarithms: K may be large and is
+    # left out of the check, b is always small.
     logarithms = point.copy()
     logarithms[K_INDEX] = 0.0
     check_logarithms(logarithms)
 
-    # Decode the point and average over the fields of variables and of patterns. The coordinates are
-    # Duals: whatever is computed from them carries its gradient, and so the Jacobian comes along.
+    # Decode the point and average over variables and over patterns. The coordinates are Duals:
+    # whatever is computed from them carries its gradient.
     coords = decode_point(independent(point), rho, ensemble)
     variable_averages = variable_means(coords.supports, step, ensemble.signed)
     laws_of_classes = class_laws(ensemble, coords.patterns, step)
     pattern_averages = pattern_means(laws_of_classes, ensemble, rho)
 
-    # What the averages give: load and multipliers, the errors of the equations, the entropy.
-    values = evaluate(coords, ensemble, pattern_averages, variable_averages)
+    # From the averages: load and multipliers, the errors of the equations, the entropy.
+    values = evaluate_point(coords, ensemble, pattern_averages, variable_averages)
     residual = _residual(values, coords, ensemble, pattern_averages, variable_averages)
     entropy = _entropy(values, coords, variable_averages)
     alpha = float(values.alpha.value)
     return RSState(
         alpha=alpha,
         to_gardner=_load_below_gardner(laws_of_classes, rho, ensemble, alpha),
-        order=_order(values, coords, ensemble),
+        order=_order_parameters(values, coords, ensemble),
         residual=np.array([error.value for error in residual]),
         jacobian=np.array([error.gradient for error in residual]),
         alpha_gradient=values.alpha.gradient,
@@ -169,17 +175,18 @@ def equations(
     )
 
 
-def _order(values: PointValues, coords: Coordinates, ensemble: Ensemble) -> Order:
-    """The order parameters and Lagrange multipliers of a point as plain numbers.
+def _order_parameters(
+    values: PointValues, coords: Coordinates, ensemble: Ensemble
+) -> OrderParameters:
+    """The order parameters and multipliers of a point as plain numbers, without their gradients.
 
-    `coords` has what the coordinates of the point say directly, `values` what the averages there
-    add; `Order` says what each number is. Most of them are Duals, numbers with their gradients,
-    which are dropped: `.value` is the number.
+    `coords` has those that the coordinates give directly, `values` those that need averages. Most
+    of them are Duals, whose `.value` is the number alone.
     """
     price = np.inf  # where no error is allowed; `values.price` is 0 then
     if ensemble.error_rate:
         price = values.price.value
-    return Order(
+    return OrderParameters(
         q0=float(coords.q0.value),
         chi=float(coords.chi.value),
         E=float(values.E.value),
@@ -196,10 +203,10 @@ def _replicon_between(
 ) -> float:
     """The replicon between supports, α⟨g''²⟩∫Dz f''²: above 1 replica symmetry is unstable.
 
-    It is the factor by which small differences among the overlaps of supports come back from the
-    saddle equations. α is the load; g = ln A is the log-weight of a pattern of a given field, and
-    f = ln(1 + e^{−K}B) that of a variable; g'' and f'' are second derivatives by the field. ⟨·⟩ and
-    ∫Dz are the means over the fields of patterns and of variables.
+    It is the factor by which small differences among the overlaps of supports grow in one round of
+    the saddle equations. α is the load; g = ln A and f = ln(1 + e^{−K}B) are the log-weights of a
+    pattern and of a variable, with second derivatives by their fields. ⟨·⟩ and ∫Dz average over the
+    fields of patterns and of variables.
     """
     # The mean of f''² was taken with the multiplier E = 1, and scales as 1/E².
     alpha = values.alpha.value
@@ -214,13 +221,12 @@ def _weights_mode(
     pattern_averages: PatternMeans,
     variable_averages: VariableMeans,
 ) -> float:
-    """Stability between supports against changes that differ among the weights of both of them.
+    """Stability against changes that differ among the weight vectors of both of two supports.
 
-    Overlaps between two supports then depend on which weight vectors of each are compared. Within a
-    support the weights respond as one pattern and one variable do at a fixed field. In the replicon
-    α⟨g''²⟩⟨f''²⟩ this puts p₊/χ in place of −g'' and p/E in place of f'', and the product is
+    The overlap of two supports then depends on which weight vectors of each are compared. In the
+    replicon α⟨g''²⟩⟨f''²⟩ this puts p₊/χ in place of −g'' and p/E in place of f'':
 
-        (α/χ²)⟨p₊²⟩⟨p²⟩/E².
+        (α/χ²)⟨p₊²⟩⟨p²⟩/E²,    stable below 1.
 
     p₊ is the probability that a pattern is at the margin, p that a variable is chosen (and its
     weight is not 0), α the load, χ the response and E the multiplier of the norm of the weights.
@@ -236,12 +242,12 @@ def _mixed_mode(
     pattern_averages: PatternMeans,
     variable_averages: VariableMeans,
 ) -> float:
-    """Stability between supports against changes that differ among the weights of one of them.
+    """Stability against changes that differ among the weight vectors of one of two supports.
 
     One support responds as in `_weights_mode`, by p₊/χ and p/E, the other as in the replicon
-    between supports, by −g'' and f'': the product is
+    between supports, by −g'' and f'':
 
-        (α/χ)⟨−g''p₊⟩⟨f''p⟩/E.
+        (α/χ)⟨−g''p₊⟩⟨f''p⟩/E,    stable below 1.
 
     α is the load, χ the response and E the multiplier of the norm of the weights; p₊ is the
     probability that a pattern is at the margin, p that a variable is chosen; g and f are the
@@ -260,37 +266,33 @@ def _residual(
     pattern_averages: PatternMeans,
     variable_averages: VariableMeans,
 ) -> list[Dual]:
-    """The relative errors of the saddle equations, each with its gradient: a row of the Jacobian.
+    """The relative errors of the saddle equations, each with its gradient by the coordinates.
 
-    At a saddle each average over patterns or over variables is equal to an order parameter or its
-    Lagrange multiplier. `values` has both sides of each equation:
+        share of variables chosen = ρ          the density,
+        norm of the weights = ρ,
+        overlap of two choices = q₀            both in one equation,
+        (α/χ²)⟨R₁²⟩ = F₀                       the multiplier of q₀,
+        (α/χ²)⟨R₂ − R₁²⟩ = V                   V + d = E, the multiplier of the norm,
+        Σ_c σ_c f_c ∫Dz R₁ = 0                 if the threshold is free,
+        share of errors = error rate allowed   if errors are allowed.
 
-        ρ         density, the share of variables chosen
-        q₀        overlap (scalar product per variable) of the weights of two choices of variables,
-                  and F₀ its multiplier
-        α, χ      load, and response of the weights (a violation v costs v²/2χ)
-        E, V, d   multiplier of the norm of the weights, and its two parts: E = V + d
-        R₁, R₂    mean and mean square of what is corrected of the violation of a pattern
-        ⟨·⟩       mean over patterns
+    R₁ and R₂ are the mean and the mean square of the correction of a pattern, ⟨·⟩ the mean over
+    patterns, f_c and σ_c share and sign of class c; α is the load and χ the response. `values` has
+    both sides of the equations of F₀ and V.
     """
-    # The share of variables chosen is ρ.
     density_error = _chosen_error(variable_averages, coords.rho)
-    # The weights have the norm ρ, and the overlap q₀ between two choices; both in one equation.
     overlap_error = _norm_and_overlap_error(values, coords)
-    # (α/χ²)⟨R₁²⟩ = F₀.
     F0_error = values.F0_of_patterns / values.F0 - 1
-    # (α/χ²)⟨R₂ − R₁²⟩ = V, relative to V d/E: within a factor 2 that is the smaller one of V and d,
-    # which must both be accurate.
+    # Relative to V d/E, which is within a factor 2 the smaller one of V and d: both must be
+    # accurate.
     V_difference = values.V_of_patterns - values.V
     V_error = V_difference * values.E / (values.V * values.d)
 
     errors = [density_error, overlap_error, F0_error, V_error]
     if ensemble.free_threshold:
-        # The mean violation vanishes if the two classes count with opposite signs: so the threshold
-        # is the best one. Violations are of the order of √ρ.
-        errors.append(pattern_averages.violation_by_sign / float(np.sqrt(coords.rho)))
+        # Corrections are of the order of √ρ.
+        errors.append(pattern_averages.correction_by_sign / float(np.sqrt(coords.rho)))
     if ensemble.error_rate:
-        # The share of errors is the one allowed.
         errors.append(pattern_averages.wrong / ensemble.error_rate - 1)
     return errors
 
@@ -317,9 +319,9 @@ def _norm_and_overlap_error(values: PointValues, coords: Coordinates) -> Dual:
 
         F₀ Y = (F₀ − d) X.
 
-    F₀ is the multiplier of q₀ and d = E − V that of the norm, E, less V. So one equation is enough.
-    X = 0 alone does not fix q₀ where F₀ ≪ d, as norm hardly depends on it there, and Y = 0 alone
-    says nothing at F₀ = d, where it always holds. X − Y d/(F₀ + d) = 0 is good everywhere.
+    F₀ is the multiplier of q₀, and d = E − V with the multiplier E of the norm. So one equation is
+    enough. X = 0 alone does not fix q₀ where F₀ ≪ d, as the norm hardly depends on it there; Y = 0
+    alone always holds at F₀ = d. X − Y d/(F₀ + d) = 0 is good everywhere.
     """
     norm_excess = values.norm - coords.rho  # X
     overlap_excess = values.overlap - coords.q0  # Y
@@ -351,10 +353,9 @@ def _entropy(values: PointValues, coords: Coordinates, variable_averages: Variab
 def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> float:
     """∂Σ/∂ρ at a saddle: how the entropy of separating choices changes with the density ρ.
 
-    Σ is ln(number of choices of ρN variables that separate) per variable, at a fixed load α
-    (patterns per variable). `point` is the saddle, as in `equations`, (coordinates,). Σ is
-    stationary in all order parameters there, so that its slope is the same whether they move with
-    ρ or not: the coordinates are held.
+    Σ is ln(number of choices of ρN variables that separate) per variable, and the load α (patterns
+    per variable) is fixed. `point` is the saddle, as in `equations`, (coordinates,). Σ is
+    stationary in the order parameters there: so they may be held while ρ moves.
     """
     # Only ρ is a Dual: gradients are derivatives by ρ, with one component.
     (dual_rho,) = independent(np.array([rho]))
@@ -362,10 +363,10 @@ def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> floa
     variable_averages = variable_means(coords.supports, QUADRATURE_STEP, ensemble.signed)
     laws_of_classes = class_laws(ensemble, coords.patterns, QUADRATURE_STEP)
     pattern_averages = pattern_means(laws_of_classes, ensemble, dual_rho)
-    values = evaluate(coords, ensemble, pattern_averages, variable_averages)
+    values = evaluate_point(coords, ensemble, pattern_averages, variable_averages)
 
-    # In `values` the load α is made from the averages, and moves with ρ. It must stay: what its
-    # move adds to Σ, ∂Σ/∂α·dα/dρ, is taken back.
+    # The load of `values` comes from the averages and moves with ρ, but α is fixed: what this adds
+    # to the slope, ∂Σ/∂α·dα/dρ, is subtracted.
     (by_rho,) = _entropy(values, coords, variable_averages).gradient
     (alpha_by_rho,) = values.alpha.gradient
     return float(by_rho - values.entropy_by_alpha.value * alpha_by_rho)

@@ -71,26 +71,23 @@ class Coordinates(NamedTuple):
 
 
 def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensemble) -> Coordinates:
-    """The order parameters that the coordinates of a solver's point stand for, at the density ρ.
+    """The order parameters at a point of the solver; `encode_point` is the inverse.
 
-    A solver moves freely in its coordinates: what must be positive is given by its logarithm, what
-    lies between 0 and 1 by its logit. In this order they are
+    So that Newton's method can move freely, a positive number is given by its logarithm and one
+    between 0 and 1 by its logit. In this order the coordinates are
 
         ln χ          χ > 0, the response of the weights: to correct a violation v costs v²/2χ,
-        logit(q₀/ρ)   q₀, the overlap (scalar product per variable) of the weights of two choices
-                      of variables, 0 < q₀ < ρ,
+        logit(q₀/ρ)   0 < q₀ < ρ, the overlap of the weights of two choices of variables,
         K             the price of choosing a variable,
-        ln(V/d)       V > 0 and d > 0 add up to E, the multiplier of the norm of the weights,
+        ln(V/d)       V, d > 0, with V + d = E, the multiplier of the norm of the weights,
         ln(F₀/E)      F₀ > 0, the multiplier of q₀,
         b             the threshold, only if the ensemble leaves it free,
-        ln t*         only if errors are allowed: t* = v*/√ρ, v* the largest violation that is none.
+        ln t*         only if errors are allowed: v* = √ρ t* is the largest violation that is none.
 
-    Coordinates and ρ may be Duals; then the result carries derivatives. `encode_point` is the
-    inverse.
+    `rho` is the density ρ. Coordinates and ρ may be Duals; the result then carries derivatives.
     """
     logit_q0_over_rho = coordinates[LOGIT_Q0]
-    # As V + d = E, ln(V/d) is the logit of V/E.
-    logit_V_over_E = coordinates[LOG_V_OVER_D]
+    logit_V_over_E = coordinates[LOG_V_OVER_D]  # ln(V/d), because V + d = E
     threshold: Numbers = 0.0
     if ensemble.free_threshold:
         threshold = coordinates[THRESHOLD]
@@ -154,10 +151,10 @@ def encode_point(  # noqa: PLR0913
 
 
 class PointValues(NamedTuple):
-    """What the averages give at a point.
+    """Load and multipliers at a point, and the averages that equal them at a saddle.
 
     p is the probability that a variable of field z is chosen, w its weight then; R₁ and R₂ are
-    moments of the violation of a pattern, ⟨·⟩ = Σ_c f_c ∫Dz their mean over fields and classes c,
+    moments of the correction of a pattern, ⟨·⟩ = Σ_c f_c ∫Dz their mean over fields and classes c,
     of share f_c and sign σ_c.
     """
 
@@ -176,26 +173,25 @@ class PointValues(NamedTuple):
     entropy_by_alpha: Numbers  # ∂Σ/∂α = ⟨ln A⟩ + yε, A the weight of a pattern, ε the error rate
 
 
-def evaluate(
+def evaluate_point(
     coords: Coordinates,
     ensemble: Ensemble,
     pattern_averages: PatternMeans,
     variable_averages: VariableMeans,
 ) -> PointValues:
-    """The load and the multipliers at a point, and the averages that should be equal to them.
+    """The load and the multipliers at a point, and the averages that equal them at a saddle.
 
-    The averages over patterns and over variables enter these saddle equations of replica symmetry
-    (derived in `rs_equations`):
+    Two saddle equations set E and the load α:
 
-        χE = ρ₊                     sets E; ρ₊ is the share of variables with a weight,
-        α·effective_tight = ρ₊            sets the load α (`_load`),
-        (α/χ²)⟨R₁²⟩ = F₀            should hold; R₁ and R₂ are the mean and the mean square of what
-        (α/χ²)⟨R₂ − R₁²⟩ = V        is corrected of a violation, ⟨·⟩ the mean over patterns.
+        χE = ρ₊,    α·effective_tight = ρ₊,
 
-    χ is the response of the weights (to correct a violation v costs v²/2χ) and E the Lagrange
-    multiplier of their norm. F₁ and F₀ are the multipliers of the overlaps of weights within a
-    choice of variables and between two choices; V = F₁ − F₀ and d = E − V. The point (`coords`)
-    gives V, d and F₀ as shares of E.
+    with the share ρ₊ of variables that have a weight. The point (`coords`) gives V, d and F₀ as
+    shares of E. Two more equations hold at a saddle only, so both sides are returned:
+
+        F₀ = (α/χ²)⟨R₁²⟩,    V = (α/χ²)⟨R₂ − R₁²⟩,
+
+    with the mean R₁ and the mean square R₂ of the correction of a pattern, and ⟨·⟩ the mean over
+    patterns. `PointValues` explains the letters, and `rs_equations` derives the equations.
     """
     chi = coords.chi
     nonzero = _nonzero_share(coords, ensemble, variable_averages)  # ρ₊
@@ -213,14 +209,14 @@ def evaluate(
         F0=F0,
         F1=F0 + V,
         alpha=alpha,
-        F0_of_patterns=alpha_over_chi2 * pattern_averages.violation_square,
-        V_of_patterns=alpha_over_chi2 * pattern_averages.violation_variance,
-        # The means of squared weights were taken in units where E = 1, and scale as 1/E.
+        F0_of_patterns=alpha_over_chi2 * pattern_averages.mean_correction_square,
+        V_of_patterns=alpha_over_chi2 * pattern_averages.correction_variance,
+        # These two means were taken with E = 1, and scale as 1/E.
         norm=variable_averages.norm / E,
         overlap=variable_averages.overlap / E,
         price=price,
-        # The entropy is linear in α. Its slope is the mean log-weight of a pattern, ⟨ln A⟩, and yε,
-        # which the price y of an error adds at the error rate ε.
+        # ∂Σ/∂α = ⟨ln A⟩ + yε: the mean log-weight of a pattern, and the price y of an error times
+        # the error rate ε.
         entropy_by_alpha=pattern_averages.log_mean_weight + price * ensemble.error_rate,
     )
 

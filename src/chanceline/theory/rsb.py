@@ -133,10 +133,10 @@ class _Layout:
 
 
 def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
-    """The order parameters of k steps of breaking as the point of a solver, (coordinates,).
+    """The order parameters of k steps of breaking as a point of the solver, (coordinates,).
 
-    Newton's method moves freely in the coordinates of a point: what must be positive is given by
-    its logarithm, what must increase by the logarithms of its differences. In this order they are
+    So that Newton's method can move freely, a positive number is given by its logarithm, and an
+    ascending sequence by the logarithms of its differences. In this order the coordinates are
 
         ln χ                                          χ the response: a violation v costs v²/2χ,
         switch = K − ½ ln(E/d)                        K the price of a variable; see below,
@@ -146,15 +146,14 @@ def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array
         ln G₀, ln (G₁ − G₀), …                        G₀ < … < G_k the multipliers of the overlaps,
         threshold                                     only where the ensemble leaves it free.
 
-    ρ is the density, the share of variables chosen. Multipliers are Lagrange multipliers: E is that
-    of the norm of the weights, F₁ that of their overlap on one support (choice of variables). A
-    variable of field u is chosen with log-odds u²/2d − switch: K and E matter there through the
-    switch alone. `_unpack_order` is the inverse.
+    ρ is the density, the share of variables chosen. E is the multiplier of the norm of the weights,
+    F₁ that of their overlap on one support (choice of variables). A variable of field u is chosen
+    with the log-odds u²/2d − switch. `_unpack_order` is the inverse.
     """
     d = order.E - order.F1 + order.G[-1]
-    # p₀, p₁ − p₀, … over ρ − p_k, and G₀, G₁ − G₀, …; both (k + 1,).
-    overlap_shares = np.diff(np.array(order.p), prepend=0.0) / (rho - order.p[-1])
-    multiplier_parts = np.diff(np.array(order.G), prepend=0.0)
+    overlap_parts = np.diff(np.array(order.p), prepend=0.0)  # p₀, p₁ − p₀, …, (k + 1,)
+    overlap_shares = overlap_parts / (rho - order.p[-1])
+    multiplier_parts = np.diff(np.array(order.G), prepend=0.0)  # G₀, G₁ − G₀, …, (k + 1,)
 
     layout = _Layout(steps=len(order.x))
     n_coordinates = layout.threshold  # all before the threshold
@@ -188,16 +187,14 @@ class _UnpackedOrder(NamedTuple):
 
 
 def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
-    """The order parameters that the coordinates of a solver's point stand for.
+    """The order parameters at a point of the solver, the inverse of `pack_order`.
 
-    It is the inverse of `pack_order`, which lists the coordinates; `_Layout` has their positions
-    with k = `steps` steps of breaking. ρ (`rho`) is the density of chosen variables. Three
-    multipliers are no coordinates but follow from them:
+    `pack_order` lists the coordinates, and `_Layout` has their positions with k = `steps` steps of
+    breaking. ρ (`rho`) is the density of chosen variables. Three multipliers are no coordinates but
+    follow from them:
 
-        E = ρ/χ                    of the norm of the weights, by a saddle equation; χ is the
-                                   response of the weights (a violation v costs v²/2χ),
-        K = switch + ½ ln(E/d)     of the density (the price of a variable), from the definition of
-                                   the coordinate switch = K − ½ ln(E/d),
+        E = ρ/χ                    of the norm of the weights, by a saddle equation,
+        K = switch + ½ ln(E/d)     of the density, from switch = K − ½ ln(E/d),
         F₁ = E − d + G_k           of the overlap within a support, from d = E − F₁ + G_k.
 
     OutsideDomain, which tells Newton to take a shorter step, where the point makes no sense.
@@ -267,7 +264,7 @@ class _Averages(NamedTuple):
 
     patterns: BrokenPatternMeans  # over the patterns of all classes
     variables: BrokenVariableMeans  # over the variables
-    violation_by_sign: float  # Σ_c σ_c f_c E_k[R₁] over classes c, zero at the best threshold
+    correction_by_sign: float  # Σ_c σ_c f_c E_k[R₁] over classes c, zero at the best threshold
 
 
 def _averages_at(
@@ -275,18 +272,17 @@ def _averages_at(
 ) -> _Averages:
     """The averages over patterns and over variables that the saddle equations with breaking need.
 
-    Both are taken at the order parameters `unpacked` and the density ρ (`rho`). An average over
-    patterns is Σ_c f_c of the averages in the classes c, f_c the share of a class and σ_c = ±1 its
-    sign; the classes differ by the offset of their fields. Grids are finer by the factor
-    `fineness`.
+    They are taken at the order parameters `unpacked` and the density ρ. Those over patterns are
+    sums over the classes c, of share f_c and sign σ_c = ±1, whose fields have different offsets.
+    Grids are finer by the factor `fineness`.
     """
     order = unpacked.order
     classes = ensemble.offsets(rho, order.threshold)
-    # The parameters are tuples and numbers: both functions remember what they were called with.
+    # Both functions cache their results: so they take tuples and numbers.
     means_of_class = [
         broken_class_means(
-            p=order.p,
-            x=order.x,
+            overlaps=order.p,
+            breaks=order.x,
             chi=order.chi,
             rho=rho,
             offset=pattern_class.offset,
@@ -295,18 +291,18 @@ def _averages_at(
         for pattern_class in classes
     ]
     variables = broken_variable_means(
-        G=order.G, x=order.x, d=unpacked.d, switch=unpacked.switch, fineness=fineness
+        multipliers=order.G, breaks=order.x, d=unpacked.d, switch=unpacked.switch, fineness=fineness
     )
 
     shares = [pattern_class.share for pattern_class in classes]  # f_c
-    # Σ_c σ_c f_c times the mean violation of a constraint in class c.
-    violation_by_sign = 0.0
+    # Σ_c σ_c f_c times the mean correction of a pattern in class c.
+    correction_by_sign = 0.0
     for pattern_class, means in zip(classes, means_of_class, strict=True):
-        violation_by_sign += pattern_class.sign * pattern_class.share * means.violation
+        correction_by_sign += pattern_class.sign * pattern_class.share * means.mean_correction
     return _Averages(
         patterns=_sum_over_classes(shares, means_of_class),
         variables=variables,
-        violation_by_sign=violation_by_sign,
+        correction_by_sign=correction_by_sign,
     )
 
 
@@ -418,12 +414,12 @@ class RSBBranch(ChiBranch[RSBState]):
     ensemble: Ensemble = PLAIN
 
     def equations(self, point: Array, fineness: float = 1.0) -> RSBState:
-        """The saddle equations with k steps of breaking at a point: how far they fail, and more.
+        """The residual of the saddle equations with k steps of breaking at a point, and more.
 
-        The point holds the order parameters (`pack_order`). Where `residual`, the relative errors
-        of the equations, vanishes it is a saddle: then `alpha` is its load (patterns per variable)
-        and `entropy` is ln(number of separating supports) per variable. There is one equation fewer
-        than coordinates, so that the saddles form a line; the load is no coordinate, but follows.
+        The point is a saddle where `residual`, the relative errors of the equations, vanishes: then
+        `alpha` is its load (patterns per variable) and `entropy` is ln(number of separating
+        supports) per variable. There is one equation fewer than coordinates: so the saddles form a
+        line, along which the load changes.
 
         Parameters
         ----------
@@ -437,12 +433,12 @@ class RSBBranch(ChiBranch[RSBState]):
         patterns = averages.patterns
         variables = averages.variables
 
-        # The load α comes from an identity: there are as many tight constraints as chosen weights,
-        # α·tight = ρ per variable. A margin adds a term to the share of tight constraints.
+        # The load α comes from an identity: as many tight patterns as chosen weights, α·tight = ρ.
+        # A margin adds a term to the share of tight patterns.
         alpha = self.rho / (patterns.tight + self._margin_term(averages))
         entropy = _entropy(unpacked, averages, self.rho, alpha)
-        # The entropy is stationary in all order parameters. So it changes with the load as its only
-        # term with α does: α times the mean log-weight of a pattern on the bottom level.
+        # As the entropy is stationary in the order parameters, ∂Σ/∂α is that of its only term with
+        # α: α times the mean log-weight of a pattern on the bottom level.
         entropy_by_alpha = patterns.mean_values[0]
         # Above 1 a replicon says that one more step of breaking is needed.
         replicons = _replicons(alpha, averages)
@@ -466,21 +462,22 @@ class RSBBranch(ChiBranch[RSBState]):
         E_k[R₁] is the mean violation of a constraint, ρ the density and κ = margin·√ρ, so that
         κ/ρ = margin/√ρ.
         """
-        return self.ensemble.margin / np.sqrt(self.rho) * averages.patterns.violation
+        return self.ensemble.margin / np.sqrt(self.rho) * averages.patterns.mean_correction
 
     def _residual(
         self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
     ) -> Array:
         """The relative errors of the saddle equations with k steps of breaking, (equations,).
 
-        At a saddle each average over patterns or variables is equal to an order parameter. The
-        equations are, in this order: of the density; of the norm of the weights; of d, which sets
-        the mean weight of a chosen variable; of the multipliers of the overlaps, one for each level
-        0 … k; of the differences of overlaps, k of them; of the threshold, if it is free; and of
-        the k break points. The last ones come last because `solve_with` cuts them off where break
-        points are held.
+        They are, in this order, those of
 
-        `alpha` is the load, and `entropy` that of separating supports at this point.
+        - the density ρ, the norm of the weights, and d (a variable of field u has the weight u/d),
+        - the multipliers of the overlaps, k + 1 of them,
+        - the differences of neighbouring overlaps, k of them,
+        - the threshold, if it is free,
+        - the break points, k of them: last, because `solve_with` cuts them off where they are held.
+
+        `alpha` is the load and `entropy` that of separating supports at this point.
         """
         errors = [
             self._chosen_error(averages.variables),
@@ -490,10 +487,11 @@ class RSBBranch(ChiBranch[RSBState]):
             *_overlap_errors(unpacked, averages.variables),
         ]
         if self.ensemble.free_threshold:
-            # The mean violation vanishes if the two classes count with opposite signs: so the
-            # threshold is the best one. Violations are of the order of √ρ.
-            errors.append(averages.violation_by_sign / np.sqrt(self.rho))
-        return np.array([*errors, *self._break_errors(unpacked, averages, alpha, entropy)])
+            # At the best threshold the mean correction vanishes if the two classes count with
+            # opposite signs. Corrections are of the order of √ρ.
+            errors.append(averages.correction_by_sign / np.sqrt(self.rho))
+        break_errors = self._break_errors(unpacked, averages, alpha, entropy)
+        return np.array([*errors, *break_errors])
 
     def _chosen_error(self, variables: BrokenVariableMeans) -> float:
         """The relative error of "the share of variables chosen, E_k[p], is ρ".
@@ -523,7 +521,7 @@ class RSBBranch(ChiBranch[RSBState]):
     def _d_error(self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float) -> float:
         """The relative error of the saddle equation of F₁, in the form d = α E_k[κR₁/(ρχ) − g_k''].
 
-        α is the load, R₁ the mean violation of a constraint, κ = margin·√ρ, χ the response and g_k
+        α is the load, R₁ the mean correction of a constraint, κ = margin·√ρ, χ the response and g_k
         the log-weight of a pattern on the top level k, over which E_k[·] averages. F₁ is the
         multiplier of the overlap within a support, and enters by d = E − F₁ + G_k.
         """
@@ -536,22 +534,19 @@ class RSBBranch(ChiBranch[RSBState]):
     ) -> list[float]:
         """The relative errors of the saddle equations of the break points x₁ … x_k, k numbers.
 
-        The break point x_i lies between the levels i − 1 and i of the nested groups of supports.
-        Level i has the overlap p_i with its multiplier G_i, and the terms S_i of the entropy:
+        The entropy is stationary in x_i where
 
-            S_i = α·(mean log-weight of a pattern) + (mean log-weight of a variable),
+            S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}),
+            S_i = α·(mean log-weight of a pattern) + (mean log-weight of a variable)
 
-        α the load. The derivative of the entropy by x_i vanishes where
-
-            S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}).
-
-        For i = k, the top level, large terms nearly cancel in this. Given all other equations it
-        holds exactly where two expressions for the entropy agree, and this is asked instead:
+        on level i = 0 … k of the nested groups of supports, with the overlap p_i and its multiplier
+        G_i; α is the load. On the top level, i = k, large terms nearly cancel. Given the other
+        equations, that one holds where two expressions for the entropy agree:
 
             S₀ + Kρ = entropy,
 
-        the first of the bottom level, with the multiplier K of the density ρ, the second
-        (`entropy`) of the top level. There are no equations without breaking, k = 0.
+        K the multiplier of the density ρ. `entropy` is the one of the top level. Without breaking,
+        k = 0, there are no equations.
         """
         if not self.steps:
             return []
@@ -563,7 +558,7 @@ class RSBBranch(ChiBranch[RSBState]):
         right_sides = 0.5 * unpacked.breaks * np.diff(overlap_terms)
         errors_below_top = left_sides[:-1] / right_sides[:-1] - 1
 
-        # The equation of i = k, relative to Kρ.
+        # The top level i = k, relative to Kρ.
         price_term = unpacked.order.K * self.rho  # Kρ
         top_error = 1 - (entropy - level_terms[0]) / price_term
         return [*errors_below_top, top_error]
@@ -578,22 +573,21 @@ class RSBBranch(ChiBranch[RSBState]):
         hold_breaks: bool = False,
         fineness: float = 1.0,
     ) -> Solved[RSBState]:
-        """Newton's method in those coordinates of a point that are not held.
+        """A saddle, by Newton's method in those coordinates of a point that are not held.
 
-        The saddles form a line, along which the load (patterns per variable) grows: there is one
-        equation fewer than coordinates. So the caller must hold one coordinate, or give one
-        equation more.
+        The saddles form a line along which the load changes: there is one equation fewer than
+        coordinates. So the caller must hold one coordinate, or give one more equation.
 
         Parameters
         ----------
         point : (coordinates,)
-            Where Newton starts, as `pack_order` makes it; held coordinates keep their values of it.
+            Where Newton starts, as `pack_order` makes it. Held coordinates keep their values.
         held
             Indices of coordinates that are held.
         name
             What is solved, for the error's sentence.
         extra_equation
-            One equation more: a function of the state that must vanish.
+            One more equation: a function of the state that must vanish.
         hold_breaks
             Whether the break points are held, too, and their equations left out.
         fineness
@@ -656,12 +650,11 @@ class RSBBranch(ChiBranch[RSBState]):
     ) -> Solved[RSBState]:
         """The saddle with k steps of breaking at a given load α, by Newton from a point near to it.
 
-        `start` is the point, (coordinates,). No coordinate is held (`held=()`): that the state has
-        this load is the one equation more that `solve_with` needs. Its error is relative to the
-        distance from the nearer end of the range ρα_c < α < α_c, in which α must lie: α_c is the
-        load that all variables hold together, ρα_c the one that a typical choice of them holds.
-        With `hold_breaks` the break points stay as they are. Grids are finer by the factor
-        `fineness`.
+        `start` is the point, (coordinates,). The load is the one more equation that `solve_with`
+        needs, and no coordinate is held. α must lie between ρα_c, the load that a typical choice of
+        variables holds, and α_c, that of all variables: the error is relative to the distance from
+        the nearer one. With `hold_breaks` the break points stay as they are. Grids are finer by the
+        factor `fineness`.
         """
         load_of_all = gardner(self.ensemble).load  # α_c
         scale = min(alpha - self.rho * load_of_all, load_of_all - alpha)
@@ -677,7 +670,7 @@ class RSBBranch(ChiBranch[RSBState]):
     def at_zero_entropy(self, start: Array) -> Solved[RSBState]:
         """The capacity: the saddle where no choice is left to count, from a point near to it.
 
-        No coordinate is held; the one equation more is that the entropy Σ is 0, relative to H₂(ρ),
+        No coordinate is held; the one more equation is Σ = 0 for the entropy, relative to H₂(ρ),
         the entropy of all choices.
         """
         scale = binary_entropy(self.rho)

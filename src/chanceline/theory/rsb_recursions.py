@@ -1,6 +1,6 @@
-"""The two sides of the equations with breaking: recursions from the closed forms, and averages.
+"""Patterns and variables with breaking: recursions from the closed forms, and averages.
 
-The pattern side descends from g_k = ln A with s² = ρ − p_k (`patterns`), the support side from
+The patterns descend from g_k = ln A with s² = ρ − p_k (`patterns`), the variables from
 f_k = ln(1 + e^{−K}B), where e^{−K}B = e^{u²/2d − switch} (`supports`) with d = E − F₁ + G_k and
 switch = K − ½ ln(E/d). `parisi` has the recursion.
 """
@@ -28,36 +28,40 @@ from chanceline.theory.patterns import PatternLaw, pattern_law
 from chanceline.theory.quadrature import Array
 
 # Grid points in the width s of the edge of A, and in the distance from the real axis of the zero
-# that limits the support side; with these the error is near rounding (tests compare finer grids).
+# that limits the variables; with these the error is near rounding (tests compare finer grids).
 _POINTS_PER_PATTERN_EDGE = 4.5
 _POINTS_PER_ZERO_DISTANCE = 5.5
 # The step is fine up to this many widths s from the edge of A.
 _PATTERN_FOCUS = 3
-# The smallest d_i as a share of d that the grids of the support side are made for.
+# The smallest d_i as a share of d that the grids of the variables are made for.
 _SMALLEST_SCALE = 1e-3
 
 
 def pattern_recursion(  # noqa: PLR0913
-    p: Array, x: Array, chi: float, rho: float, *, offset: float = 0.0, fineness: float = 1.0
+    overlaps: Array,
+    breaks: Array,
+    chi: float,
+    rho: float,
+    *,
+    offset: float = 0.0,
+    fineness: float = 1.0,
 ) -> tuple[PatternLaw, Recursion]:
-    """The log-weight of a pattern on all levels of k steps of breaking, for one class of patterns.
+    """The log-weight g_i of a pattern of one class, on all levels i = 0 … k of breaking.
 
-    Replicas of the support (choice of variables) fall into nested groups; level i = 0 … k is the
-    smallest group that two replicas have in common. The field u of a pattern is a sum of nested
-    Gaussians, with the variance p_i up to level i. On the top level a pattern of field u has the
-    log-weight g_k(u) = ln A(u) of `pattern_law`. From there it descends by the recursion of
-    `parisi`,
+    The level of two replicas of the support is the smallest of the nested groups that they have in
+    common. On the top level k the log-weight is g_k = ln A of `pattern_law`. The recursion of
+    `parisi` leads from there down to g₀, with a Gaussian density N:
 
-        g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')],
+        g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')].
 
-    N a Gaussian density of that variance. On each level the field has a weight P_i(u), the density
-    over which averages are taken.
+    u is the field of the pattern. On each level it has a density P_i(u), over which averages are
+    taken.
 
     Parameters
     ----------
-    p : (k + 1,)
+    overlaps : (k + 1,)
         Overlaps p₀ < … < p_k < ρ of the weights of two replicas, by level.
-    x : (k,)
+    breaks : (k,)
         Break points 0 < x₁ < … < x_k < 1.
     chi
         χ > 0, the response: a violation v of a constraint costs v²/2χ.
@@ -70,45 +74,47 @@ def pattern_recursion(  # noqa: PLR0913
 
     Returns
     -------
-    top
-        ln A and the law of the violation at the nodes of the top grid.
+    top_law
+        ln A and the law of the correction at the nodes of the top grid.
     recursion
-        g_i, its slope and the weight P_i of the field on the grid of each level.
+        g_i, its slope and the density P_i on the grid of each level.
     """
-    s2 = rho - p[-1]  # s², the variance of the field within a smallest group
-    increasing = np.all(np.diff(p, prepend=0.0) > 0)  # 0 < p₀ < … < p_k
+    s2 = rho - overlaps[-1]  # s², the variance of the field within a smallest group
+    increasing = np.all(np.diff(overlaps, prepend=0.0) > 0)  # 0 < p₀ < … < p_k
     if not (chi > 0 and s2 > 0 and increasing):
         raise OutsideDomain("χ > 0 and 0 < p₀ < … < p_k < ρ are needed")
 
-    # Grids are centred at 0, where A has its edge, and must hold the field around its own centre.
-    reach = FIELD_REACH * np.sqrt(p[-1]) + abs(offset)
-    grids = _pattern_grids(p=p, x=x, s2=s2, chi=chi, reach=reach, fineness=fineness)
+    # Grids are centred at 0, where A has its edge, and must reach over the field around `offset`.
+    reach = FIELD_REACH * np.sqrt(overlaps[-1]) + abs(offset)
+    grids = _pattern_grids(
+        overlaps=overlaps, breaks=breaks, s2=s2, chi=chi, reach=reach, fineness=fineness
+    )
     top_law = pattern_law(grids[-1].nodes, s2, chi)
     recursion = recurse(
         grids,
-        top=top_law.log_mean_weight,
-        top_slope=top_law.slope,
-        variances=p,
-        breaks=x,
+        top_values=top_law.log_mean_weight,
+        top_slopes=top_law.slope,
+        variances=overlaps,
+        breaks=breaks,
         centre=offset,
     )
     return top_law, recursion
 
 
 def _pattern_grids(  # noqa: PLR0913
-    p: Array, x: Array, s2: float, chi: float, *, reach: float, fineness: float
+    overlaps: Array, breaks: Array, s2: float, chi: float, *, reach: float, fineness: float
 ) -> list[Grid]:
     """Grids of the field u of a pattern up to ±`reach`, one for each level 0 … k of breaking.
 
     On each level a function of u is integrated against Gaussians, and the narrowest Gaussian sets
-    the step. Only on the top grid the function itself needs shorter steps: there it is a power of
-    A(u), the mean weight of a pattern, which falls from 1 around u = 0 over the width s.
+    the step. Only on the top level does the function itself need shorter steps: a power of A(u),
+    the mean weight of a pattern, which falls from 1 around u = 0 over the width s.
 
     Parameters
     ----------
-    p : (k + 1,)
+    overlaps : (k + 1,)
         Variances p₀ … p_k of u, by level.
-    x : (k,)
+    breaks : (k,)
         Break points x₁ … x_k.
     s2, chi
         s², the variance of the violation of a pattern around u; a violation v costs v²/2χ.
@@ -117,23 +123,23 @@ def _pattern_grids(  # noqa: PLR0913
     fineness
         Grids are finer by this factor.
     """
-    gaussian_step_of_level = gaussian_steps(p) / fineness
-    lower_grids = [uniform_grid(reach, step) for step in gaussian_step_of_level[:-1]]
+    steps_of_gaussians = gaussian_steps(overlaps) / fineness  # (k + 1,)
+    lower_grids = [uniform_grid(reach, step) for step in steps_of_gaussians[:-1]]
 
-    # On the top grid the last Gaussian is multiplied by a power of A, which narrows it: A falls as
+    # On the top grid the Gaussian is multiplied by a power of A and becomes narrower: A falls as
     # e^{−u²/2(s² + χ)} where u is large (`patterns`).
-    narrowing = _narrowing_by_patterns(p, x, decay_variance=s2 + chi)
+    narrowing = _narrowing_by_patterns(overlaps, breaks, decay_variance=s2 + chi)
     edge_width = np.sqrt(s2)
     top_grid = focused_grid(
         reach,
         fine=edge_width / _POINTS_PER_PATTERN_EDGE / fineness,
-        coarse=gaussian_step_of_level[-1] * narrowing,
+        coarse=steps_of_gaussians[-1] * narrowing,
         focus=_PATTERN_FOCUS * edge_width,
     )
     return [*lower_grids, top_grid]
 
 
-def _narrowing_by_patterns(p: Array, x: Array, decay_variance: float) -> float:
+def _narrowing_by_patterns(overlaps: Array, breaks: Array, decay_variance: float) -> float:
     """The width of the last Gaussian of the field u times A(u)^x, relative to its own width.
 
     The last Gaussian, e^{−u²/2V}, has the variance V = p_k − p_{k−1}, or p₀ without breaking. On
@@ -142,12 +148,12 @@ def _narrowing_by_patterns(p: Array, x: Array, decay_variance: float) -> float:
 
         e^{−u²/2V} e^{−x u²/2c} = e^{−u²/2V'},    1/V' = 1/V + x/c,    V'/V = c/(c + xV).
 
-    `p` are the variances p₀ … p_k of u by level, `x` the break points x₁ … x_k.
+    `overlaps` are the variances p₀ … p_k of u by level, `breaks` the break points x₁ … x_k.
     """
     last_break = 1.0  # without breaking
-    if len(x):
-        last_break = x[-1]
-    last_variance = np.diff(p, prepend=0.0)[-1]  # V
+    if len(breaks):
+        last_break = breaks[-1]
+    last_variance = np.diff(overlaps, prepend=0.0)[-1]  # V
     return float(np.sqrt(decay_variance / (decay_variance + last_break * last_variance)))
 
 
@@ -190,75 +196,79 @@ def _choice_law(u: Array, d: float, switch: float) -> ChoiceLaw:
 
 
 def support_recursion(
-    G: Array, x: Array, d: float, switch: float, *, fineness: float = 1.0
+    multipliers: Array, breaks: Array, d: float, switch: float, *, fineness: float = 1.0
 ) -> tuple[ChoiceLaw, Recursion]:
-    """The log-weight of a variable on all levels of k steps of breaking.
+    """The log-weight f_i of a variable, on all levels i = 0 … k of breaking.
 
-    Replicas of the support (choice of variables) fall into nested groups; level i = 0 … k is the
-    smallest group that two replicas have in common. The field u of a variable is a sum of nested
-    Gaussians, with the variance G_i up to level i. On the top level a variable of field u is chosen
-    with the log-odds u²/2d − switch, so that its log-weight is f_k(u) = ln(1 + e^{u²/2d − switch}).
-    From there it descends by the recursion of `parisi`,
+    The level of two replicas of the support is the smallest of the nested groups that they have in
+    common. On the top level k a variable of field u is chosen with the log-odds u²/2d − switch, and
+    its log-weight is f_k(u) = ln(1 + e^{u²/2d − switch}). The recursion of `parisi` leads from
+    there down to f₀, with a Gaussian density N:
 
-        f_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; G_i − G_{i−1}) exp[x_i f_i(u')],
+        f_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; G_i − G_{i−1}) exp[x_i f_i(u')].
 
-    N a Gaussian density of that variance. On each level the field has a weight P_i(u), the density
-    over which averages are taken. For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i −
-    x_i(G_i − G_{i−1}) (`descending_scales`): every d_i must be positive, or the integrals diverge.
+    On each level the field has a density P_i(u), over which averages are taken.
 
     Parameters
     ----------
-    G : (k + 1,)
+    multipliers : (k + 1,)
         Multipliers 0 < G₀ < … < G_k of the overlaps, by level.
-    x : (k,)
+    breaks : (k,)
         Break points 0 < x₁ < … < x_k < 1.
     d
         The mean weight of a chosen variable is u/d.
     switch
-        What u²/2d must exceed for a variable to be likely chosen; it is K − ½ ln(E/d), with the
-        price K of a variable and the multiplier E of the norm.
+        K − ½ ln(E/d), with the price K of a variable and the multiplier E of the norm: what u²/2d
+        must exceed for a variable to be likely chosen.
     fineness
         Grids are finer by this factor.
 
     Returns
     -------
-    top
+    top_law
         f_k, the probability of choosing and the mean weight at the nodes of the top grid.
     recursion
-        f_i, its slope and the weight P_i of the field on the grid of each level.
+        f_i, its slope and the density P_i on the grid of each level.
     """
-    scales = descending_scales(d, x, G)  # d₀ … d_k
-    increasing = np.all(np.diff(G, prepend=0.0) > 0)  # 0 < G₀ < … < G_k
+    # For large u, f_i grows as u²/2d_i. Where a d_i is not positive the integrals diverge.
+    scales = descending_scales(d, breaks, multipliers)  # d₀ … d_k
+    increasing = np.all(np.diff(multipliers, prepend=0.0) > 0)  # 0 < G₀ < … < G_k
     if not (increasing and scales.min() > _SMALLEST_SCALE * d):
         raise OutsideDomain("d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
 
-    grids = _support_grids(G=G, x=x, scales=scales, switch=switch, fineness=fineness)
+    grids = _support_grids(
+        multipliers=multipliers, breaks=breaks, scales=scales, switch=switch, fineness=fineness
+    )
     top_law = _choice_law(grids[-1].nodes, d, switch)
     recursion = recurse(
-        grids, top=top_law.log_partition, top_slope=top_law.slope, variances=G, breaks=x
+        grids,
+        top_values=top_law.log_partition,
+        top_slopes=top_law.slope,
+        variances=multipliers,
+        breaks=breaks,
     )
     return top_law, recursion
 
 
-def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: float) -> list[Grid]:
+def _support_grids(
+    multipliers: Array, breaks: Array, scales: Array, switch: float, fineness: float
+) -> list[Grid]:
     """Grids of the field u of a variable, fine where it goes from rejected to chosen.
 
-    There is one grid for each level i = 0 … k of breaking, on which a function f_i of u is
-    integrated by the trapezoidal rule. With y = x_{i+1}, the break point above the level (1 at the
-    top), it is about
+    There is one grid for each level i = 0 … k of breaking. On it a function is integrated by the
+    trapezoidal rule that is about
 
-        f_i(u) ≈ (1/y) ln(1 + e^{y(u²/2d_i − switch)}):
+        f_i(u) ≈ (1/y) ln(1 + e^{y(u²/2d_i − switch)}),    y = x_{i+1}, and 1 at the top.
 
-    nearly 0 where |u| is small (rejected), and growing where u²/2d_i > switch (chosen). The sum
-    1 + e^{…} has complex zeros, where f_i is singular. A rule of step h errs by about e^{−2πa/h}, a
-    the distance of the nearest zero from the real axis: so the step is a fraction of a for |u| up
-    to the size of this zero. Further out the Gaussians set the step.
+    f_i is singular where 1 + e^{…} has a complex zero. A step h gives an error of about e^{−2πa/h},
+    with the distance a of the nearest zero from the real axis: so the step is a fraction of a for
+    |u| up to the size of this zero. Further out the Gaussians set the step.
 
     Parameters
     ----------
-    G : (k + 1,)
+    multipliers : (k + 1,)
         Variances G₀ … G_k of the field, by level.
-    x : (k,)
+    breaks : (k,)
         Break points x₁ … x_k.
     scales : (k + 1,)
         d₀ … d_k.
@@ -267,11 +277,11 @@ def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: f
     fineness
         Grids are finer by this factor.
     """
-    reach = FIELD_REACH * np.sqrt(_tilted_variance(G, scales))
-    # Where the switch is negative every variable is likely chosen: the grids are those of 0.
+    reach = FIELD_REACH * np.sqrt(_tilted_variance(multipliers, scales))
+    # Where the switch is negative every variable is likely chosen: the grids of switch 0 will do.
     nonnegative_switch = max(switch, 0.0)
-    next_breaks = np.append(x, 1.0)  # x_{i+1} of level i
-    coarse_steps = gaussian_steps(G) / fineness
+    next_breaks = np.append(breaks, 1.0)  # x_{i+1} of level i
+    coarse_steps = gaussian_steps(multipliers) / fineness
 
     grids = []
     for scale, next_break, coarse_step in zip(scales, next_breaks, coarse_steps, strict=True):
@@ -287,7 +297,7 @@ def _support_grids(G: Array, x: Array, scales: Array, switch: float, fineness: f
     return grids
 
 
-def _tilted_variance(G: Array, scales: Array) -> float:
+def _tilted_variance(multipliers: Array, scales: Array) -> float:
     """The variance v_k of the field u at the top level k, where it is tilted to large values.
 
     The grids must reach as far. Level i has the function f_i ≈ u²/2d_i, and the tilt e^{x_i f_i}
@@ -297,12 +307,12 @@ def _tilted_variance(G: Array, scales: Array) -> float:
 
         v_i = v_{i−1} r² + (G_i − G_{i−1}) r.
 
-    `G` are G₀ … G_k, `scales` are d₀ … d_k, both (k + 1,).
+    `multipliers` are G₀ … G_k, `scales` are d₀ … d_k, both (k + 1,).
     """
-    variance = G[0]
-    for i in range(1, len(G)):
+    variance = multipliers[0]
+    for i in range(1, len(multipliers)):
         ratio = scales[i] / scales[i - 1]
-        variance = variance * ratio**2 + (G[i] - G[i - 1]) * ratio
+        variance = variance * ratio**2 + (multipliers[i] - multipliers[i - 1]) * ratio
     return float(variance)
 
 
@@ -332,7 +342,7 @@ class BrokenPatternMeans(NamedTuple):
     """
 
     tight: float  # E_k[p₊], p₊ the probability that a constraint is tight
-    violation: float  # E_k[R₁], R₁ the mean violation of a constraint
+    mean_correction: float  # E_k[R₁], R₁ the mean correction of a violated constraint
     curvature: float  # E_k[g_k'']
     entropy_term: float  # E_k[g_k + ½(s² + χ)g_k'²], the patterns' part of the entropy Σ over α
     mean_square_slopes: Array  # E_i[g_i'²], (levels,)
@@ -359,14 +369,14 @@ class BrokenVariableMeans(NamedTuple):
     edge_weight: float  # the largest weight at an end of a grid: what the grids cut off
 
 
-# The differences for the Jacobian move one coordinate at a time: most of them leave one of the two
-# sides as it was, and the caches have it.
+# The differences for the Jacobian move one coordinate at a time. Most coordinates enter only the
+# averages over the patterns or only those over the variables: the others are in the cache.
 
 
 @lru_cache(maxsize=64)
 def broken_class_means(  # noqa: PLR0913
-    p: tuple[float, ...],
-    x: tuple[float, ...],
+    overlaps: tuple[float, ...],
+    breaks: tuple[float, ...],
     chi: float,
     rho: float,
     *,
@@ -375,15 +385,14 @@ def broken_class_means(  # noqa: PLR0913
 ) -> BrokenPatternMeans:
     """The averages over the patterns of one class with k steps of breaking, on levels 0 … k.
 
-    g_i is the log-weight of a pattern on level i, as a function of its field; on the top level it
-    is g_k = ln A (`pattern_law`), and below it comes from the recursion of `parisi`. An average on
-    level i is over the weight P_i of the field there.
+    `BrokenPatternMeans` says what each of them is. g_i is the log-weight of a pattern on level i,
+    as a function of its field (`pattern_recursion`).
 
     Parameters
     ----------
-    p : (k + 1,)
+    overlaps : (k + 1,)
         Overlaps p₀ … p_k of two replicas of the support, by level.
-    x : (k,)
+    breaks : (k,)
         Break points x₁ … x_k.
     chi, rho
         The response χ, and the density ρ of chosen variables.
@@ -392,20 +401,25 @@ def broken_class_means(  # noqa: PLR0913
     fineness
         Grids are finer by this factor.
 
-    Results are remembered: p and x are tuples because they are keys of the cache.
+    Results are cached: overlaps and breaks are tuples because they are keys of the cache.
     """
     top_law, recursion = pattern_recursion(
-        p=np.array(p), x=np.array(x), chi=chi, rho=rho, offset=offset, fineness=fineness
+        overlaps=np.array(overlaps),
+        breaks=np.array(breaks),
+        chi=chi,
+        rho=rho,
+        offset=offset,
+        fineness=fineness,
     )
-    top_level = len(x)  # k
+    top_level = len(breaks)  # k
     bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # g₀''
-    # What a pattern adds to the entropy of supports in one smallest group, as a function of its
-    # field: g_k + ½(s² + χ)g_k'² (formula 7 of `rsb`), s² the variance of the field in the group.
-    s2 = rho - p[-1]
+    # What a pattern adds to the entropy inside a smallest group: g_k + ½(s² + χ)g_k'² (formula 7 of
+    # `rsb`), with the variance s² of its field in the group.
+    s2 = rho - overlaps[-1]
     entropy_of_pattern = top_law.log_mean_weight + 0.5 * (s2 + chi) * top_law.slope**2
     return BrokenPatternMeans(
         tight=recursion.mean(top_level, top_law.p_tight),
-        violation=recursion.mean(top_level, top_law.mean_correction),
+        mean_correction=recursion.mean(top_level, top_law.mean_correction),
         curvature=recursion.mean(top_level, top_law.curvature),
         entropy_term=recursion.mean(top_level, entropy_of_pattern),
         mean_square_slopes=recursion.mean_square_slopes,
@@ -418,37 +432,44 @@ def broken_class_means(  # noqa: PLR0913
 
 @lru_cache(maxsize=64)
 def broken_variable_means(
-    G: tuple[float, ...], x: tuple[float, ...], d: float, switch: float, *, fineness: float
+    multipliers: tuple[float, ...],
+    breaks: tuple[float, ...],
+    d: float,
+    switch: float,
+    *,
+    fineness: float,
 ) -> BrokenVariableMeans:
     """The averages over the variables with k steps of breaking, on levels 0 … k.
 
-    f_i is the log-weight of a variable on level i, as a function of its field u. On the top level
-    the variable is chosen with the log-odds u²/2d − switch, and f_k = ln(1 + e^{log-odds}); below,
-    f_i comes from the recursion of `parisi`. An average on level i is over the weight P_i of the
-    field there.
+    `BrokenVariableMeans` says what each of them is. f_i is the log-weight of a variable on level i,
+    as a function of its field u (`support_recursion`).
 
     Parameters
     ----------
-    G : (k + 1,)
+    multipliers : (k + 1,)
         Multipliers G₀ … G_k of the overlaps, the variances of the field u, by level.
-    x : (k,)
+    breaks : (k,)
         Break points x₁ … x_k.
     d
         The mean weight of a chosen variable is u/d.
     switch
-        K − ½ ln(E/d), with the price K of a variable and the multiplier E of the norm, which enter
-        in no other way.
+        K − ½ ln(E/d), with the price K of a variable and the multiplier E of the norm: a variable
+        is chosen with the log-odds u²/2d − switch.
     fineness
         Grids are finer by this factor.
 
-    Results are remembered: G and x are tuples because they are keys of the cache.
+    Results are cached: multipliers and breaks are tuples because they are keys of the cache.
     """
     top_law, recursion = support_recursion(
-        G=np.array(G), x=np.array(x), d=d, switch=switch, fineness=fineness
+        multipliers=np.array(multipliers),
+        breaks=np.array(breaks),
+        d=d,
+        switch=switch,
+        fineness=fineness,
     )
-    top_level = len(x)  # k
+    top_level = len(breaks)  # k
     bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # f₀''
-    # The binary entropy −p ln p − (1 − p) ln(1 − p) of choosing a variable with probability p.
+    # −p ln p − (1 − p) ln(1 − p), the entropy of choosing a variable with probability p.
     choice_entropy = entr(top_law.p_chosen) + entr(top_law.p_rejected)
     return BrokenVariableMeans(
         chosen=recursion.mean(top_level, top_law.p_chosen),

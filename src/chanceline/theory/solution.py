@@ -135,8 +135,7 @@ class ReplicaSolution(EnsembleResult):
         """The order parameters that the distributions of weights and stabilities depend on.
 
         Without breaking all choices of variables are alike: there is one overlap q₀ of their
-        weights, with its multiplier F₀, and no break point. The other fields have the same names
-        here and there.
+        weights, with its multiplier F₀, and no break point.
         """
         return FieldLaws(
             alpha=self.alpha,
@@ -195,14 +194,14 @@ class Solutions(Result):
         return f"{len(self)} solutions at ρ = {self.points[0].rho:g}, {loads}"
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a solution: its numbers, and the replicon products."""
+        """The solutions as a table: their numbers, and the replicon products as columns."""
         import pandas as pd
 
         rows = []
         for point in self.points:
             record = point.to_dict()
-            # Nested records do not fit into columns: the products become columns of their own, and
-            # the conjugates, which only some solutions have, are left out.
+            # Nested records do not fit into columns: the replicon products become columns of their
+            # own, and the conjugates, which only some solutions have, are left out.
             stability = record.pop("stability")
             record.pop("conjugates", None)
             rows.append({**record, **stability})
@@ -235,10 +234,7 @@ class RSSolution(ReplicaSolution):
     kind = "asymptotic (replica symmetric)"
 
     def __str__(self) -> str:
-        """The solution in lines of text; threshold, price and ρ₊ only where there are any.
-
-        The lines with q₁, χ, E and others show the fields of `ReplicaSolution` of these letters.
-        """
+        """The solution in lines of text; threshold, price and ρ₊ only where there are any."""
         lines = [
             self.summary(),
             self._entropy_line(),
@@ -246,12 +242,12 @@ class RSSolution(ReplicaSolution):
             f"  E {self.E:.10g}   F₁ {self.F1:.10g}   F₀ {self.F0:.10g}",
         ]
         if self.ensemble.free_threshold or self.price is not None:
-            line = f"  threshold b/|w| {self.threshold:.10g}"
+            threshold_line = f"  threshold b/|w| {self.threshold:.10g}"
             if self.price is not None:
-                line += f"   −ln of an error's weight {self.price:.10g}"
-            lines.append(line)
+                threshold_line += f"   −ln of an error's weight {self.price:.10g}"
+            lines.append(threshold_line)
 
-        # With given signs the identity is αp₊ = ρ₊ instead of αp₊ = ρ.
+        # As many tight patterns as weights: αp₊ = ρ, or αp₊ = ρ₊ with given signs.
         share_symbol = "ρ"
         if self.nonzero is not None:
             share_symbol = "ρ₊"

@@ -81,9 +81,9 @@ class OneStepSolution(ReplicaSolution):
     def _field_laws(self) -> FieldLaws:
         """The order parameters that the distributions of weights and stabilities depend on.
 
-        With groups of supports (choices of variables) there are two levels of overlaps and their
-        multipliers: p₀ and G₀ of supports of different groups, p₁ and G₁ of the same group, and the
-        break point x between them. Without groups they are those of replica symmetry.
+        With groups of supports (choices of variables) there are two overlaps and multipliers, p₀
+        and G₀ between groups, p₁ and G₁ within one, and the break point x. Without groups there are
+        those of replica symmetry.
         """
         symmetric = super()._field_laws()
         if self.x is None or self.p1 == self.p0:
@@ -96,10 +96,7 @@ class OneStepSolution(ReplicaSolution):
         )
 
     def __str__(self) -> str:
-        """The solution in lines of text, or a sentence where symmetry is not broken.
-
-        The lines with x, χ, K and others show the fields of these letters.
-        """
+        """The solution in lines of text; two lines where symmetry is not broken."""
         if not self.broken:
             entropy = f"Σ = {self.entropy:.10f} ± {self.quadrature_error:.1e}"
             return f"{self.summary()}\n  {self._why_unbroken()}: {entropy}"
@@ -209,41 +206,41 @@ def _solve_along(loads: list[float], rho: float, ansatz: str, ensemble: Ensemble
 
 
 def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepSolution:
-    """The solution with one step of breaking at load α and density ρ; no errors are allowed.
+    """The solution with one step of breaking at load α and density ρ, without errors.
 
-    α is patterns per variable, ρ the share of variables chosen. With one step of breaking the
-    supports (choices of variables that separate) may fall into groups. Four cases follow each other
-    as the load grows:
+    With one step of breaking the supports (choices of variables that separate) may fall into
+    groups. Four cases follow each other as the load α grows:
 
-    1. typical choices separate: there are no groups, and replica symmetry is the answer,
+    1. typical choices separate: there are no groups, and replica symmetry is exact,
     2. only selected choices do, but the entropy is still that of replica symmetry,
-    3. groups have just begun to count, by less than can be resolved: replica symmetry again,
-    4. groups count, and the equations with one step are solved.
+    3. groups have just begun, by less than can be resolved: replica symmetry will do,
+    4. the equations with one step are solved.
     """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
     check_breaking(ensemble)
 
-    # Up to the Cover–Gardner load typical choices separate. Where symmetry breaks is not asked.
+    # 1. Up to the Cover–Gardner load. Where symmetry breaks is not asked here.
     cover_gardner_load = rho * gardner(ensemble).load
     if alpha <= cover_gardner_load:
         return _solution_without_groups(
             solve_rs(alpha, rho, ensemble), Phase.SYMMETRIC, transition=None
         )
 
-    # Up to the transition the entropy is that of replica symmetry.
+    # 2. Up to the transition.
     check_broken_density(rho)
     transition = transition_at(rho, ensemble)
     if alpha <= transition.breaking_alpha:
         phase = _unbroken_phase(alpha, transition)
         return _solution_without_groups(solve_rs(alpha, rho, ensemble), phase, transition)
 
-    # So near above it that the overlaps within and between groups are nearly equal there is no
-    # start with groups: replica symmetry is as good as the broken solution.
+    # 3. So near above it that there is no start: overlaps within and between groups nearly agree.
     branch = RSBBranch(rho, steps=1, ensemble=ensemble)
     start = start_at_load(alpha, branch)
     if start is None:
         return _solution_without_groups(solve_rs(alpha, rho, ensemble), Phase.BROKEN, transition)
+
+    # 4. Groups count.
     return _broken_solution(alpha, branch, start, transition)
 
 
@@ -292,11 +289,9 @@ def _solution_with_groups(
 ) -> OneStepSolution:
     """A solution with groups of supports at load α, in the form that users see.
 
-    The letters are the paper's, and those of `RSBOrder`. Two supports (choices of variables) of one
-    group have the overlap p₁ (scalar product) of their weights, with its multiplier G₁; those of
-    different groups have p₀ and G₀; x is the probability that two belong to different groups. χ is
-    the response; K, E and F₁ are the multipliers of the density, of the norm of the weights and of
-    the overlap within a support. `transition` says where groups begin.
+    Two supports (choices of variables) of one group have the overlap p₁ with the multiplier G₁,
+    those of different groups p₀ and G₀; x is the probability that two belong to different groups.
+    `RSBOrder` explains the other letters. `transition` says where groups begin.
     """
     rho = branch.rho
     state = solved.state
@@ -305,9 +300,9 @@ def _solution_with_groups(
     G0, G1 = order.G
     (x,) = order.x
 
-    # The replicon within a support is αp₊/ρ: tight patterns, of share p₊, per weight. Without a
-    # margin the solver sets αp₊ = ρ exactly and gives up another equation for it. How far that one
-    # fails, in terms of αp₊ − ρ, is `identity_error`: it tells how exactly the replicon is 1.
+    # The replicon within a support is αp₊/ρ, tight patterns per weight. Without a margin it is 1,
+    # and the solver imposes αp₊ = ρ in place of another equation. How far that one fails, in terms
+    # of αp₊ − ρ, is `identity_error`.
     replicon_within = 1.0 + state.identity_error / rho
     if branch.ensemble.margin:
         replicon_within = alpha * state.tight / rho
@@ -347,18 +342,14 @@ def _solution_without_groups(
 ) -> OneStepSolution:
     """A replica-symmetric solution in the form of one with one step of breaking.
 
-    One-step solutions have groups of supports (choices of variables): p₁ and p₀ are the overlaps of
-    two supports within a group and between groups, G₁ and G₀ their multipliers. In a symmetric one
-    there are no groups: any two supports have the overlap q₀, with the multiplier F₀, which stand
-    for both. The replicons are equal, too.
+    The overlaps p₁ and p₀ of two supports (choices of variables) within a group and between groups
+    are both q₀, and their multipliers G₁ and G₀ both F₀. The replicons are equal, too.
 
-    x, the probability that two supports belong to different groups, has no meaning then, and is
-    None. Only where groups have just begun (`phase` is BROKEN), with a p₁ − p₀ too small to
-    resolve, it is the value with which they begin. `transition` says where that is; None if it was
-    not asked.
+    x, the probability that two supports belong to different groups, is None without groups. Where
+    they have just begun (`phase` is BROKEN), with p₁ − p₀ too small to resolve, it is its value at
+    their beginning. `transition` says where that is; None if it was not asked.
     """
-    # What both kinds of solution have: the point (α, ρ), entropy, order parameters, stability and
-    # numerical errors.
+    # The fields that both kinds of solution have.
     common: dict[str, Any] = {
         field.name: getattr(symmetric, field.name) for field in fields(ReplicaSolution)
     }

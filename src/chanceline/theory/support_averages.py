@@ -1,4 +1,4 @@
-"""Averages of the support side over the field z of the variables.
+"""Averages over the variables, over their Gaussian field z.
 
 A variable has the mean field u = √F₀ z. When E, V and F₀ are scaled together p does not change and
 E⟨w²⟩ neither: means are taken at E = 1. Given `Dual` order parameters they carry their derivatives.
@@ -38,7 +38,7 @@ class VariableMeans(NamedTuple):
 
 
 class VariableParameters(NamedTuple):
-    """The order parameters on which the support side depends, numbers or Duals; E = V + d."""
+    """The order parameters that the law of a variable depends on, numbers or Duals; E = V + d."""
 
     F0: Numbers  # variance of the mean field u
     V: Numbers  # variance of the field h around u
@@ -47,53 +47,60 @@ class VariableParameters(NamedTuple):
 
 
 def variable_law_at_nodes(
-    order: VariableParameters, step: float, signed: bool
+    parameters: VariableParameters, step: float, signed: bool
 ) -> tuple[VariableLaw, GaussianRule]:
-    """Choice and weight of a variable at the nodes of ∫Dz, and that rule: nodes, weights.
+    """The law of a variable (`variable_law`) at the nodes z of ∫Dz, and the rule they belong to.
 
-    u = √F₀ z is the mean field on a variable, z a standard Gaussian. p(u) is the probability that
-    the variable is chosen, which goes from nearly 0 to nearly 1 over a short range of |u|: the
-    nodes are fine there. `order` has F₀, the variance V of the field around u, d, and the price K
-    of a variable. With `signed` the sign of each weight is given; the nodes then resolve u = 0,
-    too, where a weight begins. `step` is the distance of nodes in the stretched variable.
+    The mean field on a variable is u = √F₀ z, z a standard Gaussian. The nodes are fine where the
+    probability that the variable is chosen rises from nearly 0 to nearly 1.
+
+    Parameters
+    ----------
+    parameters
+        Order parameters, numbers or Duals.
+    step
+        Distance of the nodes in the stretched variable of the quadrature.
+    signed
+        Whether the sign of each weight is given.
     """
-    # The nodes are chosen by the numbers alone, without their differentials, and held in all
-    # derivatives: the integral does not depend on them.
-    values = VariableParameters._make(map(value_of, order))
-    rule = _rule_for_variables(values, step, signed)
+    # The nodes carry no derivatives, as the integral does not depend on where they lie.
+    plain_parameters = VariableParameters._make(map(value_of, parameters))
+    rule = _rule_for_variables(plain_parameters, step, signed)
     law = variable_law(
-        mean_field=sqrt(order.F0) * rule.nodes,  # u
-        field_variance=order.V,
-        net_stiffness=order.d,
-        price=order.K,
+        mean_field=sqrt(parameters.F0) * rule.nodes,  # u
+        field_variance=parameters.V,
+        net_stiffness=parameters.d,
+        price=parameters.K,
         signed=signed,
     )
     return law, rule
 
 
-def _rule_for_variables(order: VariableParameters, step: float, signed: bool) -> GaussianRule:
-    """Nodes and weights of ∫Dz that resolve how a variable goes from rejected to chosen.
+def _rule_for_variables(parameters: VariableParameters, step: float, signed: bool) -> GaussianRule:
+    """Nodes and weights of ∫Dz, fine where a variable goes from rejected to chosen.
 
-    The mean field on a variable is u = √F₀ z, and the odds that it is chosen are e^{−K}B(u) with
-    B = √(E/d) e^{u²/2d}: V is the variance of its field around u, d = E − V, and K the price of
-    choosing it. Two features need short steps: what changes around u = 0; and the switch from
-    rejected to chosen, at ±u where e^{−K}B = 1, if a high price puts it far from 0. With `signed`
-    the sign of each weight is given. `step` is the distance of nodes in the stretched variable.
+    At the mean field u = √F₀ z a variable is chosen with the log-odds u²/2d − switch, where
+    switch = K − ½ ln(E/d): K is the price of a variable and E = V + d. Short steps are needed
+
+    - around u = 0,
+    - around u = ±√(2d·switch), where the log-odds are 0, if the switch is large.
+
+    With `signed` the sign of each weight is given. `step` is the distance of nodes in the stretched
+    variable of the quadrature.
     """
-    if order.F0 == 0:
+    if parameters.F0 == 0:
         return rule_for(1.0, step / 2)  # u = 0 for all z: there is nothing to resolve
 
-    centre_width = _width_at_zero(order, signed)
-    # A variable is as likely chosen as rejected where ln B = K, at u²/2d = switch.
-    switch = order.K - 0.5 * np.log1p(order.V / order.d)  # K − ½ ln(E/d)
+    centre_width = _width_at_zero(parameters, signed)
+    switch = parameters.K - 0.5 * np.log1p(parameters.V / parameters.d)  # K − ½ ln(E/d)
     if switch < _SHARP_SWITCH:
-        # The poles of the switch are far enough from the real axis for a rule of half the step.
+        # The switch is smooth enough for a rule of half the step.
         return rule_for(centre_width, step / 2)
 
-    # The probability of choosing has poles where 1 + e^{−K}B = 0, at u²/2d = switch ± iπ. For a
-    # large switch √(switch ± iπ) ≈ √switch (1 ± iπ/2switch): the poles are beside the position
-    # u = √(2d·switch), at π/2switch of it from the real axis.
-    switch_position = np.sqrt(2 * order.d * switch / order.F0)  # in units of z
+    # How sharp it is: the probability of choosing has complex poles, where the log-odds are ±iπ. As
+    # √(switch ± iπ) ≈ √switch (1 ± iπ/2switch), their distance from the real axis is the position
+    # of the switch times π/2switch.
+    switch_position = np.sqrt(2 * parameters.d * switch / parameters.F0)  # in units of z
     pole_distance = switch_position * np.pi / (2 * switch)
     return focused_rule(
         centres=(-switch_position, 0.0, switch_position),
@@ -102,48 +109,47 @@ def _rule_for_variables(order: VariableParameters, step: float, signed: bool) ->
     )
 
 
-def _width_at_zero(order: VariableParameters, signed: bool) -> float:
+def _width_at_zero(parameters: VariableParameters, signed: bool) -> float:
     """The distance in z = u/√F₀ over which the odds B(u) of choosing change around u = 0.
 
     u is the mean field of a variable, F₀ its variance, V that of the field around u, and E = V + d.
     B grows as e^{u²/2d}, on the scale √d. With given signs it has the factor
     Φ(u√(E/(V d))), too, by which the weight switches on: on the smaller scale √(V d/E).
     """
-    V = order.V
-    d = order.d
+    V = parameters.V
+    d = parameters.d
     square_scale = d
     if signed:
         square_scale = d * (V / (V + d))
-    return float(np.sqrt(square_scale / order.F0))
+    return float(np.sqrt(square_scale / parameters.F0))
 
 
-def variable_means(order: VariableParameters, step: float, signed: bool = False) -> VariableMeans:
+def variable_means(
+    parameters: VariableParameters, step: float, signed: bool = False
+) -> VariableMeans:
     """The averages over all variables that the saddle equations need, in units where E = V + d = 1.
 
-    At each field, p is the probability that a variable is chosen (`chosen`), ⟨w⟩ and ⟨w²⟩ are mean
-    and mean square of its weight then, and f = ln(1 + odds of choosing) is its log-weight, with the
-    second derivative f'' by the field (`curvature`). All are averaged over the Gaussian field.
-    `step` is that of the quadrature; `signed`: whether the sign of each weight is given.
+    `VariableMeans` says what each of them is. They are taken over the Gaussian mean field of the
+    variables, with a quadrature of step `step`. `signed` tells whether the sign of each weight is
+    given.
     """
-    law, rule = variable_law_at_nodes(order, step, signed)
+    law, rule = variable_law_at_nodes(parameters, step, signed)
     weights = rule.weights
-    mean_square_weight = square(law.mean_weight) + law.weight_variance  # ⟨w²⟩
-    mean_chosen = weighted_sum(weights, law.p_chosen)
-    mean_nonzero = mean_chosen  # with free signs every chosen variable has a weight
+    mean_square_weight = square(law.mean_weight) + law.weight_variance  # ⟨w²⟩ at each node
+    chosen_share = weighted_sum(weights, law.p_chosen)
+    nonzero_share = chosen_share  # with free signs every chosen variable has a weight
     if signed:
-        mean_nonzero = weighted_sum(weights, law.p_chosen * law.p_nonzero)
+        nonzero_share = weighted_sum(weights, law.p_chosen * law.p_nonzero)
 
-    # Stability is computed from the last three means. No equation is solved for them, so that they
-    # need no derivatives.
+    # The last three means serve stability alone. No equation is solved for them, so they need no
+    # derivatives.
     plain_law = law.without_differentials()
     curvature = plain_law.curvature  # f''
-    p_chosen_nonzero = (
-        plain_law.p_chosen * plain_law.p_nonzero
-    )  # chosen, and of a weight that is not 0
+    p_chosen_nonzero = plain_law.p_chosen * plain_law.p_nonzero  # chosen, with a weight
     return VariableMeans(
-        chosen=mean_chosen,
+        chosen=chosen_share,
         rejected=weighted_sum(weights, law.p_rejected),
-        nonzero=mean_nonzero,
+        nonzero=nonzero_share,
         norm=weighted_sum(weights, law.p_chosen * mean_square_weight),
         overlap=weighted_sum(weights, square(law.slope)),
         log_partition=weighted_sum(weights, law.log_partition),

@@ -1,4 +1,4 @@
-"""The support side: the inner integral ∫Dy over one variable, in closed form and in logarithms.
+"""One variable at a fixed mean field: the inner integral ∫Dy in closed form and in logarithms.
 
 With h ~ N(u, V) and d = E − V > 0,
 
@@ -9,7 +9,7 @@ f = ln(1 + e^{−K}B) has f' = p⟨w⟩.
 
 Where the sign of the weight is given (+ without loss of generality) only h > 0 has a weight, w =
 h₊/E, and exp(h₊²/2E) stands in the integral: B is A of `patterns` with μ = u, s² = V and χ = −E, so
-that the pattern side has all its moments,
+that `pattern_law` has all its moments,
 
     B(u) = Φ(−u/√V) + √(E/d) e^{u²/2d} Φ(u√(E/(V d))).
 
@@ -73,17 +73,15 @@ def variable_law(
     price: Numbers,
     signed: bool = False,
 ) -> VariableLaw:
-    """How likely a variable is chosen, and mean and variance of its weight, given its mean field u.
+    """The probability that a variable is chosen, and mean and variance of its weight if it is.
 
-    The field h ~ N(u, V) is by how much the patterns pull at the weight of the variable. If the
-    variable is chosen its weight is w = h/E, with the stiffness E = V + d, and the choice has the
-    factor
+    The patterns pull at the weight of the variable with the field h ~ N(u, V). If the variable is
+    chosen, its weight is w = h/E with the stiffness E = V + d. The odds that it is chosen are
 
-        e^{−K}B,    B = ∫N(h; u, V) e^{h²/2E} dh = √(E/d) e^{u²/2d};
+        e^{−K}B,    B = ∫N(h; u, V) e^{h²/2E} dh = √(E/d) e^{u²/2d}.
 
-    if it is not, the factor is 1. So e^{−K}B are the odds that it is chosen. The law of h is tilted
-    by e^{h²/2E}: completing the square, h is Gaussian with mean uE/d and variance VE/d, and w has
-    the mean u/d and the variance V/(E d).
+    Completing the square in this integral gives the law of w: a Gaussian of mean u/d and variance
+    V/(E d).
 
     Parameters
     ----------
@@ -94,7 +92,7 @@ def variable_law(
     net_stiffness
         d = E − V > 0; otherwise B is infinite.
     price
-        K, of choosing a variable, in logarithms.
+        K, the price of choosing the variable: it divides the odds by e^K.
     signed
         Whether the sign of the weight is given. Then w = max(h, 0)/E, which may be 0.
     """
@@ -116,22 +114,21 @@ def variable_law(
 def _variable_law_given_signs(
     mean_field: Numbers, field_variance: Numbers, net_stiffness: Numbers, price: Numbers
 ) -> VariableLaw:
-    """How likely a variable is chosen, and the law of its weight, if that must not be negative.
+    """The same as `variable_law` for a weight that must not be negative.
 
-    The field on the variable is h ~ N(u, V), u its mean and V its variance. With h₊ = max(h, 0) the
-    weight is w = h₊/E if the variable is chosen, E = V + d the stiffness of the weight and d the
-    net stiffness; K is the price of choosing it. The odds of that are e^{−K}B with
+    The field on the variable is h ~ N(u, V). If the variable is chosen, its weight is w = h₊/E with
+    h₊ = max(h, 0) and the stiffness E = V + d. The odds that it is chosen are e^{−K}B with
 
-        B = ∫N(h; u, V) e^{h₊²/2E} dh.
+        B = ∫N(h; u, V) e^{h₊²/2E} dh,
 
-    `pattern_law` has this integral: there a violation v ~ N(μ, s²) is weighted by e^{−v₊²/2χ}, and
-    A is its mean weight. With μ = u, s² = V and χ = −E, A is B, and v₊ has the law of h₊ = E w. The
-    closed form holds for this negative χ, too: as V < E the Gaussian decays faster than the weight
-    grows.
+    K the price of choosing it. `pattern_law` has this integral: its mean weight is
+    A = ∫N(v; μ, s²) e^{−v₊²/2χ} dv, which is B with μ = u, s² = V and χ = −E. Its correction T = v₊
+    has then the law of h₊ = Ew. The negative χ is allowed, as V < E makes the integral finite.
     """
     stiffness = field_variance + net_stiffness  # E
-    positive_field = pattern_law(mu=mean_field, s2=field_variance, chi=-stiffness)  # law of h₊
-    log_odds = positive_field.log_mean_weight - price  # ln(e^{−K}B)
+    positive_field = pattern_law(mu=mean_field, s2=field_variance, chi=-stiffness)  # of h₊
+    log_b = positive_field.log_mean_weight  # ln B
+    log_odds = log_b - price  # ln(e^{−K}B)
     return VariableLaw(
         log_partition=softplus(log_odds),
         p_chosen=expit(log_odds),

@@ -47,10 +47,10 @@ _TABLE_END = 0.98
 def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution:
     """The replica-symmetric solution at a load α and a density ρ, 0 < α < α_ℓ₀(ρ).
 
-    α is patterns per variable, ρ the share of variables chosen. Different equations hold in three
-    ranges of the load: below α_CG, up to which a typical choice of variables separates the
-    patterns; at α_CG; and above, where only selected choices do, up to α_ℓ₀, where the solutions
-    end. Both loads are in `Bounds`, as `cover_gardner` and `l0_gardner`.
+    α is patterns per variable, ρ the share of variables chosen. Three cases have equations of their
+    own: below α_CG typical choices of variables separate the patterns; at α_CG they just do; above
+    only selected choices do, up to α_ℓ₀, where the solutions end. Both loads are in `Bounds`, as
+    `cover_gardner` and `l0_gardner`.
     """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
@@ -67,8 +67,8 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
 
     if ensemble.error_rate:
         return _with_errors(alpha, rho, ensemble)
-    # At α_CG itself neither side can be solved. The plain ensemble has a closed form there; for
-    # others α_CG is rounded, and a load lies on one side or the other.
+    # At α_CG itself the equations of neither side can be solved. The plain ensemble has a closed
+    # form there. For others α_CG is known up to rounding only, and α lies on one side or the other.
     distance_to_entrance = abs(alpha - bounds.cover_gardner)
     if ensemble.plain and distance_to_entrance <= _AT_ENTRANCE * alpha:
         return _at_cover_gardner(alpha, rho)
@@ -82,10 +82,10 @@ def solve_rs_along(
 ) -> list[RSSolution]:
     """The replica-symmetric solutions at one density ρ and several loads, in their order.
 
-    A load is patterns per variable. Loads above α_CG, up to which typical choices of variables
-    separate, belong to one branch of solutions: it is followed once, and each of them is found
-    between two neighbouring points of it. The other loads are solved one by one; so are all with
-    errors, where the branch may fold back in the load.
+    Loads above α_CG, up to which typical choices of variables separate, belong to one branch of
+    solutions. It is followed once, and each of these loads is found between two neighbouring
+    points. The other loads are solved one by one; so are all if errors are allowed, where the
+    branch may fold back in the load.
     """
     cover_gardner_load = bounds_at(rho, ensemble).cover_gardner
     entrance = cover_gardner_load * (1 + _AT_ENTRANCE)
@@ -93,7 +93,7 @@ def solve_rs_along(
     if ensemble.error_rate or len(loads_on_branch) <= 1:
         return [solve_rs(load, rho, ensemble) for load in loads]
 
-    # The branch from below the smallest of these loads to above the largest.
+    # Follow the branch from below the smallest of these loads to above the largest.
     smallest_load = loads_on_branch[0]
     largest_load = loads_on_branch[-1]
     _check_end(largest_load, rho, ensemble)
@@ -152,15 +152,14 @@ def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
     """The replica-symmetric solution at the load α = 2ρ of the plain ensemble, in closed form.
 
-    It is the largest load (patterns per variable) that a typical choice of ρN variables separates,
-    and the common limit of the solutions below and above. One weight vector is left for each
-    choice: the overlap q₁ of two weight vectors of the same choice is ρ, their norm. The overlap of
-    two choices is q₀ = cρ, c of `typical_overlap`. The response χ and the multipliers E, F₁ and F₀
-    are rescaled for larger loads, and have the limits ∞ and 0 here.
+    It is the largest load that a typical choice of ρN variables separates, and the common limit of
+    the solutions below and above. One weight vector is left for each choice: so the overlap q₁
+    within a choice is ρ, the norm. The overlap between two choices is q₀ = cρ, with c from
+    `typical_overlap`. The response χ diverges, and the multipliers E, F₁ and F₀ vanish.
     """
     overlap_over_rho = typical_overlap(rho)  # c
     # The replicon between supports is α ∫Dz [∫Dy (ln H)'']², H the normal tail (`typical`). As
-    # q₁ → ρ the field of a pattern becomes wide, and (ln H)'' a step from 0 to −1: the integral is
+    # q₁ → ρ, (ln H)'' becomes a step from 0 to −1 in the field of a pattern. The integral is then
     # the probability that two Gaussians of correlation c are both positive, ¼ + arcsin(c)/2π.
     both_positive = 0.25 + math.asin(overlap_over_rho) / (2 * math.pi)
     replicon_between = 2 * rho * both_positive
@@ -199,12 +198,12 @@ def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     """The replica-symmetric solution at load α and density ρ where errors are allowed.
 
-    The branch of solutions has an entropy Σ. It counts pairs of a choice of variables and a cluster
-    of weights, and means something only where it is below H₂(ρ), the entropy of all choices:
-    elsewhere a typical choice has several clusters. The branch is followed from its beginning up to
-    its first point on that part with load α (patterns per variable) or more.
+    With errors the entropy Σ of the branch of solutions counts pairs of a choice of variables and a
+    cluster of weights. Only the part of the branch with Σ < H₂(ρ), the entropy of all choices,
+    counts: elsewhere a typical choice has several clusters. The branch is followed from its
+    beginning to its first point on that part with load α or more.
 
-    InputError where α lies before that part: then typical choices do with so many errors.
+    InputError where α lies before that part: typical choices separate there with so many errors.
     """
     branch = Branch(rho, ensemble)
     entropy_of_all = binary_entropy(rho)  # H₂(ρ)
@@ -214,22 +213,22 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
         return state.entropy < entropy_of_all and state.alpha >= alpha
 
     points = list(branch.from_entrance(until=has_arrived))
-    # With many errors the branch begins above H₂(ρ), and folds before it falls below. The part
-    # that counts begins where it does.
+    # With many errors Σ begins above H₂(ρ), and the branch folds back in the load before Σ falls
+    # below. The part that counts begins where it does.
     has_fold = any(point.state.entropy >= entropy_of_all for point in points)
     if has_fold:
         points = _past_fold(branch, points, entropy_of_all)
 
-    # The last point has load α or more, and is the first that has, unless the first point of all is
-    # beyond α already.
+    # The last point is the first with load α or more: so α lies between the last two points, unless
+    # already the first point of all is beyond α.
     first_load = points[0].state.alpha
     if first_load < alpha:
         before, after = points[-2:]
         assert before.state.alpha < alpha <= after.state.alpha
         return _at_load(branch, alpha, (before, after))
 
-    # α lies before the first point. Without a fold the branch goes back to the Cover–Gardner load,
-    # where it begins.
+    # α lies before the first point. Without a fold the branch reaches back to the Cover–Gardner
+    # load, where it begins.
     if not has_fold and alpha > bounds_at(rho, ensemble).cover_gardner:
         return _above_cover_gardner(alpha, rho, ensemble)
     raise InputError(
@@ -264,17 +263,16 @@ def _at_load(
 ) -> RSSolution:
     """The solution of a branch at load α, which lies between the loads of two of its points.
 
-    The branch is a line of solutions with the parameter ln χ, χ the response of the weights (to
-    correct a violation v costs v²/2χ), along which the load changes. The point of load α (patterns
-    per variable) is found on the usual quadrature (`coarse`), and solved again at the same χ on
-    half the step (`fine`). The second is the result, and the difference of both entropies is the
+    The branch is a line of solutions with the parameter χ, the response of the weights. The point
+    of load α is found with the usual quadrature (`coarse`) and solved again at the same χ with half
+    the step (`fine`). The second is the result; the difference of the two entropies is its
     quadrature error.
     """
     coarse = branch.point_where(bracket, lambda state: branch.excess_load(state, alpha))
     log_chi = float(coarse.unknowns[LOG_CHI])
     fine = branch.at_chi(log_chi, coarse.unknowns, QUADRATURE_STEP / 2)
 
-    # On the finer quadrature the load is not quite α at this χ. The entropy Σ is moved to α along
+    # With the finer quadrature the load at this χ is not quite α: the entropy Σ is moved to α along
     # its slope ∂Σ/∂α.
     load_above_alpha = branch.excess_load(fine.state, alpha)
     entropy = fine.state.entropy - fine.state.entropy_by_alpha * load_above_alpha
@@ -337,11 +335,10 @@ def _solution_of(
 
 
 def _unsolved_error(state: RSState, rho: float) -> float:
-    """The larger relative error of two equations, of which the solver imposes a combination only.
+    """The larger relative error of two equations that the solver imposes only in combination.
 
-    They say that the overlap of the weights of two choices of variables is q₀, and that the norm,
-    |w|² per variable, is ρ. By an identity both hold where the combination does: so their errors
-    check the solution.
+    They are "the overlap of the weights of two choices is q₀" and "the norm, |w|² per variable, is
+    ρ". By an identity both hold where the combination does: so their errors check the solution.
     """
     overlap_error = abs(state.overlap / state.order.q0 - 1)
     norm_error = abs(state.norm / rho - 1)
@@ -368,8 +365,8 @@ def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
 def _replicon_within(state: RSState, alpha: float, ensemble: Ensemble) -> float:
     """The replicon within a support at load α: tight patterns per weight, or infinite with errors.
 
-    With errors it diverges, because what is corrected of a violation jumps at the ceiling, the
-    largest violation that is no error.
+    With errors it diverges, because the correction of a violation jumps to 0 at the largest
+    violation that is no error.
     """
     if ensemble.error_rate:
         return math.inf
@@ -379,10 +376,10 @@ def _replicon_within(state: RSState, alpha: float, ensemble: Ensemble) -> float:
 def branch_table(rho: float, points: int) -> pd.DataFrame:
     """Order parameters, entropy and stability by load at density ρ, one row a load.
 
-    The patterns are those of the plain ensemble. There are `points` loads from near 0 to near the
-    ℓ₀-Gardner load (patterns per variable), where replica-symmetric solutions end. One of them is
-    2ρ: up to it typical choices of variables separate, from it on selected ones. In both parts
-    loads are denser at the ends, where the curves bend.
+    The patterns are those of the plain ensemble. There are `points` loads, from near 0 to near the
+    ℓ₀-Gardner load, where the solutions end. One of them is 2ρ: below it typical choices of
+    variables separate, above it selected ones. In both parts loads are denser at the ends, where
+    the curves bend.
     """
     import pandas as pd
 
@@ -391,8 +388,8 @@ def branch_table(rho: float, points: int) -> pd.DataFrame:
     end = entrance + _TABLE_END * (l0_gardner(rho) - entrance)
     n_typical = max(2, round(points * entrance / end))
     n_selected = points - n_typical
-    typical_loads = _denser_at_ends(0.0, entrance, n_typical + 1)[1:]  # the load 0 has no solution
-    selected_loads = _denser_at_ends(entrance, end, n_selected + 1)[1:]  # 2ρ is there already
+    typical_loads = _denser_at_ends(0.0, entrance, n_typical + 1)[1:]  # load 0 has no solution
+    selected_loads = _denser_at_ends(entrance, end, n_selected + 1)[1:]  # 2ρ is in the first part
     rows = [_table_row(solve_rs(alpha, rho)) for alpha in [*typical_loads, *selected_loads]]
     return pd.DataFrame(rows)
 

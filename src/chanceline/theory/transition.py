@@ -143,10 +143,10 @@ def transition_from(critical: RSState, rho: float, ensemble: Ensemble) -> Suppor
 def complexity(state: RSBState, rho: float) -> float:
     """The entropy of groups of supports, ln(their number)/N, at the break point x = 1.
 
-    It is S₀ + Kρ − Σ_group: the entropy of all supports, S₀ + Kρ, less Σ_group, that inside a group
-    (S₀ are the terms of the bottom level, K is the multiplier of the density ρ). The solver's
-    equation of x says that this difference vanishes. It is the last one of the residual, where it
-    is relative to Kρ (`RSBBranch._break_errors`).
+    It is S₀ + Kρ − Σ_group: the entropy of all supports, S₀ + Kρ, minus that inside a group (S₀ are
+    the terms of the bottom level, K is the multiplier of the density ρ). The saddle equation of x
+    says that this difference vanishes. Relative to Kρ, it is the last component of the residual
+    (`RSBBranch._break_errors`).
     """
     relative_difference = float(state.residual[-1])
     return relative_difference * state.order.K * rho
@@ -155,9 +155,9 @@ def complexity(state: RSBState, rho: float) -> float:
 def _find_jump(branch: RSBBranch, critical: RSState, x_c: float) -> _Jump:
     """A jump: the load α_d, from which on groups of supports exist, and α_K, where few are left.
 
-    Both lie on the line of solutions at x = 1 that leaves the replicon line at `critical`: α_d is
-    where it turns, α_K where the complexity changes its sign, between its last two points. `x_c` is
-    the break point at `critical`, above 1.
+    Both lie on the line of solutions with break point x = 1 that begins at `critical`, on the
+    replicon line. α_d is where its load turns; α_K is where the complexity changes its sign,
+    between its last two points. `x_c` > 1 is the break point at `critical`.
     """
     line = _line_at_unit_break(branch, critical, x_c)
     return _Jump(
@@ -172,9 +172,8 @@ def _without_complexity(
     """The static point of a jump: the solution with break point x = 1 whose complexity is 0.
 
     The complexity is the entropy of groups of supports (choices of variables). It is positive at
-    the solution `before` and negative at `after`. Between them it is a function of the logarithm of
-    the amplitude (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps within and between groups;
-    Brent's method finds its root.
+    the solution `before` and negative at `after`. Brent's method finds its root in the logarithm of
+    the amplitude (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps within and between groups.
     """
 
     def solved_at(log_amplitude: float) -> Solved[RSBState]:
@@ -193,19 +192,18 @@ def _without_complexity(
 def _line_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> list[Solved[RSBState]]:
     """Solutions with the break point x = 1, up to the first whose complexity is negative.
 
-    The break point is the probability that two supports (choices of variables) belong to different
-    groups. The complexity is the entropy of the groups; at x = 1 there are exponentially many, and
-    where it is 0 few are left. The line of solutions begins where replica symmetry becomes unstable
-    (`critical`, with the break point x_c > 1). It is followed in the logarithm of the amplitude
-    (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps within and between groups: the amplitude grows
-    along the line, while the load (patterns per variable) falls first and then rises. The nearer
-    x_c is to 1 the smaller is the jump: so the first amplitude is proportional to x_c − 1.
+    The complexity is the entropy of groups of supports (choices of variables). The line of
+    solutions begins at `critical`, where replica symmetry becomes unstable with the break point
+    x_c > 1. It is followed in the logarithm of the amplitude (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being
+    the overlaps within and between groups. The amplitude grows along the line; the load (patterns
+    per variable) falls first and then rises.
     """
+    # The nearer x_c is to 1, the smaller is the jump: so the first amplitude goes with x_c − 1.
     log_amplitude = float(np.log(_FIRST_AMPLITUDE * (x_c - 1)))
     start = start_near_symmetric(branch, critical, np.exp(log_amplitude), x=1.0)
 
     def has_no_groups_left(point: Solved[RSBState]) -> bool:
-        """Whether the complexity, which counts the groups, is negative."""
+        """Whether the complexity is negative."""
         return complexity(point.state, branch.rho) < 0
 
     points = follow(
@@ -234,15 +232,14 @@ def _at_unit_break(branch: RSBBranch, log_amplitude: float, start: Array) -> Sol
 def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
     """α_d, the smallest load at which groups of supports exist: where the line at x = 1 turns.
 
-    `line` has solutions with the break point x = 1 in the order of their amplitude
-    (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps of supports (choices of variables) within and
-    between groups. Along it the load (patterns per variable) falls first and then rises. Its
-    minimum lies between the neighbours of the point of smallest load, and is found there as a
-    function of the logarithm of the amplitude.
+    `line` has solutions with the break point x = 1, in the order of their amplitude
+    (p₁ − p₀)/(ρ − p₁): p₁ and p₀ are the overlaps of supports within and between groups. Along it
+    the load (patterns per variable) falls first and then rises. Its minimum, as a function of the
+    log-amplitude, is sought between the neighbours of the solution of smallest load.
     """
     loads = [point.state.alpha for point in line]
     lowest = int(np.argmin(loads))
-    # At an end of the line the point itself stands for the neighbour that it lacks.
+    # At an end of the line the point itself stands for the missing neighbour.
     before = line[max(lowest - 1, 0)]
     after = line[min(lowest + 1, len(line) - 1)]
 
@@ -260,14 +257,12 @@ def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
 
 
 def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
-    """A start for Newton with one step of breaking, (coordinates,), beside a symmetric solution.
+    """A start for Newton with one step of breaking, (coordinates,), near a symmetric solution.
 
     In the replica-symmetric state `critical` any two supports (choices of variables) have the same
-    overlap q₀ of their weights. With one step supports fall into groups, and there are two
-    overlaps: p₀ between groups and p₁ within one. The start puts them a little below and a little
-    above q₀. Their multipliers G₀ and G₁ go in proportion around the multiplier F₀ of q₀.
-    Everything else stays as it is: the response χ and the multipliers K, E and F₁ of the density,
-    of the norm and of the overlap within a support.
+    overlap q₀, with the multiplier F₀. With one step of breaking supports fall into groups: the
+    start puts the overlap p₀ between groups a little below q₀ and p₁ within a group a little above.
+    Their multipliers G₀ and G₁ lie in proportion around F₀. All other parameters are kept.
 
     Parameters
     ----------
@@ -283,7 +278,7 @@ def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float,
     symmetric = critical.order
     overlap = symmetric.q0
     multiplier = symmetric.F0
-    # p₁ − p₀ = amplitude·(ρ − p₁), where q₀ stands for p₁, which is not known yet.
+    # p₁ − p₀ = amplitude·(ρ − p₁). As p₁ is not known yet, q₀ stands for it.
     overlap_gap = amplitude * (branch.rho - overlap)
     multiplier_gap = overlap_gap * (multiplier / overlap)  # G₁ − G₀
     order = RSBOrder(
@@ -297,7 +292,7 @@ def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float,
         threshold=symmetric.threshold,
     )
     point = pack_order(order, branch.rho, branch.ensemble)
-    # Because q₀ stood for p₁, the packed amplitude is a little off. The caller holds this
-    # coordinate: so it must be exactly the one asked for.
+    # With q₀ for p₁ the packed amplitude is a little off. Callers hold this coordinate: so it is
+    # set to the exact value.
     point[LOG_AMPLITUDE] = np.log(amplitude)
     return point

@@ -27,6 +27,7 @@ from chanceline.theory.quadrature import (
     QUADRATURE_STEP,
     WIDTHS_PER_FEATURE,
     Array,
+    GaussianRule,
     centred_rule,
     rule_for,
 )
@@ -127,58 +128,67 @@ class Field:
     def _mean_square_of_class(
         self, function: Callable[[Array], Array], common_part: float, offset: float
     ) -> float:
-        """∫Dz [∫Dy function(argument)]², argument = γ(own·y + common·z) + offset, for one class.
+        """∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset)]², for one class of patterns.
 
-        y and z are standard Gaussians. z is what two choices of variables have in common of the
-        field of a pattern, y what is one choice's own: common² = `common_part` is the share of z in
-        the variance, own² = 1 − common². γ is the scale of the field (`gamma`), and the class has
-        its offset.
-
-        The function must be one that changes where its argument is 0, over a distance of about 1,
-        and is smooth elsewhere. Both integrals have their finest nodes where it changes.
+        z is the part of a pattern's field that two choices of variables share, y the part that one
+        choice has alone; c = `common_part` is the share of z in the variance. The function must
+        change where its argument is 0, over a distance of about 1, and be smooth elsewhere: there
+        both integrals have their finest nodes.
         """
-        gamma = self.gamma
         own = np.sqrt(1 - common_part)
         common = np.sqrt(common_part)
+        z_rule = self._rule_for_common_part(own, common, offset)
 
-        # Nodes of z. The argument is 0 on the line y = −(common·z + offset/γ)/own. The line crosses
-        # y = 0, where y has most weight, at z = −offset/(γ·common), and crosses the unit width of y
-        # while z moves by own/common. There the inner integral changes.
-        z_rule = rule_for(own / common, self.step, centre=-offset / (gamma * common))
-
-        # Nodes of y, a row for each z. The argument is γ(own·y + shift), which is 0 at
-        # y = −shift/own and moves by 1 over 1/(γ·own): there the function changes. The Gaussian
-        # itself, of width 1, has to be resolved too.
-        shift = common * z_rule.nodes + offset / gamma  # (z nodes,)
-        feature_in_y = min(1.0, 1 / (gamma * own))
-        y_width = WIDTHS_PER_FEATURE * feature_in_y
-        y, y_weights = centred_rule(-shift / own, y_width, self.step)  # both (z nodes, y nodes)
-
-        argument = gamma * (own * y + shift[:, None])
+        # The argument is γ(own·y + shift), with a shift for each z.
+        shift = common * z_rule.nodes + offset / self.gamma  # (z nodes,)
+        y, y_weights = self._rules_for_own_part(own, shift)  # both (z nodes, y nodes)
+        argument = self.gamma * (own * y + shift[:, None])
         mean_over_y = (y_weights * function(argument)).sum(axis=1)  # (z nodes,)
         return float(z_rule.mean(mean_over_y**2))
+
+    def _rule_for_common_part(self, own: float, common: float, offset: float) -> GaussianRule:
+        """Nodes z of the outer integral, fine where the inner one changes.
+
+        The argument γ(own·y + common·z) + offset vanishes on a line in the plane of y and z. The
+        line crosses y = 0, where y has most weight, at z = −offset/(γ·common), and the unit width
+        of y while z moves by own/common.
+        """
+        return rule_for(own / common, self.step, centre=-offset / (self.gamma * common))
+
+    def _rules_for_own_part(self, own: float, shift: Array) -> tuple[Array, Array]:
+        """Nodes y of the inner integral and their weights, a row for each z: (z nodes, y nodes).
+
+        The argument γ(own·y + shift) vanishes at y = −shift/own, and changes by 1 over 1/(γ·own).
+        The nodes are fine there, but no wider than the Gaussian itself, of width 1, needs. `shift`
+        has one value for each z, (z nodes,).
+        """
+        feature_in_y = min(1.0, 1 / (self.gamma * own))
+        y_width = WIDTHS_PER_FEATURE * feature_in_y
+        return centred_rule(-shift / own, y_width, self.step)
 
 
 def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
     """The field of a pattern at a given ln γ, with the best threshold b if the threshold is free.
 
-    Typical solutions w of the chosen variables have the squared length ρ and the overlap q₁ of two
-    of them; γ² = q₁/(ρ − q₁) tells how alike they are. In units of √(ρ − q₁), their spread, |w| is
-    √(1 + γ²). The field of a pattern of class c is γt + offset_c, t a standard Gaussian and
-    offset_c = √(1 + γ²)(margin + σ_c b), σ_c the sign of the class. At the best b the volume of
-    solutions is largest. Its derivative by b vanishes where
+    Typical solutions w have the squared length ρ and the overlap q₁; γ² = q₁/(ρ − q₁). In units of
+    their spread √(ρ − q₁), the length |w| is √(1 + γ²), and the field of a pattern of class c is
 
-        Σ_c σ_c f_c ∫Dt h(γt + offset_c) = 0,    f_c the share of class c, h = `mills`.
+        γt + offset_c,    offset_c = √(1 + γ²)(margin + σ_c b),
+
+    t a standard Gaussian, σ_c the sign and f_c the share of the class. At the best b the volume of
+    solutions is largest, and its derivative vanishes (h = `mills`):
+
+        Σ_c σ_c f_c ∫Dt h(γt + offset_c) = 0.
 
     `step` is that of the quadrature.
     """
     gamma = float(np.exp(log_gamma))
-    norm = np.sqrt(1 + gamma**2)  # |w| in units of √(ρ − q₁)
+    weight_length = np.sqrt(1 + gamma**2)  # |w| in units of √(ρ − q₁)
 
     def with_threshold(threshold: float) -> Field:
         """The field at a threshold b, in units of |w|."""
         classes = tuple(
-            OffsetClass(share, sign, float(norm * (ensemble.margin + sign * threshold)))
+            OffsetClass(share, sign, float(weight_length * (ensemble.margin + sign * threshold)))
             for share, sign in ensemble.classes
         )
         return Field(gamma, threshold, classes, step)
@@ -198,17 +208,17 @@ def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRAT
     """The field of a pattern for typical solutions of a choice of variables (Gardner's equation).
 
     The field is γt + offset, t ~ N(0, 1), with an offset for each class. γ² = q₁/(ρ − q₁) tells how
-    alike two solutions are, q₁ their overlap and ρ their squared length. It solves (Gardner 1988)
+    alike two solutions are, q₁ their overlap and ρ their squared length. Gardner's equation (1988)
 
-        load·⟨h²⟩ = γ²,
+        load·⟨h²⟩ = γ²
 
-    where `load` is patterns per chosen variable and ⟨h²⟩ the mean of h² (`mills`) over the field
-    and the classes. load·⟨h²⟩/γ² falls with γ, from ∞ at γ = 0 to load/α_c at γ = ∞, α_c Gardner's
-    capacity. So there is a root if load < α_c; it is bracketed in ln γ.
+    gives γ: `load` is patterns per chosen variable, and ⟨h²⟩ the mean of h² (`mills`) over field
+    and classes. The ratio load·⟨h²⟩/γ² falls from ∞ at γ = 0 to load/α_c at γ = ∞, α_c Gardner's
+    capacity. So there is a root if load < α_c.
     """
 
     def excess(log_gamma: float) -> float:
-        """The left-hand side of the equation less 1."""
+        """load·⟨h²⟩/γ² − 1."""
         field = _field_at(log_gamma, ensemble, step)
         return load * field.mean(lambda x: (mills(x) / field.gamma) ** 2) - 1
 
@@ -228,12 +238,12 @@ def solve_typical(
 ) -> RSSolution:
     """The replica-symmetric solution at a load α so small that typical choices separate.
 
-    α is patterns per variable and ρ the share of variables chosen; α must lie below the
-    Cover–Gardner load α_CG (2ρ for the plain ensemble). q₁ is the overlap of two weight vectors of
-    the same variables, q₀ that of two independent choices of variables. First γ² = q₁/(ρ − q₁)
-    and the threshold are found from Gardner's equation (`gardner_field`), then q₀/q₁
-    (`_common_part`), and the rest follows. `step` is that of the quadrature.
+    α is patterns per variable and ρ the share of variables chosen. α must lie below the
+    Cover–Gardner load, 2ρ for the plain ensemble. q₁ is the overlap of two weight vectors of the
+    same variables, q₀ that of two independent choices of variables. `step` is that of the
+    quadrature.
     """
+    # γ² = q₁/(ρ − q₁) and the threshold come from Gardner's equation, then q₀/q₁ from its own.
     field = gardner_field(alpha / rho, ensemble, step)
     gamma_square = field.gamma**2
     common_part = _common_part(alpha, rho, field)  # q₀/q₁
@@ -241,8 +251,8 @@ def solve_typical(
     q0 = q1 * common_part
     conjugates = _conjugates(alpha, rho, field, common_part)
 
-    # The replicon products are (α/ρ)⟨h'²⟩ within a choice and α ∫Dz [∫Dy h']² between two choices,
-    # with h' = `mills_slope` at the field of a pattern.
+    # The replicons are (α/ρ)⟨h'²⟩ within a choice and α ∫Dz [∫Dy h']² between two choices, with
+    # h' = `mills_slope` at the field of a pattern.
     stability = Stability(
         within=alpha / rho * field.mean(lambda x: mills_slope(x) ** 2),
         between=alpha * field.mean_square(mills_slope, common_part),

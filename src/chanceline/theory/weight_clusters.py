@@ -52,12 +52,11 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     """The capacity α_c with all variables where errors are allowed, with one step of breaking.
 
     With errors the weights that classify well enough form several clusters, and replica symmetry
-    (`gardner`) gives a load that is too high; one step of breaking counts the clusters. The
-    equations (`cluster_equations`) need a start near the solution. One is known for equal classes
-    without margin and an error rate of 0.1. From there the solution is followed to the ensemble
-    wanted, in small steps of the share of the way: 0 at the start, 1 at the end.
+    (`gardner`) gives a load that is too high; one step of breaking counts the clusters. A start is
+    known for equal classes without margin and an error rate of 0.1. From there the solution is
+    followed to the ensemble wanted, by the share of the way: 0 at the start, 1 at the end.
 
-    The unknowns of the result are ln χ, logit q₀, the threshold b if it is free, and ln v*.
+    The unknowns of the result are those of `cluster_equations`.
     """
 
     def solve_at(share: float, start: Array) -> Solved[Counted]:
@@ -75,11 +74,10 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
 def _ensemble_at_share(share: float, wanted: Ensemble) -> Ensemble:
     """An ensemble between that of the start (share 0) and the one wanted (share 1).
 
-    An ensemble is a kind of random patterns. At share 0 classes are equal, there is no margin, and
-    the error rate is 0.1. From there the margin grows linearly in the share. The balance, which is
-    the share of positive patterns, moves geometrically. The errors move as a part of the positive
-    class, linearly in the log-odds of that part: so they never come to as many as the class has
-    patterns, where the load diverges.
+    At share 0 the classes are equal, there is no margin, and the error rate is 0.1. From there the
+    margin grows linearly, and the balance, which is the share of positive patterns, geometrically.
+    Errors are taken as a part of the positive class, whose log-odds move linearly: so they never
+    become as many as the class has patterns, where the load diverges.
     """
     # In this form classes that are wanted equal stay exactly equal: 1 to any power is 1.
     balance = EQUAL_CLASSES * (wanted.balance / EQUAL_CLASSES) ** share
@@ -104,23 +102,22 @@ def _solve_clusters(ensemble: Ensemble, start: Array) -> Solved[Counted]:
 
 
 def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
-    """The load where the last cluster of weights vanishes, and how far the equations of it fail.
+    """The equations of the capacity with clusters of weights, at a point: load and residual.
 
-    With errors allowed, the weights (of all variables) that classify well enough form clusters. The
-    exponent Σ = ln(number of clusters)/N is 0 at the capacity, and stationary in its four order
-    parameters. They are the coordinates of the point, (ln χ, logit q₀, b if it is free, ln v*):
+    With errors allowed, the weights (of all variables) that classify well enough form clusters. At
+    the capacity Σ = ln(number of clusters)/N is 0, and stationary in its order parameters. They are
+    the coordinates of the point, (ln χ, logit q₀, b if it is free, ln v*):
 
         χ     the response: a violation v of a constraint costs v²/2χ,
-        q₀    the overlap of weights in different clusters, 0 < q₀ < 1 as weights have the length 1,
+        q₀    the overlap of weights in different clusters, 0 < q₀ < 1 as weights have length 1,
         b     the threshold of the rule,
         v*    the violation from which on a pattern is an error.
 
-    That Σ is stationary in χ takes the form of an identity, which sets the load; the other
-    equations are the residual. They are relative errors: with the bare slopes of Σ Newton loses its
-    way at large margins.
+    Stationarity in χ gives the load α; the other equations are the residual. It has relative
+    errors: with the bare slopes of Σ Newton loses its way at large margins.
     """
-    order = _decode(point, ensemble)
-    laws_of_classes = class_laws(ensemble, order, QUADRATURE_STEP)
+    parameters = _decode(point, ensemble)
+    laws_of_classes = class_laws(ensemble, parameters, QUADRATURE_STEP)
     means = pattern_means(laws_of_classes, ensemble, rho=1.0)
 
     # The identity "as many tight patterns as weights", α·effective_tight = 1, sets the load.
@@ -129,22 +126,22 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
         raise OutsideDomain("p₊ − v*e* must be positive")
     alpha = 1 / means.effective_tight
 
-    # ∂Σ/∂q₀ = 0 where q₀ = α⟨R₁²⟩(χ + s²)²/χ², s² = 1 − q₀; R₁ is the mean correction of a
-    # violation, ⟨·⟩ the mean over patterns.
-    scale = (order.chi + order.s2) / order.chi
-    overlap_of_patterns = alpha * means.violation_square * scale**2
-    overlap_error = overlap_of_patterns / order.q0 - 1
+    # ∂Σ/∂q₀ = 0 where q₀ = α⟨R₁²⟩(χ + s²)²/χ², s² = 1 − q₀. R₁ is the mean correction of a
+    # pattern, ⟨·⟩ the mean over patterns.
+    scale = (parameters.chi + parameters.s2) / parameters.chi
+    overlap_of_patterns = alpha * means.mean_correction_square * scale**2
+    overlap_error = overlap_of_patterns / parameters.q0 - 1
     # ∂Σ/∂(price of an error) = 0 where the share of errors is the one allowed.
     wrong_error = means.wrong / ensemble.error_rate - 1
-    exponent = _cluster_exponent(alpha, order, means, ensemble)  # Σ = 0
+    exponent = _cluster_exponent(alpha, parameters, means, ensemble)  # Σ = 0
     residual = [overlap_error, wrong_error, exponent]
     if ensemble.free_threshold:
-        residual.append(means.violation_by_sign)  # ∂Σ/∂b = 0 where this vanishes
+        residual.append(means.correction_by_sign)  # ∂Σ/∂b = 0 where this vanishes
     return Counted(alpha=float(alpha), rho=1.0, residual=np.array(residual))
 
 
 def _cluster_exponent(
-    alpha: float, order: PatternParameters, means: PatternMeans, ensemble: Ensemble
+    alpha: float, parameters: PatternParameters, means: PatternMeans, ensemble: Ensemble
 ) -> float:
     """The exponent Σ = ln(number of clusters of weights)/N at the load α:
 
@@ -155,12 +152,12 @@ def _cluster_exponent(
     an error, ε the error rate allowed, and χ the response; q₀ is the overlap of weights in
     different clusters, s² = 1 − q₀.
     """
-    chi = order.chi
-    s2 = order.s2
-    price = order.ceiling**2 / (2 * chi)  # y, what the largest violation v* costs
+    chi = parameters.chi
+    s2 = parameters.s2
+    price = parameters.ceiling**2 / (2 * chi)  # y, what the largest violation v* costs
     pattern_term = alpha * (means.log_mean_weight + price * ensemble.error_rate)
     volume_term = 0.5 * np.log1p(s2 / chi)
-    overlap_term = 0.5 * order.q0 / (chi + s2)
+    overlap_term = 0.5 * parameters.q0 / (chi + s2)
     return float(pattern_term + volume_term + overlap_term)
 
 
@@ -171,9 +168,8 @@ def _decode(point: Array, ensemble: Ensemble) -> PatternParameters:
     overlap of weights in different clusters, b the threshold of the rule and v* the largest
     violation that is no error. Weights have the length 1, so that ρ is 1.
 
-    OutsideDomain, which tells Newton to take a shorter step, where χ is too large: for χ → ∞ all
-    terms of the exponent vanish, whatever the load, and Newton would end at a solution without
-    meaning.
+    OutsideDomain, which tells Newton to take a shorter step, where χ is too large: for χ → ∞ the
+    exponent vanishes at any load, and Newton would find a meaningless solution.
     """
     check_logarithms(point)
     chi = np.exp(point[_LOG_CHI])

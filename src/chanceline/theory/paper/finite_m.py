@@ -7,8 +7,8 @@ levels 0 … L, break points x₁ = m (and x₂ = k), x₀ = 0 and x_{L+1} = 1, 
 
     φ = αm E₀[g₀] + ∫Dz ln(1 + e^{−K}B) + Kρ + (m/2)[Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i],
 
-where g₀ comes from ln H(v/√(ρ−q_L)) by the recursion of `parisi`, and the support side is Gaussian
-all the way down:
+where g₀ comes from ln H(v/√(ρ−q_L)) by the recursion of `parisi`, and the part of the variables is
+Gaussian all the way down:
 
     D_L = Q̂ + q̂_L = ρ/(ρ − q_L),    D_{i−1} = D_i − x_i(q̂_i − q̂_{i−1}),
     ln B = −(m/2) ln D_L + Σ_i (m/2x_i) ln(D_i/D_{i−1}) + m h₀²/2D₀,      h₀ = √q̂₀ z.
@@ -70,28 +70,31 @@ class FiniteMState:
     """
 
     q: Array  # overlaps: q₀ between supports, q₁ (and q₂) between replicas in one, (levels,)
-    q_hat: Array  # their conjugates, (levels,)
-    Q_hat: float  # conjugate of the norm of the weights
-    K: float  # conjugate of the density: the price of a variable
+    q_hat: Array  # their multipliers, (levels,)
+    Q_hat: float  # multiplier of the norm of the weights
+    K: float  # multiplier of the density: the price of a variable
     phi: float  # φ, the growth rate of Σ_c V(c)^m
     growth: float
     residual: Array  # relative errors of the three equations, (3,)
 
 
 def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
-    """The log-probability that a pattern is satisfied, on all levels of nested replicas.
+    """The log-probability g_i that a pattern is satisfied, on all levels i = 0 … L of replicas.
 
-    There are m replicas of the weights on each support (choice of variables), perhaps in groups;
-    level i = 0 … L tells how close two replicas are. The field v of a pattern is a sum of nested
-    Gaussians, with the variance q_i up to level i. On the top level random weights satisfy a
-    pattern of field v with the probability H(v/√(ρ − q_L)), H(t) the probability that a normal
-    number exceeds t. So the top function is g_L = ln H(v/√(ρ − q_L)), and the recursion of `parisi`
-    leads down to g₀.
+    Two replicas of the weights are on different supports (level 0), on the same one (level 1) or,
+    if there are groups of replicas, in the same group (level 2). On the top level L a pattern of
+    field v is satisfied with probability H(v/√(ρ − q_L)), H the upper tail of the normal
+    distribution:
+
+        g_L(v) = ln H(v/√(ρ − q_L)).
+
+    The recursion of `parisi` leads from there down to g₀.
 
     Parameters
     ----------
     q : (L + 1,)
-        Overlaps q₀ < … < q_L of the weights of two replicas, by level.
+        Overlaps q₀ < … < q_L of the weights of two replicas, by level, which are the variances of
+        the field v.
     breaks : (L,)
         Break points x₁ … x_L: m, the number of replicas within a support, and, with groups, their
         size.
@@ -102,13 +105,13 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
         raise OutsideDomain("0 < q₀ < q₁ < … < ρ is needed")
     grids = _field_grids(q, breaks, gap)
 
-    # ln H(t) is `log_ndtr(−t)`, and its slope is `mills(t)`; t = v/width.
-    width = np.sqrt(gap)
-    scaled_field = grids[-1].nodes / width
+    # g_L = ln H(t) at t = v/width. ln H(t) is `log_ndtr(−t)`, and its slope is `mills(t)`.
+    width = np.sqrt(gap)  # √(ρ − q_L)
+    scaled_field = grids[-1].nodes / width  # t
     return recurse(
         grids,
-        top=log_ndtr(-scaled_field),
-        top_slope=mills(scaled_field) / width,
+        top_values=log_ndtr(-scaled_field),
+        top_slopes=mills(scaled_field) / width,
         variances=q,
         breaks=breaks,
     )
@@ -117,9 +120,9 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
 def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
     """Grids of the field v of a pattern, one for each level 0 … L of nested replicas.
 
-    On the bottom level only Gaussians need resolving. On the others H(v/√gap)^x is averaged, H the
-    probability that random weights satisfy a pattern of field v and x the break point of the level:
-    it falls from 1 to 0 around v = 0 over the width √gap, where the grid has short steps.
+    On the bottom level only Gaussians need resolving. On the others a power of H(v/√gap) is
+    averaged, the probability that a pattern of field v is satisfied. It falls from 1 to 0 around
+    v = 0 over the width √gap, where the grid has short steps.
 
     Parameters
     ----------
@@ -131,11 +134,12 @@ def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
         ρ − q_L, with the density ρ.
     """
     reach = FIELD_REACH * np.sqrt(q[-1])
-    gaussian_step_of_level = gaussian_steps(q)  # resolves the Gaussians alone
-    coarse_steps = gaussian_step_of_level[1:] * _narrowing_of_levels(q, breaks, gap)
+    steps_of_gaussians = gaussian_steps(q)  # resolve the Gaussians alone, (L + 1,)
+    # Far from the edge the power of H makes the Gaussians of levels 1 … L narrower.
+    coarse_steps = steps_of_gaussians[1:] * _narrowing_of_levels(q, breaks, gap)
     edge_width = np.sqrt(gap)
 
-    grids = [uniform_grid(reach, gaussian_step_of_level[0])]
+    grids = [uniform_grid(reach, steps_of_gaussians[0])]
     for coarse_step in coarse_steps:
         grid = focused_grid(
             reach,
@@ -171,22 +175,21 @@ class SupportLaw(NamedTuple):
 
 
 def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
-    """How likely a variable is chosen, and its mean weight, at the nodes of its Gaussian field.
+    """The log-odds that a variable is chosen, and its mean weight, at the nodes of its field.
 
-    A chosen variable has m replicas of its weight w; level i = 0 … L tells how close two replicas
-    are. In the field of level i, w is Gaussian with the precision D_i (one over its variance). On
-    the bottom level the field is h₀ = √q̂₀ z, z a standard Gaussian. The odds that the variable is
-    chosen are e^{−K}B(h₀), B the integral over the weights of its replicas (`_log_b`), and its mean
-    weight is h₀/D₀.
+    On the bottom level the field is h₀ = √q̂₀ z, z a standard Gaussian. The odds that the variable
+    is chosen are e^{−K}B(h₀), where B (`_log_b`) is the integral over the weights of its replicas.
+    Its mean weight is then h₀/D₀. On level i = 0 … L of the replicas, D_i is the precision of the
+    weight (one over its variance) in the field of that level.
 
     Parameters
     ----------
     D
         D_L, the precision of w on the top level.
     q_hat : (L + 1,)
-        q̂₀ … q̂_L, the conjugates (multipliers) of the overlaps by level.
+        q̂₀ … q̂_L, the multipliers of the overlaps by level.
     K
-        Conjugate of the density ρ: the price of a variable.
+        Multiplier of the density ρ: the price of a variable.
     breaks : (L,)
         Break points x₁ = m, …, x_L.
     """
@@ -197,8 +200,8 @@ def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
     m = breaks[0]
     field_variance = q_hat[0]  # q̂₀, of h₀
 
-    # ln B has the term m q̂₀z²/2D₀, so B varies on this scale of z. The step is half the usual one
-    # because p = e^{−K}B/(1 + e^{−K}B), which is averaged, varies faster than B where it switches.
+    # ln B has the term m q̂₀z²/2D₀: so B changes on the scale √(D₀/m q̂₀) of z. The step is half the
+    # usual one, as the probability of choosing changes faster than B where it switches.
     z_scale = float(np.sqrt(D0 / (m * field_variance)))
     rule = rule_for(z_scale, QUADRATURE_STEP / 2)
     bottom_field = np.sqrt(field_variance) * rule.nodes  # h₀
@@ -233,7 +236,7 @@ class _Overlaps(NamedTuple):
 
     q: Array  # q₀ between supports, q₁ between replicas in one and, with groups, q₂ within a group
     gap: float  # ρ − q_L, L the top level; by itself, as for m → 0 it is lost in ρ
-    K: float  # conjugate of the density ρ
+    K: float  # multiplier of the density ρ
 
     @property
     def q0(self) -> float:
@@ -246,13 +249,12 @@ class _Overlaps(NamedTuple):
         return float(self.q[1])
 
 
-def _decode(unknowns: Array, rho: float, split: float) -> _Overlaps:
+def _decode_overlaps(unknowns: Array, rho: float, split: float) -> _Overlaps:
     """The overlaps of weights that the unknowns (ln(ρ − q_L), logit(q₀/q₁), K) stand for.
 
-    There are m replicas of the weights on each support. q₀ is the overlap of replicas on two
-    supports, q₁ that on one; ρ is the density and K its multiplier. Without groups of replicas the
-    top level is L = 1, and `split` is 0. With groups L = 2, and replicas of one group have the
-    overlap q₂ with q₂ − q₁ = split·(ρ − q₂).
+    q₀ is the overlap of replicas on two supports, q₁ that on one; ρ is the density and K its
+    multiplier. Without groups of replicas L = 1, and `split` is 0. With groups L = 2, and replicas
+    of one group have the overlap q₂, with q₂ − q₁ = split·(ρ − q₂).
     """
     log_gap, logit_q0_over_q1, K = unknowns.tolist()
     check_logarithms(np.array([log_gap, logit_q0_over_q1]))
@@ -269,22 +271,21 @@ def _decode(unknowns: Array, rho: float, split: float) -> _Overlaps:
 def _equations(
     unknowns: Array, alpha: float, rho: float, breaks: Array, split: float
 ) -> FiniteMState:
-    """The saddle equations with m replicas of the weights: how far they fail, and what follows.
+    """The saddle equations of φ(m), with m replicas of the weights: residual, and what follows.
 
-    They are those of φ(m), the growth rate of Σ_c V(c)^m over supports (choices of variables) c,
-    V(c) the volume of weights that separate. The patterns turn the overlaps q of replicas into
-    multipliers q̂. With these the variables return a density and overlaps, which at a saddle are
-    those put in: `residual` has the relative differences.
+    φ(m) is the growth rate of Σ_c V(c)^m over supports (choices of variables) c, V(c) the volume of
+    weights that separate; the module's docstring has the formula. The patterns turn the overlaps q
+    of replicas into multipliers q̂. With these the variables return a density and overlaps, which
+    at a saddle are those put in: `residual` has the relative differences.
 
-    Two replicas are on different supports (level 0), on the same one (level 1) or, if the replicas
-    of a support fall into groups, in the same group (level 2). The top level is L: 1 without
-    groups, 2 with them. q_i and q̂_i are the overlap on level i and its multiplier; Q̂ is the
-    multiplier of the norm of the weights. The head of the module has the whole function φ.
+    Two replicas are on different supports (level 0), on the same one (level 1) or, if there are
+    groups of replicas, in the same group (level 2). The top level L is 1 without groups, 2 with
+    them.
 
     Parameters
     ----------
     unknowns : (3,)
-        ln(ρ − q_L), logit(q₀/q₁) and K, the multiplier of the density ρ; `_decode` unpacks them.
+        ln(ρ − q_L), logit(q₀/q₁) and K, the multiplier of the density ρ; see `_decode_overlaps`.
     alpha, rho
         Load α (patterns per variable) and density ρ (share of variables chosen).
     breaks : (L,)
@@ -292,22 +293,22 @@ def _equations(
     split
         (q₂ − q₁)/(ρ − q₂), how far groups differ; 0 without groups.
     """
-    order = _decode(unknowns, rho, split)
+    overlaps = _decode_overlaps(unknowns, rho, split)
     n_replicas = breaks[0]  # m
 
-    # The patterns: multipliers q̂_i = α E_i[g_i'²], and the term αm E₀[g₀] of φ. g_i is the
+    # The patterns give the multipliers q̂_i = α E_i[g_i'²], and the term αm E₀[g₀] of φ. g_i is the
     # log-probability that a pattern is satisfied, on level i, and E_i[·] the average there.
-    patterns = volume_recursion(order.q, breaks, order.gap)
+    patterns = volume_recursion(overlaps.q, breaks, overlaps.gap)
     q_hat = alpha * patterns.mean_square_slopes
     pattern_term = alpha * n_replicas * patterns.mean_values[0]
 
-    # The variables. Their weights have the precision D_L = Q̂ + q̂_L on the top level, and one of
-    # the saddle equations says that it is ρ/(ρ − q_L). So Q̂ follows from q̂_L.
-    precision = rho / order.gap
+    # The variables. On the top level their weights have the precision D_L = Q̂ + q̂_L, Q̂ the
+    # multiplier of the norm. A saddle equation says D_L = ρ/(ρ − q_L), which gives Q̂.
+    precision = rho / overlaps.gap  # D_L
     norm_multiplier = precision - q_hat[-1]  # Q̂
-    variables = support_law(D=precision, q_hat=q_hat, K=order.K, breaks=breaks)
+    variables = support_law(D=precision, q_hat=q_hat, K=overlaps.K, breaks=breaks)
     phi = _phi(
-        order=order,
+        overlaps=overlaps,
         rho=rho,
         breaks=breaks,
         pattern_term=pattern_term,
@@ -315,46 +316,47 @@ def _equations(
         variables=variables,
     )
     return FiniteMState(
-        q=order.q,
+        q=overlaps.q,
         q_hat=q_hat,
         Q_hat=norm_multiplier,
-        K=order.K,
+        K=overlaps.K,
         phi=phi,
-        growth=_growth(order, rho, q_hat, variables.D_levels),
-        residual=_residual(order, rho, q_hat, variables),
+        growth=_growth(overlaps, rho, q_hat, variables.D_levels),
+        residual=_residual(overlaps, rho, q_hat, variables),
     )
 
 
-def _residual(order: _Overlaps, rho: float, q_hat: Array, variables: SupportLaw) -> Array:
-    """Relative errors of the density and of the overlaps that the variables return, (3,).
-
-    A variable of field h₀ = √q̂₀ z, z a standard Gaussian, is chosen with probability p; its mean
-    weight is then h₀/D₀. The saddle equations say that
+def _residual(overlaps: _Overlaps, rho: float, q_hat: Array, variables: SupportLaw) -> Array:
+    """Relative errors of three saddle equations, of the density and two overlaps, (3,):
 
         ∫Dz p = ρ                                           the density,
         ∫Dz p [(h₀/D₀)² + (q̂₁ − q̂₀)/(D₁D₀)] = q₁            the overlap of replicas on one support,
         ∫Dz p² (h₀/D₀)² = q₀                                the overlap of two supports.
 
-    q̂_i (`q_hat`) is the multiplier of q_i, and D_i the precision of a weight in the field of
-    level i.
+    A variable of field h₀ = √q̂₀ z, z a standard Gaussian, is chosen with probability p, and its
+    mean weight is then h₀/D₀. q̂_i (`q_hat`) is the multiplier of q_i, and D_i the precision of a
+    weight in the field of level i.
     """
-    D_levels, log_odds, weight_square, weights = variables
-    p = expit(log_odds)
+    D_levels = variables.D_levels
+    weights = variables.weights  # of the nodes z
+    weight_square = variables.weight_square  # (h₀/D₀)²
+    p = expit(variables.log_odds)
+
+    # The left-hand sides. The factor (q̂₁ − q̂₀)/(D₁D₀) does not depend on z.
     returned_density = weights @ p
-    # The second term of q₁, whose factor (q̂₁ − q̂₀)/(D₁D₀) does not depend on z.
     spread = returned_density * (q_hat[1] - q_hat[0]) / (D_levels[1] * D_levels[0])
     returned_q1 = weights @ (p * weight_square) + spread
     returned_q0 = weights @ (p**2 * weight_square)
 
     density_error = returned_density / rho - 1
     # As m → 0, q₁ → ρ, and only their difference matters: the error of q₁ is relative to ρ.
-    q1_error = (returned_q1 - order.q1) / rho
-    q0_error = returned_q0 / order.q0 - 1
+    q1_error = (returned_q1 - overlaps.q1) / rho
+    q0_error = returned_q0 / overlaps.q0 - 1
     return np.array([density_error, q1_error, q0_error])
 
 
 def _phi(  # noqa: PLR0913
-    order: _Overlaps,
+    overlaps: _Overlaps,
     rho: float,
     breaks: Array,
     pattern_term: float,
@@ -370,32 +372,33 @@ def _phi(  # noqa: PLR0913
     overlap q_i on level i = 0 … L. The break points are x₀ = 0, x₁ = m … x_L (`breaks`), and
     x_{L+1} = 1.
     """
-    q = order.q
-    gap = order.gap  # ρ − q_L
+    q = overlaps.q
+    gap = overlaps.gap  # ρ − q_L
     m = breaks[0]
     variable_term = variables.weights @ np.logaddexp(0.0, variables.log_odds)
 
-    # The bracket. For m → 0 Q̂ is lost in q̂_L, and is replaced by D_L − q̂_L, where D_L = ρ/gap.
-    # The terms Q̂ρ + (1 − x_L) q̂_L q_L become D_L ρ − q̂_L[(ρ − q_L) + x_L q_L].
+    # The bracket: its terms of the top level, Q̂ρ + (1 − x_L) q̂_L q_L, then those of the others. For
+    # m → 0 the digits of Q̂ = D_L − q̂_L are lost, so D_L = ρ/gap is put in. The terms become
+    # D_L ρ − q̂_L[(ρ − q_L) + x_L q_L].
     top_terms = rho / gap * rho - q_hat[-1] * (gap + breaks[-1] * q[-1])
     break_gaps = np.diff(breaks, prepend=0.0)  # x_{i+1} − x_i of the levels below L
     lower_terms = break_gaps @ (q_hat * q)[:-1]
     conjugate_term = 0.5 * m * (top_terms + lower_terms)
-    return float(pattern_term + variable_term + order.K * rho + conjugate_term)
+    return float(pattern_term + variable_term + overlaps.K * rho + conjugate_term)
 
 
-def _growth(order: _Overlaps, rho: float, q_hat: Array, D_levels: Array) -> float:
+def _growth(overlaps: _Overlaps, rho: float, q_hat: Array, D_levels: Array) -> float:
     """What the equation of q₂ − q₁ returns, relative to the q₂ − q₁ imposed; 1 without groups.
 
     The equation is q₂ − q₁ = ρ(q̂₂ − q̂₁)/(D₂D₁): q₂ and q₁ are the overlaps of replicas within and
     between groups, q̂_i their multipliers and D_i the precisions of the weights by level. Below 1
     groups that are imposed become weaker, and would vanish.
     """
-    if len(order.q) == 2:  # q₀ and q₁: no groups
+    if len(overlaps.q) == 2:  # q₀ and q₁: no groups
         return 1.0
-    q2 = order.q[2]
+    q2 = overlaps.q[2]
     returned = rho * (q_hat[2] - q_hat[1]) / (D_levels[2] * D_levels[1])
-    return float(returned / (q2 - order.q1))
+    return float(returned / (q2 - overlaps.q1))
 
 
 def solve_finite_m(
@@ -414,7 +417,7 @@ def solve_finite_m(
         (m,), or (m, k) where the m replicas fall into groups of size k.
     start : (3,)
         ln(ρ − q_L), logit(q₀/q₁) and K: q₀ is the overlap between supports, q_L the largest one
-        within a support (q₁, or q₂ with groups), and K the conjugate of ρ.
+        within a support (q₁, or q₂ with groups), and K the multiplier of ρ.
     split
         (q₂ − q₁)/(ρ − q₂), imposed where there are groups; 0 without.
     """
@@ -429,11 +432,9 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     """The replica-symmetric saddle with m > 0 replicas of the weights, m a real number.
 
     It is the saddle of φ(m), the growth rate of Σ_c V(c)^m over supports (choices of variables) c,
-    V(c) the volume of weights that separate; as m → 0 this counts the supports. The solution at
-    m → 0 is known (`solve_rs`): the saddle is followed from a small m, in ln m, to the one wanted.
-
-    Below and above the load 2ρ different coordinates have a limit as m → 0. They are the ones that
-    are followed (`_FollowedCoordinates`); each point is solved in the unknowns of `solve_finite_m`.
+    V(c) the volume of weights that separate. The solution in the limit m → 0 is known (`solve_rs`).
+    From a small m the saddle is followed in ln m to the one wanted, in coordinates that have a
+    limit as m → 0 (`_FollowedCoordinates`).
     """
     if not (math.isfinite(m) and m > 0):
         raise InputError(f"m must be positive and finite, but is {m!r}")
@@ -454,7 +455,7 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
         """ln m and the saddle there, started from the limit m → 0."""
         return log_m, solve_at(log_m, coordinates.near_limit(log_m))
 
-    # The first point at a small m, at a smaller one where that fails; then on to the m wanted.
+    # The first point lies at a small m, or a smaller one where that fails. From there on to m.
     log_first = math.log(min(_FIRST_M, m))
     log_starts = [log_first - i * math.log(_M_FACTOR) for i in range(_M_ATTEMPTS)]
     begin, first = first_success(first_point, log_starts)
@@ -473,10 +474,10 @@ class _FollowedCoordinates(NamedTuple):
     """The coordinates of a saddle at small m that have a limit as m → 0, (3,).
 
     The unknowns of `solve_finite_m` are (ln(ρ − q₁), logit(q₀/q₁), K), with the overlaps q₁ within
-    a support and q₀ between supports and the conjugate K of the density ρ. At loads below 2ρ, where
-    typical supports separate, they all have a limit and are followed as they are. Above 2ρ, q₁ → ρ
-    and ln(ρ − q₁) has none; but χ = (ρ − q₁)/m has a limit, and (ln χ, logit(q₀/q₁), K) is followed
-    instead.
+    a support and q₀ between supports, and the multiplier K of the density ρ. At loads below 2ρ,
+    where typical supports separate, all of them have a limit and are followed as they are. Above
+    2ρ, q₁ → ρ and ln(ρ − q₁) has none; but χ = (ρ − q₁)/m has, and (ln χ, logit(q₀/q₁), K) is
+    followed instead.
     """
 
     limit: RSSolution  # the solution as m → 0
