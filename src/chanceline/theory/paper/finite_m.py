@@ -168,13 +168,15 @@ def _narrowing_of_levels(q: Array, breaks: Array, gap: float) -> Array:
 class SupportLaw(NamedTuple):
     """One variable, at the nodes z of its Gaussian field h₀ = √q̂₀ z."""
 
-    D_levels: Array  # D₀ … D_L: on level i the weight is Gaussian with mean h_i/D_i
+    precisions: Array  # D₀ … D_L: on level i the weight is Gaussian with mean h_i/D_i
     log_odds: Array  # ln(e^{−K}B), the log-odds that the variable is chosen, (nodes,)
-    weight_square: Array  # (h₀/D₀)², the square of its mean weight, (nodes,)
+    mean_weight_square: Array  # (h₀/D₀)², the square of its mean weight, (nodes,)
     weights: Array  # of the nodes in ∫Dz, (nodes,)
 
 
-def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
+def support_law(
+    top_precision: float, multipliers: Array, price: float, breaks: Array
+) -> SupportLaw:
     """The log-odds that a variable is chosen, and its mean weight, at the nodes of its field.
 
     On the bottom level the field is h₀ = √q̂₀ z, z a standard Gaussian. The odds that the variable
@@ -184,39 +186,39 @@ def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
 
     Parameters
     ----------
-    D
+    top_precision
         D_L, the precision of w on the top level.
-    q_hat : (L + 1,)
+    multipliers : (L + 1,)
         q̂₀ … q̂_L, the multipliers of the overlaps by level.
-    K
-        Multiplier of the density ρ: the price of a variable.
+    price
+        K, the multiplier of the density ρ: the price of a variable.
     breaks : (L,)
         Break points x₁ = m, …, x_L.
     """
-    D_levels = descending_scales(D, breaks, q_hat)  # D₀ … D_L
-    D0 = D_levels[0]
-    if not 0 < D0 <= D:
+    precisions = descending_scales(top_precision, breaks, multipliers)  # D₀ … D_L
+    bottom_precision = precisions[0]  # D₀
+    if not 0 < bottom_precision <= top_precision:
         raise OutsideDomain("D_L ≥ … ≥ D₀ > 0 is needed")
-    m = breaks[0]
-    field_variance = q_hat[0]  # q̂₀, of h₀
+    n_replicas = breaks[0]  # m
+    field_variance = multipliers[0]  # q̂₀, of h₀
 
     # ln B has the term m q̂₀z²/2D₀: so B changes on the scale √(D₀/m q̂₀) of z. The step is half the
     # usual one, as the probability of choosing changes faster than B where it switches.
-    z_scale = float(np.sqrt(D0 / (m * field_variance)))
+    z_scale = float(np.sqrt(bottom_precision / (n_replicas * field_variance)))
     rule = rule_for(z_scale, QUADRATURE_STEP / 2)
     bottom_field = np.sqrt(field_variance) * rule.nodes  # h₀
     return SupportLaw(
-        D_levels=D_levels,
-        log_odds=_log_b(bottom_field, D_levels, breaks) - K,
-        weight_square=(bottom_field / D0) ** 2,
+        precisions=precisions,
+        log_odds=_log_b(bottom_field, precisions, breaks) - price,
+        mean_weight_square=(bottom_field / bottom_precision) ** 2,
         weights=rule.weights,
     )
 
 
-def _log_b(h0: Array, D_levels: Array, breaks: Array) -> Array:
+def _log_b(h0: Array, precisions: Array, breaks: Array) -> Array:
     """ln B, the ln of the integral over m replicas of a weight w, at fields h₀ of the bottom level.
 
-    `D_levels` are D₀ … D_L, the precisions of w by level, `breaks` the break points x₁ = m … x_L.
+    `precisions` are D₀ … D_L, the precisions of w by level, `breaks` the break points x₁ = m … x_L.
     Per replica:
 
     - On the top level ln ∫dw e^{−D_L w²/2 + hw} = −½ ln D_L + h²/2D_L, up to a constant.
@@ -225,10 +227,10 @@ def _log_b(h0: Array, D_levels: Array, breaks: Array) -> Array:
       h²/2D_{i−1} + ln(D_i/D_{i−1})/2x_i, because D_{i−1} = D_i − x_i G.
     """
     m = breaks[0]
-    log_ratios = np.log(D_levels[1:] / D_levels[:-1]) / breaks  # ln(D_i/D_{i−1})/x_i, (L,)
+    log_ratios = np.log(precisions[1:] / precisions[:-1]) / breaks  # ln(D_i/D_{i−1})/x_i, (L,)
     # m replicas of −½ ln D_L + ½ Σ_i ln(D_i/D_{i−1})/x_i + h₀²/2D₀.
-    constant = -0.5 * m * np.log(D_levels[-1]) + 0.5 * m * log_ratios.sum()
-    return constant + m * h0**2 / (2 * D_levels[0])
+    constant = -0.5 * m * np.log(precisions[-1]) + 0.5 * m * log_ratios.sum()
+    return constant + m * h0**2 / (2 * precisions[0])
 
 
 class _Overlaps(NamedTuple):
@@ -306,7 +308,9 @@ def _equations(
     # multiplier of the norm. A saddle equation says D_L = ρ/(ρ − q_L), which gives Q̂.
     precision = rho / overlaps.gap  # D_L
     norm_multiplier = precision - q_hat[-1]  # Q̂
-    variables = support_law(D=precision, q_hat=q_hat, K=overlaps.K, breaks=breaks)
+    variables = support_law(
+        top_precision=precision, multipliers=q_hat, price=overlaps.K, breaks=breaks
+    )
     phi = _phi(
         overlaps=overlaps,
         rho=rho,
@@ -321,7 +325,7 @@ def _equations(
         Q_hat=norm_multiplier,
         K=overlaps.K,
         phi=phi,
-        growth=_growth(overlaps, rho, q_hat, variables.D_levels),
+        growth=_growth(overlaps, rho, q_hat, variables.precisions),
         residual=_residual(overlaps, rho, q_hat, variables),
     )
 
@@ -337,16 +341,16 @@ def _residual(overlaps: _Overlaps, rho: float, q_hat: Array, variables: SupportL
     mean weight is then h₀/D₀. q̂_i (`q_hat`) is the multiplier of q_i, and D_i the precision of a
     weight in the field of level i.
     """
-    D_levels = variables.D_levels
+    precisions = variables.precisions
     weights = variables.weights  # of the nodes z
-    weight_square = variables.weight_square  # (h₀/D₀)²
+    mean_weight_square = variables.mean_weight_square  # (h₀/D₀)²
     p = expit(variables.log_odds)
 
     # The left-hand sides. The factor (q̂₁ − q̂₀)/(D₁D₀) does not depend on z.
     returned_density = weights @ p
-    spread = returned_density * (q_hat[1] - q_hat[0]) / (D_levels[1] * D_levels[0])
-    returned_q1 = weights @ (p * weight_square) + spread
-    returned_q0 = weights @ (p**2 * weight_square)
+    spread = returned_density * (q_hat[1] - q_hat[0]) / (precisions[1] * precisions[0])
+    returned_q1 = weights @ (p * mean_weight_square) + spread
+    returned_q0 = weights @ (p**2 * mean_weight_square)
 
     density_error = returned_density / rho - 1
     # As m → 0, q₁ → ρ, and only their difference matters: the error of q₁ is relative to ρ.
@@ -387,7 +391,7 @@ def _phi(  # noqa: PLR0913
     return float(pattern_term + variable_term + overlaps.K * rho + conjugate_term)
 
 
-def _growth(overlaps: _Overlaps, rho: float, q_hat: Array, D_levels: Array) -> float:
+def _growth(overlaps: _Overlaps, rho: float, q_hat: Array, precisions: Array) -> float:
     """What the equation of q₂ − q₁ returns, relative to the q₂ − q₁ imposed; 1 without groups.
 
     The equation is q₂ − q₁ = ρ(q̂₂ − q̂₁)/(D₂D₁): q₂ and q₁ are the overlaps of replicas within and
@@ -397,7 +401,7 @@ def _growth(overlaps: _Overlaps, rho: float, q_hat: Array, D_levels: Array) -> f
     if len(overlaps.q) == 2:  # q₀ and q₁: no groups
         return 1.0
     q2 = overlaps.q[2]
-    returned = rho * (q_hat[2] - q_hat[1]) / (D_levels[2] * D_levels[1])
+    returned = rho * (q_hat[2] - q_hat[1]) / (precisions[2] * precisions[1])
     return float(returned / (q2 - overlaps.q1))
 
 
