@@ -247,3 +247,21 @@ def test_subjects_with_one_outcome_are_asked_about(kind, noise, severity):
     survival = {"time": "months", "event": "relapse"}
     with pytest.raises(InputError, match="'patient'"):
         chanceline.separation_test(noise.assign(**outcome), **names.get(kind, survival))
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_the_remedy_for_a_confounder_is_one_that_the_test_takes(kind, severity, noise):
+    """Only of a number are there residuals to exchange; else an age has to be cut into categories."""
+    table = noise.assign(age=np.round(60 + 9 * severity, 1))
+    said = warnings_of(kind, table, severity)
+    assert "column 'age' goes with the outcome" in said
+    if kind == "number":
+        assert "adjust='age' asks" in said
+        warnings_of(kind, table, severity, adjust="age")
+        return
+    assert "adjust" not in said
+    assert "few categories, with blocks=COLUMN, asks" in said
+    with pytest.raises(InputError, match="residuals that can be exchanged"):
+        warnings_of(kind, table, severity, adjust="age")
+    cut = table.assign(decade=np.where(table["age"] < 60, "below", "above")).drop(columns="age")
+    assert "'age'" not in warnings_of(kind, cut, severity, blocks="decade")

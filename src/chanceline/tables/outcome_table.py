@@ -289,7 +289,12 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
     confounders = []
     for columns in (others.about, others.values):
         confounders += warn_of_outcome_confounders(
-            columns, two_class_labels, named.allowed_for, groups=named.groups
+            columns,
+            two_class_labels,
+            named.allowed_for,
+            groups=named.groups,
+            # Residuals of classes, and of times with their events, cannot be exchanged.
+            adjusts_for_numbers=rows.kind is OutcomeKind.NUMBER,
         )
     read = read_features(others, halves, _with_known_rows(named, rows.kind, halves), settings)
     if read.features.shape[1] == 0:

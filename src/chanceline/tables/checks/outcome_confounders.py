@@ -8,7 +8,11 @@ import numpy as np
 import pandas as pd
 
 from chanceline._arrays import Floats
-from chanceline.tables.checks.confounders import CONFOUNDED_LEVEL, pvalue_of_labels
+from chanceline.tables.checks.confounders import (
+    CONFOUNDED_LEVEL,
+    MOST_CATEGORIES_OF_NUMBERS,
+    pvalue_of_labels,
+)
 from chanceline.tables.column_names import is_called_confounder
 from chanceline.tables.dataset import Finding
 from chanceline.tables.partitions import determines, first_of_each_group
@@ -19,6 +23,8 @@ def warn_of_outcome_confounders(
     two_class_labels: Sequence[Floats],
     allowed_for: Sequence[pd.Series],
     groups: pd.Series | None,
+    *,
+    adjusts_for_numbers: bool,
 ) -> list[Finding]:
     """A warning for every column called like a confounder that goes with the outcome.
 
@@ -28,6 +34,8 @@ def warn_of_outcome_confounders(
     two_class_labels : ways to cut the outcome in two, labels ±1 of shape (samples,) each.
     allowed_for : blocks and covariates; nothing is said of a column that one of these determines.
     groups : rows with one value belong together, and count once.
+    adjusts_for_numbers : whether the test of this outcome takes numbers as covariates; else only
+        categories.
     """
     is_counted = first_of_each_group(groups, len(table))
     findings = []
@@ -43,13 +51,21 @@ def warn_of_outcome_confounders(
         ]
         pvalue = min(1.0, len(pvalues) * min(pvalues))
         if pvalue <= CONFOUNDED_LEVEL:
+            remedy = f"adjust={str(name)!r} asks"
+            if _is_measurement(column) and not adjusts_for_numbers:
+                remedy = "a column that cuts it into few categories, with blocks=COLUMN, asks"
             findings.append(
                 Finding.warning(
                     f"column {str(name)!r} goes with the outcome (χ² test, p = {pvalue:.1g}); "
-                    f"adjust={str(name)!r} asks what the features show beyond it."
+                    f"{remedy} what the features show beyond it."
                 )
             )
     return findings
+
+
+def _is_measurement(column: pd.Series) -> bool:
+    """Whether a column holds numbers of too many values for categories."""
+    return pd.api.types.is_numeric_dtype(column) and column.nunique() > MOST_CATEGORIES_OF_NUMBERS
 
 
 def one_against_others(classes: pd.Series) -> list[Floats]:
