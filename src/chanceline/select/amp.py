@@ -124,7 +124,8 @@ def slab_moments(field: Floats, variance: float, nonnegative: NDArray[np.bool_])
 
     If a weight must not be negative, only the positive half of the Gaussian is allowed. With z =
     √variance·field, and φ, Φ the normal density and distribution function, the mean rises by the
-    lift √variance φ(z)/Φ(z), the second moment by mean · lift, and the evidence by ln Φ(z).
+    lift √variance φ(z)/Φ(z), the second moment by the former mean times the lift, and the evidence
+    by ln Φ(z).
 
     field : (n,) the linear terms of the factors.
     variance : the same for all weights.

@@ -169,7 +169,7 @@ def descend_and_note(hinge: Any, best: Any) -> int:
     -------
     The number of errors after the descent.
     """
-    # The present rule.
+    # The present rule, and room for a copy of it.
     n_unpenalized = hinge.data.n_unpenalized
     support = hinge.state.support
     weights = hinge.state.weights
@@ -304,7 +304,8 @@ def swap_and_note(  # noqa: PLR0913
 
         if n_used[0] > size:
             # Second half: remove a column, and trim as many samples as after the addition. This is
-            # what `refit_and_note` does; calling it would be slower by 4 %.
+            # what `refit_and_note` does; calling it, or any function of these lines, would be
+            # slower by 4 %.
             refit(
                 hinge,
                 add=NONE,

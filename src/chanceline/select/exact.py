@@ -47,7 +47,7 @@ def run_exact(
 
     # The heuristic search: remember its smallest support, and what it has proven.
     best: Candidate | None = None
-    lower = 1
+    lower_bound = 1
     for event in run_auto(problem, search_budget, seed, errors):
         if isinstance(event, Candidate):
             # A rule that separates in floating point may have errors when they are counted exactly.
@@ -55,11 +55,12 @@ def run_exact(
             if is_smaller and candidate_rule(problem, event).errors <= errors:
                 best = event
         elif isinstance(event, LowerBound):
-            lower = event.smallest
+            lower_bound = event.smallest
         yield event
 
+    # The proof.
     yield from prove(
-        problem, best, proof_budget, max_errors=errors, lower=lower, max_decisions=decisions
+        problem, best, proof_budget, max_errors=errors, lower=lower_bound, max_decisions=decisions
     )
 
 

@@ -322,7 +322,7 @@ class FrontSearch:
         return sizes
 
     def _swap_at_size(self, k: int, visit: Visit, max_swaps: int) -> None:
-        """Swap variables of rules of k variables, and note the best rules on the way.
+        """Swap variables at a fixed number k of them, and note the best rules on the way.
 
         `visit` says where the swaps start (`_go_to_start` loads that support) and how many samples
         the fits trim, that is leave out as errors. The variables at the end are kept for the next

@@ -28,9 +28,9 @@ def fit_greedily(problem: Problem) -> tuple[Hinge, bool]:
     hinge = make_hinge(
         problem.columns,
         capacity=max_variables + problem.n_unpenalized + SPARE_PLACES,
-        n_unpenalized=problem.n_unpenalized,
+        n_unpenalized=problem.n_unpenalized,  # 1 with an intercept, else 0
         nonnegative=problem.nonnegative,
-        relatives=problem.relatives,
+        relatives=problem.relatives,  # strongly correlated columns, for later swaps
     )
     separates = add_greedily(hinge)
     return hinge, separates

@@ -194,10 +194,9 @@ def fewest_on_line(
     sort_breakpoints(line, n_breaks)
 
     # The interval before the first breakpoint, unless the lower limit excludes it.
-    fewest = errors
     best_step = step_before(breakpoints[0], least_step)
-    is_allowed = not breakpoints[0] <= least_step
-    if not is_allowed:
+    fewest = errors
+    if breakpoints[0] <= least_step:
         fewest = margins.size + 1  # more than is possible
 
     # The interval after each breakpoint. Of equally good intervals one is chosen at random: the
@@ -243,8 +242,8 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
     The number of errors left.
     """
     columns = hinge.data.columns  # (columns, samples)
-    nonnegative = hinge.data.nonnegative
-    support = hinge.state.support
+    nonnegative = hinge.data.nonnegative  # (columns,)
+    support = hinge.state.support  # (capacity,); the first `size` places are in use
     random = hinge.state.random
     size = hinge.state.n_used[0]
 

@@ -30,9 +30,9 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
     if n_features < 2 or n_features * (n_features - 1) // 2 > MAX_PAIRS:
         return np.zeros((0, 2), dtype=np.int64)
 
-    unit, target = _unit_columns(problem)
-    product = (unit @ target).astype(np.float32)  # c, (features,)
-    unit_single = unit.astype(np.float32)
+    unit, labels = _unit_columns(problem)  # (features, samples) and (samples,)
+    product = (unit @ labels).astype(np.float32)  # c, (features,)
+    unit_float32 = unit.astype(np.float32)
     best_gain = np.zeros(n_features, dtype=np.float32)
     best_partner = np.zeros(n_features, dtype=np.int64)
     # The variables i in blocks, each with all partners j from the beginning of the block on.
@@ -40,7 +40,7 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
         block = slice(start, start + BLOCK_COLUMNS)
         c_i = product[block, None]
         c_j = product[start:]
-        overlap = unit_single[block] @ unit_single[start:].T  # g, (block, columns from start on)
+        overlap = unit_float32[block] @ unit_float32[start:].T  # g, (block, columns from start on)
 
         # Count every pair once, j > i, and no pair of nearly equal variables.
         unexplained = 1 - overlap * overlap
@@ -50,8 +50,9 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
         best_gain[block] = gain.max(axis=1)
         best_partner[block] = start + gain.argmax(axis=1)
 
-    # The last variable has no partner after it.
-    order = np.argsort(-best_gain, kind="stable")[: min(count, n_features - 1)]
+    # The variables i of largest gain. The last one has no partner after it.
+    n_pairs = min(count, n_features - 1)
+    order = np.argsort(-best_gain, kind="stable")[:n_pairs]
     pairs = np.column_stack([order, best_partner[order]])
     return pairs[best_gain[order] > 0]
 

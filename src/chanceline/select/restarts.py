@@ -71,22 +71,22 @@ def front_from_seeds(  # noqa: PLR0913
 def best_front(fronts: Sequence[Front]) -> Front:
     """Combine several fronts into the best one.
 
-    For every number of variables the point with the fewest errors is taken, up to the first without
-    errors. A point is proven if that of any of the fronts is.
+    For every number of variables k the point with the fewest errors is taken, up to the first
+    without errors. A point is proven if that of any of the fronts is.
     """
     points: list[FrontPoint] = []
     # All fronts end at the same number of variables, unless they reach zero errors earlier.
-    n_points = max(len(found.points) for found in fronts)
+    n_points = max(len(one_front.points) for one_front in fronts)
     for k in range(n_points):
-        points_at_k = [found.at(k) for found in fronts]
+        points_at_k = [one_front.at(k) for one_front in fronts]
         best = min(points_at_k, key=lambda point: point.errors)
         is_proven = any(point.proven for point in points_at_k)
         points.append(replace(best, k=k, proven=is_proven))
         if best.errors == 0:
             break
-    return replace(
-        fronts[0], points=tuple(points), iterations=sum(found.iterations for found in fronts)
-    )
+
+    iterations = sum(one_front.iterations for one_front in fronts)
+    return replace(fronts[0], points=tuple(points), iterations=iterations)
 
 
 def _seeds(seed: int, restarts: int) -> range:

@@ -373,7 +373,7 @@ def fill_patterns(fit: Any, start: NDArray) -> int:
     entry of `start`, (patterns,), is copied to the same place of `scratch.row_multipliers`.
     """
     columns = fit.data.columns  # (columns, patterns)
-    used = fit.state.used
+    used = fit.state.used  # the columns in use, in the first n_used places
     n_used = fit.state.n_used[0]
     in_rest = fit.scratch.in_rest
     rows = fit.scratch.rows

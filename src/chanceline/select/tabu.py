@@ -56,11 +56,11 @@ def find_gradient(hinge: Any) -> None:
 
     hinge : a fitted workspace (`Hinge`); its `active` is 1.0 or 0.0 for every sample.
     """
-    margins = hinge.state.margins
-    active = hinge.state.active
-    rows = hinge.data.rows
-    samples = hinge.scratch.samples
-    slack = hinge.scratch.slack
+    margins = hinge.state.margins  # (samples,)
+    active = hinge.state.active  # (samples,)
+    rows = hinge.data.rows  # (samples, columns) the a_μ
+    samples = hinge.scratch.samples  # (samples,) for indices of active samples
+    slack = hinge.scratch.slack  # (samples,) for their 1 − m_μ
     gradient = hinge.scratch.gradient
 
     # Few samples are active: list them with their slack 1 − m_μ.
@@ -117,17 +117,19 @@ def choose_addition(hinge: Any) -> int:
     - of the right sign: where the weight must not be negative, the gradient, which is minus that of
       the loss, must be positive;
     - not tabu, that is if it did not come or go in the last few swaps: `tabu_until` is the number
-      of the swap from which it may. If all are tabu, a second look clears the tabus.
+      of the swap from which it may.
+
+    If there is no such column, a second look clears all tabus first.
 
     The column chosen becomes tabu.
     """
-    nonnegative = hinge.data.nonnegative
-    position = hinge.state.position
-    tabu_until = hinge.state.tabu_until
+    nonnegative = hinge.data.nonnegative  # (columns,)
+    position = hinge.state.position  # (columns,) place in the support, −1 outside
+    tabu_until = hinge.state.tabu_until  # (columns,) number of a swap
     random = hinge.state.random
     swap_number = hinge.state.iteration[0]
-    gradient = hinge.scratch.gradient
-    own_length = hinge.scratch.own_length
+    gradient = hinge.scratch.gradient  # (columns,)
+    own_length = hinge.scratch.own_length  # (columns,) ℓ
 
     find_own_lengths(hinge)
     best = NONE
@@ -137,7 +139,7 @@ def choose_addition(hinge: Any) -> int:
         for column in range(position.size):
             if clears_tabus:
                 tabu_until[column] = 0
-            is_outside = position[column] < 0  # it has no position in the support
+            is_outside = position[column] < 0
             if is_outside and tabu_until[column] <= swap_number:
                 # A random number is drawn even for columns of the wrong sign.
                 noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
@@ -167,10 +169,10 @@ def choose_removal(hinge: Any) -> int:
     hinge : a fitted workspace. The first `n_used[0]` places of its support are in use. The
         unpenalized columns (the intercept) have the first of these, and always stay.
     """
-    support = hinge.state.support
-    weights = hinge.state.weights
-    inverse = hinge.state.inverse
-    tabu_until = hinge.state.tabu_until
+    support = hinge.state.support  # (places,) the columns in use
+    weights = hinge.state.weights  # (places,)
+    inverse = hinge.state.inverse  # (places, places)
+    tabu_until = hinge.state.tabu_until  # (columns,) number of a swap
     random = hinge.state.random
     swap_number = hinge.state.iteration[0]
     n_unpenalized = hinge.data.n_unpenalized

@@ -195,11 +195,11 @@ def advance(path: Any, node_limit: int) -> int:
     tally = path.tally
     unmet = path.unmet
     variables = path.variables
-    current = path.levels.current
-    method = path.levels.method
-    branches = path.levels.branches
-    n_waiting = path.levels.n_waiting
-    chosen = path.levels.chosen
+    current = path.levels.current  # (1,) the level
+    method = path.levels.method  # (levels,) how the cut of each level is found
+    branches = path.levels.branches  # (levels, features) the variables of the cuts
+    n_waiting = path.levels.n_waiting  # (levels,) how many of these are still to be included
+    chosen = path.levels.chosen  # (levels,) the included variable, −1 at first
 
     while current[0] >= 0:
         level = current[0]
@@ -451,9 +451,9 @@ def use_variables(state: Any, status: NDArray, with_open: bool) -> int:
         as an error yet.
     status : (features,) OPEN, INCLUDED or EXCLUDED.
     """
-    used = state.used
-    alive = state.alive
-    must_be_right = state.must_be_right
+    used = state.used  # (columns,)
+    alive = state.alive  # (patterns,) those not given up as errors
+    must_be_right = state.must_be_right  # (patterns,) those that must not be given up
 
     # List the columns of the fit.
     n_used = ZERO
@@ -488,8 +488,8 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
     cut_fits : weights and multipliers of these fits; `row_of_growing_cut` gives the row of each.
     """
     levels = path.levels
-    weights = cut_fits.weights
-    multipliers = cut_fits.multipliers
+    weights = cut_fits.weights  # (rows, features)
+    multipliers = cut_fits.multipliers  # (rows, patterns)
     status = path.variables.status
     if verdict == INSEPARABLE:
         levels.method[level] = BY_MARGIN

@@ -151,6 +151,7 @@ def make_walk(
     counting : count all supports that suffice, rather than stop at the first one.
     limits : for which problems cuts of few patterns are used, and how many.
     """
+    # The order of the variables, (features,), and the cuts as bits, (words, cuts).
     n_features = problem.n_features
     if max_errors == 0 and can_cut(problem, size, limits):
         with_six_patterns = size >= limits.sixes_from
@@ -163,6 +164,8 @@ def make_walk(
     # Columns of the fits: the variables in this order, then those that belong to every support.
     unpenalized = np.arange(n_features, n_features + problem.n_unpenalized)
     fit = make_support_fit(problem, np.append(order, unpenalized), max_errors)
+
+    # At the beginning all variables are open.
     path = WalkPath(
         size=size,
         max_errors=max_errors,
