@@ -20,10 +20,10 @@ from chanceline.cohort.outcome_confirmation import (
     permutation_pvalue,
     pvalue_of_products,
 )
-from chanceline.cohort.saved_outcome_rule import SavedOutcomeRule
 from chanceline.errors import InputError
 from chanceline.significance.outcomes.number import NumberOutcome
 from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.significance.outcomes.score_design import make_score_design
 from chanceline.significance.outcomes.several_classes import ClassesOutcome
 from chanceline.significance.outcomes.survival import SurvivalOutcome
 
@@ -173,12 +173,12 @@ def test_the_table_tested_confirms_nothing(results):
         ("classes", {"stage": "mild"}, "has one class only"),
         ("survival", {"months": -1.0}, "times are not negative"),
         ("number", {"dose": np.nan}, "dose"),
-        ("number", {"site": ["a", "b"] * 10}, "two classes only"),
+        ("number", {"patient": [*"aabbcddeeffgghhiijjk"]}, "pair 'c' has 1"),
     ],
 )
 def test_bad_tables_are_refused(kind, change, sentence, results):
     fresh = draw_cohort(kind, 20, 8).assign(**change)
-    settings = {"blocks": "site"} if "site" in change else {}
+    settings = {"pairs": "patient"} if "patient" in change else {}
     with pytest.raises(InputError, match=sentence):
         results[kind].confirm(fresh, **settings)
 
@@ -190,13 +190,8 @@ def test_columns_of_another_outcome_are_refused(results):
         results["number"].confirm(draw_cohort("number", 20, 9), time="dose", event="dose")
 
 
-def test_rules_that_cannot_be_saved(tmp_path):
+def test_rule_without_features_is_not_saved(tmp_path):
     table = draw_cohort("number", 40, 10)
-    with_blocks = chanceline.separation_test(
-        table.assign(site=np.tile(["a", "b"], 20)), label="dose", blocks="site", permutations=0
-    )
-    with pytest.raises(InputError, match="knows blocks or covariates"):
-        with_blocks.save(tmp_path / "result.json")
     noise = table.assign(dose=np.random.default_rng(11).normal(size=40))
     without = chanceline.separation_test(noise, label="dose", permutations=0)
     with pytest.raises(InputError, match="no rule to save"):
@@ -253,18 +248,6 @@ def test_command_line(tmp_path, command):
         assert len(err.strip().splitlines()) <= 2
 
 
-def fixed_rule(n_targets: int, guesses: np.ndarray) -> SavedOutcomeRule:
-    return SavedOutcomeRule(
-        features=("g",),
-        weights=np.ones((1, n_targets)),
-        intercepts=np.zeros(n_targets),
-        guesses=guesses,
-        class_names=(),
-        regression=None,
-        text="",
-    )
-
-
 def draw_units(kind: str, rng: np.random.Generator, count: int) -> OutcomeUnits:
     """Samples of a rule that was fixed beforehand."""
     score = rng.normal(size=count)
@@ -281,18 +264,18 @@ def draw_units(kind: str, rng: np.random.Generator, count: int) -> OutcomeUnits:
         outcome = SurvivalOutcome(
             name="months", event_name="relapse", times=times, events=rng.random(count) < 0.7
         )
-    return make_outcome_units(outcome, predictions, np.arange(count))
+    guesses = np.zeros((count, outcome.targets.shape[1]))
+    return make_outcome_units(outcome, predictions, guesses, make_score_design(outcome))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_intervals_of_a_fixed_rule_contain_the_truth(kind):
     rng = np.random.default_rng(20)
-    rule = fixed_rule(3 if kind == "classes" else 1, np.zeros(3 if kind == "classes" else 1))
-    truth = measures_of_units(draw_units(kind, rng, 3000), rule)
+    truth = measures_of_units(draw_units(kind, rng, 3000))
     n_sets = 150
     n_covered = np.zeros(len(truth))
     for _ in range(n_sets):
-        found = measures_of_units(draw_units(kind, rng, 60), rule)
+        found = measures_of_units(draw_units(kind, rng, 60))
         for place, (measure, true) in enumerate(zip(found, truth, strict=True)):
             n_covered[place] += measure.interval[0] <= true.value <= measure.interval[1]
     # 95 % less three standard errors.
@@ -305,8 +288,9 @@ def test_permutation_pvalue_by_enumeration(monkeypatch):
     ranks = np.arange(4.0)[:, None]
     expected = 1 / 24
     slack = 3 * np.sqrt(expected * (1 - expected) / 4000)
-    assert pvalue_of_products(ranks, ranks) == pytest.approx(expected, abs=slack)
-    assert pvalue_of_products(ranks, -ranks) == 1.0
+    one_block = np.zeros(4, dtype=np.int64)
+    assert pvalue_of_products(ranks, ranks, one_block) == pytest.approx(expected, abs=slack)
+    assert pvalue_of_products(ranks, -ranks, one_block) == 1.0
 
 
 def test_few_units_are_refused():

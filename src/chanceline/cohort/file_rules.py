@@ -31,7 +31,7 @@ def rule_to_record(rule: SavedRule) -> dict[str, Any]:
         "features": list(rule.features),
         "weights": plain(rule.weights),
         "bias": rule.bias,
-        "covariates": [_covariate_to_record(item) for item in rule.encoder.covariates],
+        "covariates": [covariate_to_record(item) for item in rule.encoder.covariates],
         "covariate_weights": plain(rule.covariate_weights),
         "block_biases": plain(rule.block_biases),
         "gives_probabilities": rule.gives_probabilities,
@@ -41,7 +41,7 @@ def rule_to_record(rule: SavedRule) -> dict[str, Any]:
 def rule_from_record(record: FileRecord) -> SavedRule:
     """The rule that `rule_to_record` wrote."""
     features = record.texts("features")
-    covariates = [_covariate_from_record(item) for item in record.records("covariates")]
+    covariates = [covariate_from_record(item) for item in record.records("covariates")]
     encoder = CovariateEncoder(tuple(covariates))
     block_record = record.record("block_biases")
     return SavedRule(
@@ -57,7 +57,7 @@ def rule_from_record(record: FileRecord) -> SavedRule:
     )
 
 
-def _covariate_to_record(covariate: Covariate) -> dict[str, Any]:
+def covariate_to_record(covariate: Covariate) -> dict[str, Any]:
     """How a covariate becomes terms, as plain values."""
     if isinstance(covariate, Category):
         kind = CATEGORY
@@ -68,8 +68,8 @@ def _covariate_to_record(covariate: Covariate) -> dict[str, Any]:
     return {"kind": kind, **plain(covariate)}
 
 
-def _covariate_from_record(record: FileRecord) -> Covariate:
-    """The covariate that `_covariate_to_record` wrote."""
+def covariate_from_record(record: FileRecord) -> Covariate:
+    """The covariate that `covariate_to_record` wrote."""
     kind = record.choice("kind", [CATEGORY, NUMBER, QUADRATIC])
     name = record.text("name")
     if kind == CATEGORY:

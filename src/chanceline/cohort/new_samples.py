@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -153,8 +153,12 @@ class FixedRule(Protocol):
         """How covariates become terms."""
 
     @property
-    def block_biases(self) -> Mapping[str, float]:
-        """The blocks that it knows."""
+    def block_names(self) -> Collection[str]:
+        """The blocks that it knows; empty if it has none."""
+
+    @property
+    def block_noun(self) -> str:
+        """What it has of its own for every block."""
 
 
 def new_samples(table: NewTable, rule: FixedRule, inputs: RuleInputs) -> NewSamples:
@@ -229,19 +233,19 @@ def _blocks(
     table: NewTable, rule: FixedRule, is_complete: Bools
 ) -> tuple[NDArray[np.str_] | None, list[Finding]]:
     """The block or pair of every complete sample, and what to know about blocks that are new."""
-    if not rule.block_biases:
+    if not rule.block_names:
         return None, []
     role = Role.PAIRS if Role.PAIRS in table.roles else Role.BLOCKS
     if not table.has_role(role):
         column = table.roles.get(role, "")
         called = f" (column {column!r})" if column else ""
         warning = (
-            f"the rule has a threshold for every one of its {role}{called}, which {table.source} "
-            "does not tell; that of the average one is used."
+            f"the rule has {rule.block_noun} for every one of its {role}{called}, which "
+            f"{table.source} does not tell; that of the average one is used."
         )
         return None, [Finding.warning(warning)]
     blocks = table.role_values(role)[is_complete]
-    new_names = sorted(set(blocks.tolist()) - set(rule.block_biases))
+    new_names = sorted(set(blocks.tolist()) - set(rule.block_names))
     if not new_names:
         return blocks, []
     note = (

@@ -9,7 +9,8 @@ products over samples,
   the classes that is right;
 * of times: of the log-rank score and the rank of the risk.
 
-A group of rows counts once, by the mean of its predictions.
+With blocks or pairs outcomes change places within these alone, where ranks and log-rank scores are
+taken, too. A group of rows counts once, by the mean of its predictions.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from scipy.stats import rankdata
 from chanceline._arrays import Floats, Ints
 from chanceline._results import Result, visible
 from chanceline.cohort.confirmation import p_in_figures
-from chanceline.cohort.saved_outcome_rule import SavedOutcomeRule
 from chanceline.errors import InputError
 from chanceline.prediction.against_majority import LEVEL
+from chanceline.prediction.folds import join_units
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.outcomes.held_out_fits import HeldOutPredictions
 from chanceline.significance.outcomes.measures import (
@@ -38,8 +39,10 @@ from chanceline.significance.outcomes.measures import (
 )
 from chanceline.significance.outcomes.number import NumberOutcome
 from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.significance.outcomes.score_design import ScoreDesign
 from chanceline.significance.outcomes.several_classes import ClassesOutcome
 from chanceline.significance.outcomes.survival import SurvivalOutcome
+from chanceline.significance.unit_exchange import exchange_units
 from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import plural
 
@@ -58,11 +61,15 @@ class OutcomeUnits(NamedTuple):
     ----------
     outcome : of every unit.
     predictions : (units, columns of predictions) the mean of their rows.
+    guesses : (units, targets) what is predicted without any feature, likewise.
+    block_of_unit : (units,) numbers 0, 1, … of the blocks or pairs.
     n_rows : rows of the table.
     """
 
     outcome: Outcome
     predictions: Floats
+    guesses: Floats
+    block_of_unit: Ints
     n_rows: int
 
 
@@ -75,6 +82,7 @@ class OutcomeConfirmation(Result):
     source : the new table.
     outcome_kind : `number`, `classes`, `survival`.
     n_rows, n_units : rows, and what counts once: rows, or groups of them.
+    n_blocks : blocks or pairs within which outcomes are permuted; 1 where there are none.
     measures : how good the predictions are, with 95 % intervals; the most important first.
     expected : what cross-validation of the table tested had said; empty if it said nothing.
     pvalue : that permuted outcomes are predicted as well, one-sided.
@@ -86,6 +94,7 @@ class OutcomeConfirmation(Result):
     outcome_kind: str
     n_rows: int
     n_units: int
+    n_blocks: int
     measures: tuple[Measure, ...]
     expected: tuple[Measure, ...]
     pvalue: float
@@ -112,45 +121,58 @@ class OutcomeConfirmation(Result):
         return outcome_confirmation_text(self)
 
 
-def make_outcome_units(outcome: Outcome, predictions: Floats, unit_of_sample: Ints) -> OutcomeUnits:
+def make_outcome_units(
+    outcome: Outcome, predictions: Floats, guesses: Floats, design: ScoreDesign
+) -> OutcomeUnits:
     """Let every group count once.
 
     Parameters
     ----------
     outcome : of every sample, the same within a group.
     predictions : (samples, columns of predictions)
-    unit_of_sample : (samples,) numbers 0, 1, … of the groups.
+    guesses : (samples, targets)
+    design : which samples are a group, and which groups a block.
     """
-    _, first_sample, sizes = np.unique(unit_of_sample, return_index=True, return_counts=True)
-    if len(sizes) < FEWEST_UNITS:
+    unit_of_sample = design.unit_of_sample
+    _, first_sample = np.unique(unit_of_sample, return_index=True)
+    if len(first_sample) < FEWEST_UNITS:
         raise InputError(
-            f"{plural(len(sizes), 'independent sample')} cannot confirm a rule; at least "
+            f"{plural(len(first_sample), 'independent sample')} cannot confirm a rule; at least "
             f"{FEWEST_UNITS} are needed."
         )
-    sums = np.zeros((len(sizes), predictions.shape[1]))
-    np.add.at(sums, unit_of_sample, predictions)
     return OutcomeUnits(
         outcome=outcome.take(first_sample),
-        predictions=sums / sizes[:, None],
+        predictions=means_of_units(predictions, unit_of_sample),
+        guesses=means_of_units(guesses, unit_of_sample),
+        block_of_unit=design.block_of_unit,
         n_rows=len(unit_of_sample),
     )
 
 
-def measures_of_units(units: OutcomeUnits, rule: SavedOutcomeRule) -> tuple[Measure, ...]:
-    """How good the predictions are, in the outcome's own measures.
+def means_of_units(rows: Floats, unit_of_sample: Ints) -> Floats:
+    """The mean row of every unit: (units, columns).
 
     Parameters
     ----------
-    units : new samples.
-    rule : that predicted them, and knows what guessing says.
+    rows : (samples, columns)
+    unit_of_sample : (samples,) numbers 0, 1, … of the units.
     """
+    sizes = np.bincount(unit_of_sample)
+    sums = np.zeros((len(sizes), rows.shape[1]))
+    np.add.at(sums, unit_of_sample, rows)
+    return sums / sizes[:, None]
+
+
+def measures_of_units(units: OutcomeUnits) -> tuple[Measure, ...]:
+    """How good the predictions are, in the outcome's own measures."""
     n_units = len(units.predictions)
     predicted = HeldOutPredictions(
         predicted=units.predictions[None],
-        guessed=np.tile(rule.guesses, (1, n_units, 1)),
+        guessed=units.guesses[None],
         fold_of_sample=np.zeros((1, n_units), dtype=np.int64),
-        unit_of_sample=np.arange(n_units),
-        n_features=(len(rule.features),),
+        # The samples of a pair are one independent sample, as in the cross-validation.
+        unit_of_sample=join_units(np.arange(n_units), units.block_of_unit),
+        n_features=(),
     )
     outcome = units.outcome
     if isinstance(outcome, NumberOutcome):
@@ -172,25 +194,46 @@ def permutation_pvalue(units: OutcomeUnits) -> float:
         sizes = np.maximum(indicators.sum(axis=0), 1.0)
         called = units.predictions.argmax(axis=1)
         is_called = (called[:, None] == np.arange(len(outcome.class_names))).astype(float)
-        return pvalue_of_products(indicators / sizes, is_called)
-    ranks = rankdata(units.predictions[:, 0])[:, None]
-    if isinstance(outcome, NumberOutcome):
-        return pvalue_of_products(rankdata(outcome.numbers)[:, None], ranks)
-    return pvalue_of_products(outcome.scores, ranks)
+        return pvalue_of_products(indicators / sizes, is_called, units.block_of_unit)
+    ranks = np.empty((len(units.predictions), 1))
+    scores = np.empty_like(ranks)
+    for block in range(units.block_of_unit.max() + 1):
+        members = np.flatnonzero(units.block_of_unit == block)
+        ranks[members, 0] = shares_by_rank(units.predictions[members, 0])
+        outcome_of_block = outcome.take(members)
+        if isinstance(outcome_of_block, NumberOutcome):
+            scores[members, 0] = shares_by_rank(outcome_of_block.numbers)
+        else:
+            scores[members] = outcome_of_block.scores
+    return pvalue_of_products(scores, ranks, units.block_of_unit)
 
 
-def pvalue_of_products(outcomes: Floats, predictions: Floats) -> float:
-    """The p-value of Σ outcomes·predictions when the rows of outcomes change places.
+def shares_by_rank(values: Floats) -> Floats:
+    """Ranks divided by one more than there are, so that blocks of any size count alike: (units,).
+
+    van Elteren (1960) weighs blocks in this way.
+    """
+    ranks: Floats = rankdata(values) / (len(values) + 1)
+    return ranks
+
+
+def pvalue_of_products(outcomes: Floats, predictions: Floats, block_of_unit: Ints) -> float:
+    """The p-value of Σ outcomes·predictions when the rows of outcomes change places within blocks.
 
     Parameters
     ----------
     outcomes, predictions : (units, columns)
+    block_of_unit : (units,) numbers of the blocks.
     """
     rng = np.random.default_rng(PERMUTATION_SEED)
     observed = float(np.sum(outcomes * predictions))
     tolerance = ROUNDING_TOLERANCE * max(1.0, abs(observed))
+    has_blocks = block_of_unit.max() > 0
     n_as_large = 1
     for _ in range(N_PERMUTATIONS):
-        permuted = float(np.sum(rng.permutation(outcomes) * predictions))
-        n_as_large += permuted >= observed - tolerance
+        if has_blocks:
+            permuted = outcomes[exchange_units(block_of_unit, rng)]
+        else:
+            permuted = rng.permutation(outcomes)
+        n_as_large += float(np.sum(permuted * predictions)) >= observed - tolerance
     return n_as_large / (1 + N_PERMUTATIONS)

@@ -31,7 +31,8 @@ def _verdict(confirmation: OutcomeConfirmation) -> str:
     noun = "group" if confirmation.n_units < confirmation.n_rows else "sample"
     units = plural(confirmation.n_units, f"new {noun}")
     p_in_words = f"p = {p_in_figures(confirmation.pvalue)}"
-    test = f"({confirmation.n_permutations:,} permutations)"
+    within = f" within {confirmation.n_blocks} blocks" if confirmation.n_blocks > 1 else ""
+    test = f"({confirmation.n_permutations:,} permutations{within})"
     if confirmation.confirmed:
         sentence = (
             f"CONFIRMED, {p_in_words}: the rule predicts the {units} better than chance {test}."

@@ -10,11 +10,15 @@ from chanceline import __version__
 from chanceline._arrays import Floats
 from chanceline._results import plain
 from chanceline.cohort.file_record import FileRecord
+from chanceline.cohort.file_rules import covariate_from_record, covariate_to_record
 from chanceline.cohort.file_tables import inputs_from_record, inputs_to_record
 from chanceline.cohort.new_outcome import SavedColumns
 from chanceline.cohort.saved_outcome import SavedOutcome
 from chanceline.cohort.saved_outcome_rule import SavedKind, SavedOutcomeRule
+from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.significance.outcomes.measures import Measure
+from chanceline.significance.outcomes.rule_roles import RuleRoles, Stratum
+from chanceline.significance.outcomes.rule_sums import RuleSums
 from chanceline.significance.outcomes.several_classes import MultinomialRegression
 from chanceline.tables.dataset import Finding, Severity
 
@@ -44,9 +48,23 @@ def _rule_to_record(rule: SavedOutcomeRule) -> dict[str, Any]:
     """A rule as plain values; matrices are lists of their rows."""
     record = {
         "features": list(rule.features),
-        "weights": _rows_of(rule.weights),
-        "intercepts": rule.intercepts.tolist(),
-        "guesses": rule.guesses.tolist(),
+        "weights": _rows_of(rule.sums.weights),
+        "covariate_weights": _rows_of(rule.sums.term_weights),
+        "covariate_weights_of_guesses": _rows_of(rule.guess_sums.term_weights),
+        "intercepts": rule.sums.intercepts.tolist(),
+        "guesses": rule.guess_sums.intercepts.tolist(),
+        "has_blocks": rule.roles.has_blocks,
+        "block_column": rule.roles.block_column,
+        "covariates": [covariate_to_record(item) for item in rule.roles.encoder.covariates],
+        "block_categories": list(rule.roles.block_categories),
+        "strata": [
+            {
+                "names": list(stratum),
+                "intercepts": intercepts.tolist(),
+                "guesses": rule.guess_sums.stratum_intercepts[stratum].tolist(),
+            }
+            for stratum, intercepts in rule.sums.stratum_intercepts.items()
+        ],
         "text": rule.text,
         "classes": None,
     }
@@ -93,8 +111,8 @@ def outcome_from_record(record: FileRecord) -> SavedOutcome:
 def _rule_from_record(record: FileRecord) -> SavedOutcomeRule:
     """What `_rule_to_record` wrote."""
     features = record.texts("features")
-    intercepts = np.array(record.numbers("intercepts"))
-    n_targets = len(intercepts)
+    n_targets = len(record.numbers("intercepts"))
+    roles = _roles_from_record(record)
     class_names: tuple[str, ...] = ()
     regression = None
     classes = record.optional_record("classes")
@@ -108,13 +126,64 @@ def _rule_from_record(record: FileRecord) -> SavedOutcomeRule:
         )
     return SavedOutcomeRule(
         features=features,
-        weights=_matrix(record, "weights", n_rows=len(features), n_columns=n_targets),
-        intercepts=intercepts,
-        guesses=np.array(record.numbers("guesses", length=n_targets)),
+        **_sums_from_record(record, roles, n_features=len(features), n_targets=n_targets),
+        roles=roles,
         class_names=class_names,
         regression=regression,
         text=record.text("text"),
     )
+
+
+def _roles_from_record(record: FileRecord) -> RuleRoles:
+    """The blocks and covariates that a rule knows."""
+    covariates = [covariate_from_record(item) for item in record.records("covariates")]
+    roles = RuleRoles(
+        has_blocks=record.truth("has_blocks"),
+        block_column=record.text("block_column"),
+        encoder=CovariateEncoder(tuple(covariates)),
+        block_categories=record.texts("block_categories"),
+    )
+    if len(roles.categories) != len(roles.block_categories):
+        record.refuse("block_categories must name categories")
+    return roles
+
+
+def _sums_from_record(
+    record: FileRecord, roles: RuleRoles, *, n_features: int, n_targets: int
+) -> dict[str, RuleSums]:
+    """The sums of a rule, and those of what it would guess.
+
+    Parameters
+    ----------
+    record : of the rule.
+    roles : its blocks and covariates.
+    n_features, n_targets : of the rule.
+    """
+    intercepts: dict[Stratum, Floats] = {}
+    guesses: dict[Stratum, Floats] = {}
+    for item in record.records("strata"):
+        stratum = item.texts("names")
+        if len(stratum) != len(roles.stratum_columns):
+            item.refuse("strata must have a name for every block and category")
+        intercepts[stratum] = np.array(item.numbers("intercepts", length=n_targets))
+        guesses[stratum] = np.array(item.numbers("guesses", length=n_targets))
+
+    n_terms = len(roles.term_encoder.terms)
+    sums = RuleSums(
+        weights=_matrix(record, "weights", n_rows=n_features, n_columns=n_targets),
+        term_weights=_matrix(record, "covariate_weights", n_rows=n_terms, n_columns=n_targets),
+        intercepts=np.array(record.numbers("intercepts")),
+        stratum_intercepts=intercepts,
+    )
+    guess_sums = RuleSums(
+        weights=np.zeros((0, n_targets)),
+        term_weights=_matrix(
+            record, "covariate_weights_of_guesses", n_rows=n_terms, n_columns=n_targets
+        ),
+        intercepts=np.array(record.numbers("guesses", length=n_targets)),
+        stratum_intercepts=guesses,
+    )
+    return {"sums": sums, "guess_sums": guess_sums}
 
 
 def _matrix(record: FileRecord, key: str, *, n_rows: int, n_columns: int) -> Floats:

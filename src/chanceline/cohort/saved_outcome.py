@@ -13,7 +13,7 @@ import numpy as np
 from chanceline._results import Result, visible
 from chanceline.cohort.new_labels import refuse_undeclared
 from chanceline.cohort.new_outcome import SavedColumns, read_new_outcome
-from chanceline.cohort.new_samples import new_samples
+from chanceline.cohort.new_samples import NewSamples, new_samples
 from chanceline.cohort.new_settings import read_with_fixed_settings
 from chanceline.cohort.outcome_confirmation import (
     N_PERMUTATIONS,
@@ -24,7 +24,12 @@ from chanceline.cohort.outcome_confirmation import (
 )
 from chanceline.cohort.outcome_predictions import OutcomePredictions
 from chanceline.cohort.overlap import refuse_known_rows
-from chanceline.cohort.saved_outcome_rule import SavedKind, SavedOutcomeRule, saved_outcome_rule
+from chanceline.cohort.saved_outcome_rule import (
+    RulePredictions,
+    SavedKind,
+    SavedOutcomeRule,
+    saved_outcome_rule,
+)
 from chanceline.cohort.saved_result import declared_roles
 from chanceline.errors import InputError
 from chanceline.significance.outcomes.measures import Measure
@@ -83,14 +88,16 @@ class SavedOutcome(Result):
         Parameters
         ----------
         data
-            A file, or a table in memory whose columns have names: the features as they were in the
-            table tested, in any order.
+            A file, or a table in memory whose columns have names: the features and covariates as
+            they were in the table tested, in any order.
         settings, changes
-            How to read the file, as in `load_data`.
+            How to read the file, as in `load_data`; and where they are called otherwise than in the
+            table tested, the columns of blocks or pairs.
         """
         table = read_with_fixed_settings(data, None, self.inputs, settings, changes)
         samples = new_samples(table, self.rule, self.inputs)
-        predictions = self.rule.predictions(samples.columns)
+        told = self._predictions(samples)
+        predictions = told.predictions
         rows = table.raw.values.index.tolist()
         predicted = np.full(len(rows), None, dtype=object)
         predicted[samples.is_complete] = self.rule.named(predictions)
@@ -104,7 +111,7 @@ class SavedOutcome(Result):
             predicted_name=self.predicted_name,
             class_names=self.rule.class_names,
             probabilities=probabilities,
-            findings=(*samples.findings, *table.findings),
+            findings=(*samples.findings, *told.findings, *table.findings),
             source=table.source,
         )
 
@@ -123,8 +130,8 @@ class SavedOutcome(Result):
         Parameters
         ----------
         data, settings, changes
-            As in `predict`. Groups are in the column of the table tested; ``groups="subject"``
-            names another one, and ``groups="none"`` says that there is none.
+            As in `predict`. Blocks, groups and pairs are in the columns of the table tested;
+            ``groups="subject"`` names another one, and ``groups="none"`` says that there is none.
         label, time, event
             The columns of the outcome; by default as in the table tested.
         """
@@ -140,32 +147,33 @@ class SavedOutcome(Result):
             outcome_columns=read.columns,
             signs=two_halves(read.columns[0]),
             recipe=self.inputs.recipe,
+            covariates=self.rule.encoder.names,
         )
         samples = new_samples(table, self.rule, self.inputs)
         refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
         declared = declared_roles(table, samples.is_complete)
-        if declared.blocks is not None or declared.pairs is not None:
-            raise InputError(
-                "blocks and pairs are confirmed for two classes only; leave them out, or say which "
-                "rows belong together with groups=COLUMN."
-            )
         outcome = read.outcome.take(samples.is_complete)
-        # It checks that a group has one outcome.
+        # It checks that a group has one outcome, and a pair two units.
         design = make_score_design(outcome, declared)
-        units = make_outcome_units(
-            outcome, self.rule.predictions(samples.columns), design.unit_of_sample
-        )
+        told = self._predictions(samples)
+        units = make_outcome_units(outcome, told.predictions, told.guesses, design)
         return OutcomeConfirmation(
             source=table.source,
             outcome_kind=self.outcome_kind.value,
             n_rows=units.n_rows,
             n_units=len(units.predictions),
-            measures=measures_of_units(units, self.rule),
+            n_blocks=design.n_blocks,
+            measures=measures_of_units(units),
             expected=self.expected,
             pvalue=permutation_pvalue(units),
             n_permutations=N_PERMUTATIONS,
-            findings=(*samples.findings, *table.findings),
+            findings=(*samples.findings, *told.findings, *table.findings),
         )
+
+    def _predictions(self, samples: NewSamples) -> RulePredictions:
+        """What the rule says of every complete sample."""
+        means = np.array([self.inputs.means[name] for name in self.rule.features])
+        return self.rule.predict(samples, means)
 
     def _refuse_other_columns(self, named: SavedColumns) -> None:
         """Stop at a label of survival, or a time of another outcome."""

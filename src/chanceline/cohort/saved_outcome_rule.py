@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
+from chanceline.cohort.new_samples import NewSamples
 from chanceline.errors import InputError
 from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.significance.outcomes.number import NumberOutcome
 from chanceline.significance.outcomes.outcome import Outcome
+from chanceline.significance.outcomes.rule_roles import RuleRoles, Stratum
+from chanceline.significance.outcomes.rule_sums import RuleSums
 from chanceline.significance.outcomes.rule_to_show import OutcomeRule
 from chanceline.significance.outcomes.several_classes import (
     ClassesOutcome,
@@ -22,6 +25,8 @@ from chanceline.significance.outcomes.several_classes import (
     fit_multinomial,
 )
 from chanceline.significance.outcomes.survival import SurvivalOutcome
+from chanceline.tables.dataset import Finding
+from chanceline.tables.wording import plural
 
 
 class SavedKind(StrEnum):
@@ -34,14 +39,15 @@ class SavedKind(StrEnum):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SavedOutcomeRule:
-    """Fitted targets = x·weights + intercepts, and of classes probabilities from these.
+    """Fitted targets as sums over features and covariates, and of classes probabilities from these.
 
     Attributes
     ----------
     features : names of its features.
-    weights : (features, targets)
-    intercepts : (targets,)
-    guesses : (targets,) what is predicted without any feature: the mean of the table tested.
+    sums : the fitted targets.
+    guess_sums : what is predicted without any feature: what blocks and covariates say, else the
+        mean of the table tested.
+    roles : the blocks and covariates that it knows.
     class_names : of the classes; empty for other outcomes.
     regression : from fitted indicators to the probabilities of all classes; None for other
         outcomes.
@@ -49,34 +55,79 @@ class SavedOutcomeRule:
     """
 
     features: tuple[str, ...]
-    weights: Floats
-    intercepts: Floats
-    guesses: Floats
+    sums: RuleSums
+    guess_sums: RuleSums
+    roles: RuleRoles
     class_names: tuple[str, ...]
     regression: MultinomialRegression | None
     text: str
 
     @property
     def encoder(self) -> CovariateEncoder:
-        """How covariates become terms: it has none."""
-        return CovariateEncoder(())
+        """How covariates become terms."""
+        return self.roles.encoder
 
     @property
-    def block_biases(self) -> Mapping[str, float]:
-        """Thresholds of blocks: it has none."""
-        return {}
+    def block_names(self) -> Collection[str]:
+        """The blocks that it knows; empty if it has none."""
+        if not self.roles.has_blocks:
+            return ()
+        # The name of the block comes first.
+        return {stratum[0] for stratum in self.sums.stratum_intercepts}
 
-    def predictions(self, columns: Floats) -> Floats:
+    @property
+    def block_noun(self) -> str:
+        """What it has of its own for every block."""
+        return "an intercept"
+
+    def predict(self, samples: NewSamples, training_means: Floats) -> RulePredictions:
+        """What it says of new samples, with and without features.
+
+        Parameters
+        ----------
+        samples : features, covariates and blocks.
+        training_means : (features,) of the table tested.
+        """
+        n_samples = len(samples.columns)
+        terms = self.roles.terms(samples.covariates, n_samples)
+        strata = self.roles.strata(samples.blocks, samples.covariates, n_samples)
+        fitted = self.sums.fits(samples.columns, terms, strata, training_means)
+        no_columns = samples.columns[:, :0]
+        return RulePredictions(
+            predictions=self._predictions(fitted),
+            guesses=self.guess_sums.fits(no_columns, terms, strata, training_means[:0]),
+            findings=self._about_combinations(strata),
+        )
+
+    def _predictions(self, fitted: Floats) -> Floats:
         """A number, probabilities of the classes, or a risk: (samples, columns of predictions).
 
         Parameters
         ----------
-        columns : (samples, features)
+        fitted : (samples, targets)
         """
-        fitted = columns @ self.weights + self.intercepts
         if self.regression is None:
             return fitted
         return self.regression.probabilities(fitted)
+
+    def _about_combinations(self, strata: Sequence[Stratum] | None) -> tuple[Finding, ...]:
+        """A note on known blocks and levels that the table tested had in no sample together."""
+        known = self.sums.stratum_intercepts
+        # What is to be known about blocks that are new was said with them.
+        new = {
+            stratum
+            for stratum in strata or ()
+            if stratum not in known
+            and not (self.roles.has_blocks and stratum[0] not in self.block_names)
+        }
+        if not new:
+            return ()
+        columns = " and ".join(self.roles.stratum_columns)
+        note = (
+            f"{plural(len(new), 'combination')} of {columns} not in the table tested: their "
+            "samples are measured from their own mean (a single sample from the average)."
+        )
+        return (Finding.note(note),)
 
     def named(self, predictions: Floats) -> NDArray[Any]:
         """Predictions as a user sees them, (samples,): numbers, or names of classes."""
@@ -85,22 +136,31 @@ class SavedOutcomeRule:
         return np.array(self.class_names, dtype=object)[predictions.argmax(axis=1)]
 
 
+class RulePredictions(NamedTuple):
+    """What a rule says of new samples.
+
+    Attributes
+    ----------
+    predictions : (samples, columns of predictions)
+    guesses : (samples, targets) without any feature.
+    findings : what is worth knowing about them.
+    """
+
+    predictions: Floats
+    guesses: Floats
+    findings: tuple[Finding, ...]
+
+
 def saved_outcome_rule(rule: OutcomeRule) -> SavedOutcomeRule:
-    """The rule without the samples that it was made from; one sentence if it needs them.
+    """The rule without the samples that it was made from.
 
     Parameters
     ----------
     rule : of a test.
     """
-    training = rule.training
-    if training.block_of_sample.max() > 0 or training.terms.shape[1] > 0:
-        raise InputError(
-            "the rule knows blocks or covariates, which a saved rule of this outcome cannot take; "
-            "test without them to save it."
-        )
     if not rule.features:
         raise InputError("no feature clearly improves on guessing, so there is no rule to save.")
-    outcome: Outcome = training.outcome
+    outcome: Outcome = rule.training.outcome
     class_names: tuple[str, ...] = ()
     regression = None
     if isinstance(outcome, ClassesOutcome):
@@ -109,9 +169,9 @@ def saved_outcome_rule(rule: OutcomeRule) -> SavedOutcomeRule:
         regression = fit_multinomial(rule.score_rule.training_fits, outcome.codes)
     return SavedOutcomeRule(
         features=rule.features,
-        weights=rule.weights,
-        intercepts=rule.intercepts,
-        guesses=outcome.targets.mean(axis=0),
+        sums=rule.sums,
+        guess_sums=rule.guess_sums,
+        roles=rule.roles,
         class_names=class_names,
         regression=regression,
         text=rule.text,

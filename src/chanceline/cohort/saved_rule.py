@@ -8,7 +8,7 @@ of the average block.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -63,6 +63,16 @@ class SavedRule:
     block_biases: dict[str, float] = field(default_factory=dict)
     gives_probabilities: bool = True
     text: str = ""
+
+    @property
+    def block_names(self) -> Collection[str]:
+        """The blocks that it knows; empty if it has none."""
+        return self.block_biases.keys()
+
+    @property
+    def block_noun(self) -> str:
+        """What it has of its own for every block."""
+        return "a threshold"
 
     def scores(
         self,

@@ -11,7 +11,7 @@ from chanceline._arrays import Floats, Ints
 from chanceline.columns.table import ColumnTable
 from chanceline.errors import InputError
 from chanceline.perceptron.validation import column_names
-from chanceline.prediction.covariates import real_numbers
+from chanceline.prediction.covariates import CovariateEncoder, real_numbers
 
 
 def as_table(X: Any) -> Any:
@@ -78,6 +78,23 @@ def _columns_by_name(table: Any, names: Sequence[str]) -> Floats:
         raise InputError(f"X has no column {missing[0]!r}, which the rule uses; add it.")
     indices = [index_of_name[name] for name in names]
     return finite_numbers(table.iloc[:, indices], names)
+
+
+def covariates_in(table: Any, encoder: CovariateEncoder) -> Any:
+    """The table, if covariates can be found in it by name; nothing where there are none.
+
+    Parameters
+    ----------
+    table : a DataFrame or an array.
+    encoder : which covariates a rule has.
+    """
+    if not encoder.covariates:
+        return {}
+    if column_names(table) is None:
+        names = ", ".join(encoder.names)
+        remedy = "give those of the new samples as covariates=, or by name in a DataFrame X"
+        raise InputError(f"the rule was made with covariates ({names}); {remedy}.")
+    return table
 
 
 def _check_shape(shape: tuple[int, ...], support: Ints, n_columns: int | None) -> None:

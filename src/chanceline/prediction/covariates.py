@@ -147,6 +147,20 @@ class CovariateEncoder:
             terms += covariate.terms
         return tuple(terms)
 
+    def columns(self, values: Any, n_samples: int) -> dict[str, Values]:
+        """The values of all covariates by name, (samples,) each; a missing one is an error.
+
+        Parameters as in `transform`.
+        """
+        columns = read_columns(values, n_samples, self.names)
+        missing = [name for name in self.names if name not in columns]
+        if missing:
+            raise InputError(
+                f"the rule was made with the covariate {missing[0]!r}, which is not among the "
+                f"columns given; add it to X, or give covariates= with {', '.join(self.names)}."
+            )
+        return columns
+
     def transform(self, values: Any, n_samples: int) -> Floats:
         """The terms of all covariates, (samples, terms).
 
@@ -156,13 +170,7 @@ class CovariateEncoder:
             text as text, and numbers in the units in which they were learnt.
         n_samples : how many samples there must be.
         """
-        columns = read_columns(values, n_samples, self.names)
-        missing = [name for name in self.names if name not in columns]
-        if missing:
-            raise InputError(
-                f"the rule was made with the covariate {missing[0]!r}, which is not among the "
-                f"columns given; add it to X, or give covariates= with {', '.join(self.names)}."
-            )
+        columns = self.columns(values, n_samples)
         # The shape is right without covariates, too.
         terms = [np.zeros((n_samples, 0))]
         for covariate in self.covariates:

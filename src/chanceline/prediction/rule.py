@@ -21,7 +21,7 @@ from chanceline.columns.table import ColumnTable
 from chanceline.errors import InputError
 from chanceline.perceptron.validation import column_names
 from chanceline.prediction.candidates import Family, describe, mean_penalty
-from chanceline.prediction.columns import as_table, columns_of
+from chanceline.prediction.columns import as_table, columns_of, covariates_in
 from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.prediction.repeats import n_tuning_repeats
 from chanceline.prediction.ridge_logistic import sigmoid
@@ -113,7 +113,7 @@ class PredictionRule(Result):
         scores = columns @ self.weights
         if self.encoder.covariates:
             if covariates is None:
-                covariates = self._covariates_in(table)
+                covariates = covariates_in(table, self.encoder)
             terms = self.encoder.transform(covariates, len(scores))
             scores = scores + terms @ self.covariate_weights
         if blocks is None:
@@ -141,14 +141,6 @@ class PredictionRule(Result):
         record = super().to_dict()
         del record["family"]
         return record
-
-    def _covariates_in(self, table: Any) -> Any:
-        """The table, if covariates can be found in it by name."""
-        if column_names(table) is None:
-            names = ", ".join(self.encoder.names)
-            remedy = "give those of the new samples as covariates=, or by name in a DataFrame X"
-            raise InputError(f"the rule was made with covariates ({names}); {remedy}.")
-        return table
 
     def _blocks_in(self, table: Any) -> Any:
         """The column of the table that tells the blocks; None if there is no such column."""

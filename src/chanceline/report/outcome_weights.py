@@ -3,6 +3,10 @@
 One line for each feature, after one for the intercepts; one column for what is predicted. Of
 several classes there is a column for each: e to the power of its sum, divided by the total of these
 over all classes, is the probability of the class.
+
+With blocks the first intercepts are those of the average block, and a line for every block follows,
+which counts instead. With covariates there is a line for each of their terms, which says how it is
+computed from the covariate.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from chanceline._results import harmless
 from chanceline.errors import InputError
 from chanceline.report.weights import CSV_SUFFIX
 from chanceline.significance.outcomes.result import OutcomeTest
+from chanceline.significance.rule_weights import terms_in_words
 
 INTERCEPT = "(intercept)"
 
@@ -49,11 +54,20 @@ def outcome_weights_csv(result: OutcomeTest) -> str:
     """All weights of the rule as CSV, with all digits: a row of intercepts, then one a feature."""
     if result.rule is None:
         raise InputError("there is no rule; test with expected_error=True.")
-    outputs = result.rule.linear_outputs()
+    rule = result.rule
+    outputs = rule.linear_outputs()
+    terms = [*rule.features, *terms_in_words(rule.roles.term_encoder)]
+    blocks: list[str] = []
+    if rule.roles.stratum_columns:
+        blocks += [rule.roles.in_words(stratum) for stratum in rule.sums.stratum_intercepts]
+
     content = StringIO()
     writer = csv.writer(content, lineterminator="\n")
     writer.writerow(["term", *(harmless(name) for name in outputs.names)])
-    writer.writerow([INTERCEPT, *(repr(value) for value in outputs.intercepts.tolist())])
-    for name, weights in zip(result.rule.features, outputs.weights.tolist(), strict=True):
-        writer.writerow([harmless(name), *(repr(weight) for weight in weights)])
+    average, *of_blocks = outputs.intercepts.tolist()
+    writer.writerow([INTERCEPT, *(repr(value) for value in average)])
+    for block, intercepts in zip(blocks, of_blocks, strict=True):
+        writer.writerow([f"{INTERCEPT} {block}", *(repr(value) for value in intercepts)])
+    for term, weights in zip(terms, outputs.weights.tolist(), strict=True):
+        writer.writerow([harmless(term), *(repr(weight) for weight in weights)])
     return content.getvalue()

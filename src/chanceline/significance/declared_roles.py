@@ -67,6 +67,23 @@ def check_groups(y: Floats, unit_of_sample: Ints, unit_labels: Floats) -> None:
         )
 
 
+def check_covariates_of_units(
+    columns: Mapping[str, NDArray[Any]], unit_of_sample: Ints, sample_of_unit: Ints
+) -> None:
+    """A covariate must have one value in all samples of a unit.
+
+    Parameters
+    ----------
+    columns : one value for each sample, by name.
+    unit_of_sample : (samples,) numbers of the units.
+    sample_of_unit : (units,) one sample of each unit.
+    """
+    representatives = sample_of_unit[unit_of_sample]  # (samples,) the one of the sample's unit
+    for name, values in columns.items():
+        if np.any(values[representatives] != values):
+            raise InputError(f"covariate {name!r} must be the same in all rows of a group.")
+
+
 def check_pairs(
     pair_names: NDArray[Any], pair_of_unit: Ints, unit_labels: Floats, unit_word: str
 ) -> None:

@@ -39,6 +39,7 @@ from chanceline.significance.covariate_model import MIN_MEAN_BLOCK_SIZE, Covaria
 from chanceline.significance.declared_roles import (
     DeclaredRoles,
     check_blocks_or_pairs,
+    check_covariates_of_units,
     check_groups,
     check_not_subjects,
     check_pairs,
@@ -248,7 +249,7 @@ def _with_covariates(
         raise InputError("covariates need the null with fixed class sizes.")
     columns = read_columns(covariates, len(design.y))
     encoder = make_encoder(columns, adjusting=True)
-    _check_constant_in_units(columns, design.unit_of_sample, sample_of_unit)
+    check_covariates_of_units(columns, design.unit_of_sample, sample_of_unit)
 
     # Units of the same block and the same categories. If labels can be exchanged within these, they
     # are the blocks, and only numbers are left for the model.
@@ -274,23 +275,6 @@ def _with_covariates(
         encoder=encoder,
         adjustment=fit_adjustment(columns, encoder, modelled, units, X),
     )
-
-
-def _check_constant_in_units(
-    columns: Mapping[str, NDArray[Any]], unit_of_sample: Ints, sample_of_unit: Ints
-) -> None:
-    """A covariate must have one value in all samples of a unit.
-
-    Parameters
-    ----------
-    columns : one value for each sample, by name.
-    unit_of_sample : (samples,) numbers of the units.
-    sample_of_unit : (units,) one sample of each unit.
-    """
-    representatives = sample_of_unit[unit_of_sample]  # (samples,) the one of the sample's unit
-    for name, values in columns.items():
-        if np.any(values[representatives] != values):
-            raise InputError(f"covariate {name!r} must be the same in all rows of a group.")
 
 
 def _strata(

@@ -153,6 +153,15 @@ def term_meanings(covariate: Covariate) -> list[str]:
     return ["the value in the table"]
 
 
+def terms_in_words(encoder: CovariateEncoder) -> list[str]:
+    """Every term of covariates with how it is computed: `z(age): (age - 61.2)/11.9, …`."""
+    words = []
+    for covariate in encoder.covariates:
+        pairs = zip(covariate.terms, term_meanings(covariate), strict=True)
+        words += [f"{term}: {meaning}" for term, meaning in pairs]
+    return words
+
+
 def block_name(rule: WeightedRule) -> str:
     """The column of the blocks, or what it is where it has no name."""
     return rule.block_column or "the block"

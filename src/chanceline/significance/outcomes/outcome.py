@@ -25,7 +25,8 @@ class LinearOutputs(NamedTuple):
     ----------
     names : of what is predicted.
     weights : (features, outputs)
-    intercepts : (outputs,)
+    intercepts : (blocks, outputs) one row for the average block, then one for every other, if there
+        are any.
     """
 
     names: tuple[str, ...]
@@ -104,12 +105,14 @@ class Outcome(ABC):
 
         Parameters
         ----------
-        weights, intercepts : (features, targets) and (targets,) of the rule.
+        weights : (features, targets) of the rule.
+        intercepts : (blocks, targets) as in `LinearOutputs`.
         training_fits : as in `predictions`.
         """
         names = [self.predicted_name]
-        if len(intercepts) > 1:
-            names = [f"{self.predicted_name} {number + 1}" for number in range(len(intercepts))]
+        n_targets = intercepts.shape[1]
+        if n_targets > 1:
+            names = [f"{self.predicted_name} {number + 1}" for number in range(n_targets)]
         return LinearOutputs(tuple(names), weights, intercepts)
 
     @property

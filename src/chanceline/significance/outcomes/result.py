@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from chanceline._arrays import Floats
 from chanceline._io import write_text
@@ -190,14 +191,29 @@ class OutcomeTest(Result):
         record["features_alone"] = plain(best_alone.to_dict(orient="records"))
         return record
 
-    def predict(self, X: Any) -> Any:
-        """What the rule says of the rows of X, samples × features as in the table tested.
+    def predict(
+        self, X: Any, *, blocks: ArrayLike | None = None, covariates: Any = None
+    ) -> NDArray[Any]:
+        """What the rule says of the rows of X: (rows,).
 
         A number, the name of a class, or a risk (large for early events).
+
+        Parameters
+        ----------
+        X
+            The columns of the table tested, in their order and after the same transform; or a
+            DataFrame, of which those that the rule knows by name are taken: features, covariates,
+            and the column of blocks or pairs.
+        blocks
+            The block (or pair) of every row, one of those of the table tested. Without blocks all
+            rows are taken for rows of the average block.
+        covariates
+            A DataFrame or a mapping with the covariates by name, or an array in the order of
+            `adjust`, as they were in the table tested: text as text, numbers in the same units.
         """
         if self.rule is None:
             raise InputError("there is no rule; test with expected_error=True.")
-        return self.rule.predict(X)
+        return self.rule.predict(X, blocks=blocks, covariates=covariates)
 
     def save(self, path: str | Path) -> None:
         """Write the rule and all that new samples need to a JSON file, for `load_result`."""

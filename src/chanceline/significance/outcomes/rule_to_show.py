@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chanceline._arrays import Floats, Ints
 from chanceline._results import Result, listed
 from chanceline.errors import InputError
 from chanceline.prediction.columns import as_table, columns_of
-from chanceline.significance.outcomes.cross_validate import predict_samples
 from chanceline.significance.outcomes.outcome import LinearOutputs, Outcome
+from chanceline.significance.outcomes.rule_roles import RuleRoles, Stratum, roles_of_new_samples
 from chanceline.significance.outcomes.rule_samples import RuleSamples
+from chanceline.significance.outcomes.rule_sums import RuleSums, sums_of_guesses, sums_of_rule
 from chanceline.significance.outcomes.score_rule import ScoreRule
 from chanceline.tables.wording import plural
 
@@ -31,10 +33,14 @@ class OutcomeRule(Result):
     features : their names; none if no feature improves on guessing.
     weights : (features, targets) for the values as they are; a target is the number, the indicator
         of a class, or the score of a time.
-    intercepts : (targets,)
+    intercepts : (targets,) of samples whose block has the means of all samples, at the mean of
+        covariates.
     text : the rule in words.
     score_rule, training : what it was made from.
     n_columns : of the table.
+    roles : the blocks and covariates that it knows.
+    sums, guess_sums : how it fits the targets of new samples, and what it would guess without
+        features.
     """
 
     features: tuple[str, ...]
@@ -44,38 +50,58 @@ class OutcomeRule(Result):
     score_rule: ScoreRule
     training: RuleSamples
     n_columns: int
+    roles: RuleRoles
+    sums: RuleSums
+    guess_sums: RuleSums
     kind = "least squares"
-    _hidden = ("score_rule", "training", "n_columns")
+    _hidden = ("score_rule", "training", "n_columns", "roles", "sums", "guess_sums")
 
     def summary(self) -> str:
         return self.text
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(
+        self, X: Any, *, blocks: ArrayLike | None = None, covariates: Any = None
+    ) -> NDArray[Any]:
         """What the outcome of the rows of X is expected to be; see `OutcomeTest.predict`."""
-        training = self.training
-        if training.block_of_sample.max() > 0 or training.terms.shape[1] > 0:
-            raise InputError(
-                "the rule knows blocks or covariates, and speaks of the samples of the table only."
-            )
-        columns = columns_of(as_table(X), self.support, self.features, self.n_columns)
-        n_rows = len(columns)
-        # The rule takes its own columns alone.
-        values = np.zeros((n_rows, self.n_columns))
-        values[:, self.support] = columns
-        samples = RuleSamples(
-            X=values,
-            outcome=training.outcome,
-            terms=np.zeros((n_rows, 0)),
-            unit_of_sample=np.arange(n_rows),
-            block_of_sample=np.zeros(n_rows, dtype=np.int64),
-        )
-        return training.outcome.named(predict_samples(self.score_rule, samples, training))
+        table = as_table(X)
+        columns = columns_of(table, self.support, self.features, self.n_columns)
+        samples = roles_of_new_samples(self.roles, table, blocks, covariates)
+        self._refuse_unknown(samples.strata)
+        fitted = self.sums.fits(columns, samples.terms, samples.strata, self.training_means)
+        outcome = self.training.outcome
+        return outcome.named(outcome.predictions(fitted, self.score_rule.training_fits, outcome))
+
+    def _refuse_unknown(self, strata: Sequence[Stratum] | None) -> None:
+        """Stop at samples of a block that the table tested did not have."""
+        unknown = sorted(set(strata or ()) - set(self.sums.stratum_intercepts))
+        if not unknown:
+            return
+        remedy = "leave such rows out"
+        if self.roles.has_blocks:
+            remedy += ", or the blocks of all new samples"
+        raise InputError(f"the rule knows no {self.roles.in_words(unknown[0])}; {remedy}.")
 
     def linear_outputs(self) -> LinearOutputs:
-        """What is predicted as sums over features; with blocks, of the average one."""
+        """What is predicted as sums over features, then over the terms of covariates.
+
+        The intercepts are those of the average block, then of every stratum where there are blocks,
+        in the order of `sums.stratum_intercepts`.
+        """
+        sums = self.sums
+        intercepts = [sums.intercepts]
+        if self.roles.stratum_columns:
+            intercepts += sums.stratum_intercepts.values()
         return self.training.outcome.linear_outputs(
-            self.weights, self.intercepts, self.score_rule.training_fits
+            np.vstack([sums.weights, sums.term_weights]),
+            np.vstack(intercepts),
+            self.score_rule.training_fits,
         )
+
+    @property
+    def training_means(self) -> Floats:
+        """(features,) of the samples that the rule was made from."""
+        means: Floats = self.training.X[:, self.support].mean(axis=0)
+        return means
 
     @property
     def support(self) -> Ints:
@@ -84,7 +110,11 @@ class OutcomeRule(Result):
 
 
 def make_outcome_rule(
-    score_rule: ScoreRule, training: RuleSamples, feature_names: tuple[str, ...]
+    score_rule: ScoreRule,
+    training: RuleSamples,
+    feature_names: tuple[str, ...],
+    roles: RuleRoles,
+    strata: Sequence[Stratum],
 ) -> OutcomeRule:
     """The rule with names and words.
 
@@ -93,12 +123,13 @@ def make_outcome_rule(
     score_rule : made from all samples.
     training : these samples.
     feature_names : of all columns.
+    roles : the blocks and covariates of the samples.
+    strata : by the number of the samples' blocks.
     """
     names = tuple(feature_names[column] for column in score_rule.support)
-    # Of the average block, and at the mean of the covariates.
-    mean_scores = score_rule.target_background.block_means.mean(axis=0)
-    mean_columns = score_rule.column_background.block_means.mean(axis=0)
-    intercepts = mean_scores - mean_columns @ score_rule.weights
+    sums = sums_of_rule(score_rule, training, strata)
+    # At the mean of the covariates.
+    intercepts = sums.intercepts + training.terms.mean(axis=0) @ sums.term_weights
     return OutcomeRule(
         features=names,
         weights=score_rule.weights,
@@ -107,6 +138,9 @@ def make_outcome_rule(
         score_rule=score_rule,
         training=training,
         n_columns=len(feature_names),
+        roles=roles,
+        sums=sums,
+        guess_sums=sums_of_guesses(score_rule.target_background, training, strata),
     )
 
 

@@ -32,6 +32,7 @@ from chanceline.significance.outcomes.result import (
     OutcomeTest,
     ScoreSizeReading,
 )
+from chanceline.significance.outcomes.rule_roles import roles_of_design, strata_of_design
 from chanceline.significance.outcomes.rule_samples import RuleSamples
 from chanceline.significance.outcomes.rule_to_show import OutcomeRule, make_outcome_rule
 from chanceline.significance.outcomes.score_design import (
@@ -59,6 +60,7 @@ from chanceline.significance.shuffle_stage import MIN_MULTIPLICATIONS_FOR_PROCES
 from chanceline.significance.shuffles import ShufflePlan, ShuffleRunner
 from chanceline.tables.checks.outcome_advice import examine_outcome_table
 from chanceline.tables.outcome_table import OutcomeTable
+from chanceline.tables.roles import Role
 
 # Settings that change how a test runs, and not what it says.
 SETTINGS_OF_RUN = ("n_jobs",)
@@ -268,11 +270,19 @@ def make_rule_parts(plan: OutcomePlan) -> RuleParts:
     )
     n_jobs = plan.settings.n_jobs if X.size >= MIN_SIZE_FOR_PROCESSES else 1
     held_out = hold_out_predictions(samples, seed, n_jobs=n_jobs)
+    roles = roles_of_design(design, plan.declared, block_column(table))
+    strata = strata_of_design(roles, plan.declared, design.block_of_sample)
     return RuleParts(
-        rule=make_outcome_rule(score_rule, samples, table.feature_names),
+        rule=make_outcome_rule(score_rule, samples, table.feature_names, roles, strata),
         expected=plan.outcome.expectation(held_out),
         held_out=held_out,
     )
+
+
+def block_column(table: OutcomeTable) -> str:
+    """The column that told blocks or pairs; empty if there is none, or it had no name."""
+    role = Role.BLOCKS if table.pairs is None else Role.PAIRS
+    return table.role_columns.get(role, "")
 
 
 def make_outcome_result(

@@ -9,12 +9,12 @@ enough. The rest is taken out by least squares, and what it leaves of the scores
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import lgamma
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from chanceline._arrays import Floats, Ints
 from chanceline._results import listed
@@ -23,7 +23,7 @@ from chanceline.prediction.covariates import Category, CovariateEncoder, make_en
 from chanceline.prediction.samples import number_values
 from chanceline.significance.arrays import block_means
 from chanceline.significance.covariate_model import MIN_MEAN_BLOCK_SIZE, residual_basis
-from chanceline.significance.declared_roles import DeclaredRoles
+from chanceline.significance.declared_roles import DeclaredRoles, check_covariates_of_units
 from chanceline.significance.outcomes.orthonormal import orthonormal_columns
 from chanceline.significance.outcomes.outcome import Outcome
 from chanceline.significance.unit_exchange import exchange_units
@@ -46,16 +46,18 @@ class ScoreDesign:
     unit_of_sample : (samples,) numbers 0, 1, … of the units.
     block_of_unit : (units,) numbers 0, 1, … of the blocks.
     covariate_terms : (samples, terms) the covariates that are no blocks; None without any.
-    covariate_names : of all covariates.
     log_permutations : ln of the number of different outcomes that can be drawn.
+    encoder : how covariates become columns of numbers, for a rule that uses them too.
+    block_categories : names of covariates whose levels are blocks, within those declared.
     """
 
     unit_scores: Floats
     unit_of_sample: Ints
     block_of_unit: Ints
     covariate_terms: Floats | None
-    covariate_names: tuple[str, ...]
     log_permutations: float
+    encoder: CovariateEncoder
+    block_categories: tuple[str, ...]
 
     @property
     def n_units(self) -> int:
@@ -78,6 +80,11 @@ class ScoreDesign:
         if self.covariate_terms is None:
             return None
         return residual_basis(self.covariate_terms, self.block_of_sample)
+
+    @property
+    def covariate_names(self) -> tuple[str, ...]:
+        """Of all covariates."""
+        return self.encoder.names
 
     @property
     def kind(self) -> str:
@@ -117,9 +124,12 @@ def make_score_design(outcome: Outcome, declared: DeclaredRoles = DeclaredRoles(
     if declared.pairs is not None:
         _check_pairs_of_two(np.asarray(declared.pairs)[sample_of_unit], block_of_unit)
 
-    covariates = _Covariates(block_of_unit, None, ())
+    covariates = _Covariates(block_of_unit)
     if declared.covariates:
-        covariates = _read_covariates(outcome, declared.covariates, sample_of_unit, block_of_unit)
+        columns = read_columns(declared.covariates, n_samples)
+        check_covariates_of_units(columns, unit_of_sample, sample_of_unit)
+        columns_of_units = {name: values[sample_of_unit] for name, values in columns.items()}
+        covariates = _read_covariates(outcome, columns_of_units, block_of_unit)
     unit_terms = covariates.unit_terms
     unit_scores = _left_scores(scores[sample_of_unit], covariates.block_of_unit, unit_terms)
     return ScoreDesign(
@@ -127,8 +137,9 @@ def make_score_design(outcome: Outcome, declared: DeclaredRoles = DeclaredRoles(
         unit_of_sample=unit_of_sample,
         block_of_unit=covariates.block_of_unit,
         covariate_terms=None if unit_terms is None else unit_terms[unit_of_sample],
-        covariate_names=covariates.names,
         log_permutations=_log_permutations(unit_scores, covariates.block_of_unit),
+        encoder=covariates.encoder,
+        block_categories=covariates.block_categories,
     )
 
 
@@ -186,33 +197,28 @@ class _Covariates:
     ----------
     block_of_unit : (units,) blocks, with categories among them where these are large enough.
     unit_terms : (units, terms) the rest as numbers; None if there is nothing left.
-    names : of all covariates.
+    encoder : how all of them become columns of numbers.
+    block_categories : names of those whose levels are blocks.
     """
 
     block_of_unit: Ints
-    unit_terms: Floats | None
-    names: tuple[str, ...]
+    unit_terms: Floats | None = None
+    encoder: CovariateEncoder = field(default_factory=CovariateEncoder)
+    block_categories: tuple[str, ...] = ()
 
 
 def _read_covariates(
-    outcome: Outcome,
-    covariates: Mapping[str, ArrayLike],
-    sample_of_unit: Ints,
-    block_of_unit: Ints,
+    outcome: Outcome, columns_of_units: Mapping[str, NDArray[Any]], block_of_unit: Ints
 ) -> _Covariates:
     """Categories as blocks if these have units enough, and all others as terms.
 
     Parameters
     ----------
     outcome : whose residuals may be exchangeable or not.
-    covariates : one value for each sample, by name.
-    sample_of_unit : (units,) one sample of each unit.
+    columns_of_units : one value for each unit, by the name of the covariate.
     block_of_unit : (units,) the blocks that were declared.
     """
-    n_samples = len(outcome.values)
-    columns = read_columns(covariates, n_samples)
-    columns_of_units = {name: values[sample_of_unit] for name, values in columns.items()}
-    encoder = make_encoder(columns, adjusting=True)
+    encoder = make_encoder(columns_of_units, adjusting=True)
     categories = [item for item in encoder.covariates if isinstance(item, Category)]
     block_and_levels = [block_of_unit]
     for category in categories:
@@ -221,20 +227,22 @@ def _read_covariates(
     strata = strata.reshape(-1).astype(np.int64)
 
     modelled = encoder
+    block_categories: tuple[str, ...] = ()
     if len(strata) >= MIN_MEAN_BLOCK_SIZE * (strata.max() + 1):
         block_of_unit = strata
+        block_categories = tuple(category.name for category in categories)
         numbers = [item for item in encoder.covariates if not isinstance(item, Category)]
         modelled = CovariateEncoder(tuple(numbers))
     if not modelled.covariates:
-        return _Covariates(block_of_unit, None, encoder.names)
+        return _Covariates(block_of_unit, None, encoder, block_categories)
     if not outcome.residuals_are_exchangeable:
         raise InputError(
             f"adjusting for {listed(modelled.names)} needs residuals that can be exchanged, which "
             f"{outcome.noun} do not have; cut it into few categories of at least "
             f"{MIN_MEAN_BLOCK_SIZE} rows each, within which rows are exchanged."
         )
-    terms = modelled.transform(columns_of_units, len(sample_of_unit))
-    return _Covariates(block_of_unit, terms, encoder.names)
+    terms = modelled.transform(columns_of_units, len(block_of_unit))
+    return _Covariates(block_of_unit, terms, encoder, block_categories)
 
 
 def _left_scores(unit_scores: Floats, block_of_unit: Ints, unit_terms: Floats | None) -> Floats:

@@ -3,7 +3,8 @@
 Candidates are least squares on the first 1, 2, … columns of the forward path, and ridge regressions
 on all columns. They are compared by their squared errors on samples that had no part in the fit, in
 five folds within the samples at hand. Samples can be dealt to folds several times, and the errors
-averaged, so that the choice depends little on the luck of one deal:
+averaged, so that the choice depends little on the luck of one deal. Standard errors count units,
+what stays together in a fold, such as the rows of a group:
 
 1. No feature, if that lies within one standard error of the best candidate.
 2. All features, if the best ridge is better than the best small set by more than three quarters of
@@ -235,8 +236,8 @@ def train_score_rule(
     deals = [cross_fit(trained, candidates, seed)]
     for repeat in range(1, n_repeats):
         deals.append(cross_fit(trained, candidates, [*seed, repeat]))
-    errors = [squared_errors(deal, trained.outcome.targets) for deal in deals]
-    chosen = choose_candidate(candidates, errors=np.mean(errors, axis=0))
+    errors = np.mean([squared_errors(deal, trained.outcome.targets) for deal in deals], axis=0)
+    chosen = choose_candidate(candidates, errors_of_units(errors, trained.unit_of_sample))
     prepared = prepare_samples(samples, training)
     fitted = fit_candidates(prepared, [candidates[chosen]])[0]
     spreads = prepared.spreads[fitted.support]
@@ -286,6 +287,24 @@ def squared_errors(fits: CrossFits, targets: Floats) -> Floats:
     return errors
 
 
+def errors_of_units(errors: Floats, unit_of_sample: Ints) -> Floats:
+    """The errors of every unit together, by the mean size of a unit: (candidates, units).
+
+    Rows of a group, or the two of a pair, err alike, so that units are what is independent. The
+    mean over units is that over samples.
+
+    Parameters
+    ----------
+    errors : (candidates, samples)
+    unit_of_sample : (samples,) samples of a unit have the same number.
+    """
+    units, number_of_sample = np.unique(unit_of_sample, return_inverse=True)
+    sums = np.zeros((len(units), len(errors)))
+    np.add.at(sums, number_of_sample, errors.T)
+    mean_size = len(unit_of_sample) / len(units)
+    return np.ascontiguousarray(sums.T) / mean_size
+
+
 def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed) -> CrossFits:
     """Fit every candidate in folds."""
     folds = deal_in_order(
@@ -312,7 +331,7 @@ def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:
     Parameters
     ----------
     candidates : the first without features, then small sets of ascending size, then ridges.
-    errors : (candidates, samples) squared errors of samples that had no part in the fit.
+    errors : (candidates, units) squared errors of units that had no part in the fit.
     """
     mean_errors = errors.mean(axis=1)
     is_dense = np.array([candidate.share > 0 for candidate in candidates])

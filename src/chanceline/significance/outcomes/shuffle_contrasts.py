@@ -131,8 +131,9 @@ def contrast_design(design: ScoreDesign, contrast: Contrast) -> ContrastDesign |
         unit_of_sample=unit_of_sample,
         block_of_unit=block_of_member.astype(np.int64),
         covariate_terms=None,
-        covariate_names=design.covariate_names,
         log_permutations=0.0,
+        encoder=design.encoder,
+        block_categories=design.block_categories,
         members=members,
         all_blocks=design.block_of_unit,
     )
