@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,6 +85,10 @@ class TransformedColumns:
     @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(np.float64)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self._source.files
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         return self._units.apply(self._source.read(start, stop).astype(np.float64))
