@@ -95,6 +95,25 @@ class Gaps:
         return choices
 
 
+class GapsInColumns(NamedTuple):
+    """Missing and infinite values of a stretch of columns.
+
+    Attributes
+    ----------
+    of_rows : (samples,) how many each row has.
+    of_columns, of_positives : (columns,) how many each column has, and how many of them are in
+        samples of the positive class.
+    first : where the first column with a gap has its first; None if there is none.
+    has_infinite : whether some are infinite.
+    """
+
+    of_rows: Ints
+    of_columns: Ints
+    of_positives: Ints
+    first: Place | None
+    has_infinite: bool
+
+
 class GapScan:
     """Counts missing and infinite values.
 
@@ -111,18 +130,28 @@ class GapScan:
         self._first: Place | None = None
         self._has_infinite = False
 
-    def see(self, start: int, columns: Floats) -> None:
+    def look(self, start: int, columns: Floats) -> GapsInColumns:
+        """The gaps of these columns."""
         is_gap = ~np.isfinite(columns)
         of_columns = is_gap.sum(axis=0)
-        self._of_rows += is_gap.sum(axis=1)
-        self._of_columns.append(of_columns)
-        self._of_positives.append(is_gap[self._is_positive].sum(axis=0))
-        if not of_columns.any():
-            return
-        self._has_infinite = self._has_infinite or bool(np.isinf(columns).any())
-        if self._first is None:
+        first = None
+        if of_columns.any():
             column = int(np.argmax(of_columns > 0))
-            self._first = Place(row=int(np.argmax(is_gap[:, column])), column=start + column)
+            first = Place(row=int(np.argmax(is_gap[:, column])), column=start + column)
+        return GapsInColumns(
+            of_rows=is_gap.sum(axis=1),
+            of_columns=of_columns,
+            of_positives=is_gap[self._is_positive].sum(axis=0),
+            first=first,
+            has_infinite=first is not None and bool(np.isinf(columns).any()),
+        )
+
+    def keep(self, start: int, seen: GapsInColumns) -> None:
+        self._of_rows += seen.of_rows
+        self._of_columns.append(seen.of_columns)
+        self._of_positives.append(seen.of_positives)
+        self._first = self._first or seen.first
+        self._has_infinite = self._has_infinite or seen.has_infinite
 
     @property
     def gaps(self) -> Gaps | None:

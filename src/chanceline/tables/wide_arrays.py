@@ -53,9 +53,12 @@ class MagnitudeScan:
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
 
-    def see(self, start: int, columns: Floats) -> None:
+    def look(self, start: int, columns: Floats) -> None:
         names = self._names[start : start + columns.shape[1]]
         check_magnitudes(columns, names)
+
+    def keep(self, start: int, seen: None) -> None:
+        """Nothing is left of columns with which nothing is wrong."""
 
 
 def wide_source(X: Any) -> ColumnSource | None:

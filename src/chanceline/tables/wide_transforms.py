@@ -101,11 +101,17 @@ class RangeScan:
         self.has_zeros = False
         self.first_negative: int | None = None
 
-    def see(self, start: int, columns: Floats) -> None:
+    def look(self, start: int, columns: Floats) -> tuple[int | None, bool]:
+        """The first of these columns with values below 0, and whether there are zeros."""
         is_negative = columns.min(axis=0) < 0
-        if self.first_negative is None and is_negative.any():
-            self.first_negative = start + int(np.argmax(is_negative))
-        self.has_zeros = self.has_zeros or bool((columns == 0).any())
+        first_negative = start + int(np.argmax(is_negative)) if is_negative.any() else None
+        return first_negative, bool((columns == 0).any())
+
+    def keep(self, start: int, seen: tuple[int | None, bool]) -> None:
+        first_negative, has_zeros = seen
+        if self.first_negative is None:
+            self.first_negative = first_negative
+        self.has_zeros = self.has_zeros or has_zeros
 
 
 class RowSumScan:
@@ -121,8 +127,13 @@ class RowSumScan:
         self.sums: Floats = np.zeros(n_samples)
         self._units = units
 
-    def see(self, start: int, columns: Floats) -> None:
-        self.sums += self._units.before_rows(columns).sum(axis=1)
+    def look(self, start: int, columns: Floats) -> Floats:
+        """The sum of every row over these columns, (samples,)."""
+        sums: Floats = self._units.before_rows(columns).sum(axis=1)
+        return sums
+
+    def keep(self, start: int, seen: Floats) -> None:
+        self.sums += seen
 
 
 class TransformedFeatures(NamedTuple):
