@@ -171,6 +171,24 @@ class ColumnTable:
 
         yield from map_in_threads(call, arguments, n_threads)
 
+    def sum_over_tiles(
+        self,
+        function: Callable[..., Ints],
+        arguments: Sequence[tuple[int, Any]],
+        common: Sequence[Any] = (),
+        n_threads: int = 1,
+    ) -> Ints:
+        """The sum of what a function of tiles gives, arrays of one shape.
+
+        They hold whole numbers, whose sum does not depend on the order: where tiles are in other
+        processes, each of these sums up its own. The parameters are those of `map_tiles`.
+        """
+        parts = self.map_tiles(function, arguments, common, n_threads)
+        total = np.array(next(parts))
+        for part in parts:
+            total += part
+        return total
+
     def without_arguments(self) -> list[tuple[int, Any]]:
         """All tiles by their first columns, each with None."""
         return [(start, None) for start in self.tile_starts]
