@@ -231,9 +231,14 @@ def map_in_threads(
 
 
 def number_of_threads(n_jobs: int | None) -> int:
-    """The threads that stand for so many jobs, no more than this machine has processors."""
+    """The threads that stand for so many jobs, no more than this machine has processors.
+
+    One beside a cluster, which has the work, and which may be lost.
+    """
     from joblib import effective_n_jobs
 
+    if active_client() is not None:
+        return 1
     n_processors = os.cpu_count() or 1
     return min(effective_n_jobs(check_jobs(n_jobs)), n_processors)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -35,18 +36,20 @@ BYTES_IN_ONE_SUM = 256_000_000  # of tiles that a worker sums up before it sends
 LOST_STATES = ("cancelled", "lost")  # of a future whose value nobody can make again but us
 
 
-def placed_on_cluster(table: ColumnTable, n_jobs: int | None) -> ColumnTable:
+def placed_on_cluster(table: ColumnTable, n_jobs: int | None = None) -> ColumnTable:
     """The table with its tiles on the cluster that is to be used; without one the table itself.
 
     Parameters
     ----------
     table : all columns.
-    n_jobs : 1 for this process alone; then only a `dask.array` is on the cluster of its client.
+    n_jobs : 1 for this process alone, None where that is not known. With 1 only a `dask.array` is
+        on the cluster, that of its client.
     """
+    is_dask_array = _dask_array_of(table.source) is not None
     if isinstance(table, TableOnCluster):
-        return table
+        return table.here if n_jobs == 1 and not is_dask_array else table
     client = None if n_jobs == 1 else active_client()
-    if client is None and _dask_array_of(table.source) is not None:
+    if client is None and is_dask_array:
         client = default_client()
     if client is None:
         return table
@@ -93,8 +96,9 @@ class TilesOnCluster:
 
     @property
     def can_be_read_here_only(self) -> bool:
-        """Whether the cluster is lost, and the columns are not."""
-        return self.is_lost and _dask_array_of(self._table.source) is None
+        """Whether the cluster is lost, or was left on purpose, and the columns are not."""
+        is_left = self.is_lost or self.client.status == "closed"
+        return is_left and _dask_array_of(self._table.source) is None
 
     def neighbours(self, starts: Sequence[int], at_most: int) -> list[list[int]]:
         """Groups of tiles that lie on the same worker, as far as that is known.
@@ -124,8 +128,18 @@ class TilesOnCluster:
         common: Sequence[Any],
     ) -> Iterator[Value]:
         """What workers make of tiles: function(item, *common) for all items, in their order."""
-        try:
+        with self._loss_is_noted():
             yield from map_on_cluster(self.client, function, items_from, common)
+
+    def keep(self, value: Any) -> Future:
+        """A value on the cluster, as `keep_there` does it."""
+        with self._loss_is_noted():
+            return keep_there(self.client, value)
+
+    @contextmanager
+    def _loss_is_noted(self) -> Iterator[None]:
+        try:
+            yield
         except WorkersLostError:
             self.is_lost = True
             raise
@@ -163,8 +177,8 @@ class Piece(NamedTuple):
 class TableOnCluster(ColumnTable):
     """A table of columns, or some rows and columns of it, whose tiles lie on workers.
 
-    When the cluster is lost, this process reads the columns itself, so that what is there already
-    can be told.
+    When the cluster is lost or left, this process reads the columns itself, so that what is there
+    already can be told.
 
     Parameters
     ----------
@@ -172,6 +186,10 @@ class TableOnCluster(ColumnTable):
     tiles : those of the whole table.
     features : (columns here,) their numbers in the whole table, rising; None if they are all.
     samples : (samples here,) their numbers there; None if they are all.
+
+    Attributes
+    ----------
+    here : `table`.
     """
 
     def __init__(
@@ -182,20 +200,18 @@ class TableOnCluster(ColumnTable):
         samples: Ints | None = None,
     ) -> None:
         super().__init__(table.source, table.tile_width)
-        self._table_here = table
+        self.here = table
         self._tiles = tiles
         self._features = features
         self._samples = samples
 
     def rows(self, indices: Ints) -> TableOnCluster:
         samples = indices if self._samples is None else self._samples[indices]
-        return TableOnCluster(self._table_here.rows(indices), self._tiles, self._features, samples)
+        return TableOnCluster(self.here.rows(indices), self._tiles, self._features, samples)
 
     def select(self, indices: Ints) -> TableOnCluster:
         features = self._numbers_in_whole(indices)
-        return TableOnCluster(
-            self._table_here.select(indices), self._tiles, features, self._samples
-        )
+        return TableOnCluster(self.here.select(indices), self._tiles, features, self._samples)
 
     def stretch(self, start: int, stop: int) -> NDArray[Any]:
         return self.take(np.arange(start, stop))
@@ -208,7 +224,7 @@ class TableOnCluster(ColumnTable):
         n_threads: int = 1,
     ) -> Iterator[Value]:
         if self._tiles.can_be_read_here_only:
-            yield from self._table_here.map_tiles(function, arguments, common, n_threads)
+            yield from self.here.map_tiles(function, arguments, common, n_threads)
             return
         pairs = self.without_arguments() if arguments is None else list(arguments)
 
@@ -226,7 +242,7 @@ class TableOnCluster(ColumnTable):
         n_threads: int = 1,
     ) -> Ints:
         if self._tiles.can_be_read_here_only:
-            return self._table_here.sum_over_tiles(function, arguments, common, n_threads)
+            return self.here.sum_over_tiles(function, arguments, common, n_threads)
         tile_bytes = len(self) * self.tile_width * self.dtype.itemsize
         at_a_time = max(1, BYTES_IN_ONE_SUM // tile_bytes)
         argument_of = dict(arguments)
@@ -243,11 +259,11 @@ class TableOnCluster(ColumnTable):
         return total
 
     def place(self, value: Any) -> Any:
-        return keep_there(self._tiles.client, value)
+        return self._tiles.keep(value)
 
     def take(self, indices: Ints) -> NDArray[Any]:
         if self._tiles.can_be_read_here_only:
-            return self._table_here.take(indices)
+            return self.here.take(indices)
         distinct, place = np.unique(self._numbers_in_whole(indices), return_inverse=True)
         pieces = self._pieces(distinct)
 

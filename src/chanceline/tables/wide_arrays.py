@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from chanceline._arrays import Floats
+from chanceline.columns.cluster_table import placed_on_cluster
 from chanceline.columns.names import NumberedNames
 from chanceline.columns.source import NUMERIC_KINDS, ColumnSource, SlicedColumns
 from chanceline.columns.table import ColumnTable
@@ -99,7 +100,7 @@ def check_wide_arrays(
             f"there are {len(names)} feature names for {source.n_columns} columns of X."
         )
     labels = check_labels(y, (source.n_samples, source.n_columns), min_classes=2)
-    features = WideFeatures(ColumnTable(source), names)
+    features = WideFeatures(placed_on_cluster(ColumnTable(source)), names)
     gap_scan = GapScan(labels)
     identifier_scan = IdentifierScan(names)
     scan_table(features.table, [gap_scan, MagnitudeScan(names), identifier_scan])
