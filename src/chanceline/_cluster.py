@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import pickle
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from itertools import islice, takewhile
 from time import monotonic
 from typing import Any
 
@@ -19,6 +21,7 @@ from chanceline.errors import ChancelineError, InputError
 CONNECT_SECONDS = 10  # to wait for a scheduler that does not answer
 LOOK_SECONDS = 1.0  # from one look at scheduler and workers to the next, while results are awaited
 MAX_SECONDS_WITHOUT_WORKERS = 60.0  # workers may be starting, or starting again
+MOST_COLLECTED = 16  # results that are collected together
 TASKS_PER_THREAD = 2  # one that runs, and one that is there when it is done
 
 
@@ -104,13 +107,14 @@ class SharedArguments:
         return len(rest) + sum(buffer.raw().nbytes for buffer in buffers)
 
 
-def results_on_cluster(
+def results_on_cluster(  # noqa: PLR0913
     client: Any,
     function: Callable[..., Any],
     items: Iterable[Any],
     common: Sequence[Any],
     *,
     ordered: bool,
+    all_at_once: bool = False,
 ) -> Generator[Any, None, None]:
     """Yield function(item, *common) for all items, in their order or as they come.
 
@@ -121,6 +125,8 @@ def results_on_cluster(
     items : taken as workers become free.
     common : arguments that all calls share; they are sent once.
     ordered : whether results come in the order of the items.
+    all_at_once : whether all items are taken at the start. Those that need what lies on a worker go
+        there, and no other worker waits for them.
 
     Raises
     ------
@@ -133,15 +139,20 @@ def results_on_cluster(
     tasks = _ClusterTasks(client, function, common)
     remaining = iter(items)
     try:
+        if all_at_once:
+            tasks.submit_some(remaining, at_most=None)
         while True:
-            tasks.submit_some(remaining)
+            if not all_at_once:
+                tasks.submit_some(remaining, at_most=tasks.room)
             if not tasks.pending:
                 return
-            # Wait for a result, but not for long: then more workers may have room for more items.
-            future = tasks.first_done(ordered=ordered)
-            if future is not None:
+            # Wait for results, but not for long: then more workers may have room for more items.
+            done = tasks.first_done(ordered=ordered)
+            if not done:
+                tasks.require_workers()
+            for future in done:
                 tasks.pending.remove(future)
-                yield _result_of(future)
+            yield from _results_of(client, done)
     finally:
         tasks.cancel()
 
@@ -155,21 +166,26 @@ class _ClusterTasks:
         self.pending: list[Any] = []
         self._seen_workers = monotonic()
         self._wait_for_worker()
-        with _lost_scheduler_is_told(client):
+        with lost_scheduler_is_told(client):
             (self._shared,) = client.scatter([SharedArguments(common)], hash=False)
 
-    def submit_some(self, items: Iterator[Any]) -> None:
-        """Give workers the next items, as many as there is room for now."""
-        room = TASKS_PER_THREAD * max(1, self._count_threads()) - len(self.pending)
-        with _lost_scheduler_is_told(self.client):
-            for _, item in zip(range(room), items, strict=False):
+    @property
+    def room(self) -> int:
+        """How many items there is room for now."""
+        n_waiting = TASKS_PER_THREAD * max(1, self._count_threads())
+        return max(0, n_waiting - len(self.pending))
+
+    def submit_some(self, items: Iterator[Any], at_most: int | None) -> None:
+        """Give workers the next items; None for all there are."""
+        with lost_scheduler_is_told(self.client):
+            for item in islice(items, at_most):
                 future = self.client.submit(
                     call_with_shared, self.function, item, self._shared, pure=False
                 )
                 self.pending.append(future)
 
-    def first_done(self, *, ordered: bool) -> Any | None:
-        """A task that is done: the first of all if `ordered`, else any; None if there is none yet.
+    def first_done(self, *, ordered: bool) -> list[Any]:
+        """Tasks that are done, the first ones of all if `ordered`; none if there are none yet.
 
         It waits for one, but not for long: meanwhile there may be more workers.
         """
@@ -177,9 +193,19 @@ class _ClusterTasks:
 
         awaited = self.pending[:1] if ordered else self.pending
         # A task that needed what died with a worker is cancelled; its result will say so.
-        with suppress(TimeoutError, CancelledError), _lost_scheduler_is_told(self.client):
-            wait(awaited, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
-        return next((future for future in awaited if future.done()), None)
+        is_waiting = not any(future.done() for future in awaited)
+        with suppress(TimeoutError, CancelledError), lost_scheduler_is_told(self.client):
+            if is_waiting:
+                wait(awaited, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
+        if ordered:
+            done = list(takewhile(lambda future: future.done(), self.pending))
+        else:
+            done = [future for future in self.pending if future.done()]
+        return done[:MOST_COLLECTED]
+
+    def require_workers(self) -> None:
+        """Raise WorkersLostError if there have been no workers for too long."""
+        self._count_threads()
 
     def cancel(self) -> None:
         """End what is not collected."""
@@ -192,7 +218,7 @@ class _ClusterTasks:
 
         Raises WorkersLostError if there have been no workers for too long.
         """
-        with _lost_scheduler_is_told(self.client):
+        with lost_scheduler_is_told(self.client):
             n_threads = sum(self.client.nthreads().values())
         if n_threads > 0:
             self._seen_workers = monotonic()
@@ -211,7 +237,7 @@ class _ClusterTasks:
 
 
 @contextmanager
-def _lost_scheduler_is_told(client: Any) -> Iterator[None]:
+def lost_scheduler_is_told(client: Any) -> Iterator[None]:
     """Within the block a scheduler that is gone becomes one sentence; a timeout stays one."""
     _refuse_lost_scheduler(client)
     try:
@@ -252,6 +278,61 @@ def _result_of(future: Any) -> Any:
             "a call killed every worker of the Dask cluster that tried it: too little memory? "
             "What was finished is whole."
         ) from error
+
+
+def default_client() -> Any | None:
+    """The client of Dask that a user made last, by which a `dask.array` is computed; None without
+    one.
+    """
+    # A client can be there only where this was imported.
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        client: Any = distributed.default_client()
+    except ValueError:
+        return None
+    return client
+
+
+def run_on_every_worker(client: Any, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+    """What function(*arguments) returns on each of the workers that there are now."""
+    with lost_scheduler_is_told(client):
+        results: dict[str, Any] = client.run(function, *arguments)
+    return list(results.values())
+
+
+def memory_of_this_worker() -> int | None:
+    """The bytes that the worker of Dask may use in which this is called; None where it may use all,
+    or in another process.
+    """
+    # A worker has imported it.
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        worker = distributed.get_worker()
+    except ValueError:
+        return None
+    limit: int | None = worker.memory_manager.memory_limit
+    return limit
+
+
+def _results_of(client: Any, futures: Sequence[Any]) -> Iterator[Any]:
+    """What tasks that are done returned, in their order.
+
+    Those that nothing went wrong with are collected together, which takes about as long as one.
+    """
+    together: list[Any] | None = None
+    if all(future.status == "finished" for future in futures):
+        # What is lost on the way is asked for again, one by one.
+        with suppress(CancelledError, OSError):
+            together = client.gather(list(futures))
+    if together is not None:
+        yield from together
+        return
+    for future in futures:
+        yield _result_of(future)
 
 
 def call_with_shared(function: Callable[..., Any], item: Any, shared: SharedArguments) -> Any:

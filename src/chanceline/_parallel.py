@@ -20,6 +20,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from chanceline import __version__
@@ -28,6 +29,7 @@ from chanceline._cluster import (
     WorkersLostError,
     active_client,
     results_on_cluster,
+    run_on_every_worker,
 )
 from chanceline.errors import InputError
 
@@ -125,8 +127,12 @@ def start(
     """
     # On the Dask cluster that `joblib.parallel_config` names, if any.
     n_jobs = check_jobs(n_jobs)
+    parent = os.getpid()
     client = active_client()
-    if client is not None and n_jobs != 1:
+    if client is not None and n_jobs == 1:
+        # joblib would use the cluster all the same.
+        return (_call(function, item, parent, *common) for item in items)
+    if client is not None:
         common_on_cluster = (function, __version__, *common)
         return results_on_cluster(
             client, _call_on_cluster, items, common_on_cluster, ordered=ordered
@@ -143,8 +149,64 @@ def start(
     except ValueError as error:
         # The engine that `joblib.parallel_config` names cannot give results as they come.
         raise InputError(f"{error}; use joblib's engine 'loky' or 'dask'.") from error
-    parent = os.getpid()
     return parallel(delayed(_call)(function, item, parent, *common) for item in items)
+
+
+def map_on_cluster(
+    client: Any,
+    function: Callable[..., Value],
+    items_from: Callable[[int], Iterable[Any]],
+    common: Sequence[Any],
+) -> Generator[Value, None, None]:
+    """Yield function(item, *common) for all items, in their order, where what they need lies.
+
+    Parameters
+    ----------
+    client : Dask's.
+    function : one that workers can import.
+    items_from : the items from this number on; tuples and lists in them may hold futures, in place
+        of which the function gets what these are of. It is called again where one was lost.
+    common : arguments that all calls share.
+    """
+    n_done = 0
+
+    def start_rest() -> Any:
+        """Give workers the items without a result."""
+        return results_on_cluster(
+            client,
+            _call_on_cluster,
+            items_from(n_done),
+            (function, __version__, *common),
+            ordered=True,
+            all_at_once=True,
+        )
+
+    with closing(resumed(start_rest)) as values:
+        for value in values:
+            n_done += 1
+            yield value
+
+
+def refuse_other_versions(client: Any) -> None:
+    """Stop if a worker of the cluster has another version of this package than this process."""
+    # The module goes by its name, so that the worker's own is asked.
+    try:
+        versions = run_on_every_worker(client, attrgetter("__version__"), sys.modules["chanceline"])
+    except ImportError as error:
+        raise InputError(
+            f"a worker of the cluster has no chanceline ({error}); install version {__version__} "
+            "everywhere."
+        ) from error
+    for version in versions:
+        if version != __version__:
+            raise _version_error(version, __version__)
+
+
+def _version_error(version_of_worker: str, version_there: str) -> InputError:
+    return InputError(
+        f"a worker of the cluster runs chanceline {version_of_worker} and this process "
+        f"{version_there}; install one version everywhere."
+    )
 
 
 def map_in_threads(
@@ -176,9 +238,14 @@ def map_in_threads(
 
 
 def number_of_threads(n_jobs: int | None) -> int:
-    """The threads that stand for so many jobs, no more than this machine has processors."""
+    """The threads that stand for so many jobs, no more than this machine has processors.
+
+    One beside a cluster, which has the work, and which may be lost.
+    """
     from joblib import effective_n_jobs
 
+    if active_client() is not None:
+        return 1
     n_processors = os.cpu_count() or 1
     return min(effective_n_jobs(check_jobs(n_jobs)), n_processors)
 
@@ -231,10 +298,7 @@ def _call_on_cluster(
 ) -> Value:
     """What a worker of a cluster does; `version_there` is that of the process that asks for it."""
     if version_there != __version__:
-        raise InputError(
-            f"a worker of the cluster runs chanceline {__version__} and this process "
-            f"{version_there}; install one version everywhere."
-        )
+        raise _version_error(__version__, version_there)
     with one_thread():
         return function(item, *common)
 

@@ -73,7 +73,8 @@ def test_a_column_that_is_constant_in_a_training_set_has_no_score():
     values[:, 1] = np.where(training, 1 / 3, 7.0)
     y = np.where(np.arange(N_SAMPLES) % 2 == 0, 1.0, -1.0)
     target = np.where(training, y - y[training].mean(), 0.0)
-    scores = scores_of_sets(tiled(values).tile(0), training[None].astype(float), target[None])
+    is_training = training[None].astype(float)
+    scores = scores_of_sets(tiled(values).tile(0), None, is_training, target[None])
     assert scores[0, 0] == 0
     assert scores[0, 1] < 1e-6
     expected = abs(target @ values[:, 2]) / values[training, 2].std()

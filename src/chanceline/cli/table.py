@@ -114,24 +114,24 @@ def run_test(
     from chanceline.tables.outcome_table import OutcomeNames, OutcomeTable
 
     names = OutcomeNames(label=label, time=time, event=event, asked_kind=outcome)
-    table = load_outcome_or_example(data, names, table_settings, example)
-    if isinstance(table, OutcomeTable):
-        check_weights_of_outcome(weights)
-    test_settings = replace(test_settings, n_jobs=jobs)
-    if sets is not None:
-        from chanceline.cli.feature_sets import SetOutputs, refuse_beside_sets, run_sets
+    with cluster(scheduler):
+        table = load_outcome_or_example(data, names, table_settings, example)
+        if isinstance(table, OutcomeTable):
+            check_weights_of_outcome(weights)
+        test_settings = replace(test_settings, n_jobs=jobs)
+        if sets is not None:
+            from chanceline.cli.feature_sets import SetOutputs, refuse_beside_sets, run_sets
 
-        # Many sets have a result of their own.
-        refuse_beside_sets({"--features": features, "--weights": weights, "--save": save})
-        outputs = SetOutputs(
-            figure=figure, report=report, table=features_table, json=json, quiet=quiet
-        )
-        with cluster(scheduler):
+            # Many sets have a result of their own.
+            refuse_beside_sets({"--features": features, "--weights": weights, "--save": save})
+            outputs = SetOutputs(
+                figure=figure, report=report, table=features_table, json=json, quiet=quiet
+            )
             run_sets(table, sets, test_settings, outputs)
-        return
-    named_features = split_names(features) or None
-    with cluster(scheduler), progress_bar("shuffled labellings", quiet=quiet) as progress:
-        result = judge(table, named_features, settings=test_settings, progress=progress)
+            return
+        named_features = split_names(features) or None
+        with progress_bar("shuffled labellings", quiet=quiet) as progress:
+            result = judge(table, named_features, settings=test_settings, progress=progress)
 
     files = OutputFiles(
         figure=figure,

@@ -48,6 +48,14 @@ class ParquetColumns:
         stored_types = {schema.field(name).type for name in self.names}
         return np.result_type(*(stored.to_pandas_dtype() for stored in stored_types))
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self._path,)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An open file cannot be sent.
+        return ParquetColumns, (self._path.absolute(), self.names)
+
     def read(self, start: int, stop: int) -> NDArray[Any]:
         names = self.names[start:stop]
         table = self._file.read(columns=names, use_threads=False)

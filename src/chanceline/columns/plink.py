@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,16 +127,29 @@ class PlinkColumns:
         self._fills_missing = fills_missing
         self.variants = _read_fields(path.with_suffix(".bim"), BIM_FIELDS)
         self.samples = _read_fields(path.with_suffix(".fam"), FAM_FIELDS)
+        self._n_samples = len(self.samples["sample"])
+        self._n_columns = len(self.variants["variant"])
         self._bytes_per_variant = -(-self.n_samples // SAMPLES_IN_BYTE)
         self._check_file()
 
     @property
     def n_samples(self) -> int:
-        return len(self.samples["sample"])
+        return self._n_samples
 
     @property
     def n_columns(self) -> int:
-        return len(self.variants["variant"])
+        return self._n_columns
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self._path,)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to another process: what genotypes are read with, without the texts."""
+        state = self.__dict__ | {"_path": self._path.absolute()}
+        for texts in ("variants", "samples"):
+            state.pop(texts, None)
+        return state
 
     @property
     def dtype(self) -> np.dtype[np.int8]:

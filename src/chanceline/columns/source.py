@@ -3,6 +3,9 @@
 A source gives a stretch of columns in the type in which they are stored: genotypes stay small
 integers. Anything that is sliced like an array is one: an array in memory, a memory map, a Zarr or
 HDF5 array, a `dask.array`.
+
+A source that reads files can be sent to another process that sees them: it goes without the
+numbers, and reads them there.
 """
 
 from __future__ import annotations
@@ -31,6 +34,10 @@ class ColumnSource(Protocol):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type in which columns are stored."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files or folders that the numbers are read from; none if they are in memory."""
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """The columns from `start` up to `stop`, of shape (samples, stop − start)."""
@@ -65,6 +72,15 @@ class SlicedColumns:
     @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(self._array.dtype)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return ()
+
+    @property
+    def array(self) -> Any:
+        """What is sliced."""
+        return self._array
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         # A dask array is computed by this, and any other is copied into memory.
@@ -103,18 +119,64 @@ class RowsOfSource:
     def dtype(self) -> np.dtype[Any]:
         return self._source.dtype
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self._source.files
+
     def read(self, start: int, stop: int) -> NDArray[Any]:
         return self._source.read(start, stop)[self._rows]
 
 
-def open_npy(path: Path, *, transpose: bool = False) -> SlicedColumns:
+class NpyColumns:
+    """The columns of a `.npy` file.
+
+    The file is mapped anew for every stretch: pages of a map that stays count as memory of the
+    process, and a worker of a cluster would be ended for them.
+
+    Parameters
+    ----------
+    path : of the file, with an array of shape (samples, columns).
+    transpose : whether its shape is (columns, samples).
+    """
+
+    def __init__(self, path: Path, *, transpose: bool = False) -> None:
+        self._path = path.absolute()
+        self._transpose = transpose
+        mapped = self._map()
+        self._shape = (mapped.n_samples, mapped.n_columns)
+        self._dtype = mapped.dtype
+
+    @property
+    def n_samples(self) -> int:
+        return self._shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        return self._shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self._path,)
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        # A copy, which does not need the map any more.
+        return self._map().read(start, stop).copy(order="K")
+
+    def _map(self) -> SlicedColumns:
+        name = self._path.name
+        try:
+            array = np.load(self._path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise InputError(f"{name} is no whole .npy file of numbers ({error}).") from error
+        return SlicedColumns(array.T if self._transpose else array, name)
+
+
+def open_npy(path: Path, *, transpose: bool = False) -> NpyColumns:
     """The columns of a `.npy` file of shape (samples, columns), or the other way round with
     `transpose`; nothing is read yet.
     """
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise InputError(f"{path.name} is no whole .npy file of numbers ({error}).") from error
-    if transpose:
-        array = array.T
-    return SlicedColumns(array, path.name)
+    return NpyColumns(path, transpose=transpose)

@@ -7,15 +7,18 @@ order from a file, a cluster or an array in memory, and the result is the same t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats, Ints
+from chanceline._parallel import map_in_threads
 from chanceline.columns.source import ColumnSource, RowsOfSource
 from chanceline.columns.views import ChosenColumns
+
+Value = TypeVar("Value")
 
 # Columns of a tile: 80 MB in double precision with 2,500 samples.
 TILE_WIDTH = 4_096
@@ -100,7 +103,7 @@ class ColumnTable:
         _, n_columns = self.shape
         stretch = range(n_columns)[key[1]] if isinstance(key[1], slice) else None
         if stretch is not None and stretch.step == 1 and len(stretch) > 0:
-            return self.source.read(stretch.start, stretch.stop).astype(float)
+            return self.stretch(stretch.start, stretch.stop).astype(float)
         indices = np.arange(n_columns)[key[1]]
         if indices.ndim == 0:
             return self.take(indices[None])[:, 0].astype(float)
@@ -124,16 +127,78 @@ class ColumnTable:
         _, n_columns = self.shape
         return range(0, n_columns, self.tile_width)
 
+    def end_of_tile(self, start: int) -> int:
+        """The number behind that of the last column of the tile that begins with this one."""
+        _, n_columns = self.shape
+        return min(start + self.tile_width, n_columns)
+
+    def stretch(self, start: int, stop: int) -> NDArray[Any]:
+        """The columns from `start` up to `stop` as they are stored: (samples, stop − start)."""
+        return self.source.read(start, stop)
+
     def tile(self, start: int) -> Tile:
         """The tile that begins with this column."""
-        _, n_columns = self.shape
-        stop = min(start + self.tile_width, n_columns)
-        return Tile(start, self.source.read(start, stop))
+        return Tile(start, self.stretch(start, self.end_of_tile(start)))
 
     def tiles(self) -> Iterator[Tile]:
         """All columns, one tile after the other."""
         for start in self.tile_starts:
             yield self.tile(start)
+
+    def map_tiles(
+        self,
+        function: Callable[..., Value],
+        arguments: Iterable[tuple[int, Any]] | None = None,
+        common: Sequence[Any] = (),
+        n_threads: int = 1,
+    ) -> Iterator[Value]:
+        """Yield function(tile, argument, *common) for tiles in their order, where the tiles are.
+
+        Parameters
+        ----------
+        function : from the top level of a module; it gives little beside the tile.
+        arguments : pairs of a tile's first column and an argument of its own; by default all
+            tiles, with None.
+        common : arguments that all tiles share.
+        n_threads : tiles that are worked on at the same time, where they are in this process.
+        """
+        if arguments is None:
+            arguments = self.without_arguments()
+
+        def call(of_tile: tuple[int, Any]) -> Value:
+            start, argument = of_tile
+            return function(self.tile(start), argument, *common)
+
+        yield from map_in_threads(call, arguments, n_threads)
+
+    def sum_over_tiles(
+        self,
+        function: Callable[..., Ints],
+        arguments: Sequence[tuple[int, Any]],
+        common: Sequence[Any] = (),
+        n_threads: int = 1,
+    ) -> Ints:
+        """The sum of what a function of tiles gives, arrays of one shape.
+
+        They hold whole numbers, whose sum does not depend on the order: where tiles are in other
+        processes, each of these sums up its own. The parameters are those of `map_tiles`.
+        """
+        parts = self.map_tiles(function, arguments, common, n_threads)
+        total = np.array(next(parts))
+        for part in parts:
+            total += part
+        return total
+
+    def without_arguments(self) -> list[tuple[int, Any]]:
+        """All tiles by their first columns, each with None."""
+        return [(start, None) for start in self.tile_starts]
+
+    def place(self, value: Any) -> Any:
+        """What stands for a value in the arguments of `map_tiles`, again and again.
+
+        Where tiles are in other processes, it is sent there once.
+        """
+        return value
 
     def products(self, vectors: Floats) -> Floats:
         """Products of vectors (vectors, samples) with all columns: (vectors, columns)."""

@@ -4,6 +4,7 @@ dense. Nothing is copied before it is read.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,10 @@ class ChosenColumns:
     @property
     def dtype(self) -> np.dtype[Any]:
         return self._source.dtype
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self._source.files
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         wanted = self._indices[start:stop]
@@ -80,6 +85,10 @@ class FilledColumns:
     def dtype(self) -> np.dtype[Any]:
         return self._source.dtype
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self._source.files
+
     def read(self, start: int, stop: int) -> NDArray[Any]:
         values = self._source.read(start, stop)
         is_gap = ~np.isfinite(values)
@@ -112,6 +121,10 @@ class SparseColumns:
     @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(self._matrix.dtype)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return ()
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         values: NDArray[Any] = self._matrix[:, start:stop].toarray()

@@ -47,6 +47,11 @@ class ZarrColumns(SlicedColumns):
     def __init__(self, array: Any, name: str, *, transpose: bool = False) -> None:
         _require_all_chunks(array, name)
         super().__init__(TransposedRows(array) if transpose else array, name)
+        self._folder = _folder_of(array)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return () if self._folder is None else (self._folder,)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         try:
@@ -87,6 +92,12 @@ def open_zarr(path: Path) -> ZarrGroup:
         labels=_in_memory(arrays.get("y")),
         feature_names=_in_memory(arrays.get("feature_names")),
     )
+
+
+def _folder_of(array: Any) -> Path | None:
+    """The folder that the store of an array is; None for a store that is none."""
+    folder = getattr(array.store, "root", None)
+    return folder.absolute() if isinstance(folder, Path) else None
 
 
 def _in_memory(array: Any) -> NDArray[Any] | None:

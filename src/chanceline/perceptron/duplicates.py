@@ -6,12 +6,13 @@ Digests stand for rows and columns: kept themselves, they would be a copy of X. 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.columns.table import AnyTable
+from chanceline.columns.table import AnyTable, ColumnTable, Tile
 from chanceline.perceptron.blocks import column_blocks
 
 FIRST_COLUMNS = 16  # rows that differ mostly do so here
@@ -28,18 +29,43 @@ def distinct_columns(X: AnyTable, intercept: bool) -> NDArray[np.int64]:
     intercept : whether rules have one.
     """
     first_with_digest: dict[bytes, int] = {}  # digest of a column's bytes → first such column
-    for block in column_blocks(X):
-        columns = np.ascontiguousarray(X[:, block].T) + 0.0  # −0 becomes 0: equal bytes
-
-        is_constant = np.all(columns[:, :1] == columns, axis=1)
-        is_useless = is_constant
-        if not intercept:
-            is_useless = is_constant & (columns[:, 0] == 0)
-
-        for j in np.flatnonzero(~is_useless):
-            digest = blake2b(columns[j], digest_size=16).digest()
-            first_with_digest.setdefault(digest, block.start + int(j))
+    for start, digests in _digests_of_blocks(X, intercept):
+        for place, digest in enumerate(digests):
+            if digest is not None:
+                first_with_digest.setdefault(digest, start + place)
     return np.array(sorted(first_with_digest.values()), dtype=np.int64)
+
+
+def _digests_of_blocks(X: AnyTable, intercept: bool) -> Iterator[tuple[int, list[bytes | None]]]:
+    """The first column of every block of columns, and what `_digests_of_columns` makes of it.
+
+    The parameters are those of `distinct_columns`.
+    """
+    if isinstance(X, ColumnTable):
+        digests = X.map_tiles(_digests_of_tile, common=(intercept,))
+        yield from zip(X.tile_starts, digests, strict=True)
+        return
+    for block in column_blocks(X):
+        yield block.start, _digests_of_columns(X[:, block], intercept)
+
+
+def _digests_of_tile(tile: Tile, _argument: None, intercept: bool) -> list[bytes | None]:
+    return _digests_of_columns(tile.numbers, intercept)
+
+
+def _digests_of_columns(values: NDArray[np.float64], intercept: bool) -> list[bytes | None]:
+    """A digest of every column (samples, columns), the same for equal ones; None for useless ones.
+
+    intercept : whether rules have one.
+    """
+    columns = np.ascontiguousarray(values.T) + 0.0  # −0 becomes 0: equal bytes
+    is_useless = np.all(columns[:, :1] == columns, axis=1)
+    if not intercept:
+        is_useless &= columns[:, 0] == 0
+    return [
+        None if useless else blake2b(column, digest_size=16).digest()
+        for column, useless in zip(columns, is_useless.tolist(), strict=True)
+    ]
 
 
 def contradicting_rows(X: AnyTable, y: NDArray[np.float64]) -> list[tuple[int, int]]:

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chanceline._arrays import Bools, Floats, Ints
-from chanceline._parallel import map_in_threads
 from chanceline.columns.precision import single_if_exact
 from chanceline.columns.table import ColumnTable, Tile
 from chanceline.perceptron.validation import check_labels, find_features
@@ -154,15 +153,13 @@ def best_of_training_sets(
     for target, training in zip(targets, training_sets, strict=True):
         target[training] = label_residuals(samples, training)
 
-    def score(start: int) -> Floats:
-        return scores_of_sets(table.tile(start), is_training, targets)
-
-    scores = np.hstack(list(map_in_threads(score, table.tile_starts, n_threads)))
+    common = (is_training, targets)
+    scores = np.hstack(list(table.map_tiles(scores_of_sets, common=common, n_threads=n_threads)))
     best = [np.argsort(-scores_of_set, kind="stable")[:n_best] for scores_of_set in scores]
     return np.unique(np.concatenate(best))
 
 
-def scores_of_sets(tile: Tile, is_training: Floats, targets: Floats) -> Floats:
+def scores_of_sets(tile: Tile, _argument: None, is_training: Floats, targets: Floats) -> Floats:
     """|Σ_i t_i x_ij|/SD(x_j) of every column of a tile in every training set.
 
     Parameters

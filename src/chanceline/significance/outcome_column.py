@@ -13,7 +13,7 @@ import numpy as np
 
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline.chance.binomial import log_binomial
-from chanceline.columns.table import AnyTable, ColumnTable
+from chanceline.columns.table import AnyTable, ColumnTable, Tile
 from chanceline.prediction.metrics import area_under_curve
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.result import SeparationTest
@@ -100,11 +100,15 @@ def most_correlated(X: AnyTable, y: Floats) -> Ints:
     """The columns whose correlation with the labels is largest, at most `MAX_LOOKED_AT`."""
     labels = y - y.mean()
     if isinstance(X, ColumnTable):
-        parts = [correlation_sizes(tile.numbers, labels) for tile in X.tiles()]
-        correlations = np.concatenate(parts)
+        correlations = np.concatenate(list(X.map_tiles(correlations_of_tile, common=(labels,))))
     else:
         correlations = correlation_sizes(X, labels)
     return np.argsort(-correlations, kind="stable")[:MAX_LOOKED_AT]
+
+
+def correlations_of_tile(tile: Tile, _argument: None, centred_labels: Floats) -> Floats:
+    """`correlation_sizes` of the columns of a tile: (columns,)."""
+    return correlation_sizes(tile.numbers, centred_labels)
 
 
 def correlation_sizes(X: Floats, centred_labels: Floats) -> Floats:

@@ -24,32 +24,18 @@ stand *ridge regressions* on them (`ridges`), which see what many columns hold o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from chanceline._arrays import Bools, Floats, Ints
-from chanceline.significance.best_pairs import BestPairs, find_best_pairs
-from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, ColumnPairs
+from chanceline.significance.best_pairs import BestPairs
 from chanceline.significance.followed_paths import FollowedPaths
 from chanceline.significance.least_squares import fewest_threshold_errors
-from chanceline.significance.path_columns import ForwardColumns, column_chunks
-from chanceline.significance.path_steps import (
-    LENGTH_MARGIN,
-    NO_FEATURE,
-    SPREAD_SHARES,
-    RowMaxima,
-    largest_in_chunk,
-    largest_of_maxima,
-    orthogonal_part,
-    squared_lengths,
-)
+from chanceline.significance.path_columns import ForwardColumns
+from chanceline.significance.path_gains import ColumnGains
+from chanceline.significance.path_steps import NO_FEATURE, orthogonal_part, squared_lengths
 from chanceline.significance.ridges import RidgeRegressions
-
-# Squared products that are ranked at a time: 24 MB in single precision. Those of a batch of
-# labellings for 40,000 columns are fewer.
-ENTRIES_TO_RANK = 6_000_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -79,16 +65,10 @@ def follow_paths(
     with_errors : whether errors are counted, which takes longest in long tables.
     """
     target = _make_target(columns, labels)
-    # Of all columns with the labels themselves: (labellings, columns).
-    products = columns.products_in_coordinates(target.coordinates)
-    spread = _spread(products, target)
-    best_pairs = find_best_pairs(
-        columns.pairs,
-        _pair_gains(columns.pairs, products),
-        squared_length=target.squared_length,
-        scale=target.scale,
-    )
-    state = _start(columns, target, products, n_steps)
+    gains = columns.start_gains(target.coordinates, n_steps)
+    spread = _spread(gains, target)
+    best_pairs = gains.best_pairs(target.squared_length, target.scale)
+    state = _start(columns, gains, target, n_steps)
 
     n_labellings = len(labels)
     n_counted = n_labellings if with_errors else 0
@@ -217,40 +197,30 @@ class _PathState:
     Attributes
     ----------
     columns : Z, of length 1.
+    gains : how much each column would add.
     residual : (labellings, coordinates) what the columns taken leave of the labels.
-    products : (labellings, columns) C, of the columns with the residual, one direction behind; in
-        the precision in which columns are compared, single in large tables.
-    squared_lengths : (labellings, columns) L, of the columns outside the span, one direction
-        behind.
     directions : (labellings, steps, coordinates) the orthonormal directions taken; zero from where
         a path has ended.
-    last_direction : (labellings, coordinates) Q, the direction taken last, in the precision of
-        `products`.
-    last_coefficient : (labellings, 1) d, the labels' part along it.
     n_taken : number of steps done.
     """
 
     columns: ForwardColumns
+    gains: ColumnGains
     residual: Floats
-    products: Floats
-    squared_lengths: Floats
     directions: Floats
-    last_direction: Floats
-    last_coefficient: Floats
     n_taken: int = 0
 
     def take_next_column(self) -> tuple[Ints, Bools]:
         """Take the column of largest gain in every labelling.
 
-        This changes the state. First products and squared lengths are brought up to date with the
-        direction of the step before. Then the column's part outside the directions taken so far
-        becomes the next direction, and the residual loses its part along it.
+        This changes the state. The column's part outside the directions taken so far becomes the
+        next direction, and the residual loses its part along it.
 
         Returns
         -------
         (labellings,) the columns, and (labellings,) whether anything of them was left to take.
         """
-        best, _ = largest_of_maxima(self._best_of_chunks(), n_rows=len(self.residual))
+        best = self.gains.best_columns()
 
         # The part of each column outside the directions taken before, of length 1.
         candidates = self.columns.coordinates_at(best).T.astype(float)  # (labellings, coordinates)
@@ -258,118 +228,51 @@ class _PathState:
         coefficient = np.einsum("ij,ij->i", direction, self.residual)[:, None]
         self.residual = self.residual - coefficient * direction
 
-        # Kept for the next step, whose update takes this direction out of all columns.
+        # The next step takes this direction out of all columns.
         self.directions[:, self.n_taken] = direction
-        self.last_direction = direction.astype(self.products.dtype)
-        self.last_coefficient = coefficient.astype(self.products.dtype)
+        self.gains.take_out(direction, coefficient)
         self.n_taken += 1
         return best, is_taken
 
-    def _best_of_chunks(self) -> Iterator[RowMaxima]:
-        """The column of largest gain in each chunk of columns, for every labelling.
 
-        Behind the first step, C and L of a chunk are brought up to date just before.
-        """
-        if self.n_taken > 0:
-            yield from self.columns.map_chunks(self._update_chunk)
-        else:
-            for chunk in column_chunks(self.columns.n_columns):
-                yield self._best_of_chunk(chunk)
-
-    def _update_chunk(self, chunk: slice, values: Floats) -> RowMaxima:
-        """Bring C and L of a chunk up to date, and find its largest gains while it is in the cache.
-
-        Parameters
-        ----------
-        chunk : the place of the columns.
-        values : (coordinates, chunk) the columns.
-        """
-        self._take_out_last_direction(chunk, values)
-        return self._best_of_chunk(chunk)
-
-    def _best_of_chunk(self, chunk: slice) -> RowMaxima:
-        """The largest gain C²/L of every labelling in a chunk of columns."""
-        gains = self.products[:, chunk] ** 2 / self.squared_lengths[:, chunk]
-        return largest_in_chunk(chunk.start, gains)
-
-    def _take_out_last_direction(self, chunk: slice, values: Floats) -> None:
-        """C ← C − dV and L ← L − V² with V = QZ, for a chunk of columns.
-
-        L is never less than its margin, which is all that is left of a column that the span has
-        used up: rounding may take more, and then the gain C²/L would be anything.
-        """
-        overlap = self.last_direction @ values
-        self.products[:, chunk] -= overlap * self.last_coefficient
-        squared_lengths = self.squared_lengths[:, chunk]  # a view
-        squared_lengths -= np.square(overlap, out=overlap)
-        np.maximum(squared_lengths, LENGTH_MARGIN[overlap.dtype], out=squared_lengths)
-
-
-def _start(columns: ForwardColumns, target: _Target, products: Floats, n_steps: int) -> _PathState:
+def _start(
+    columns: ForwardColumns, gains: ColumnGains, target: _Target, n_steps: int
+) -> _PathState:
     """The state before the first step: nothing taken, the residual is the labels themselves.
 
-    What has an entry for every column is in the precision in which columns are compared. Residual
-    and directions stay in double precision: losses are computed from them.
+    Residual and directions are in double precision: losses are computed from them.
 
     Parameters
     ----------
     columns : of the table.
+    gains : of the columns, with nothing taken out.
     target : the labels.
-    products : (labellings, columns) of the columns with the labels.
     n_steps : number of features at the end of the path.
     """
-    label_coordinates = target.coordinates
-    n_labellings, n_coordinates = label_coordinates.shape
-    dtype = columns.ranking_dtype
-    # Columns have length 1; the margin keeps their gains finite once the span has used them up.
-    squared_length = 1 + LENGTH_MARGIN[dtype]
+    n_labellings, n_coordinates = target.coordinates.shape
     return _PathState(
         columns=columns,
-        residual=label_coordinates,
-        products=products.astype(dtype, copy=False),
-        squared_lengths=np.full(products.shape, squared_length, dtype=dtype),
+        gains=gains,
+        residual=target.coordinates,
         directions=np.zeros((n_labellings, n_steps, n_coordinates)),
-        last_direction=np.zeros((n_labellings, n_coordinates), dtype=dtype),
-        last_coefficient=np.zeros((n_labellings, 1), dtype=dtype),
     )
 
 
-def _spread(products: Floats, target: _Target) -> Floats:
+def _spread(gains: ColumnGains, target: _Target) -> Floats:
     """The mean squared correlation of each share of the columns, times samples − 1.
-
-    Parameters
-    ----------
-    products : (labellings, columns) of the normalised columns with the centred labels.
-    target : the labels.
 
     Returns
     -------
     (labellings, SPREAD_SHARES)
     """
     n_samples = target.labels.shape[1]
-    n_columns = products.shape[1]
-    starts = [n_columns - columns_in_share(share, n_columns) for share in SPREAD_SHARES]
-    means = np.empty((len(products), len(starts)))
-    # So many labellings at a time that copies stay small.
-    n_at_a_time = max(1, ENTRIES_TO_RANK // n_columns)
-    for first in range(0, len(products), n_at_a_time):
-        rows = slice(first, first + n_at_a_time)
-        # From each start on are the columns that fit best.
-        ranked = np.partition(products[rows] ** 2, starts, axis=1)
-        for share, start in enumerate(starts):
-            means[rows, share] = ranked[:, start:].mean(axis=1, dtype=float)
-    return (n_samples - 1) * (means / target.scale[:, None])
+    return (n_samples - 1) * (gains.mean_squares() / target.scale[:, None])
 
 
 def longest_path(largest: int, n_columns: int, n_samples: int) -> int:
     """Steps of a path: as many as asked for, where there are so many columns and samples."""
     # With one feature for every sample but two, least squares fits any labels.
     return max(1, min(largest, n_columns, n_samples - 2))
-
-
-def columns_in_share(share: float, n_columns: int) -> int:
-    """How many columns a share of them is, at least one."""
-    return max(1, round(share * n_columns))
 
 
 def _ridge_fits(ridges: RidgeRegressions, target: _Target) -> Floats:
@@ -382,26 +285,6 @@ def _ridge_fits(ridges: RidgeRegressions, target: _Target) -> Floats:
     n_samples = target.labels.shape[1]
     fitted = ridges.fitted_squares(target.coordinates)
     return (n_samples - 1) * fitted / (target.scale[:, None] * ridges.n_parameters)
-
-
-def _pair_gains(pairs: ColumnPairs, products: Floats) -> Iterator[tuple[int, Floats]]:
-    """How much each pair (i, j) explains: (c_i² + c_j² − 2 g c_i c_j)/(1 − g²), g the overlap.
-
-    Parameters
-    ----------
-    pairs : the list of pairs.
-    products : (labellings, columns) c, the products of the columns with the labels.
-
-    Yields
-    ------
-    The start of every chunk of pairs, and (labellings, chunk) the gains.
-    """
-    for start in range(0, len(pairs), COLUMNS_IN_CACHE):
-        chunk = slice(start, start + COLUMNS_IN_CACHE)
-        overlap = pairs.overlap[chunk]
-        c_i = products.take(pairs.first[chunk], axis=1)
-        c_j = products.take(pairs.second[chunk], axis=1)
-        yield start, (c_j * (c_j - 2 * overlap * c_i) + c_i**2) / (1 - overlap**2)
 
 
 def _fit_pairs(columns: ForwardColumns, target: _Target, rows: Ints, members: Ints) -> Floats:

@@ -11,9 +11,9 @@ columns (`ridges`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,9 +29,8 @@ from chanceline.significance.column_pairs import (
     no_pairs,
 )
 from chanceline.significance.outliers import clip_outliers
+from chanceline.significance.path_gains import ColumnGains, GainsInMemory
 from chanceline.significance.ridges import RidgeRegressions, make_ridge_regressions
-
-Value = TypeVar("Value")
 
 # So many columns at a time are clipped and normalised: a copy that is small beside the table.
 COLUMNS_TO_NORMALIZE = 16 * COLUMNS_IN_CACHE
@@ -71,9 +70,6 @@ class ColumnDesign(Protocol):
 class ForwardColumns(Protocol):
     """What forward paths ask of columns: clipped, centred and of length 1.
 
-    A chunk is a stretch of columns: its place among all, and their values (coordinates, chunk) in
-    the precision in which columns are compared.
-
     Attributes
     ----------
     feature_of_column : (columns,) the column of X that each column here stands for.
@@ -81,8 +77,7 @@ class ForwardColumns(Protocol):
     pairs : the most correlated pairs of columns.
     ridges : regressions on all columns.
     block_of_sample, covariate_basis : what is taken out of columns and labels, as in `PathColumns`.
-    ranking_dtype : the precision in which columns are compared.
-    works_in_threads : whether `map_chunks` uses several processors by itself.
+    works_in_threads : whether several processors are used, or a cluster, by what is asked here.
     """
 
     @property
@@ -107,9 +102,6 @@ class ForwardColumns(Protocol):
     def n_columns(self) -> int: ...
 
     @property
-    def ranking_dtype(self) -> np.dtype[Any]: ...
-
-    @property
     def works_in_threads(self) -> bool: ...
 
     def residuals(self, rows: Floats) -> Floats:
@@ -130,11 +122,14 @@ class ForwardColumns(Protocol):
     def products(self, residuals: Floats) -> Floats:
         """Products of residuals (…, samples) with all columns: (…, columns)."""
 
-    def products_in_coordinates(self, rows: Floats) -> Floats:
-        """The same for rows in coordinates: (rows, columns)."""
+    def start_gains(self, labels: Floats, n_steps: int) -> ColumnGains:
+        """The gains of all columns at the start of paths.
 
-    def map_chunks(self, function: Callable[[slice, Floats], Value]) -> Iterator[Value]:
-        """What a function of the place and the values of a chunk gives, for all in their order."""
+        Parameters
+        ----------
+        labels : (labellings, coordinates)
+        n_steps : of the paths.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,11 +186,6 @@ class PathColumns:
     def n_columns(self) -> int:
         return len(self.feature_of_column)
 
-    @property
-    def ranking_dtype(self) -> np.dtype[Any]:
-        """The precision in which columns are compared."""
-        return self.ranking.dtype
-
     def residuals(self, rows: Floats) -> Floats:
         """What the threshold (of every block) and covariates leave of each row: (rows, samples)."""
         if not self.intercept:
@@ -214,18 +204,10 @@ class PathColumns:
         """Products of residuals (…, samples) with all columns: (…, columns)."""
         return residuals.astype(self.normalized.dtype) @ self.normalized
 
-    def products_in_coordinates(self, rows: Floats) -> Floats:
-        """Products of rows (rows, coordinates) with all columns: (rows, columns)."""
-        return rows.astype(self.coordinates.dtype) @ self.coordinates
-
-    def map_chunks(self, function: Callable[[slice, Floats], Value]) -> Iterator[Value]:
-        """What a function of the place and the values of a chunk gives, for all in their order.
-
-        Chunks are so narrow that they stay in the processor's cache.
-        """
-        ranking = self.ranking
-        for chunk in column_chunks(self.n_columns):
-            yield function(chunk, ranking[:, chunk])
+    def start_gains(self, labels: Floats, n_steps: int) -> ColumnGains:
+        """The gains of all columns at the start of paths of labels (labellings, coordinates)."""
+        products = labels.astype(self.coordinates.dtype) @ self.coordinates
+        return GainsInMemory(products, self.ranking, self.pairs)
 
     @property
     def coordinates(self) -> Floats:
@@ -252,12 +234,6 @@ class PathColumns:
         if self.frame is None:
             return rows
         return rows @ self.frame.axes.T
-
-
-def column_chunks(n_columns: int) -> Iterator[slice]:
-    """Stretches of so many columns as stay in the processor's cache."""
-    for start in range(0, n_columns, COLUMNS_IN_CACHE):
-        yield slice(start, min(start + COLUMNS_IN_CACHE, n_columns))
 
 
 def row_residuals(

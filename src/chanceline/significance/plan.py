@@ -103,7 +103,8 @@ def make_plan(
     if data.undeclared:
         raise InputError(data.undeclared)
     if settings.search is None:
-        data = replace(data, X=table_for_test(data.X, max_columns_in_memory))
+        X = table_for_test(data.X, max_columns_in_memory, settings.n_jobs)
+        data = replace(data, X=X)
     else:
         # A search of the user's own takes an array, whatever its size.
         data = replace(data, X=array_for_search(data.X))

@@ -19,13 +19,9 @@ from chanceline.columns.table import AnyTable
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.combination import combine_losses
 from chanceline.significance.members import MemberArrays, join_labellings
-from chanceline.significance.path import (
-    ForwardPaths,
-    columns_in_share,
-    follow_paths,
-    longest_path,
-)
+from chanceline.significance.path import ForwardPaths, follow_paths, longest_path
 from chanceline.significance.path_columns import ColumnDesign, PathColumns, make_path_columns
+from chanceline.significance.path_gains import columns_in_share
 from chanceline.significance.path_steps import SPREAD_SHARES
 from chanceline.significance.shuffles import BATCH_SIZE
 from chanceline.significance.step_down import OBSERVED_LABELLING

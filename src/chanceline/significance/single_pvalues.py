@@ -47,7 +47,8 @@ class PartialCorrelationScan:
         self._degrees_of_freedom = n_units - n_directions - 1
         self._parts: list[Floats] = []
 
-    def see(self, start: int, columns: Floats) -> None:
+    def look(self, start: int, columns: Floats) -> Floats:
+        """The correlation of each column, (columns,); NaN for those that do not vary."""
         values = self._of_units(columns)
         residuals = self._residuals(values)
         lengths = np.linalg.norm(residuals, axis=0)
@@ -55,7 +56,11 @@ class PartialCorrelationScan:
         lengths[is_constant] = np.nan
         products = self._labels @ residuals
         # r = y·x/(|y| |x|), of what is left of labels y and columns x.
-        self._parts.append(products / (np.linalg.norm(self._labels) * lengths))
+        correlations: Floats = products / (np.linalg.norm(self._labels) * lengths)
+        return correlations
+
+    def keep(self, start: int, seen: Floats) -> None:
+        self._parts.append(seen)
 
     def _of_units(self, values: Floats) -> Floats:
         """The means over each group of values of samples, (samples,) or (samples, columns)."""

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._arrays import Floats, Ints
-from chanceline._parallel import map_in_threads
 from chanceline.columns.precision import single_if_exact
 from chanceline.columns.table import ColumnTable, Tile
 from chanceline.significance.column_pairs import ColumnPairs, no_pairs
@@ -42,6 +42,7 @@ from chanceline.significance.ridges import (
     no_ridge_regressions,
     ridge_regressions_of_gram,
 )
+from chanceline.significance.tile_gains import GainsByTiles
 
 Value = TypeVar("Value")
 
@@ -87,6 +88,36 @@ class ColumnScaling(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class ScaledColumns:
+    """The columns of a tile that paths may take, and how they are scaled.
+
+    Attributes
+    ----------
+    first : the number of the first one among all that paths may take.
+    places : (columns,) where they are in the tile; None if they are all of it.
+    scaling : of these columns.
+    """
+
+    first: int
+    places: Ints | None
+    scaling: ColumnScaling
+
+    def scaled(self, tile: Tile) -> Floats:
+        """Their values (samples, columns), of length 1, in single precision.
+
+        They lie in memory row by row, however the tile does: products may depend on that in their
+        last digits.
+        """
+        values = values_at_places(tile, self.places)
+        return np.ascontiguousarray(self.scaling.apply(values))
+
+    @property
+    def stretch(self) -> slice:
+        """Where they are among all that paths may take."""
+        return slice(self.first, self.first + len(self.scaling.length))
+
+
+@dataclass(frozen=True, eq=False)
 class TiledColumns:
     """What the path needs of a very wide table; the same questions as `PathColumns` answers.
 
@@ -110,7 +141,6 @@ class TiledColumns:
     n_threads: int = 1
     pairs: ColumnPairs = field(default_factory=no_pairs)
 
-    ranking_dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float32)
     works_in_threads: ClassVar[bool] = True
 
     @property
@@ -147,39 +177,46 @@ class TiledColumns:
         return self.columns_at(indices)
 
     def products(self, residuals: Floats) -> Floats:
-        """Products of residuals (…, samples) with all columns: (…, columns).
+        """Products of residuals (…, samples) with all columns, in single precision: (…, columns).
 
         The residuals must be free of blocks and covariates.
         """
-        rows = np.atleast_2d(residuals)
-        products = self.products_in_coordinates(rows)
+        rows = np.atleast_2d(residuals).astype(np.float32)
+        products: Floats = np.empty((len(rows), self.n_columns), dtype=np.float32)
+        parts = self.map_tiles(products_of_tile, rows)
+        for (_, used), part in zip(self.used_by_tile, parts, strict=True):
+            products[:, used.stretch] = part
         return products.reshape(*residuals.shape[:-1], self.n_columns)
 
-    def products_in_coordinates(self, rows: Floats) -> Floats:
-        """Products of rows (rows, samples) with all columns, in single precision."""
-        single_rows = rows.astype(np.float32)
-        products: Floats = np.empty((len(rows), self.n_columns), dtype=np.float32)
+    def start_gains(self, labels: Floats, n_steps: int) -> GainsByTiles:
+        """The gains of all columns at the start of paths of labels (labellings, samples)."""
+        return GainsByTiles(
+            self.table, self._placed_by_tile, labels, n_steps=n_steps, n_threads=self.n_threads
+        )
 
-        def multiply(chunk: slice, values: Floats) -> None:
-            products[:, chunk] = single_rows @ values
+    def map_tiles(self, function: Callable[..., Value], *common: Any) -> Iterator[Value]:
+        """function(tile, its `ScaledColumns`, *common) of all tiles with columns that are used."""
+        return self.table.map_tiles(function, self.used_by_tile, common, self.n_threads)
 
-        for _ in self.map_chunks(multiply):
-            pass
-        return products
+    @cached_property
+    def used_by_tile(self) -> list[tuple[int, ScaledColumns]]:
+        """Of every tile that has some its first column, and those of its columns that are used."""
+        return [
+            (
+                chosen.start,
+                ScaledColumns(
+                    first=chosen.place.start,
+                    places=chosen.places_in_tile,
+                    scaling=self.scaling.take(chosen.place),
+                ),
+            )
+            for chosen in chosen_columns_by_tile(self.table, self.feature_of_column)
+        ]
 
-    def map_chunks(self, function: Callable[[slice, Floats], Value]) -> Iterator[Value]:
-        """What a function of the place and the values of a chunk gives, for all in their order.
-
-        A chunk has the columns of one tile, (samples, chunk) in single precision. Several are
-        worked on at the same time.
-        """
-
-        def call(chosen: ChosenOfTile) -> Value:
-            values = read_chosen(self.table, chosen)
-            return function(chosen.place, self.scaling.take(chosen.place).apply(values))
-
-        chosen_by_tile = chosen_columns_by_tile(self.table, self.feature_of_column)
-        yield from map_in_threads(call, chosen_by_tile, self.n_threads)
+    @cached_property
+    def _placed_by_tile(self) -> list[tuple[int, Any]]:
+        """The same for many passes: where tiles are in other processes, it is sent there once."""
+        return [(start, self.table.place(used)) for start, used in self.used_by_tile]
 
 
 class ChosenOfTile(NamedTuple):
@@ -189,37 +226,51 @@ class ChosenOfTile(NamedTuple):
     ----------
     start : where the tile begins in the table.
     place : where these columns stand among all that are used.
-    features : (columns,) their numbers in the table.
+    places_in_tile : (columns,) where they are in the tile; None if they are all of it.
     """
 
     start: int
     place: slice
-    features: Ints
+    places_in_tile: Ints | None
 
 
 def chosen_columns_by_tile(table: ColumnTable, features: Ints) -> Iterator[ChosenOfTile]:
     """The columns of the table with these numbers, rising, for every tile that has some."""
     for start in table.tile_starts:
-        ends = [start, start + table.tile_width]
-        first, last = np.searchsorted(features, ends).tolist()
+        stop = table.end_of_tile(start)
+        first, last = np.searchsorted(features, [start, stop]).tolist()
         if last > first:
-            place = slice(first, last)
-            yield ChosenOfTile(start, place, features[place])
+            has_all = last - first == stop - start
+            places = None if has_all else features[first:last] - start
+            yield ChosenOfTile(start, slice(first, last), places)
 
 
-def read_chosen(table: ColumnTable, chosen: ChosenOfTile) -> NDArray[Any]:
-    """The columns of a tile that are used, as they are stored: (samples, columns)."""
-    return values_of_features(table.tile(chosen.start), chosen.features)
+def values_at_places(tile: Tile, places: Ints | None) -> NDArray[Any]:
+    """Some of a tile's columns as they are stored; all of them, without a copy, if None."""
+    return tile.values if places is None else tile.values[:, places]
 
 
-def values_of_features(tile: Tile, features: Ints) -> NDArray[Any]:
-    """The values of some of the tile's columns, by their numbers in the table.
+def products_of_tile(tile: Tile, used: ScaledColumns, rows: Floats) -> Floats:
+    """Products of rows (rows, samples) with the columns of a tile: (rows, columns)."""
+    return rows @ used.scaled(tile)
 
-    No copy is made where these are all.
+
+def gram_of_tile(  # noqa: PLR0913
+    tile: Tile,
+    used: ScaledColumns,
+    unit: float,
+    intercept: bool,
+    block_of_sample: Ints | None,
+    covariate_basis: Floats | None,
+) -> Ints:
+    """Z·Zᵀ of the columns Z of a tile in whole multiples of a unit: (samples, samples).
+
+    `intercept`, `block_of_sample` and `covariate_basis` are as in `TiledColumns`.
     """
-    if len(features) == tile.values.shape[1]:
-        return tile.values
-    return tile.values[:, features - tile.start]
+    values = used.scaled(tile).astype(float)
+    if intercept:
+        values = column_residuals(values, block_of_sample, covariate_basis)
+    return np.rint((values @ values.T) / unit).astype(np.int64)
 
 
 def make_tiled_columns(
@@ -239,16 +290,13 @@ def make_tiled_columns(
     intercept : whether the rule has a threshold.
     n_threads : tiles that are worked on at the same time.
     """
-    block_of_sample = blocks_to_centre_within(design, intercept)
-
-    def measure(chosen: ChosenOfTile) -> ColumnScaling:
-        values = read_chosen(table, chosen).astype(float)
-        return measure_columns(values, design, intercept)
-
-    chosen_by_tile = chosen_columns_by_tile(table, features)
-    parts = list(map_in_threads(measure, chosen_by_tile, n_threads))
+    chosen_by_tile = [
+        (chosen.start, chosen.places_in_tile) for chosen in chosen_columns_by_tile(table, features)
+    ]
+    parts = list(table.map_tiles(measure_tile, chosen_by_tile, (design, intercept), n_threads))
     scaling = ColumnScaling(*(np.concatenate(numbers) for numbers in zip(*parts, strict=True)))
     varies = scaling.length > 0
+    block_of_sample = blocks_to_centre_within(design, intercept)
     require_some_variation(varies, block_of_sample)
     columns = TiledColumns(
         table=table,
@@ -261,6 +309,14 @@ def make_tiled_columns(
         n_threads=n_threads,
     )
     return with_ridges(columns)
+
+
+def measure_tile(
+    tile: Tile, places: Ints | None, design: ColumnDesign, intercept: bool
+) -> ColumnScaling:
+    """The scaling of the columns of a tile that are used."""
+    values = values_at_places(tile, places)
+    return measure_columns(np.ascontiguousarray(values, dtype=float), design, intercept)
 
 
 def measure_columns(values: Floats, design: ColumnDesign, intercept: bool) -> ColumnScaling:
@@ -305,17 +361,13 @@ def with_ridges(columns: TiledColumns) -> TiledColumns:
 def gram_of_columns(columns: TiledColumns) -> Floats:
     """Z·Zᵀ of all columns Z, without blocks and covariates: (samples, samples).
 
-    These are taken out at the end, of both sides at once: (MZ)(MZ)ᵀ = M(ZZᵀ)M, where M takes them
-    out of a column.
+    It is summed up in whole multiples of a unit that is far below rounding, so that the order of
+    the tiles does not matter.
     """
-
-    def multiply(_chunk: slice, values: Floats) -> Floats:
-        doubles = values.astype(float)
-        product: Floats = doubles @ doubles.T
-        return product
-
-    n_samples = len(columns.table)
-    gram = np.zeros((n_samples, n_samples))
-    for product in columns.map_chunks(multiply):
-        gram += product
-    return columns.residuals(columns.residuals(gram).T)
+    # Columns have length 1, so that no entry is larger than their number: 60 bits hold all.
+    unit = 2.0 ** (columns.n_columns.bit_length() - 60)
+    design = (columns.intercept, columns.block_of_sample, columns.covariate_basis)
+    whole = columns.table.sum_over_tiles(
+        gram_of_tile, columns.used_by_tile, (unit, *design), columns.n_threads
+    )
+    return whole.astype(float) * unit

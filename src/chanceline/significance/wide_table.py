@@ -8,26 +8,27 @@ with the same numbers give the same result, to the last digit.
 from __future__ import annotations
 
 from chanceline._arrays import Floats
+from chanceline.columns.cluster_table import placed_on_cluster
 from chanceline.columns.precision import single_if_exact
 from chanceline.columns.source import SlicedColumns
 from chanceline.columns.table import AnyTable, ColumnTable
 from chanceline.columns.wide import in_memory
 
 
-def table_for_test(X: AnyTable, max_columns_in_memory: int) -> AnyTable:
+def table_for_test(X: AnyTable, max_columns_in_memory: int, n_jobs: int | None = 1) -> AnyTable:
     """The table by tiles if it has more columns than this, and otherwise as an array.
 
     Parameters
     ----------
     X : (samples, features) as it was read.
     max_columns_in_memory : `WIDE_FROM` in every test, and fewer in small examples.
+    n_jobs : 1 for this process alone; with others tiles are on the cluster, if there is one.
     """
     is_wide = X.shape[1] > max_columns_in_memory
-    if is_wide and not isinstance(X, ColumnTable):
-        return ColumnTable(SlicedColumns(X))
-    if not is_wide and isinstance(X, ColumnTable):
-        return X[:, :]
-    return X
+    if not is_wide:
+        return X[:, :] if isinstance(X, ColumnTable) else X
+    table = X if isinstance(X, ColumnTable) else ColumnTable(SlicedColumns(X))
+    return placed_on_cluster(table, n_jobs)
 
 
 def array_for_search(X: AnyTable) -> Floats:

@@ -95,6 +95,25 @@ class Gaps:
         return choices
 
 
+class GapsInColumns(NamedTuple):
+    """Missing and infinite values of a stretch of columns.
+
+    Attributes
+    ----------
+    of_rows : (samples,) how many each row has.
+    of_columns : (columns,) how many each column has.
+    compared : how many there are in the rows in which the classes are compared.
+    first : where the first column with a gap has its first; None if there is none.
+    has_infinite : whether some are infinite.
+    """
+
+    of_rows: Ints
+    of_columns: Ints
+    compared: MarkCounts
+    first: Place | None
+    has_infinite: bool
+
+
 class GapScan:
     """Counts missing and infinite values.
 
@@ -113,21 +132,30 @@ class GapScan:
         self._first: Place | None = None
         self._has_infinite = False
 
-    def see(self, start: int, columns: Floats) -> None:
-        """Count the gaps of columns (samples, columns) whose first has the number `start`."""
+    def look(self, start: int, columns: Floats) -> GapsInColumns:
+        """The gaps of these columns."""
         is_gap = ~np.isfinite(columns)
         of_columns = is_gap.sum(axis=0)
-        self._of_rows += is_gap.sum(axis=1)
-        self._of_columns.append(of_columns)
-        self._compared.append(count_marks(is_gap[self._is_compared], self._compared_labels))
-        if not of_columns.any():
-            return
-        self._has_infinite = self._has_infinite or bool(np.isinf(columns).any())
-        if self._first is None:
+        first = None
+        if of_columns.any():
             # The first True: the first of these columns that has a gap, and its first row there.
             column = int(np.argmax(of_columns > 0))
             row = int(np.argmax(is_gap[:, column]))
-            self._first = Place(row=row, column=start + column)
+            first = Place(row=row, column=start + column)
+        return GapsInColumns(
+            of_rows=is_gap.sum(axis=1),
+            of_columns=of_columns,
+            compared=count_marks(is_gap[self._is_compared], self._compared_labels),
+            first=first,
+            has_infinite=first is not None and bool(np.isinf(columns).any()),
+        )
+
+    def keep(self, start: int, seen: GapsInColumns) -> None:
+        self._of_rows += seen.of_rows
+        self._of_columns.append(seen.of_columns)
+        self._compared.append(seen.compared)
+        self._first = self._first or seen.first
+        self._has_infinite = self._has_infinite or seen.has_infinite
 
     @property
     def gaps(self) -> Gaps | None:

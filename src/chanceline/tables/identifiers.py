@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -176,6 +176,21 @@ def are_days(values: Any) -> Any:
     return in_years & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
 
 
+class IdentifiersInColumns(NamedTuple):
+    """What tells identifiers, in a stretch of columns.
+
+    Attributes
+    ----------
+    row_identifiers : places of the columns that name the rows, or are days.
+    whole : places of the columns that begin with a whole number.
+    n_unique : how many of these have no number twice in the first rows.
+    """
+
+    row_identifiers: Ints
+    whole: Ints
+    n_unique: int
+
+
 class IdentifierScan:
     """Looks for columns that name the rows, and counts those that might.
 
@@ -190,13 +205,21 @@ class IdentifierScan:
         self._whole = FoundColumns()
         self._n_unique = 0
 
-    def see(self, start: int, columns: Floats) -> None:
+    def look(self, start: int, columns: Floats) -> IdentifiersInColumns:
+        """Columns that name the rows, and those that might."""
         # Few names are asked for.
         names = ChosenNames(self._names, np.arange(start, start + columns.shape[1]))
-        self._row_identifiers.add(start, row_identifiers(columns, names))
         whole = np.flatnonzero(columns[0] % 1 == 0)
-        self._whole.add(start, whole)
-        self._n_unique += int(_are_unique(columns[:FIRST_ROWS, whole]).sum())
+        return IdentifiersInColumns(
+            row_identifiers=row_identifiers(columns, names),
+            whole=whole,
+            n_unique=int(_are_unique(columns[:FIRST_ROWS, whole]).sum()),
+        )
+
+    def keep(self, start: int, seen: IdentifiersInColumns) -> None:
+        self._row_identifiers.add(start, seen.row_identifiers)
+        self._whole.add(start, seen.whole)
+        self._n_unique += seen.n_unique
 
     @property
     def row_identifiers(self) -> Ints:

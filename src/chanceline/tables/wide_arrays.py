@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from chanceline._arrays import Floats
+from chanceline.columns.cluster_table import placed_on_cluster
 from chanceline.columns.names import NumberedNames
 from chanceline.columns.source import NUMERIC_KINDS, ColumnSource, SlicedColumns
 from chanceline.columns.table import ColumnTable
@@ -53,9 +54,12 @@ class MagnitudeScan:
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
 
-    def see(self, start: int, columns: Floats) -> None:
+    def look(self, start: int, columns: Floats) -> None:
         names = self._names[start : start + columns.shape[1]]
         check_magnitudes(columns, names)
+
+    def keep(self, start: int, seen: None) -> None:
+        """Nothing is left of columns with which nothing is wrong."""
 
 
 def wide_source(X: Any) -> ColumnSource | None:
@@ -102,7 +106,7 @@ def check_wide_arrays(
     labels = check_labels(y, (source.n_samples, source.n_columns), min_classes=2)
 
     # One pass over all columns.
-    features = WideFeatures(ColumnTable(source), names)
+    features = WideFeatures(placed_on_cluster(ColumnTable(source)), names)
     gap_scan = GapScan(labels)
     identifier_scan = IdentifierScan(names)
     scan_table(features.table, [gap_scan, MagnitudeScan(names), identifier_scan])

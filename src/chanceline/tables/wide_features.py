@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from chanceline._arrays import Bools, Ints
+from chanceline.columns.cluster_table import placed_on_cluster
 from chanceline.columns.names import ChosenNames, place_of_name
 from chanceline.columns.source import ColumnSource
 from chanceline.columns.table import ColumnTable
-from chanceline.columns.views import ChosenColumns
 from chanceline.columns.wide import in_memory
 
 
@@ -43,7 +43,8 @@ class WideFeatures:
 
     def with_source(self, source: ColumnSource) -> WideFeatures:
         """The same columns read from another source."""
-        return replace(self, table=ColumnTable(source, self.table.tile_width))
+        table = ColumnTable(source, self.table.tile_width)
+        return replace(self, table=placed_on_cluster(table))
 
     def without_columns(self, left_out: Ints) -> WideFeatures:
         """All columns but these, (columns left out,) their numbers."""
@@ -51,7 +52,7 @@ class WideFeatures:
             return self
         kept = np.delete(np.arange(self.n_columns), left_out)
         return WideFeatures(
-            table=ColumnTable(ChosenColumns(self.table.source, kept), self.table.tile_width),
+            table=self.table.select(kept),
             names=ChosenNames(self.names, kept),
         )
 

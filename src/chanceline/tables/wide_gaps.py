@@ -170,9 +170,14 @@ class FillValueScan:
         self._missing = missing
         self._parts: list[Floats] = []
 
-    def see(self, start: int, columns: Floats) -> None:
+    def look(self, start: int, columns: Floats) -> Floats:
+        """What fills the gaps of each of these columns, (columns,)."""
         numbers = pd.DataFrame(columns).where(np.isfinite(columns))
-        self._parts.append(values_to_fill(numbers, self._missing).to_numpy())
+        fill_values: Floats = values_to_fill(numbers, self._missing).to_numpy()
+        return fill_values
+
+    def keep(self, start: int, seen: Floats) -> None:
+        self._parts.append(seen)
 
     @property
     def fill_values(self) -> Floats:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +86,10 @@ class TransformedColumns:
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(np.float64)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self._source.files
+
     def read(self, start: int, stop: int) -> NDArray[Any]:
         return self._units.apply(self._source.read(start, stop).astype(np.float64))
 
@@ -96,11 +101,17 @@ class RangeScan:
         self.has_zeros = False
         self.first_negative: int | None = None
 
-    def see(self, start: int, columns: Floats) -> None:
+    def look(self, start: int, columns: Floats) -> tuple[int | None, bool]:
+        """The first of these columns with values below 0, and whether there are zeros."""
         is_negative = columns.min(axis=0) < 0
-        if self.first_negative is None and is_negative.any():
-            self.first_negative = start + int(np.argmax(is_negative))
-        self.has_zeros = self.has_zeros or bool((columns == 0).any())
+        first_negative = start + int(np.argmax(is_negative)) if is_negative.any() else None
+        return first_negative, bool((columns == 0).any())
+
+    def keep(self, start: int, seen: tuple[int | None, bool]) -> None:
+        first_negative, has_zeros = seen
+        if self.first_negative is None:
+            self.first_negative = first_negative
+        self.has_zeros = self.has_zeros or has_zeros
 
 
 class RowSumScan:
@@ -116,8 +127,13 @@ class RowSumScan:
         self.sums: Floats = np.zeros(n_samples)
         self._units = units
 
-    def see(self, start: int, columns: Floats) -> None:
-        self.sums += self._units.before_rows(columns).sum(axis=1)
+    def look(self, start: int, columns: Floats) -> Floats:
+        """The sum of every row over these columns, (samples,)."""
+        sums: Floats = self._units.before_rows(columns).sum(axis=1)
+        return sums
+
+    def keep(self, start: int, seen: Floats) -> None:
+        self.sums += seen
 
 
 class TransformedFeatures(NamedTuple):

@@ -169,13 +169,16 @@ class FewWholeScan:
     def __init__(self) -> None:
         self._found = FoundColumns()
 
-    def see(self, start: int, columns: Floats) -> None:
-        if len(self.columns) > MOST_COLUMNS_ALIKE:
-            return
+    def look(self, start: int, columns: Floats) -> Ints:
+        """Places of such columns."""
         # The first rows tell most measurements, so that few columns are sorted.
         candidates = np.flatnonzero(_are_few_whole(columns[:FIRST_ROWS]))
         is_found = _are_few_whole(columns[:, candidates])
-        self._found.add(start, candidates[is_found])
+        return candidates[is_found]
+
+    def keep(self, start: int, seen: Ints) -> None:
+        if len(self.columns) <= MOST_COLUMNS_ALIKE:
+            self._found.add(start, seen)
 
     @property
     def columns(self) -> Ints:

@@ -52,13 +52,17 @@ class ClassFillScan:
         self._is_known_blind = is_known_blind
         self._found = FoundColumns()
 
-    def see(self, start: int, columns: Floats) -> None:
+    def look(self, start: int, columns: Floats) -> Ints:
+        """Places of the columns that look filled."""
         if not self._has_enough_rows:
-            return
+            return np.zeros(0, dtype=np.int64)
         places = columns_filled_by_class(columns, self._is_positive)
         if self._is_known_blind is not None:
             places = places[~self._is_known_blind[start + places]]
-        self._found.add(start, places)
+        return places
+
+    def keep(self, start: int, seen: Ints) -> None:
+        self._found.add(start, seen)
 
     def findings(self, names: Sequence[Any]) -> list[Finding]:
         """The warning about the columns found, if there are enough; `names` of all features."""

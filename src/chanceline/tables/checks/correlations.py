@@ -22,14 +22,19 @@ class CorrelationScan:
         self._rows = rows
         self._parts: list[Floats] = []
 
-    def see(self, start: int, columns: Floats) -> None:
+    def look(self, start: int, columns: Floats) -> Floats:
+        """The correlation of each column, (columns,); NaN for constants."""
         values = columns if self._rows is None else columns[self._rows]
         centred = values - values.mean(axis=0)
         lengths = np.sqrt(np.einsum("ij,ij->j", centred, centred))
         products = self._labels @ centred
         # r = y·x/(|y| |x|), of centred labels y and columns x; a constant has none.
         lengths[lengths == 0] = np.nan
-        self._parts.append(products / (self._length_of_labels * lengths))
+        correlations: Floats = products / (self._length_of_labels * lengths)
+        return correlations
+
+    def keep(self, start: int, seen: Floats) -> None:
+        self._parts.append(seen)
 
     @property
     def correlations(self) -> Floats:

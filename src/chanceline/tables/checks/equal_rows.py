@@ -28,16 +28,21 @@ class RowDigestScan:
     """
 
     def __init__(self, rows: Sequence[int]) -> None:
-        self._hashes = {row: blake2b() for row in rows}
+        self._digests: dict[int, list[bytes]] = {row: [] for row in rows}
+        self._rows = list(self._digests)  # each once
 
-    def see(self, start: int, columns: Floats) -> None:
-        for row, row_hash in self._hashes.items():
-            row_hash.update((columns[row] + 0.0).tobytes())
+    def look(self, start: int, columns: Floats) -> list[bytes]:
+        """A digest of each of the rows in these columns."""
+        return [blake2b((columns[row] + 0.0).tobytes()).digest() for row in self._rows]
+
+    def keep(self, start: int, seen: list[bytes]) -> None:
+        for parts, part in zip(self._digests.values(), seen, strict=True):
+            parts.append(part)
 
     @property
     def digests(self) -> dict[int, bytes]:
         """By row: equal ones belong to equal rows."""
-        return {row: row_hash.digest() for row, row_hash in self._hashes.items()}
+        return {row: blake2b(b"".join(parts)).digest() for row, parts in self._digests.items()}
 
 
 def row_digests(X: AnyTable, rows: Sequence[int]) -> dict[int, bytes]:

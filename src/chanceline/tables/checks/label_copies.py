@@ -38,10 +38,10 @@ class LabelCopyScan:
         self._is_positive = y > 0
         self._found = FoundColumns()
 
-    def see(self, start: int, columns: Floats) -> None:
-        self._found.add(start, self._copies(columns))
+    def keep(self, start: int, seen: Ints) -> None:
+        self._found.add(start, seen)
 
-    def _copies(self, columns: Floats) -> Ints:
+    def look(self, start: int, columns: Floats) -> Ints:
         """Positions of the columns that have one value in all positive rows and another in all
         negative ones; `columns` of shape (samples, columns).
         """

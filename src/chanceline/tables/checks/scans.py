@@ -1,26 +1,32 @@
 """One pass over the columns of a table, for several checks at once.
 
-A scan sees a stretch of columns after the other and keeps what it needs of them: a number for every
-column or row, or the few columns that are conspicuous.
+A scan looks at a stretch of columns after the other and keeps what it needs of them: a number for
+every column or row, or the few columns that are conspicuous. Looking changes nothing, so that it
+can be done where the columns are, on a worker of a cluster.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from chanceline._arrays import Floats, Ints
-from chanceline.columns.table import AnyTable, ColumnTable
+from chanceline.columns.table import AnyTable, ColumnTable, Tile
 from chanceline.perceptron.blocks import column_blocks
 
 
 class ColumnScan(Protocol):
     """A check that looks at every column once."""
 
-    def see(self, start: int, columns: Floats) -> None:
-        """Look at the columns (samples, columns) of which the first has the number `start`."""
+    def look(self, start: int, columns: Floats) -> Any:
+        """What is needed of the columns (samples, columns) of which the first has the number
+        `start`.
+        """
+
+    def keep(self, start: int, seen: Any) -> None:
+        """Keep what `look` gave, for one stretch after the other."""
 
 
 def scan_table(X: AnyTable, scans: Sequence[ColumnScan]) -> None:
@@ -29,14 +35,20 @@ def scan_table(X: AnyTable, scans: Sequence[ColumnScan]) -> None:
     So a table need not fit into memory, and copies that scans make of columns stay small.
     """
     if isinstance(X, ColumnTable):
-        for tile in X.tiles():
-            numbers = tile.numbers
-            for scan in scans:
-                scan.see(tile.start, numbers)
+        looks = X.map_tiles(_look_at_tile, common=(scans,))
+        for start, seen_by_scans in zip(X.tile_starts, looks, strict=True):
+            for scan, seen in zip(scans, seen_by_scans, strict=True):
+                scan.keep(start, seen)
         return
     for block in column_blocks(X):
         for scan in scans:
-            scan.see(block.start, X[:, block])
+            scan.keep(block.start, scan.look(block.start, X[:, block]))
+
+
+def _look_at_tile(tile: Tile, _argument: None, scans: Sequence[ColumnScan]) -> list[Any]:
+    """What every scan needs of a tile."""
+    numbers = tile.numbers
+    return [scan.look(tile.start, numbers) for scan in scans]
 
 
 class FoundColumns:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from chanceline._arrays import Floats
@@ -61,6 +63,21 @@ def are_counts(X: Floats) -> bool:
     return _n_count_columns(X, FEWEST_COUNTED_COLUMNS) >= FEWEST_COUNTED_COLUMNS
 
 
+class CountsInColumns(NamedTuple):
+    """What tells counts, in a stretch of columns.
+
+    Attributes
+    ----------
+    row_totals : (samples,) sums of the columns.
+    are_whole_from_0 : whether all numbers are whole and not negative.
+    n_count_columns : columns with several large values, as far as they are counted.
+    """
+
+    row_totals: Floats
+    are_whole_from_0: bool = False
+    n_count_columns: int = 0
+
+
 class CountScan:
     """Whether a table holds counts, and the totals of its rows.
 
@@ -79,15 +96,22 @@ class CountScan:
         """As `are_counts` says of the columns seen up to now."""
         return self._are_whole_from_0 and self._n_count_columns >= FEWEST_COUNTED_COLUMNS
 
-    def see(self, start: int, columns: Floats) -> None:
-        self.row_totals += columns.sum(axis=1)
+    def look(self, start: int, columns: Floats) -> CountsInColumns:
+        """How much like counts these columns are."""
+        row_totals = columns.sum(axis=1)
         # One row tells most other tables from counts.
-        if not self._are_whole_from_0 or not _are_whole_from_0(columns[0]):
-            self._are_whole_from_0 = False
-            return
-        self._are_whole_from_0 = _are_whole_from_0(columns)
-        n_wanted = FEWEST_COUNTED_COLUMNS - self._n_count_columns
-        self._n_count_columns += _n_count_columns(columns, n_wanted)
+        if not _are_whole_from_0(columns[0]) or not _are_whole_from_0(columns):
+            return CountsInColumns(row_totals)
+        return CountsInColumns(
+            row_totals,
+            are_whole_from_0=True,
+            n_count_columns=_n_count_columns(columns, FEWEST_COUNTED_COLUMNS),
+        )
+
+    def keep(self, start: int, seen: CountsInColumns) -> None:
+        self.row_totals += seen.row_totals
+        self._are_whole_from_0 = self._are_whole_from_0 and seen.are_whole_from_0
+        self._n_count_columns += seen.n_count_columns
 
 
 def _n_count_columns(values: Floats, at_most: int) -> int:

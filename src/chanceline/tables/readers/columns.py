@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from chanceline.columns.cluster_table import placed_on_cluster
 from chanceline.columns.names import first_repeated_name
 from chanceline.columns.source import ColumnSource
 from chanceline.columns.table import ColumnTable
@@ -55,4 +56,4 @@ def wide_features(source: ColumnSource, names: Sequence[str]) -> WideFeatures:
             f"two columns are called {repeated!r}; give every column a name of its own, or leave "
             "one of them out."
         )
-    return WideFeatures(ColumnTable(source), names)
+    return WideFeatures(placed_on_cluster(ColumnTable(source)), names)

@@ -1,0 +1,373 @@
+"""A table whose tiles of columns lie on the workers of a Dask cluster.
+
+What is asked of a tile is done where it lies: labels go there, sums and the best columns come back.
+A tile that dies with its worker is made again from the table's files, by the graph of the
+`dask.array` or, where the table is in the memory of this process, from there. What workers have no
+room for Dask puts on their disks.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline._arrays import Ints
+from chanceline._cluster import (
+    WorkersLostError,
+    active_client,
+    default_client,
+    lost_scheduler_is_told,
+    run_on_every_worker,
+)
+from chanceline._parallel import map_on_cluster, refuse_other_versions
+from chanceline.columns.source import ColumnSource
+from chanceline.columns.table import ColumnTable, Tile
+
+Value = TypeVar("Value")
+Future = Any  # of Dask, which need not be installed
+
+BYTES_IN_ONE_SUM = 256_000_000  # of tiles that a worker sums up before it sends the sum
+LOST_STATES = ("cancelled", "lost")  # of a future whose value nobody can make again but us
+
+
+def placed_on_cluster(table: ColumnTable, n_jobs: int | None = None) -> ColumnTable:
+    """The table with its tiles on the cluster that is to be used; without one the table itself.
+
+    Parameters
+    ----------
+    table : all columns.
+    n_jobs : 1 for this process alone, None where that is not known. With 1 only a `dask.array` is
+        on the cluster, that of its client.
+    """
+    is_dask_array = _dask_array_of(table.source) is not None
+    if isinstance(table, TableOnCluster):
+        return table.here if n_jobs == 1 and not is_dask_array else table
+    client = None if n_jobs == 1 else active_client()
+    if client is None and is_dask_array:
+        client = default_client()
+    if client is None:
+        return table
+    refuse_other_versions(client)
+    return TableOnCluster(table, TilesOnCluster(client, table))
+
+
+class TilesOnCluster:
+    """The tiles of a table as futures of Dask.
+
+    Parameters
+    ----------
+    client : Dask's.
+    table : where the columns are kept, and how many are in a tile.
+
+    Attributes
+    ----------
+    client : the same.
+    is_lost : whether workers died again and again, or the scheduler is gone.
+    """
+
+    def __init__(self, client: Any, table: ColumnTable) -> None:
+        self.client = client
+        self.is_lost = False
+        self._table = table
+        source = table.source
+        with lost_scheduler_is_told(client):
+            if _dask_array_of(source) is not None:
+                self._futures = self._from_graph(_dask_array_of(source))
+            elif source.files and _workers_see(client, source.files):
+                self._futures = self._from_files(source)
+            else:
+                self._futures = {}  # sent when they are asked for
+
+    def future_of(self, start: int) -> Future:
+        """The values of the tile that begins with this column, on a worker."""
+        future = self._futures.get(start)
+        if future is None or future.status in LOST_STATES:
+            values = self._table.tile(start).values
+            with lost_scheduler_is_told(self.client):
+                (future,) = self.client.scatter([values], hash=False)
+            self._futures[start] = future
+        return future
+
+    @property
+    def can_be_read_here_only(self) -> bool:
+        """Whether the cluster is lost, or was left on purpose, and the columns are not."""
+        is_left = self.is_lost or self.client.status == "closed"
+        return is_left and _dask_array_of(self._table.source) is None
+
+    def neighbours(self, starts: Sequence[int], at_most: int) -> list[list[int]]:
+        """Groups of tiles that lie on the same worker, as far as that is known.
+
+        Parameters
+        ----------
+        starts : the first columns of the tiles.
+        at_most : so many tiles in a group.
+        """
+        futures = {start: self.future_of(start) for start in starts}
+        with lost_scheduler_is_told(self.client):
+            workers_of_key = self.client.who_has(list(futures.values()))
+        starts_of_worker: dict[str, list[int]] = {}
+        for start, future in futures.items():
+            worker = min(workers_of_key[future.key], default="")
+            starts_of_worker.setdefault(worker, []).append(start)
+        return [
+            group[first : first + at_most]
+            for group in starts_of_worker.values()
+            for first in range(0, len(group), at_most)
+        ]
+
+    def map(
+        self,
+        function: Callable[..., Value],
+        items_from: Callable[[int], Iterable[Any]],
+        common: Sequence[Any],
+    ) -> Iterator[Value]:
+        """What workers make of tiles: function(item, *common) for all items, in their order."""
+        with self._loss_is_noted():
+            yield from map_on_cluster(self.client, function, items_from, common)
+
+    def keep(self, value: Any) -> Future:
+        """A value on the cluster, as `keep_there` does it."""
+        with self._loss_is_noted():
+            return keep_there(self.client, value)
+
+    @contextmanager
+    def _loss_is_noted(self) -> Iterator[None]:
+        try:
+            yield
+        except WorkersLostError:
+            self.is_lost = True
+            raise
+
+    def _from_files(self, source: ColumnSource) -> dict[int, Future]:
+        """Each worker reads tiles of its own."""
+        source_there = keep_there(self.client, source)
+        futures = {}
+        for start in self._table.tile_starts:
+            stop = self._table.end_of_tile(start)
+            futures[start] = self.client.submit(_read, source_there, start, stop, pure=False)
+        return futures
+
+    def _from_graph(self, array: Any) -> dict[int, Future]:
+        """What the graph of a `dask.array` makes."""
+        starts = self._table.tile_starts
+        tiles = [array[:, start : self._table.end_of_tile(start)] for start in starts]
+        # All in one call, so that a block that two tiles share is made once.
+        return dict(zip(starts, self.client.compute(tiles), strict=True))
+
+
+class Piece(NamedTuple):
+    """Some columns of a tile of the whole table.
+
+    Attributes
+    ----------
+    start : the first column of the tile.
+    columns : (columns,) places in the tile; None for all of them.
+    """
+
+    start: int
+    columns: Ints | None = None
+
+
+class TableOnCluster(ColumnTable):
+    """A table of columns, or some rows and columns of it, whose tiles lie on workers.
+
+    When the cluster is lost or left, this process reads the columns itself, so that what is there
+    already can be told.
+
+    Parameters
+    ----------
+    table : the same columns as this process reads them.
+    tiles : those of the whole table.
+    features : (columns here,) their numbers in the whole table, rising; None if they are all.
+    samples : (samples here,) their numbers there; None if they are all.
+
+    Attributes
+    ----------
+    here : `table`.
+    """
+
+    def __init__(
+        self,
+        table: ColumnTable,
+        tiles: TilesOnCluster,
+        features: Ints | None = None,
+        samples: Ints | None = None,
+    ) -> None:
+        super().__init__(table.source, table.tile_width)
+        self.here = table
+        self._tiles = tiles
+        self._features = features
+        self._samples = samples
+
+    def rows(self, indices: Ints) -> TableOnCluster:
+        samples = indices if self._samples is None else self._samples[indices]
+        return TableOnCluster(self.here.rows(indices), self._tiles, self._features, samples)
+
+    def select(self, indices: Ints) -> TableOnCluster:
+        features = self._numbers_in_whole(indices)
+        return TableOnCluster(self.here.select(indices), self._tiles, features, self._samples)
+
+    def stretch(self, start: int, stop: int) -> NDArray[Any]:
+        return self.take(np.arange(start, stop))
+
+    def map_tiles(
+        self,
+        function: Callable[..., Value],
+        arguments: Iterable[tuple[int, Any]] | None = None,
+        common: Sequence[Any] = (),
+        n_threads: int = 1,
+    ) -> Iterator[Value]:
+        if self._tiles.can_be_read_here_only:
+            yield from self.here.map_tiles(function, arguments, common, n_threads)
+            return
+        pairs = self.without_arguments() if arguments is None else list(arguments)
+
+        def items_from(number: int) -> Iterator[Any]:
+            for start, argument in pairs[number:]:
+                yield self._item(start, argument)
+
+        yield from self._tiles.map(_on_tile, items_from, (function, *common))
+
+    def sum_over_tiles(
+        self,
+        function: Callable[..., Ints],
+        arguments: Sequence[tuple[int, Any]],
+        common: Sequence[Any] = (),
+        n_threads: int = 1,
+    ) -> Ints:
+        if self._tiles.can_be_read_here_only:
+            return self.here.sum_over_tiles(function, arguments, common, n_threads)
+        tile_bytes = len(self) * self.tile_width * self.dtype.itemsize
+        at_a_time = max(1, BYTES_IN_ONE_SUM // tile_bytes)
+        argument_of = dict(arguments)
+        groups = self._tiles.neighbours(list(argument_of), at_a_time)
+
+        def items_from(number: int) -> Iterator[Any]:
+            for starts in groups[number:]:
+                yield [self._item(start, argument_of[start]) for start in starts]
+
+        parts = self._tiles.map(_sum_of_tiles, items_from, (function, *common))
+        total = np.array(next(parts))
+        for part in parts:
+            total += part
+        return total
+
+    def place(self, value: Any) -> Any:
+        return self._tiles.keep(value)
+
+    def take(self, indices: Ints) -> NDArray[Any]:
+        if self._tiles.can_be_read_here_only:
+            return self.here.take(indices)
+        distinct, place = np.unique(self._numbers_in_whole(indices), return_inverse=True)
+        pieces = self._pieces(distinct)
+
+        def items_from(number: int) -> Iterator[Any]:
+            for piece in pieces[number:]:
+                yield piece.start, self._on_workers([piece]), self._samples, None
+
+        taken = list(self._tiles.map(_on_tile, items_from, (_values_of,)))
+        if not taken:
+            return np.zeros((len(self), 0), dtype=self.dtype)
+        return np.concatenate(taken, axis=1)[:, place]
+
+    def _numbers_in_whole(self, columns: Ints) -> Ints:
+        """The numbers in the whole table of some columns here."""
+        return columns if self._features is None else self._features[columns]
+
+    def _item(self, start: int, argument: Any) -> tuple[Any, ...]:
+        """What `_on_tile` is told of the tile that begins with this column."""
+        return start, self._on_workers(self._pieces_of_tile(start)), self._samples, argument
+
+    def _pieces_of_tile(self, start: int) -> list[Piece]:
+        """What the tile that begins with this column is joined from."""
+        if self._features is None:
+            return [Piece(start)]
+        return self._pieces(self._features[start : self.end_of_tile(start)])
+
+    def _pieces(self, numbers: Ints) -> list[Piece]:
+        """What columns are joined from, by their numbers (columns,) in the whole table, rising."""
+        starts = numbers // self.tile_width * self.tile_width
+        return [
+            Piece(start, numbers[starts == start] - start) for start in np.unique(starts).tolist()
+        ]
+
+    def _on_workers(self, pieces: Sequence[Piece]) -> list[tuple[Future, Ints | None]]:
+        """The tiles that pieces are of, and their places there."""
+        return [(self._tiles.future_of(piece.start), piece.columns) for piece in pieces]
+
+
+def keep_there(client: Any, value: Any) -> Future:
+    """A value on the cluster, which the scheduler can have made again when its worker dies."""
+    with lost_scheduler_is_told(client), warnings.catch_warnings():
+        # A value of some MB is no mistake.
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        return client.submit(_same, value, pure=False)
+
+
+def _dask_array_of(source: ColumnSource) -> Any | None:
+    """The `dask.array` that a source slices; None if it is another."""
+    array = getattr(source, "array", None)
+    return array if hasattr(array, "__dask_graph__") else None
+
+
+def _workers_see(client: Any, files: Sequence[Path]) -> bool:
+    """Whether every worker finds the same files where this process does."""
+    here = _marks_of_files(files)
+    return all(there == here for there in run_on_every_worker(client, _marks_of_files, files))
+
+
+def _marks_of_files(files: Sequence[Path]) -> list[tuple[int, int] | None]:
+    """The size of every file and when it was written; None for one that is not there."""
+    marks: list[tuple[int, int] | None] = []
+    for path in files:
+        try:
+            about = path.stat()
+        except OSError:
+            marks.append(None)
+        else:
+            marks.append((about.st_size, about.st_mtime_ns))
+    return marks
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _read(source: ColumnSource, start: int, stop: int) -> NDArray[Any]:
+    """What a worker does to have a tile."""
+    return source.read(start, stop)
+
+
+def _values_of(tile: Tile, _argument: None) -> NDArray[Any]:
+    return tile.values
+
+
+def _on_tile(item: Any, function: Callable[..., Value], *common: Any) -> Value:
+    """What a worker does with a tile, which is joined from pieces of those that lie there.
+
+    Parameters
+    ----------
+    item : the first column, tiles of the whole table with the places of columns in them, the rows
+        that are meant, and the tile's own argument.
+    function, common : as in `ColumnTable.map_tiles`.
+    """
+    start, pieces, samples, argument = item
+    parts = [values if columns is None else values[:, columns] for values, columns in pieces]
+    values = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+    if samples is not None:
+        values = values[samples]
+    return function(Tile(start, values), argument, *common)
+
+
+def _sum_of_tiles(items: Sequence[Any], function: Callable[..., Ints], *common: Any) -> Ints:
+    """The sum of what `_on_tile` gives for several tiles."""
+    total = np.array(_on_tile(items[0], function, *common))
+    for item in items[1:]:
+        total += _on_tile(item, function, *common)
+    return total
