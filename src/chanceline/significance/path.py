@@ -96,9 +96,9 @@ def follow_paths(
     errors = np.zeros((n_counted, n_steps), dtype=np.int64)
     chosen = np.full((n_labellings, n_steps), NO_FEATURE, dtype=np.int64)
     for step in range(n_steps):
-        # Changes `state.residual`, from which losses and errors of this step follow.
-        taken, is_taken = state.take_next_column()
-        chosen[is_taken, step] = columns.feature_of_column[taken[is_taken]]
+        # This changes `state.residual`, from which losses and errors of this step follow.
+        best_columns, is_taken = state.take_next_column()  # (labellings,) each
+        chosen[is_taken, step] = columns.feature_of_column[best_columns[is_taken]]
         losses[:, step] = target.loss(state.residual)
         if with_errors:
             fit = target.fit(columns, state.residual)
@@ -335,7 +335,10 @@ def _start(columns: ForwardColumns, target: _Target, products: Floats, n_steps: 
 
 
 def _spread(products: Floats, target: _Target) -> Floats:
-    """The mean squared correlation of each share of the columns, times samples − 1.
+    """The mean squared correlation of the best columns with the labels, times samples − 1.
+
+    There is a mean for each share in `SPREAD_SHARES`: over all columns, and over the best tenth and
+    hundredth of them.
 
     Parameters
     ----------
@@ -348,16 +351,17 @@ def _spread(products: Floats, target: _Target) -> Floats:
     """
     n_samples = target.labels.shape[1]
     n_columns = products.shape[1]
+    # In ascending order the columns of a share begin here.
     starts = [n_columns - columns_in_share(share, n_columns) for share in SPREAD_SHARES]
     means = np.empty((len(products), len(starts)))
     # So many labellings at a time that copies stay small.
     n_at_a_time = max(1, ENTRIES_TO_RANK // n_columns)
     for first in range(0, len(products), n_at_a_time):
         rows = slice(first, first + n_at_a_time)
-        # From each start on are the columns that fit best.
-        ranked = np.partition(products[rows] ** 2, starts, axis=1)
-        for share, start in enumerate(starts):
-            means[rows, share] = ranked[:, start:].mean(axis=1, dtype=float)
+        # A partial sort: no square before a start is larger than those from there on.
+        partitioned = np.partition(products[rows] ** 2, starts, axis=1)
+        for share_number, start in enumerate(starts):
+            means[rows, share_number] = partitioned[:, start:].mean(axis=1, dtype=float)
     return (n_samples - 1) * (means / target.scale[:, None])
 
 

@@ -92,11 +92,11 @@ def make_known_span(terms: Floats, block_of_unit: Ints) -> KnownSpan:
 
 
 def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses) -> Floats:
-    """ln p of labels and features not depending on each term, beyond what is known: (terms,)
+    """ln of the p-value that neither labels nor features depend on a term: (terms,)
 
-    It is the smallest of three p-values, times three for the choice (Bonferroni): that of the
-    labels, that of the features, and that of both together, from the product of the first two
-    (Fisher). Without features it is that of the labels alone.
+    Only dependence beyond what is known counts. The p-value is the smallest of three, times three
+    for the choice (Bonferroni): that of the labels, that of the features, and that of both
+    together, from the product of the first two (Fisher). Without features it is that of the labels.
 
     Parameters
     ----------
