@@ -88,7 +88,7 @@ def follow_paths(
         squared_length=target.squared_length,
         scale=target.scale,
     )
-    state = _start(columns, target, products, n_steps)
+    state = _state_before_first_step(columns, target, products, n_steps)
 
     n_labellings = len(labels)
     n_counted = n_labellings if with_errors else 0
@@ -305,7 +305,9 @@ class _PathState:
         np.maximum(squared_lengths, LENGTH_MARGIN[overlap.dtype], out=squared_lengths)
 
 
-def _start(columns: ForwardColumns, target: _Target, products: Floats, n_steps: int) -> _PathState:
+def _state_before_first_step(
+    columns: ForwardColumns, target: _Target, products: Floats, n_steps: int
+) -> _PathState:
     """The state before the first step: nothing taken, the residual is the labels themselves.
 
     What has an entry for every column is in the precision in which columns are compared. Residual

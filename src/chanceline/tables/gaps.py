@@ -116,16 +116,16 @@ class GapScan:
     def see(self, start: int, columns: Floats) -> None:
         """Count the gaps of columns (samples, columns) whose first has the number `start`."""
         is_gap = ~np.isfinite(columns)
-        of_columns = is_gap.sum(axis=0)
+        n_gaps_of_columns = is_gap.sum(axis=0)
         self._of_rows += is_gap.sum(axis=1)
-        self._of_columns.append(of_columns)
+        self._of_columns.append(n_gaps_of_columns)
         self._compared.append(count_marks(is_gap[self._is_compared], self._compared_labels))
-        if not of_columns.any():
+        if not n_gaps_of_columns.any():
             return
         self._has_infinite = self._has_infinite or bool(np.isinf(columns).any())
         if self._first is None:
             # The first True: the first of these columns that has a gap, and its first row there.
-            column = int(np.argmax(of_columns > 0))
+            column = int(np.argmax(n_gaps_of_columns > 0))
             row = int(np.argmax(is_gap[:, column]))
             self._first = Place(row=row, column=start + column)
 

@@ -192,8 +192,9 @@ def _describe_samples(
 
 
 def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measurements:
-    """The features that are no dates or identifiers, their gaps, and a column that looks like
-    subjects nothing was said about.
+    """The features that are no dates or identifiers, and their gaps.
+
+    With them comes the column that looks like subjects nothing was said about, if there is one.
     """
     # One pass over all columns.
     features = samples.features
@@ -214,7 +215,7 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
     )
     gaps = gap_scan.gaps
     if gaps is not None and measured.n_columns < features.n_columns:
-        # Those of columns that are left out do not count.
+        # Gaps of columns that are left out do not count.
         gap_scan = GapScan(samples.labels, samples.named.groups)
         scan_table(measured.table, [gap_scan])
         gaps = gap_scan.gaps
