@@ -237,8 +237,9 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
 
 
 def class_names_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
-    """The name of every row's class: as it is written, or the side of `split_at` it lies on, such
-    as `<2.5`.
+    """The name of every row's class, as it is written.
+
+    With `split_at` it is the side of that number on which the row lies: `<2.5` or `≥2.5`.
     """
     texts = column.map(plain_text)
     threshold = settings.split_at
@@ -262,8 +263,9 @@ def class_order(name: str) -> tuple[int, float, str]:
 
 
 def _classes_by_folded_name(classes: list[str], column: str) -> dict[str, str]:
-    """Every class by its name without case (`folded_name`); two classes that differ only in case
-    are an error.
+    """Every class, by its name without case (`folded_name`).
+
+    Two classes that differ only in case are an error.
 
     Parameters
     ----------
@@ -322,8 +324,10 @@ def _positive_class(
     column: str,
     settings: TableSettings,
 ) -> str:
-    """The positive class: the one asked for, or the values at or above the limit, or the one that
-    is chosen by name and size.
+    """The positive class.
+
+    It is the one asked for; else, where numbers are split, the values at or above the limit; else
+    the one that is chosen by name and size.
 
     Parameters
     ----------
