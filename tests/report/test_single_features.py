@@ -74,6 +74,16 @@ def test_a_covariate_and_blocks_are_taken_out_of_both(X):
     assert pvalues[4] == pytest.approx(2 * student.sf(abs(t), n_left), rel=1e-9)
 
 
+def test_a_covariate_may_be_called_like_a_role(X):
+    rng = np.random.default_rng(3)
+    values = Y + rng.normal(size=N_SAMPLES)
+    roles = {"blocks": np.tile([1, 2], N_SAMPLES // 2), "pairs": np.arange(N_SAMPLES) // 2}
+    for role, of_samples in roles.items():
+        expected = single_pvalues(table(X, covariates={"age": values}, **{role: of_samples}))
+        pvalues = single_pvalues(table(X, covariates={role: values}, **{role: of_samples}))
+        np.testing.assert_array_equal(pvalues, expected)
+
+
 def variants(n_variants):
     return VariantPlaces(
         names=[f"rs{j}" for j in range(n_variants)],

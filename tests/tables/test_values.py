@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -426,6 +428,22 @@ def test_cells_are_summed_to_donors(cells):
         load_data(data, "phase", pseudobulk="donor", classes="G,S")
     with pytest.raises(InputError, match="no layer 'raw'; there are 'counts'"):
         load_data(data, "y", layer="raw")
+
+
+@pytest.mark.parametrize("dtype", [object, "category"])
+def test_a_cell_without_a_donor_is_refused(dtype):
+    # What is read of an AnnData object.
+    cell_names = pd.Index([f"c{i}" for i in range(6)])
+    donors = pd.Series(["d0", "d0", None, "d1", None, "d1"], index=cell_names, dtype=dtype)
+    data = SimpleNamespace(
+        X=np.arange(12.0).reshape(6, 2),
+        layers={},
+        obs=pd.DataFrame({"donor": donors, "y": list("aabbbb")}, index=cell_names),
+        obs_names=cell_names,
+        var_names=["A", "B"],
+    )
+    with pytest.raises(InputError, match=r"column 'donor' is empty .* in sample 'c2'"):
+        load_data(data, "y", pseudobulk="donor")
 
 
 def test_cells_as_samples_stop(cells):

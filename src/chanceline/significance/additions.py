@@ -87,19 +87,19 @@ class ChanceOfAdding:
 
 
 def chance_of_adding(plan: Plan, results: StageResults) -> ChanceOfAdding:
-    """How much the best feature explains by chance: of each shuffled labelling, as F.
+    """The F statistic of the best single feature on every shuffled labelling.
 
-    A feature that adds to a set is compared with these numbers.
+    It says what chance does: a feature that adds to a set is compared with these numbers.
     """
     columns = results.path.columns
+    # What thresholds, blocks and covariates leave; F needs two dimensions at least.
     n_dimensions = max(2, plan.design.sizes.n_units - n_terms_of_design(columns))
-    # The loss of the path after one step is 1 − R² of the best single feature. Row 0 has the
-    # observed labels, column 0 the first step.
-    shuffled_losses = results.shuffles.losses
-    path_losses = shuffled_losses.losses.path  # (labellings, steps)
-    shares = 1 - path_losses[1:, 0]
+    path_losses = results.shuffles.losses.losses.path  # (labellings, steps)
+    # Row 0 has the observed labels. Column 0 is the first step, whose loss is 1 − R² of the best
+    # single feature.
+    r_squared = 1 - path_losses[1:, 0]  # (shuffles,)
     return ChanceOfAdding(
-        shuffled=f_statistic(shares, n_dimensions),
+        shuffled=f_statistic(r_squared, n_dimensions),
         n_columns=len(columns.feature_of_column),
         n_dimensions=n_dimensions,
     )
@@ -130,7 +130,7 @@ def adds_enough(plan: Plan, pvalue: float) -> bool:
 
 
 def pvalues_of_adding(plan: Plan, results: StageResults, support: Ints) -> list[float]:
-    """For every feature of a set, the p-value of what it adds to the others, in the set's order.
+    """The p-values of what the features of a set add to each other, one for each in their order.
 
     A feature adds the share that it explains of what the others leave of the labels.
 

@@ -88,7 +88,7 @@ def _about_more_permutations(
     # B shuffles give no p-value below the floor 1/(1 + B). If that does not fit into what the
     # proofs leave of the level, B is raised until it does.
     if permutation.floor + spent_by_proofs > level:
-        left_for_shuffles = level - spent_by_proofs  # positive, or the design were too small
+        left_for_shuffles = level - spent_by_proofs  # above 0: the design is not too small
         n_permutations = ceil(1 / left_for_shuffles) - 1
         return f"at least {n_permutations} permutations are needed to reach level {level:g}."
 

@@ -105,16 +105,18 @@ def table_from_arguments(arguments: TestArguments) -> TableAndChanges:
 
 
 def _loaded(source: Any, arguments: TestArguments, label: str | None) -> TableAndChanges:
-    """Read a table whose outcome is in its columns; return it with the changes of settings left.
+    """Read a table that has its outcome in a column or two.
+
+    The arguments may change options of reading and settings of the test. The former are used here,
+    and the latter returned with the table.
 
     Parameters
     ----------
     source : a DataFrame or a file.
-    arguments : what else is said about it.
+    arguments : all arguments of the test.
     label : the column of the outcome; None for survival.
     """
-    # Some of the changes are options of reading, the others are for the settings of the test.
-    options, changes = _split_options(
+    reading_options, test_changes = _split_options(
         arguments.changes, independent=arguments.independent, positive=arguments.positive
     )
     names = OutcomeNames(
@@ -123,8 +125,8 @@ def _loaded(source: Any, arguments: TestArguments, label: str | None) -> TableAn
         event=arguments.event,
         asked_kind=arguments.asked_kind,
     )
-    settings = TableSettings(**arguments.roles, **options)
-    return TableAndChanges(load_any_outcome(source, names, settings), changes)
+    settings = TableSettings(**arguments.roles, **reading_options)
+    return TableAndChanges(load_any_outcome(source, names, settings), test_changes)
 
 
 def _table_of_arrays(arguments: TestArguments) -> Dataset | OutcomeTable:

@@ -140,14 +140,14 @@ def _pairs_of_chunk(columns: Floats, chunk: slice, least_overlap: float) -> _Cod
     """
     n_columns = columns.shape[1]
     overlaps = columns[:, chunk].T @ columns[:, chunk.start :]  # (chunk, columns from its start on)
-    row, column = np.nonzero(np.abs(overlaps) >= np.float32(least_overlap))
+    i, j = np.nonzero(np.abs(overlaps) >= np.float32(least_overlap))
     # Both count from the start of the chunk. Of (i, j), (j, i) and (i, i) those with i < j stay.
-    is_pair = row < column
-    row = row[is_pair]
-    column = column[is_pair]
-    first = row + chunk.start
-    second = column + chunk.start
-    return _CodedPairs(code=first * n_columns + second, overlap=overlaps[row, column])
+    is_pair = i < j
+    i = i[is_pair]
+    j = j[is_pair]
+    first_column = i + chunk.start
+    second_column = j + chunk.start
+    return _CodedPairs(code=first_column * n_columns + second_column, overlap=overlaps[i, j])
 
 
 def _without_copies(normalized: Floats, pairs: _CodedPairs, rounding: float) -> _CodedPairs:

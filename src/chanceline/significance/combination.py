@@ -129,12 +129,12 @@ def rank_losses(losses: Floats) -> Floats:
 
 
 def rank_among(losses: Floats, reference: Floats) -> Floats:
-    """The rank of each loss in its column of the reference, less a fraction that orders equals.
+    """The rank of each loss in its column of the reference; ties between columns are broken.
 
-    The rank is the number of losses of the reference that are no larger. The fraction is positive
-    below the mean of the column and grows with the distance from it, in standard deviations. So
-    among equal ranks in different columns the one that lies further below the mean is better
-    (smaller). The fraction stays between −0.4 and 0.4, and never changes the order within a column.
+    The rank is the number of losses of the reference that are no larger. Losses in different
+    columns often have the same rank. To order these, a fraction between −0.4 and 0.4 is subtracted:
+    it is the larger, the further a loss lies below the mean of its column (in standard deviations).
+    The order within a column stays the same.
 
     Parameters
     ----------

@@ -146,9 +146,9 @@ def fit_covariate_model(
     )
     log_odds = model_matrix @ weights
 
-    # Labels will be drawn at these odds, and drawn again until the block has its number of
-    # positives. A constant added to all log odds of a block does not change the distribution of
-    # what is accepted. The constant that makes this number the expected one is accepted most often.
+    # Labels will be drawn at these odds, and only draws with the block's number of positives are
+    # accepted. A constant added to all log odds of a block does not change the distribution of the
+    # draws accepted, but how many are. Most are where that number is the expected one.
     block_log_odds = []
     for block, block_units in enumerate(units_of_blocks):
         log_odds_in_block = log_odds[block_of_row == block]

@@ -160,16 +160,16 @@ def _with_fit_of_path(evidence: Evidence, front: tuple[SizeReading, ...]) -> Evi
     return evidence
 
 
-def point_evidence(plan: Plan, results: StageResults, point: SizeReading) -> Evidence:
+def point_evidence(plan: Plan, results: StageResults, reading: SizeReading) -> Evidence:
     """The evidence of the path's set of one size, with the fewest errors known on its features."""
     return Evidence(
-        # Fewer than `point.k` if the path ended before it had so many features.
-        k=len(point.features),
-        features=point.features,
-        errors=results.fewest_errors_on(plan, results.path.support(point.k)),
-        explained=point.explained,
-        shuffled=point.shuffled,
-        pvalue=point.pvalue,
+        # Fewer than `reading.k` if the path ended before it had so many features.
+        k=len(reading.features),
+        features=reading.features,
+        errors=results.fewest_errors_on(plan, results.path.support(reading.k)),
+        explained=reading.explained,
+        shuffled=reading.shuffled,
+        pvalue=reading.pvalue,
     )
 
 

@@ -177,7 +177,7 @@ def neighbour_pvalue(products: Floats, neighbours: Ints) -> float:
     rng = np.random.default_rng(SEED_OF_DEALS)
     n_units = len(products)
     observed = products[np.arange(n_units)[:, None], neighbours].sum()
-    n_as_alike = 1  # the observed one
+    n_as_alike = 1  # the observed residuals count as one of the deals
     for _ in range(N_DEALS):
         dealt_unit = rng.permutation(n_units)  # (units,) whose residual each unit gets
         dealt = products[dealt_unit[:, None], dealt_unit[neighbours]].sum()

@@ -100,11 +100,14 @@ def rule_convinces(plan: Plan, rule: Rule) -> bool:
         # The bound says nothing about parts of what the user chose.
         return False
 
-    # Stage 1 needs no more errors than were declared; stage 2 counts them after looking.
+    # Stage 1 bounds the chance of a rule with no more errors than were declared beforehand (none
+    # unless said otherwise), and says nothing about a rule that makes more.
     if rule.errors <= (plan.declared_errors or 0):
         stage1 = Stage1Proof(plan.bounds.bound(rule).log10_p)
         if plan.spending.stage1_convinces(stage1):
             return True
+
+    # Stage 2 counts the errors after looking, for which its p-value pays.
     stage2 = counted_errors_proof(plan, rule)
     return stage2 is not None and plan.spending.stage2_convinces(stage2)
 

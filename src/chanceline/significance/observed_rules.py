@@ -167,8 +167,8 @@ def searched_rules(
     path_errors
         Errors of the path at K = 1, 2, …, of shape (steps,).
     with_swaps
-        Whether features may also be swapped for others, if that could convince. Otherwise they are
-        only added, which is quick.
+        Whether the search may also swap features for others, which takes longer than to add them.
+        Even then it swaps only if a better rule could convince.
     """
     settings = plan.settings
     max_swaps = 0

@@ -233,7 +233,8 @@ def shuffle_search(
     observed : T of the observed labels.
     shuffles : how many draws, and how.
     """
-    # Draw until enough draws did as well as the observed labels, or all are done.
+    # Draw until enough draws did as well as the observed labels, or all are done. Draws have the
+    # numbers 1, 2, …; number 0 is the observed labelling.
     as_good = _DrawsAsGood(observed.rank, shuffles.stop_after)
     drawn, stopped_by = shuffles.runner.collect(
         _drawn_statistic,

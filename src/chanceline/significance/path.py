@@ -68,7 +68,7 @@ def follow_paths(
     gains = columns.start_gains(target.coordinates, n_steps)
     spread = _spread(gains, target)
     best_pairs = gains.best_pairs(target.squared_length, target.scale)
-    state = _start(columns, gains, target, n_steps)
+    state = _state_before_first_step(columns, gains, target, n_steps)
 
     n_labellings = len(labels)
     n_counted = n_labellings if with_errors else 0
@@ -76,9 +76,9 @@ def follow_paths(
     errors = np.zeros((n_counted, n_steps), dtype=np.int64)
     chosen = np.full((n_labellings, n_steps), NO_FEATURE, dtype=np.int64)
     for step in range(n_steps):
-        # Changes `state.residual`, from which losses and errors of this step follow.
-        taken, is_taken = state.take_next_column()
-        chosen[is_taken, step] = columns.feature_of_column[taken[is_taken]]
+        # This changes `state.residual`, from which losses and errors of this step follow.
+        best_columns, is_taken = state.take_next_column()  # (labellings,) each
+        chosen[is_taken, step] = columns.feature_of_column[best_columns[is_taken]]
         losses[:, step] = target.loss(state.residual)
         if with_errors:
             fit = target.fit(columns, state.residual)
@@ -235,7 +235,7 @@ class _PathState:
         return best, is_taken
 
 
-def _start(
+def _state_before_first_step(
     columns: ForwardColumns, gains: ColumnGains, target: _Target, n_steps: int
 ) -> _PathState:
     """The state before the first step: nothing taken, the residual is the labels themselves.
@@ -259,7 +259,10 @@ def _start(
 
 
 def _spread(gains: ColumnGains, target: _Target) -> Floats:
-    """The mean squared correlation of each share of the columns, times samples − 1.
+    """The mean squared correlation of the best columns with the labels, times samples − 1.
+
+    There is a mean for each share in `SPREAD_SHARES`: over all columns, and over the best tenth and
+    hundredth of them.
 
     Returns
     -------

@@ -90,7 +90,7 @@ class PlantedRule:
     def draw(
         self, n_samples: int, n_columns: int, seed: int, n_wrong: int | None = None
     ) -> PlantedTable:
-        """A simulated table: Gaussian features, and labels that follow the rule but for some.
+        """A simulated table: Gaussian features, and labels by the rule, some of them wrong.
 
         With the same seed a larger table begins with the samples of a smaller one.
 
@@ -245,6 +245,7 @@ class UnrelatedLine(NamedTuple):
 def unrelated_line(rule: PlantedRule, seed: int = 0) -> UnrelatedLine:
     """The number of samples at which no unrelated set does as well with probability one half."""
 
+    # As a normal quantile the probability is nearly straight in ln P, and easily interpolated.
     @cache
     def quantile(n_samples: int) -> float:
         """The normal quantile of that probability, 0 where it is one half."""

@@ -378,8 +378,8 @@ class SeparationTest(Result):
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values, for JSON.
 
-        To all fields it adds properties, and settings as they were in force. Of the alternatives
-        there are only the first.
+        It has all fields, some properties, and the settings that were in force. The list of
+        alternatives is cut after the first `MAX_ALTERNATIVES`.
         """
         null_sizes = [] if self.permutation is None else list(self.permutation.null_sizes)
         return {

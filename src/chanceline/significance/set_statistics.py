@@ -157,9 +157,12 @@ def set_statistics(columns_of_set: Ints, shuffles: SetShuffles) -> SetStatistics
     ]
     losses = join_labellings([batch.member_losses for batch in batches])
 
-    # The p-value of the set comes from the places of the labellings, which all losses give
-    # together. Sets are compared by probabilities, which tell first places apart.
+    # The place of a labelling says how many do as well, all its losses taken together. The observed
+    # one's place gives the p-value of the set.
     places = _places(combine_losses(losses).totals)
+
+    # Places do not compare sets: the observed labelling may come first in many of them. How
+    # improbable its losses are by chance tells these sets apart.
     log_probabilities = log_tails_of_losses(losses)  # of so small a loss, (labellings, columns)
     log_probabilities_observed = MemberArrays(
         *(member[OBSERVED_LABELLING] for member in log_probabilities)

@@ -156,7 +156,7 @@ def shuffle_paths(
 
 
 def progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress | None:
-    """A `progress` for a runner that counts batches, which tells the plan's `progress` of draws.
+    """A progress function for a runner, which counts batches; it tells the plan's one of draws.
 
     Parameters
     ----------

@@ -86,11 +86,11 @@ def feature_bound(
     # The reading that goes best with the labels, and the bound for it alone.
     products = exchangeable.centred_labels.astype(X.dtype) @ readings
     best = int(np.argmax(np.abs(products)))
-    slope, log_p_of_column = _best_slope(readings[:, best], exchangeable)
+    slope, log_p_of_reading = _best_slope(readings[:, best], exchangeable)
 
     # All readings of all columns that could have been chosen are paid for (union bound).
     n_choosable = among or X.shape[1]
-    log_p = log_p_of_column + log(READINGS_PER_COLUMN * n_choosable)
+    log_p = log_p_of_reading + log(READINGS_PER_COLUMN * n_choosable)
     return FeatureBound(
         log10_p=min(0.0, log_p / LN10),
         feature=int(column_of_reading[best]),

@@ -108,16 +108,18 @@ def _nuisance_columns(data: Dataset) -> Floats:
     -------
     (samples, columns)
     """
-    columns: dict[str, Any] = dict(data.covariates or {})
+    blocks_and_pairs: dict[str, Any] = {}
     for role, values in (("blocks", data.blocks), ("pairs", data.pairs)):
         if values is not None:
             # As text, so that numbers are names of blocks too.
-            columns[role] = pd.Series(values).astype(str).to_numpy()
-    constant = np.ones((len(data.y), 1))
-    if not columns:
-        return constant
-    numbers = pd.get_dummies(pd.DataFrame(columns)).to_numpy(dtype=np.float64)
-    return np.hstack([constant, numbers])
+            blocks_and_pairs[role] = pd.Series(values).astype(str).to_numpy()
+
+    # Covariates stay apart from the roles: one of them may itself be called "blocks" or "pairs".
+    parts = [np.ones((len(data.y), 1))]
+    for columns in (data.covariates, blocks_and_pairs):
+        if columns:
+            parts.append(pd.get_dummies(pd.DataFrame(columns)).to_numpy(dtype=np.float64))
+    return np.hstack(parts)
 
 
 def _orthonormal(columns: Floats) -> Floats:

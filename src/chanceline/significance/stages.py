@@ -114,6 +114,7 @@ def combine_stages(
     # ∞ follows the last value, so that the last sum is always below.
     log10_next_values = np.append(stage1_log10_values[1:], np.inf)
     is_below_next = log10_sums < log10_next_values
+    # The sums rise, so that the first is the smallest.
     log10_p = log10_sums[is_below_next][0]
     return Stage2Proofs(
         log10_counted=log10_counted,

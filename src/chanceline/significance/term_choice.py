@@ -62,7 +62,8 @@ def choose_terms(library: TermLibrary, known: KnownSpan, responses: Responses) -
     max_dimensions = int(MAX_SHARE_OF_UNITS * (known.n_free + known.n_directions))
     added: list[Term] = []
     while True:
-        # The term that labels or features ask for most; done if there is none.
+        # The term that labels or features ask for most; done if there is none. Without room it is
+        # only reported as left out, at another level.
         has_room = known.n_directions < max_dimensions
         level = LEVEL_OF_ADDING if has_room else LEVEL_OF_LEAVING_OUT
         best_index = most_needed(candidate_columns, known, responses, level)

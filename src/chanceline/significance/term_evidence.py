@@ -92,11 +92,11 @@ def make_known_span(terms: Floats, block_of_unit: Ints) -> KnownSpan:
 
 
 def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses) -> Floats:
-    """ln p of labels and features not depending on each term, beyond what is known: (terms,)
+    """ln of the p-value that neither labels nor features depend on a term: (terms,)
 
-    It is the smallest of three p-values, times three for the choice (Bonferroni): that of the
-    labels, that of the features, and that of both together, from the product of the first two
-    (Fisher). Without features it is that of the labels alone.
+    Only dependence beyond what is known counts. The p-value is the smallest of three, times three
+    for the choice (Bonferroni): that of the labels, that of the features, and that of both
+    together, from the product of the first two (Fisher). Without features it is that of the labels.
 
     Parameters
     ----------
@@ -193,8 +193,8 @@ def sum_log_pvalues(sums: Floats, residuals: Floats, n_free: int) -> Floats:
 
         mean = tr G/f,    variance = 2 (tr G² − (tr G)²/f)/(f (f + 2)),
 
-    and is taken for a multiple of a gamma variable of the shape a = mean²/variance, which has the
-    same ratio of the two. The result bounds the tail of that variable.
+    and is taken for a gamma variable with this mean and variance, whose shape is a = mean²/variance
+    and whose scale is mean/a. The result bounds the upper tail of that variable.
 
     Parameters
     ----------
@@ -214,8 +214,9 @@ def sum_log_pvalues(sums: Floats, residuals: Floats, n_free: int) -> Floats:
         # The sum is the same in every direction, and no direction surprises: p = 1.
         return np.zeros(len(sums))
 
-    # P(gamma variable ≥ x) ≤ x^a e^−x/(Γ(a) (x − max(0, a − 1))) from the mean a on. Smaller sums
-    # are taken for the mean.
+    # In units of its scale the variable has mean a. From there on
+    # P(gamma variable ≥ x) ≤ x^a e^−x/(Γ(a) (x − max(0, a − 1))). Smaller sums are taken for the
+    # mean.
     a = mean**2 / variance
     x = a * np.maximum(sums / mean, 1.0)
     log_bounds = a * np.log(x) - x - gammaln(a) - np.log(x - max(0.0, a - 1))

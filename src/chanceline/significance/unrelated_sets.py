@@ -121,19 +121,19 @@ class NoiseSets:
         return log_sets + self._log_expected_splits(size)
 
     def _log_expected_splits(self, size: int) -> float:
-        """ln of how many labellings near the observed labels one set separates, on average.
+        """ln of the expected number of labellings near the observed one that one set separates.
 
-        A labelling is near if at most e labels differ. The sum is over numbers k of positives:
+        A labelling is near if at most e labels differ. With k positives in a labelling, it is
 
-            Σ_k (probability that a labelling is separated) · (number of near labellings).
+            ln Σ_k (number of near labellings with k) · (probability that one of them is separated).
 
-        Without a threshold that probability is Cover's for every labelling, whatever its k.
+        Without a threshold that probability is Cover's, the same for every k.
         """
         if not self.intercept:
             log_probability = log_cover(self.n_samples, size) - self.n_samples * LOG2
             return log_probability + log_hamming_ball(self.n_samples, self.errors)
 
-        # (class sizes k,) numbers of near labellings with k positives, for every k that occurs.
+        # Every k that occurs, and ln of the number of near labellings with it: (class sizes,) each.
         class_sizes, log_near_labellings = self._log_near_labellings()
         log_probabilities = [
             _log_separable(self.n_samples, class_size, size) for class_size in class_sizes.tolist()
@@ -262,15 +262,16 @@ def fair_coin_probability(n_samples: int, errors: int) -> float:
 
 @lru_cache(maxsize=1_000)
 def _asymptotic_shift(n_samples: int, n_features: int, errors: int) -> float | None:
-    """How many features more a typical fit needs than the first moment says, with equal classes.
+    """How many features more a typical set needs than the first moment says.
 
-    Both sizes are those of the limit of many features, N(ρ_VS − ρ_splits): the replica method has
-    the share ρ_VS of the features at which a typical table has one set, and at ρ_splits one fit is
-    expected. None where even all features together make too many errors.
+    It is N(ρ_VS − ρ_splits), from the limit of many features and equal classes. At the share ρ_VS
+    of the N features a typical table has one set that fits (replica method); at ρ_splits one fit is
+    expected on average (first moment). None where even all features together make too many errors.
     """
     load = n_samples / n_features
     error_rate = min(errors / n_samples, MAX_ERROR_RATE)
-    if load >= gardner(Ensemble(error_rate=error_rate)).load:
+    largest_load = gardner(Ensemble(error_rate=error_rate)).load  # that all features can fit
+    if load >= largest_load:
         return None
     density_of_splits = _density_of_splits(load, error_rate)
     if density_of_splits is None:

@@ -175,11 +175,11 @@ def whose_pvalue(grounds: Grounds) -> str:
     has_same_pvalue = abs(evidence.log10_p_alone - overall.log10_p) <= SAME_LOG10_P
     if has_same_pvalue:
         return ""
-    named = "this convinces by itself"
+    convinces_alone = "this convinces by itself"
     if not evidence.unsettled:
         verb = "convinces" if len(evidence.features) == 1 else "convince"
-        named = f"{listed(evidence.features)} {verb} alone"
-    return f" The p-value is that of {_owner_of_pvalue(grounds)}; {named}."
+        convinces_alone = f"{listed(evidence.features)} {verb} alone"
+    return f" The p-value is that of {_owner_of_pvalue(grounds)}; {convinces_alone}."
 
 
 def _remark_on_joint_evidence(grounds: Grounds, pvalue: float) -> str:

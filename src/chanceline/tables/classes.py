@@ -65,9 +65,10 @@ def _names_control(text: str) -> bool:
 
 
 def choose_positive(names: Sequence[str], sizes: Sequence[int]) -> int:
-    """The index (0 or 1) of the positive class, where nobody has chosen it: the one that is not
-    called like a control, if the other one is; else the rarer one, of equally frequent ones the
-    second.
+    """The index (0 or 1) of the positive class, where nobody has chosen it.
+
+    If one of the two is called like a control, it is the other one. Else it is the rarer one, and
+    the second of equally frequent ones.
 
     Parameters
     ----------

@@ -222,8 +222,9 @@ def _remedy_for_malformed_cell(
 def _warn_of_unknown_limits(
     cells: Cells, labels: Floats, settings: TableSettings, groups: pd.Series | None
 ) -> list[Finding]:
-    """A warning if values below a limit that is not written are to be halved, and are more frequent
-    in one class.
+    """A warning if cells below an unknown limit (`ND`) are more frequent in one class.
+
+    With below='half' numbers take their place. Otherwise they are gaps, and not looked at here.
     """
     if settings.below != "half":
         return []

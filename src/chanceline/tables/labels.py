@@ -28,8 +28,10 @@ LARGEST_SHARE_OF_CLASSES = 0.5
 
 
 def find_label_column(table: RawTable, name: str | None) -> pd.Series:
-    """The column of the label: the one with this name, or without a name the only column about the
-    samples (`table.about`), which a second file or an .npz gives.
+    """The column of the label.
+
+    Without a name it is the only column about the samples (`table.about`), which a second file or
+    an .npz gives.
     """
     if name is None:
         n_columns_about_samples = table.about.shape[1]
@@ -112,12 +114,15 @@ def _has_features_in_rows(table: RawTable, label: str | None, n_with_two_values:
     words = values.iloc[:, 0].astype(str).str.strip()
     if label is not None and label.strip().lower() in set(words.str.lower()):
         return True
+
+    # The words may be names of features, one in each row, with numbers of the samples beside them.
     has_numbers_beside = is_numeric[1:].mean() > MOSTLY_NUMERIC
     has_more_rows = len(values) > values.shape[1]
-    are_exceptions = 0 < 2 * n_with_two_values < values.shape[1]
-    may_have_label = are_exceptions and len(values) >= FEWEST_ROWS_OF_LABEL
-    looks_transposed = has_more_rows and words.is_unique and has_numbers_beside
-    return bool(looks_transposed and not may_have_label)
+    may_be_features = has_more_rows and words.is_unique and has_numbers_beside
+    # But where a column may be the label, rows are samples.
+    few_have_two_values = 0 < 2 * n_with_two_values < values.shape[1]
+    may_have_label = few_have_two_values and len(values) >= FEWEST_ROWS_OF_LABEL
+    return bool(may_be_features and not may_have_label)
 
 
 def rows_to_compare(
@@ -232,8 +237,9 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
 
 
 def class_names_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
-    """The name of every row's class: as it is written, or the side of `split_at` it lies on, such
-    as `<2.5`.
+    """The name of every row's class, as it is written.
+
+    With `split_at` it is the side of that number on which the row lies: `<2.5` or `≥2.5`.
     """
     texts = column.map(plain_text)
     threshold = settings.split_at
@@ -257,8 +263,9 @@ def class_order(name: str) -> tuple[int, float, str]:
 
 
 def _classes_by_folded_name(classes: list[str], column: str) -> dict[str, str]:
-    """Every class by its name without case (`folded_name`); two classes that differ only in case
-    are an error.
+    """Every class, by its name without case (`folded_name`).
+
+    Two classes that differ only in case are an error.
 
     Parameters
     ----------
@@ -317,8 +324,10 @@ def _positive_class(
     column: str,
     settings: TableSettings,
 ) -> str:
-    """The positive class: the one asked for, or the values at or above the limit, or the one that
-    is chosen by name and size.
+    """The positive class.
+
+    It is the one asked for; else, where numbers are split, the values at or above the limit; else
+    the one that is chosen by name and size.
 
     Parameters
     ----------

@@ -128,8 +128,10 @@ class RawTable:
 
 
 def _column_of_frame(frame: pd.DataFrame, name: str) -> pd.Series | None:
-    """The column with this name, or the only one with it in another case, or else with this number;
-    None if there is none.
+    """The column that a name or a number means; None if there is none.
+
+    It is the only column with this name, else the only one with it in another case, else the one
+    with this number.
     """
     names = [str(column) for column in frame.columns]
     positions = [j for j, column in enumerate(names) if column == name]

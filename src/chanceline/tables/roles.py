@@ -88,8 +88,9 @@ def find_role(table: RawTable, role: Role, settings: TableSettings) -> pd.Series
 
 
 def _stems_of_column(column: pd.Series, name: str, role: Role) -> pd.Series:
-    """The stems of the names in a column; where there are none, the error proposes to declare the
-    names themselves.
+    """The stems of the names in a column.
+
+    Where there are none, the error proposes to declare the names themselves.
     """
     texts = [plain_text(value) for value in column]
     stems = find_any_stems(texts)
@@ -158,8 +159,10 @@ class NamedColumns:
 def find_named_columns(
     table: RawTable, label: pd.Series, roles: dict[Role, pd.Series], settings: TableSettings
 ) -> NamedColumns:
-    """The columns to adjust for, to take for independent and to leave out, with those that were
-    found before.
+    """All columns that the user names.
+
+    The label and the roles were found before; with them come the columns to adjust for, those to
+    take for independent, and those to leave out.
     """
     adjust = []
     for name in settings.adjust:

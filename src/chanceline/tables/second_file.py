@@ -155,8 +155,10 @@ def _attach_by_name(
 
 
 def _rows_by_name(columns: pd.DataFrame, file: str, settings: TableSettings) -> pd.DataFrame:
-    """The rows of the second file by the samples' names, which are its first column, or the one
-    that the setting `id` names. The index is called as that column.
+    """The rows of the second file, with the samples' names as index.
+
+    The names are its first column, or the one that the setting `id` names; the index is called like
+    that column.
     """
     if settings.id is None:
         ids = columns.iloc[:, 0]
@@ -208,9 +210,10 @@ def _require_described(ids: list[str], descriptions: pd.DataFrame, file: str) ->
 
 
 def _find_id_column(values: pd.DataFrame, descriptions: pd.DataFrame) -> str | None:
-    """The column of the table that holds the samples' names: the one that is called as in the
-    second file, or else the first one. It must have no name twice, and some that are in the second
-    file; None if neither has.
+    """The column of the table that holds the samples' names; None if there is none.
+
+    It is the column that is called as in the second file, or else the first one. It must have no
+    name twice, and some names that are in the second file.
     """
     described = set(descriptions.index)
     id_column = str(descriptions.index.name)

@@ -108,6 +108,7 @@ def wide_dataset_of_samples(
     settings : what to make of the columns.
     source : what the table is called.
     """
+    # What is known about the samples, and which columns are measurements.
     report = TableReport()
     report.add(labelled.findings)
     samples = _describe_samples(labelled, features, settings, report)
@@ -116,6 +117,8 @@ def wide_dataset_of_samples(
     report.add(measurements.findings)
     with at_step(ReadingStep.COLUMNS):
         require_features(measurements.features.n_columns, source, label_name)
+
+    # The measurements without gaps, then in other units.
     with at_step(ReadingStep.GAPS):
         complete = wide_without_gaps(
             measurements.features,
@@ -128,10 +131,19 @@ def wide_dataset_of_samples(
     with at_step(ReadingStep.UNITS):
         transformed = transform_wide_features(complete.features, settings.transform or "none")
     report.add(transformed.findings)
+
+    # A column that looks like subjects stops a test, if nothing did before.
     suspect = measurements.suspect
     undeclared = samples.others.undeclared
     if suspect is not None:
         undeclared = suspect.sentence
+    recipe = learn_wide_recipe(
+        complete.features,
+        added=transformed.added,
+        fill_values=complete.fill_values,
+        label=label_name,
+        settings=settings,
+    )
     return Dataset(
         X=transformed.features.table,
         y=samples.labels[complete.kept_rows],
@@ -145,13 +157,7 @@ def wide_dataset_of_samples(
         rows=samples.index[complete.kept_rows].tolist(),
         columns_checked=True,
         variants=labelled.table.variants,
-        recipe=learn_wide_recipe(
-            complete.features,
-            added=transformed.added,
-            fill_values=complete.fill_values,
-            label=label_name,
-            settings=settings,
-        ),
+        recipe=recipe,
     )
 
 
@@ -186,8 +192,9 @@ def _describe_samples(
 
 
 def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measurements:
-    """The features that are no dates or identifiers, their gaps, and a column that looks like
-    subjects nothing was said about.
+    """The features that are no dates or identifiers, and their gaps.
+
+    With them comes the column that looks like subjects nothing was said about, if there is one.
     """
     # One pass over all columns.
     features = samples.features
@@ -208,7 +215,7 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
     )
     gaps = gap_scan.gaps
     if gaps is not None and measured.n_columns < features.n_columns:
-        # Those of columns that are left out do not count.
+        # Gaps of columns that are left out do not count.
         gap_scan = GapScan(samples.labels, samples.named.groups)
         scan_table(measured.table, [gap_scan])
         gaps = gap_scan.gaps
@@ -253,15 +260,17 @@ def _look_for_traces(
     few_whole = FewWholeScan()
     scan_table(features.table, [counts, fills, few_whole])
 
-    # Rows of a group are not independent: each group counts once, by its first row.
-    is_counted = first_of_each_kept_group(samples.named.groups, kept_rows)
-    counted_of_kept = is_counted[kept_rows]
-    counted_features = features.with_rows(counted_of_kept)
+    # Rows of a group are not independent: each group counts once, by its first row. There is one
+    # mask for all samples, and one for the rows that are kept, which `features` has.
+    is_counted = first_of_each_kept_group(samples.named.groups, kept_rows)  # (samples,)
+    is_counted_of_kept = is_counted[kept_rows]  # (kept rows,)
+    counted_features = features.with_rows(is_counted_of_kept)
     counted_labels = samples.labels[is_counted]
 
+    # Totals of rows (of counts) or means of rows that follow the classes, then batches.
     findings = []
     if settings.transform is None:
-        row_totals = counts.row_totals[counted_of_kept]
+        row_totals = counts.row_totals[is_counted_of_kept]
         if counts.are_counts:
             findings += warn_of_totals(row_totals, counted_labels)
         else:

@@ -165,8 +165,9 @@ def transform_wide_features(features: WideFeatures, transform: str) -> Transform
 
 
 def _units_of_table(features: WideFeatures, transform: str) -> ColumnUnits:
-    """What a transform has to know of the whole table before single columns can be read: what is
-    added before logarithms, and a total or a mean of each row.
+    """What a transform has to know of the whole table before it can transform single columns.
+
+    That is what it adds before logarithms, and a total or a mean of each row.
     """
     added = 0.0
     if transform in NEED_VALUES_FROM_0:

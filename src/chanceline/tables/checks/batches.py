@@ -75,8 +75,9 @@ def warn_of_batches_in_table(
     labels: Floats,
     allowed_for: Sequence[pd.Series] = (),
 ) -> list[Finding]:
-    """A warning for every column of few values that goes with the classes and, within these, with
-    the features, which are not in memory.
+    """A warning for every column of few values that goes with the classes and with the features.
+
+    It must go with the features within the classes, too. The features are not in memory.
 
     Parameters
     ----------
@@ -86,9 +87,9 @@ def warn_of_batches_in_table(
     labels : ±1 of shape (samples,).
     allowed_for : blocks and covariates, for which the test allows.
     """
-    codes = few_whole
-    if not _are_few(len(few_whole), len(features.names)):
-        codes = few_whole[:0]  # where such columns are common they are measurements, none a code
+    # A few such columns may be codes of batches; where they are common, they are measurements.
+    no_columns = few_whole[:0]
+    codes = few_whole if _are_few(len(few_whole), len(features.names)) else no_columns
     columns_of_codes = features.frame(codes, text.index)
     candidates = _text_candidates(text)
     candidates += [column for _, column in columns_of_codes.items()]

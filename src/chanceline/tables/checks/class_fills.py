@@ -125,7 +125,7 @@ def _is_filled(
     is_filled = np.zeros(X.shape[1], dtype=np.bool_)
     # The first rows tell coarse columns, of which there may be very many.
     fine = np.flatnonzero(_n_values_that_repeat(X[in_class][:FIRST_ROWS]) <= 1)
-    is_filled[fine] = _repeat_their_centre(X[:, fine], in_class, centre)
+    is_filled[fine] = _are_filled_with_centre(X[:, fine], in_class, centre)
     return is_filled
 
 
@@ -138,9 +138,11 @@ def _n_values_that_repeat(values: Floats) -> Ints:
     return begins_run.sum(axis=0)
 
 
-def _repeat_their_centre(X: Floats, in_class: Bools, centre: Callable[..., Any]) -> Bools:
-    """Which columns repeat, in a class alone, one value at its centre, and no other value; of shape
-    (features,).
+def _are_filled_with_centre(X: Floats, in_class: Bools, centre: Callable[..., Any]) -> Bools:
+    """Which columns look filled with the mean or median of a class: (features,).
+
+    There one value near that centre repeats, and no other value does. It is not found outside the
+    class, and is not the smallest or largest value of the column.
 
     Parameters
     ----------
@@ -151,15 +153,16 @@ def _repeat_their_centre(X: Floats, in_class: Bools, centre: Callable[..., Any])
     rows_in_class = X[in_class]
     rows_outside = X[~in_class]
 
-    # The value of the class nearest to the centre is the fill, if there is one: all (features,).
+    # The value of the class nearest to the centre is the fill, if there is one. All arrays have the
+    # shape (features,).
     centres = centre(rows_in_class, axis=0)
     nearest_row = np.argmin(np.abs(rows_in_class - centres), axis=0)
     fill = rows_in_class[nearest_row, np.arange(X.shape[1])]
     is_near = np.abs(fill - centres) <= CLOSE_TO_CENTRE * X.std(axis=0)
     n_repeats = np.sum(rows_in_class == fill, axis=0)
-    is_outside = np.any(rows_outside == fill, axis=0)
+    occurs_outside = np.any(rows_outside == fill, axis=0)
     is_extreme = (fill == X.min(axis=0)) | (fill == X.max(axis=0))
-    is_filled = is_near & (n_repeats >= FEWEST_REPEATS) & ~is_outside & ~is_extreme
+    is_filled = is_near & (n_repeats >= FEWEST_REPEATS) & ~occurs_outside & ~is_extreme
 
     # No other value repeats if all ties are between fills: n equal values make n − 1 ties. Sorting
     # takes longer, and few columns are left.

@@ -62,7 +62,8 @@ def vanishing_combinations(X: AnyTable) -> Floats:
     columns = columns_in_steps(X)
     centred = columns - columns.mean(axis=0)
     spread = centred.std(axis=0)
-    standardized = centred[:, spread > 0] / spread[spread > 0]
+    varies = spread > 0
+    standardized = centred[:, varies] / spread[varies]
     products = standardized @ standardized.T  # (samples, samples)
     total_variance = float(np.trace(products))  # the sum of all eigenvalues
 

@@ -137,10 +137,10 @@ def _spread_of_pvalues(correlations: Floats, n_samples: int) -> SpreadOfPvalues:
     n_samples : n.
     """
     degrees_of_freedom = n_samples - 2
-    sizes = np.abs(correlations)
+    magnitudes = np.abs(correlations)
     # 1 − r², and no less than a number that stands for rounding, so that nothing is divided by 0.
-    unexplained = np.maximum(1 - sizes**2, np.finfo(float).eps ** 2)
-    t_statistics = sizes * np.sqrt(degrees_of_freedom / unexplained)
+    unexplained = np.maximum(1 - magnitudes**2, np.finfo(float).eps ** 2)
+    t_statistics = magnitudes * np.sqrt(degrees_of_freedom / unexplained)
     pvalues = 2 * stdtr(degrees_of_freedom, -t_statistics)
     upper_quartile, upper_end = np.quantile(pvalues, [0.75, UPPER_END])
     return SpreadOfPvalues(

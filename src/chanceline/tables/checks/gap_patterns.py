@@ -105,10 +105,10 @@ def warn_if_marks_follow_classes(
 
 
 def _fisher_tails(counts: MarkCounts, is_positive: Bools) -> Floats:
-    """The smaller tail of Fisher's exact test of a column: (different pairs of counts,).
+    """The smaller tail of Fisher's exact test, for every different pair of counts: (pairs,).
 
-    The pair is a column's number of marks, and how many of these are in positive rows. Many columns
-    have the same pair, so that each pair is tested once.
+    A pair is a column's number of marks, and how many of these are in positive rows. Many columns
+    have the same pair, and each pair is tested once.
 
     Parameters
     ----------

@@ -42,8 +42,9 @@ class LabelCopyScan:
         self._found.add(start, seen)
 
     def look(self, start: int, columns: Floats) -> Ints:
-        """Positions of the columns that have one value in all positive rows and another in all
-        negative ones; `columns` of shape (samples, columns).
+        """Positions of the columns (samples, columns) that copy the label.
+
+        A copy has one value in all positive rows and another one in all negative rows.
         """
         positives = np.flatnonzero(self._is_positive)
         negatives = np.flatnonzero(~self._is_positive)

@@ -53,7 +53,7 @@ def question_lone_columns(
     best_first = np.argsort(-areas, kind="stable")
     falling_areas = areas[best_first]
 
-    # At least one candidate is left behind the lone ones.
+    # Fewer than there are candidates: `falling_areas[n_lone]` is the best of the others.
     n_lone = _n_far_above(falling_areas)
     if n_lone == 0 or falling_areas[0] >= NEARLY_PERFECT_AREA:
         return []

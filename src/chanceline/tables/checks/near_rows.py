@@ -53,8 +53,9 @@ class NearPairs(NamedTuple):
 def warn_of_near_rows(
     X: AnyTable, y: Floats, group_of_row: NDArray[np.int64], row_names: Sequence[Any]
 ) -> list[Finding]:
-    """Warnings about rows that are far more alike than independent ones: one about pairs of rows of
-    the same class, and one about pairs of opposite classes.
+    """Warnings about rows that are far more alike than independent ones.
+
+    There is one about pairs of rows of the same class, and one about pairs of opposite classes.
 
     Parameters
     ----------

@@ -86,8 +86,9 @@ def _n_lone(falling: Floats) -> int:
 
 
 def warn_of_columns_filtered_by_outcome(X: Floats, links: ScoreLinks) -> list[Finding]:
-    """The question whether features were chosen by the outcome: asked if no column looks like noise
-    and the p-values of the columns fill a range up to a limit.
+    """The question whether features were chosen by the outcome.
+
+    It is asked if no column looks like noise, and the columns' p-values fill a range up to a limit.
 
     Parameters
     ----------

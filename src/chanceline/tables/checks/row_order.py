@@ -127,8 +127,10 @@ def drift_pvalue(X: AnyTable, y: Floats) -> float:
 
 
 def likeness_to_drift(X: AnyTable, y: Floats) -> float:
-    """How like the differences between the classes are to those that a drift predicts: the cosine,
-    over features, between the differences of means and the ones that slopes along the rows make.
+    """How like the differences between the classes are to those that a drift would make.
+
+    It is the cosine, over features, between the differences of the class means and the differences
+    that follow from the features' slopes along the rows.
 
     Parameters
     ----------

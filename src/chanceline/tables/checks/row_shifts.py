@@ -28,8 +28,9 @@ MOST_COLUMNS_PAIRED = 300  # whose covariances are compared
 
 
 def warn_if_row_means_follow_classes(X: Floats, y: Floats) -> list[Finding]:
-    """A warning if all columns rise and fall together within the classes, by the same amount, and
-    the rows' means tell the classes apart.
+    """A warning if all columns rise and fall together, and the rows' means tell the classes apart.
+
+    The columns do so within the classes, by the same amount.
 
     Parameters
     ----------
@@ -43,8 +44,9 @@ def warn_if_row_means_follow_classes(X: Floats, y: Floats) -> list[Finding]:
 
 
 def warn_of_shifted_rows(X: AnyTable, y: Floats, row_means: Floats) -> list[Finding]:
-    """A warning if all columns rise and fall together within the classes, by the same amount, and
-    the rows' means tell the classes apart.
+    """A warning if all columns rise and fall together, and the rows' means tell the classes apart.
+
+    The columns do so within the classes, by the same amount.
 
     Parameters
     ----------

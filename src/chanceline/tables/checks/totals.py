@@ -22,8 +22,9 @@ STEP_OF_SCALES = 5  # of scales from 0 to 100, which are no counts
 
 
 def warn_if_totals_follow_classes(X: AnyTable, labels: Floats) -> list[Finding]:
-    """A warning if a table of shape (samples, features) is one of counts, and its rows' totals tell
-    the classes apart.
+    """A warning if the rows' totals of a table of counts tell the classes apart.
+
+    Nothing is said of a table (samples, features) that holds something else.
     """
     if isinstance(X, ColumnTable):
         scan = CountScan(len(X))
@@ -115,8 +116,9 @@ class CountScan:
 
 
 def _n_count_columns(values: Floats, at_most: int) -> int:
-    """How many columns look like counts: they take several large values that are no steps of a
-    scale.
+    """How many columns look like counts.
+
+    They take several large values that are no steps of a scale.
 
     Parameters
     ----------

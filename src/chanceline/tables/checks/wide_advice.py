@@ -102,7 +102,10 @@ def examine_wide_table(
 
 
 def _examine_independent_rows(
-    data: Dataset, independent: _IndependentRows, scan: CorrelationScan, has_all_candidates: bool
+    data: Dataset,
+    independent: _IndependentRows,
+    correlation_scan: CorrelationScan,
+    has_all_candidates: bool,
 ) -> list[Finding]:
     """Warnings about columns that alone tell the classes apart, features that were chosen by the
     labels, and a drift along the rows.
@@ -111,15 +114,17 @@ def _examine_independent_rows(
     ----------
     data : the table.
     independent : its independent rows.
-    scan : has the correlations of all columns with the labels, on these rows.
+    correlation_scan : has the correlations of all columns with the labels, on these rows.
     has_all_candidates : whether, as far as is known, no features were chosen beforehand.
     """
-    candidates = scan.most_correlated(MOST_RANKED)
+    candidates = correlation_scan.most_correlated(MOST_RANKED)
     findings = question_lone_columns(
         candidates, independent.X[:, candidates], y=independent.y, names=data.feature_names
     )
     if has_all_candidates:
-        findings += warn_of_filtered_table(independent.X, independent.y, scan.correlations)
+        findings += warn_of_filtered_table(
+            independent.X, independent.y, correlation_scan.correlations
+        )
     if not order_is_allowed_for(data):
         findings += warn_of_drift_along_rows(independent.some_columns, independent.y)
     return findings

@@ -50,8 +50,9 @@ def class_of_rows(y: Floats) -> NDArray[np.int64]:
 
 
 def standardized_within_classes(X: AnyTable, y: Floats) -> Floats:
-    """Features of mean 0 in each class and variance 1, extremes clipped; columns that are constant
-    within the classes are left out.
+    """Features of mean 0 in each class and variance 1, with their extremes clipped.
+
+    Columns that are constant within the classes are left out.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from chanceline.errors import InputError
 from chanceline.tables.cells import tidy_cells
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.columns import table_of_columns
-from chanceline.tables.roles import find_column
+from chanceline.tables.roles import find_column, require_filled
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.wording import quoted
 
@@ -53,7 +53,7 @@ def table_from_anndata(data: Any, label: str | None, settings: TableSettings) ->
     samples = _read_matrix(data, settings)
     undeclared_sentence = ""
     if settings.pseudobulk is not None:
-        samples = _sum_over_donors(samples, settings.pseudobulk, label)
+        samples = _sum_over_donors(samples, settings.pseudobulk, label, settings)
     elif not (settings.groups or settings.pairs or settings.independent):
         undeclared_sentence = (
             "the rows of AnnData are cells as a rule, and those of one donor are not independent; "
@@ -110,20 +110,23 @@ def _read_matrix(data: Any, settings: TableSettings) -> AnnotatedMatrix:
 
 
 def _sum_over_donors(
-    samples: AnnotatedMatrix, donor_column: str, label: str | None
+    samples: AnnotatedMatrix, donor_column: str, label: str | None, settings: TableSettings
 ) -> AnnotatedMatrix:
-    """One row for each donor: the sums over its cells, and the columns that have one value in all
-    cells of each donor.
+    """One row for each donor: the sums over its cells, and what is the same in all of them.
+
+    A cell without a donor is an error.
 
     Parameters
     ----------
     samples : the cells.
     donor_column : the name of the column that says which donor a cell is of.
     label : the name of the label's column, which must have one value for each donor.
+    settings : how the table is read; they decide what the error proposes.
     """
     annotations = RawTable(pd.DataFrame(), samples.about)
     column = find_column(annotations, donor_column, "pseudobulk")
-    donor_of_cell, donors = pd.factorize(column.astype(str))
+    filled_column = require_filled(column, "pseudobulk", settings)
+    donor_of_cell, donors = pd.factorize(filled_column.astype(str))
     n_values = samples.about.groupby(donor_of_cell).nunique(dropna=False)  # (donors, columns)
     is_constant = (n_values == 1).all()  # (columns,)
     if label in is_constant and not is_constant[label]:
