@@ -124,7 +124,11 @@ class Gate:
         return hmac.compare_digest(first_part.encode(), self.access.token.encode())
 
     def limited(self, receive: Receive) -> Receive:
-        """The same messages; `BodyTooLarge` where their bytes together are too many."""
+        """Wrap `receive`, which gets a request's messages, so that too large a body is refused.
+
+        The content-length may be missing or wrong, so bytes are counted as they come;
+        `BodyTooLarge` is raised once they are too many.
+        """
         n_bytes = 0
 
         async def receive_within_limit() -> Message:

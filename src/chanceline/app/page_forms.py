@@ -46,10 +46,19 @@ def action_of_form(form: Mapping[str, str]) -> Action:
 
 
 def with_answer(choices: Choices, action: Action, refusal: Refusal | None) -> Choices:
-    """The choices with the answer to what was asked, if a button gave one."""
+    """The choices with the answer that a button gave to a question of the page.
+
+    Parameters
+    ----------
+    choices : as they were when the page was shown.
+    action : the button that was pressed; one that answers no question changes nothing.
+    refusal : why the table could not be tested; it may propose what to say about a column.
+    """
     if action in KIND_OF_ACTION:
         outcome = replace(choices.outcome, asked_kind=KIND_OF_ACTION[action].value)
         return replace(choices, outcome=outcome)
+
+    # The other answers are about the column that the refusal names.
     if refusal is None or refusal.choice is None:
         return choices
     if action is Action.DECLARE:
@@ -60,17 +69,19 @@ def with_answer(choices: Choices, action: Action, refusal: Refusal | None) -> Ch
 
 
 def choices_of_form(form: Mapping[str, str], choices: Choices, view: TableView) -> Choices:
-    """The choices that a form makes, from those before and the page that it was filled in on.
+    """The user's choices after a form was sent.
 
     Parameters
     ----------
     form : the fields by name.
-    choices, view : as they were when the page was shown.
+    choices, view : the choices before, and what the page with the form showed.
     """
     if not view.names:
         # The file could not be read: the page asked for nothing but how to read it.
         file_texts = texts_of_form(form, TABLE_FIELD, FILE_FIELDS)
         return replace(choices, table_texts={**choices.table_texts, **file_texts})
+
+    # Everything but single columns.
     chosen = replace(
         choices,
         outcome=outcome_of_form(form, choices.outcome, view),
@@ -79,10 +90,15 @@ def choices_of_form(form: Mapping[str, str], choices: Choices, view: TableView) 
         features=form.get("features", ""),
         search=form.get("search", ""),
     )
+
+    # The list of columns. Only rows that were changed count: a column may also have been chosen
+    # elsewhere on the page, as part of the outcome, and its row then says what it said before.
     for row in column_rows(form, view.names):
-        # A column whose row says what it said before may have been chosen elsewhere on the page.
-        if row.choice is not choices.of_column(row.name):
+        is_changed = row.choice is not choices.of_column(row.name)
+        if is_changed:
             chosen = with_column_row(chosen, row)
+
+    # Another label: what was said about the classes of the one before no longer holds.
     if chosen.outcome.label != view.label:
         outcome = of_another_column(chosen.outcome, choices.outcome)
         chosen = replace(chosen, outcome=outcome)
@@ -174,15 +190,17 @@ def column_rows(form: Mapping[str, str], names: Sequence[str]) -> Iterator[Colum
 
 
 def with_column_row(choices: Choices, row: ColumnRow) -> Choices:
-    """The choices with what a row of the list says newly about its column."""
+    """The choices after a row of the list of columns was changed."""
     outcome = choices.outcome
     if row.choice in OUTCOME_CHOICES:
         outcome = outcome.with_column(row.choice, row.name)
         return replace(choices, outcome=outcome)
-    part = outcome.part_of(row.name)
-    if part is not None:
-        # It is no part of the outcome any more.
-        outcome = outcome.with_column(part, "")
+
+    # The column is no part of the outcome. If it was one before, that part has no column now.
+    part_before = outcome.part_of(row.name)
+    if part_before is not None:
+        outcome = outcome.with_column(part_before, "")
+
     columns = {name: choice for name, choice in choices.columns.items() if name != row.name}
     if row.choice is not ColumnChoice.AS_FOUND:
         columns[row.name] = row.choice
