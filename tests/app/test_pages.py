@@ -93,6 +93,16 @@ def test_an_identifier_as_a_feature_leaves_the_others_out(pages, tmp_path):
     assert "patient_id" not in loaded
 
 
+def test_numbers_too_long_to_be_read_are_refused_like_any_other(pages, table):
+    pages.bring(table)
+    too_long = "9" * (sys.get_int_max_str_digits() + 1)
+    answer = pages.choose(label=too_long)
+    assert answer.status_code == 422
+    assert "the page offers no such choice for label" in answer.text
+    answer = pages.get("", headers={"content-length": too_long})
+    assert answer.status_code == 413
+
+
 def test_a_column_that_is_not_there(pages, table):
     pages.bring(table)
     pages.choose_label("outcome")

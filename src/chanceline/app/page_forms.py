@@ -22,6 +22,9 @@ CLASS_FIELD = "class-"
 TABLE_FIELD = "table-"
 TEST_FIELD = "test-"
 
+# A longer place is beyond any table. Python refuses to read very long numbers at all.
+MOST_DIGITS_OF_PLACE = 12
+
 
 class Action(StrEnum):
     """Which button of a table's page was pressed; the values are those of the buttons."""
@@ -169,7 +172,8 @@ def name_at(form: Mapping[str, str], field: str, names: Sequence[str]) -> str:
     place = form.get(field, "")
     if place == "":
         return ""
-    if not place.isdecimal() or int(place) >= len(names):
+    is_number = place.isdecimal() and len(place) <= MOST_DIGITS_OF_PLACE
+    if not is_number or int(place) >= len(names):
         raise InputError(f"the page offers no such choice for {field}.")
     return names[int(place)]
 
