@@ -397,6 +397,26 @@ def test_a_broken_file_is_one_sentence(pages, tmp_path):
     assert pages.view().refusal is not None
 
 
+def test_a_run_that_the_system_refuses_does_not_hold_up_the_next(pages, table, monkeypatch):
+    pages.bring(table)
+    pages.choose_label("outcome")
+
+    def refused(folder, errors):
+        raise OSError(12, "Cannot allocate memory")
+
+    with monkeypatch.context() as without_memory:
+        without_memory.setattr("chanceline.app.runs.start_process", refused)
+        run = pages.desk.start_run(pages.desk.tables[pages.key()])
+        assert pages.wait(run.key)["state"] == RunState.FAILED
+        assert "Cannot allocate memory" in pages.get("runs", run.key).text
+
+    # Without its table the next run fails as well, but it has its turn.
+    pages.desk.tables[pages.key()].files.table.unlink()
+    run = pages.desk.start_run(pages.desk.tables[pages.key()])
+    assert pages.wait(run.key)["state"] == RunState.FAILED
+    assert "ended unexpectedly" in pages.get("runs", run.key).text
+
+
 def test_a_run_that_fails_shows_its_sentence(pages, table):
     pages.bring(table)
     pages.choose_label("outcome")

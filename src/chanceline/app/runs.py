@@ -118,8 +118,16 @@ class RunQueue:
         """Take one run after the other, until `close`."""
         while not self._closed:
             run = self._waiting.get()
-            if run is not None:
+            if run is None:
+                continue
+            try:
                 self._perform(run)
+            except OSError as error:
+                # The system refused a file or the process, as when the disk is full. This run has
+                # failed; those that wait still get their turn.
+                with self._lock:
+                    run.state = RunState.FAILED
+                    run.sentence = f"the run could not be carried out ({error})."
 
     def _perform(self, run: Run) -> None:
         """Start the process of a run, follow it, and say how it ended."""
