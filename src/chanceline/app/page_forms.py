@@ -109,11 +109,14 @@ def choices_of_form(form: Mapping[str, str], choices: Choices, view: TableView) 
 
 
 def of_another_column(outcome: OutcomeChoices, before: OutcomeChoices) -> OutcomeChoices:
-    """The choices without what was said about the values of the label before."""
-    said_now = ""
+    """The choices without what was said about the classes or the kind of the label before.
+
+    A kind that was chosen together with the new label stays.
+    """
+    kind_of_new_label = ""
     if outcome.asked_kind != before.asked_kind:
-        said_now = outcome.asked_kind
-    return replace(outcome, asked_kind=said_now, positive="", compared=())
+        kind_of_new_label = outcome.asked_kind
+    return replace(outcome, asked_kind=kind_of_new_label, positive="", compared=())
 
 
 def outcome_of_form(

@@ -105,14 +105,14 @@ def choose_candidates(
         many features (dense ones) are candidates too.
     seed : seed of the folds
     n_repeats : how often the samples are dealt to folds
-    max_samples : if there are more samples, so many are drawn from them
+    max_samples : if there are more samples, this many are drawn from them
     """
     tuning_samples = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
     repeats = []
     for repeat in range(n_repeats):
         folds = deal_inner_folds(tuning_samples, [*seed, Stream.INNER_FOLDS, repeat])
         if folds.n_folds == 1:
-            # Nothing can be held out, so nothing speaks for any feature.
+            # Nothing can be held out, so no loss is known that would speak for any feature.
             untuned = RuleCandidate(Family.LEAST_ANGLE, 0, UNTUNED_PENALTY)
             return Choice(extent=Extent.NONE, none=untuned)
         repeats.append(score_candidates(folds, max_features))
@@ -230,7 +230,7 @@ def choose_penalty(
     support : columns of these features, (support,)
     seed : seed of the folds
     n_repeats : how often the samples are dealt to folds
-    max_samples : if there are more samples, so many are drawn from them
+    max_samples : if there are more samples, this many are drawn from them
     """
     tuning_samples = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
     repeats = []

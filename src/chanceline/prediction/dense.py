@@ -171,6 +171,8 @@ def average_dense_rules(
     sizes = sorted({candidate.n_features for candidate in candidates})
     directions = dense_directions(residualized, sizes)
     direction_of_size = dict(zip(sizes, directions, strict=True))
+
+    # The weights of the mean rule: nuisance columns, then the columns of the largest support.
     weights = np.zeros(candidates[-1].n_nuisance + sizes[-1])
     for candidate in candidates:
         rule_weights = linked_weights(candidate, direction_of_size[candidate.n_features])
