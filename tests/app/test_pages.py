@@ -93,6 +93,16 @@ def test_an_identifier_as_a_feature_leaves_the_others_out(pages, tmp_path):
     assert "patient_id" not in loaded
 
 
+def test_numbers_too_long_to_be_read_are_refused_like_any_other(pages, table):
+    pages.bring(table)
+    too_long = "9" * (sys.get_int_max_str_digits() + 1)
+    answer = pages.choose(label=too_long)
+    assert answer.status_code == 422
+    assert "the page offers no such choice for label" in answer.text
+    answer = pages.get("", headers={"content-length": too_long})
+    assert answer.status_code == 413
+
+
 def test_a_column_that_is_not_there(pages, table):
     pages.bring(table)
     pages.choose_label("outcome")
@@ -385,6 +395,26 @@ def test_a_broken_file_is_one_sentence(pages, tmp_path):
     shown = pages.bring(path).text
     assert "could not be read as a table" in shown or "broken.xlsx" in shown
     assert pages.view().refusal is not None
+
+
+def test_a_run_that_the_system_refuses_does_not_hold_up_the_next(pages, table, monkeypatch):
+    pages.bring(table)
+    pages.choose_label("outcome")
+
+    def refused(folder, errors):
+        raise OSError(12, "Cannot allocate memory")
+
+    with monkeypatch.context() as without_memory:
+        without_memory.setattr("chanceline.app.runs.start_process", refused)
+        run = pages.desk.start_run(pages.desk.tables[pages.key()])
+        assert pages.wait(run.key)["state"] == RunState.FAILED
+        assert "Cannot allocate memory" in pages.get("runs", run.key).text
+
+    # Without its table the next run fails as well, but it has its turn.
+    pages.desk.tables[pages.key()].files.table.unlink()
+    run = pages.desk.start_run(pages.desk.tables[pages.key()])
+    assert pages.wait(run.key)["state"] == RunState.FAILED
+    assert "ended unexpectedly" in pages.get("runs", run.key).text
 
 
 def test_a_run_that_fails_shows_its_sentence(pages, table):

@@ -22,6 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 LOOPBACK = "127.0.0.1"
 LOOPBACK_NAMES = (LOOPBACK, "localhost")
 BYTES_OF_MEGABYTE = 1_000_000
+# A longer number is too large for any limit. Python refuses to read very long numbers at all.
+MOST_DIGITS_OF_LENGTH = 20
 # What every answer tells the browser: load nothing from elsewhere, show no page inside a foreign
 # one, keep no copy of the user's data, and tell nobody else the address, which holds the token.
 SAFETY_HEADERS = {
@@ -114,7 +116,8 @@ class Gate:
                 HTTPStatus.NOT_FOUND,
             )
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self.access.largest_body:
+        is_number = length.isdecimal() and len(length) <= MOST_DIGITS_OF_LENGTH
+        if not is_number or int(length) > self.access.largest_body:
             return too_large(self.access)
         return None
 
@@ -124,7 +127,11 @@ class Gate:
         return hmac.compare_digest(first_part.encode(), self.access.token.encode())
 
     def limited(self, receive: Receive) -> Receive:
-        """The same messages; `BodyTooLarge` where their bytes together are too many."""
+        """Wrap `receive`, which gets a request's messages, so that too large a body is refused.
+
+        The content-length may be missing or wrong, so bytes are counted as they come;
+        `BodyTooLarge` is raised once they are too many.
+        """
         n_bytes = 0
 
         async def receive_within_limit() -> Message:

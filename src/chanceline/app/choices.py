@@ -102,33 +102,35 @@ def reading_settings(choices: Choices, second_file: Path | None) -> TableSetting
 
 
 def column_settings(
-    choices: Choices, settings: TableSettings, found: Mapping[str, ColumnUse]
+    choices: Choices, settings: TableSettings, default_uses: Mapping[str, ColumnUse]
 ) -> TableSettings:
-    """The settings with what the choices say about columns.
+    """Complete the settings of reading by what the user chose for single columns.
 
     Parameters
     ----------
-    choices : of the user, for columns that are there.
-    settings : `reading_settings`.
-    found : what every column is taken for where nothing is said.
+    choices : of the user, for columns that are in the table.
+    settings : how the file is read, from `reading_settings`.
+    default_uses : what each column is used as where the user says nothing, in the table's order.
     """
-    # A feature that looks like an identifier, or is text, is kept by a setting for all of its kind;
-    # the others of that kind are then left out by name.
-    wanted = choices.names(ColumnChoice.FEATURE)
-    identifiers = _columns_taken_for((ColumnUse.IDENTIFIER, ColumnUse.DATE), found)
-    texts = _columns_taken_for((ColumnUse.TEXT,), found)
-    keep_identifiers = bool(identifiers.intersection(wanted))
-    one_hot = bool(texts.intersection(wanted))
     left_out = {name for choice in CHOICES_LEFT_OUT for name in choices.names(choice)}
+
+    # Columns that look like identifiers, or are text, are usually no features. If the user wants
+    # one of them as a feature, a setting keeps all columns of this sort; so those that the user did
+    # not ask for are then left out by name.
+    chosen_features = choices.names(ColumnChoice.FEATURE)
+    identifiers = _columns_used_as((ColumnUse.IDENTIFIER, ColumnUse.DATE), default_uses)
+    keep_identifiers = bool(identifiers.intersection(chosen_features))
     if keep_identifiers:
         left_out |= _without_choice(identifiers, choices)
+    texts = _columns_used_as((ColumnUse.TEXT,), default_uses)
+    one_hot = bool(texts.intersection(chosen_features))
     if one_hot:
         left_out |= _without_choice(texts, choices)
 
     return replace(
         settings,
         # In the order of the table.
-        drop=tuple(name for name in found if name in left_out),
+        drop=tuple(name for name in default_uses if name in left_out),
         keep_identifiers=keep_identifiers,
         one_hot=one_hot,
         adjust=choices.names(ColumnChoice.COVARIATE),
@@ -153,9 +155,11 @@ def declared_choice(declaration: Declaration) -> ColumnChoice | None:
     return None
 
 
-def _columns_taken_for(uses: Collection[ColumnUse], found: Mapping[str, ColumnUse]) -> set[str]:
-    """The names of the columns that are taken for one of these."""
-    return {name for name, use in found.items() if use in uses}
+def _columns_used_as(
+    uses: Collection[ColumnUse], use_of_column: Mapping[str, ColumnUse]
+) -> set[str]:
+    """The names of the columns that have one of these uses."""
+    return {name for name, use in use_of_column.items() if use in uses}
 
 
 def _without_choice(names: set[str], choices: Choices) -> set[str]:
@@ -164,7 +168,10 @@ def _without_choice(names: set[str], choices: Choices) -> set[str]:
 
 
 def _declared_as(role: Role, choices: Choices) -> str | None:
-    """The value of the setting of this role; None if no column was chosen for it."""
+    """The column chosen as groups, blocks or pairs, as its setting says it; None if none was.
+
+    The setting has a prefix where not the column's values count, but their stems.
+    """
     values = []
     names = []
     for choice, role_choice in ROLE_CHOICES.items():

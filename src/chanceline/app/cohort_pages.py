@@ -141,12 +141,12 @@ class CohortPages(PageFrame):
 def cohort_choices_of_form(
     form: Mapping[str, str], choices: CohortChoices, view: CohortView
 ) -> CohortChoices:
-    """The choices that a form makes.
+    """The user's choices for new samples after a form was sent.
 
     Parameters
     ----------
     form : the fields by name.
-    choices, view : as they were when the page was shown.
+    choices, view : the choices before, and what the page with the form showed.
     """
     rule = form.get("rule", "")
     if rule and rule not in list(RuleChoice):

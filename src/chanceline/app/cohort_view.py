@@ -117,7 +117,11 @@ class CohortView:
 
 
 def look_at_cohort(files: CohortFiles, choices: CohortChoices) -> CohortView:
-    """Apply a saved result to new samples, as far as it goes."""
+    """Apply a saved result to new samples, up to the first step that fails.
+
+    The steps: read the result, predict the samples, and confirm it by their classes. The view holds
+    what was found until then, and why no more.
+    """
     view = CohortView()
     step = CohortStep.RESULT
     try:
@@ -159,10 +163,10 @@ def _predict(
 def _confirm(
     view: CohortView, saved: SavedResult, files: CohortFiles, choices: CohortChoices
 ) -> None:
-    """Compare the predictions with the classes, where these are known."""
+    """Compare the predictions with the classes, if the new samples have a label."""
     label = choices.label
     if label is None:
-        # The column of the table tested, if the new one has it.
+        # The user has not chosen yet: the label of the table tested, if the new one has it.
         label = saved.inputs.recipe.label
         if label not in view.names:
             label = ""

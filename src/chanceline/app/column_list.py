@@ -60,16 +60,20 @@ class ColumnList:
     choices: Choices
 
     def first(self) -> list[ColumnView]:
-        """Columns that are no plain features, then those with names like the search."""
-        special = []
-        plain = []
+        """The columns listed when the page opens, at most `MOST_COLUMNS_LISTED`.
+
+        First come those that deserve a look: columns that are no feature, or that the user has said
+        something about. The other features follow if their names contain the text searched for.
+        """
+        deserving_a_look = []
+        plain_features = []
         for name, use in self.uses.items():
-            is_plain = use is ColumnUse.FEATURE and name not in self.choices.columns
-            if is_plain:
-                plain.append(name)
+            is_plain_feature = use is ColumnUse.FEATURE and name not in self.choices.columns
+            if is_plain_feature:
+                plain_features.append(name)
             else:
-                special.append(name)
-        listed = [*special, *names_with(self.choices.search, plain)]
+                deserving_a_look.append(name)
+        listed = [*deserving_a_look, *names_with(self.choices.search, plain_features)]
         return self._views(listed[:MOST_COLUMNS_LISTED])
 
     def containing(self, text: str) -> list[ColumnView]:
@@ -117,13 +121,14 @@ def beginning_of(table: RawTable) -> RawTable:
 def columns_by_name(table: RawTable, names: Collection[str]) -> dict[str, pd.Series]:
     """Some columns of a table, by name.
 
-    One look at all names, as tables have many; a name that occurs both about the samples and among
-    the values means the first, as everywhere.
+    If a column about the samples and a column of values have the same name, it means the former.
     """
     wanted = set(names)
     columns: dict[str, pd.Series] = {}
     if table.sample_names is not None:
         columns[table.index_name] = table.sample_names
+    # All names are gone through once, as tables have many. What is about the samples comes last, so
+    # that it replaces values of the same name.
     for frame in (table.values, table.about):
         for position, name in enumerate(frame.columns):
             if str(name) in wanted:

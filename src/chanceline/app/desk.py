@@ -124,7 +124,7 @@ class Desk:
         table.version += 1
 
     def start_run(self, table: UploadedTable) -> Run | None:
-        """Let the table be tested as it was chosen; None if something is wrong with the choices."""
+        """Queue a test of the table as the user chose it; None if the choices were refused."""
         view = table.view
         if view.refusal is not None or view.table_settings is None or view.test_settings is None:
             return None

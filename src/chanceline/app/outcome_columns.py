@@ -63,12 +63,16 @@ def kinds_of_values(frame: pd.DataFrame) -> dict[str, ValueKind]:
     frame : (samples, columns), at least one sample.
     """
     kinds: dict[str, ValueKind] = {}
+
+    # Text may be classes if it has few different values.
     text = frame.select_dtypes(exclude="number")
     for name, n_values in text.nunique().items():
         if 2 <= n_values <= MOST_CLASSES:
             kinds[str(name)] = ValueKind.WORDS
+
+    # Numbers may be an outcome if they vary; gaps count for nothing.
     numbers = frame.select_dtypes("number")
-    varies = numbers.max() > numbers.min()  # gaps count for nothing
+    varies = numbers.max() > numbers.min()
     n_values_of_whole = n_whole_values(numbers)
     for name in numbers.columns[varies.to_numpy()]:
         kinds[str(name)] = kind_of_numbers(n_values_of_whole.get(str(name)))
@@ -106,12 +110,14 @@ def n_whole_values(numbers: pd.DataFrame) -> dict[str, int]:
 def offered(
     by_kind: Mapping[ValueKind, Sequence[str]], kinds: Sequence[ValueKind], chosen: str
 ) -> list[OfferedColumns]:
-    """The columns that a field offers, the chosen one among them.
+    """The columns that a field of the page offers for a part of the outcome, grouped by kind.
+
+    The chosen column is always offered: if it is in no group, it is a group of its own, the first.
 
     Parameters
     ----------
-    by_kind : of all columns that may be an outcome.
-    kinds : those that the field offers, in this order.
+    by_kind : the names of all columns that may be an outcome, by what their values look like.
+    kinds : the kinds that the field offers, in this order.
     chosen : the name of the column that was chosen; empty if none was.
     """
     groups = []

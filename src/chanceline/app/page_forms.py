@@ -22,6 +22,9 @@ CLASS_FIELD = "class-"
 TABLE_FIELD = "table-"
 TEST_FIELD = "test-"
 
+# A longer place is beyond any table. Python refuses to read very long numbers at all.
+MOST_DIGITS_OF_PLACE = 12
+
 
 class Action(StrEnum):
     """Which button of a table's page was pressed; the values are those of the buttons."""
@@ -46,10 +49,19 @@ def action_of_form(form: Mapping[str, str]) -> Action:
 
 
 def with_answer(choices: Choices, action: Action, refusal: Refusal | None) -> Choices:
-    """The choices with the answer to what was asked, if a button gave one."""
+    """The choices with the answer that a button gave to a question of the page.
+
+    Parameters
+    ----------
+    choices : as they were when the page was shown.
+    action : the button that was pressed; one that answers no question changes nothing.
+    refusal : why the table could not be tested; it may propose what to say about a column.
+    """
     if action in KIND_OF_ACTION:
         outcome = replace(choices.outcome, asked_kind=KIND_OF_ACTION[action].value)
         return replace(choices, outcome=outcome)
+
+    # The other answers are about the column that the refusal names.
     if refusal is None or refusal.choice is None:
         return choices
     if action is Action.DECLARE:
@@ -60,17 +72,19 @@ def with_answer(choices: Choices, action: Action, refusal: Refusal | None) -> Ch
 
 
 def choices_of_form(form: Mapping[str, str], choices: Choices, view: TableView) -> Choices:
-    """The choices that a form makes, from those before and the page that it was filled in on.
+    """The user's choices after a form was sent.
 
     Parameters
     ----------
     form : the fields by name.
-    choices, view : as they were when the page was shown.
+    choices, view : the choices before, and what the page with the form showed.
     """
     if not view.names:
         # The file could not be read: the page asked for nothing but how to read it.
         file_texts = texts_of_form(form, TABLE_FIELD, FILE_FIELDS)
         return replace(choices, table_texts={**choices.table_texts, **file_texts})
+
+    # Everything but single columns.
     chosen = replace(
         choices,
         outcome=outcome_of_form(form, choices.outcome, view),
@@ -79,10 +93,15 @@ def choices_of_form(form: Mapping[str, str], choices: Choices, view: TableView) 
         features=form.get("features", ""),
         search=form.get("search", ""),
     )
+
+    # The list of columns. Only rows that were changed count: a column may also have been chosen
+    # elsewhere on the page, as part of the outcome, and its row then says what it said before.
     for row in column_rows(form, view.names):
-        # A column whose row says what it said before may have been chosen elsewhere on the page.
-        if row.choice is not choices.of_column(row.name):
+        is_changed = row.choice is not choices.of_column(row.name)
+        if is_changed:
             chosen = with_column_row(chosen, row)
+
+    # Another label: what was said about the classes of the one before no longer holds.
     if chosen.outcome.label != view.label:
         outcome = of_another_column(chosen.outcome, choices.outcome)
         chosen = replace(chosen, outcome=outcome)
@@ -90,11 +109,14 @@ def choices_of_form(form: Mapping[str, str], choices: Choices, view: TableView) 
 
 
 def of_another_column(outcome: OutcomeChoices, before: OutcomeChoices) -> OutcomeChoices:
-    """The choices without what was said about the values of the label before."""
-    said_now = ""
+    """The choices without what was said about the classes or the kind of the label before.
+
+    A kind that was chosen together with the new label stays.
+    """
+    kind_of_new_label = ""
     if outcome.asked_kind != before.asked_kind:
-        said_now = outcome.asked_kind
-    return replace(outcome, asked_kind=said_now, positive="", compared=())
+        kind_of_new_label = outcome.asked_kind
+    return replace(outcome, asked_kind=kind_of_new_label, positive="", compared=())
 
 
 def outcome_of_form(
@@ -153,7 +175,8 @@ def name_at(form: Mapping[str, str], field: str, names: Sequence[str]) -> str:
     place = form.get(field, "")
     if place == "":
         return ""
-    if not place.isdecimal() or int(place) >= len(names):
+    is_number = place.isdecimal() and len(place) <= MOST_DIGITS_OF_PLACE
+    if not is_number or int(place) >= len(names):
         raise InputError(f"the page offers no such choice for {field}.")
     return names[int(place)]
 
@@ -174,15 +197,17 @@ def column_rows(form: Mapping[str, str], names: Sequence[str]) -> Iterator[Colum
 
 
 def with_column_row(choices: Choices, row: ColumnRow) -> Choices:
-    """The choices with what a row of the list says newly about its column."""
+    """The choices after a row of the list of columns was changed."""
     outcome = choices.outcome
     if row.choice in OUTCOME_CHOICES:
         outcome = outcome.with_column(row.choice, row.name)
         return replace(choices, outcome=outcome)
-    part = outcome.part_of(row.name)
-    if part is not None:
-        # It is no part of the outcome any more.
-        outcome = outcome.with_column(part, "")
+
+    # The column is no part of the outcome. If it was one before, that part has no column now.
+    part_before = outcome.part_of(row.name)
+    if part_before is not None:
+        outcome = outcome.with_column(part_before, "")
+
     columns = {name: choice for name, choice in choices.columns.items() if name != row.name}
     if row.choice is not ColumnChoice.AS_FOUND:
         columns[row.name] = row.choice

@@ -118,8 +118,16 @@ class RunQueue:
         """Take one run after the other, until `close`."""
         while not self._closed:
             run = self._waiting.get()
-            if run is not None:
+            if run is None:
+                continue
+            try:
                 self._perform(run)
+            except OSError as error:
+                # The system refused a file or the process, as when the disk is full. This run has
+                # failed; those that wait still get their turn.
+                with self._lock:
+                    run.state = RunState.FAILED
+                    run.sentence = f"the run could not be carried out ({error})."
 
     def _perform(self, run: Run) -> None:
         """Start the process of a run, follow it, and say how it ended."""
@@ -127,18 +135,19 @@ class RunQueue:
         with errors_path.open("w", encoding="utf-8") as errors:
             with self._lock:
                 if run.state is not RunState.WAITING:
-                    return
+                    return  # it was cancelled while it waited
                 run.state = RunState.RUNNING
                 run.process = start_process(run.folder, errors)
             exit_code = follow(run, run.process)
         with self._lock:
             if run.state is not RunState.RUNNING:
-                return
+                return  # it was cancelled while it worked
             if exit_code == 0:
                 run.state = RunState.FINISHED
                 return
             run.state = RunState.FAILED
             if not run.sentence:
+                # The process told no reason: show what it wrote to its standard error.
                 run.sentence = f"the run ended unexpectedly (exit code {exit_code})."
                 run.traceback = errors_path.read_text(encoding="utf-8", errors="replace")
 
@@ -158,11 +167,11 @@ def start_process(folder: Path, errors: Any) -> subprocess.Popen[str]:
 
 
 def follow(run: Run, process: subprocess.Popen[str]) -> int:
-    """Give the process its request, note what it tells, and return its exit code."""
+    """Send the process its request, note its messages, and return its exit code."""
     assert process.stdin is not None
     assert process.stdout is not None
     with process.stdout as messages:
-        # It may have been cancelled before it could read.
+        # If the run was cancelled before the process could read, the pipe is broken.
         with suppress(BrokenPipeError), process.stdin as requests:
             requests.write(f"{run.request.to_json()}\n")
         for line in messages:

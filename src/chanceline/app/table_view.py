@@ -7,7 +7,7 @@ sentence, and what was found before it is shown nevertheless.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -178,11 +178,11 @@ class TableView:
 
 
 def look_at(files: TableFiles, choices: Choices, n_jobs: int) -> TableView:
-    """Read a table under the choices, as far as they go.
+    """Read a table as the user chose, up to the first step that fails; say what is known then.
 
     Parameters
     ----------
-    files : the table, and what was brought with it.
+    files : the table, and the files uploaded with it.
     choices : of the user.
     n_jobs : processes that a run may use.
     """
@@ -203,17 +203,24 @@ def look_at(files: TableFiles, choices: Choices, n_jobs: int) -> TableView:
 
 
 def _fill(view: TableView, files: TableFiles, choices: Choices, n_jobs: int) -> None:
-    """Fill the view step by step; `InputError` where a step fails."""
+    """Fill the view step by step; `InputError` where a step fails.
+
+    The view is filled as soon as something is known, so that the page shows it after a failure.
+    """
+    # The file.
     settings = reading_settings(choices, files.labels)
     raw_table = read_table(files.table, choices.outcome.first_column, settings)
     _show_table(view, raw_table)
+
+    # The columns. A label that was chosen is shown first: it stays on the page if columns are
+    # refused.
     chosen_label = choices.outcome.columns.get(ColumnChoice.LABEL)
     if chosen_label in view.names:
-        # Before anything can fail: what was chosen stays on the page.
         _show_label(view, find_label_column(raw_table, chosen_label))
     settings = _show_columns(view, raw_table, choices, settings)
     view.table_settings = settings
 
+    # The outcome. If the user chose no label, one is looked for.
     with at_step(ReadingStep.LABEL):
         names = choices.outcome.names()
         if choices.outcome.question is OutcomeQuestion.ONE_COLUMN:
@@ -221,9 +228,12 @@ def _fill(view: TableView, files: TableFiles, choices: Choices, n_jobs: int) -> 
     view.kind = kind_of_outcome(raw_table, names, settings)
     table = outcome_of_raw_table(raw_table, names, settings, source_name(files.table))
     _show_outcome(view, table)
+
+    # The test. It cannot be run while a column looks like subjects or pairs and nothing is said
+    # about it.
     view.test_settings = settings_of_test(choices, n_jobs)
     if table.undeclared:
-        view.refusal = _undeclared(table)
+        view.refusal = _refusal_of_undeclared(table)
         return
     view.findings = _findings_of_plan(table, files.sets, choices, view.test_settings)
 
@@ -254,39 +264,42 @@ def _cell(value: Any) -> str:
 def _show_columns(
     view: TableView, table: RawTable, choices: Choices, settings: TableSettings
 ) -> TableSettings:
-    """What every column is taken for; the settings with what the choices say about columns.
+    """Give the view its list of columns; return the settings with what was chosen for columns.
 
     Parameters
     ----------
-    view : gets the list of columns, also where the choices contradict each other.
+    view : gets the list, also where the choices contradict each other.
     table : as it was read.
     choices : of the user.
-    settings : `reading_settings`.
+    settings : how the file is read, from `reading_settings`.
     """
-    found = column_uses(table, None, settings)
-    choices = choices.for_columns(found)
-
-    def show(uses: Mapping[str, ColumnUse]) -> None:
-        of_outcome = {
-            name: USE_OF_OUTCOME[part]
-            for part, name in choices.outcome.columns.items()
-            if name in found
-        }
-        view.column_list = ColumnList(
-            places=view.places(),
-            beginning=beginning_of(table),
-            found=found,
-            uses={**uses, **of_outcome},
-            choices=choices,
-        )
-
-    show(found)
+    default_uses = column_uses(table, None, settings)
+    choices = choices.for_columns(default_uses)
+    default_list = ColumnList(
+        places=view.places(),
+        beginning=beginning_of(table),
+        found=default_uses,
+        uses=_with_uses_of_outcome(default_uses, choices),
+        choices=choices,
+    )
+    view.column_list = default_list
     if not choices.columns:
         return settings
+
+    # What the columns are used as now. If the choices are refused, the list above stays.
     with at_step(ReadingStep.COLUMNS):
-        settings = column_settings(choices, settings, found)
-        show(column_uses(table, choices.outcome.first_column, settings))
+        settings = column_settings(choices, settings, default_uses)
+        uses = column_uses(table, choices.outcome.first_column, settings)
+    view.column_list = replace(default_list, uses=_with_uses_of_outcome(uses, choices))
     return settings
+
+
+def _with_uses_of_outcome(uses: Mapping[str, ColumnUse], choices: Choices) -> dict[str, ColumnUse]:
+    """The uses of the columns, where those chosen as parts of the outcome are just that."""
+    of_outcome = {
+        name: USE_OF_OUTCOME[part] for part, name in choices.outcome.columns.items() if name in uses
+    }
+    return {**uses, **of_outcome}
 
 
 def _show_label(view: TableView, column: pd.Series) -> None:
@@ -317,8 +330,8 @@ def _show_outcome(view: TableView, table: Dataset | OutcomeTable) -> None:
     view.summary = f"{table.source}: {size}; {taken_for}"
 
 
-def _undeclared(table: Dataset | OutcomeTable) -> Refusal:
-    """That a column looks like subjects or pairs, with what could be said about it."""
+def _refusal_of_undeclared(table: Dataset | OutcomeTable) -> Refusal:
+    """Say that a column looks like subjects or pairs, and propose what to declare about it."""
     declaration = table.proposed
     if declaration is None:
         return Refusal(ReadingStep.COLUMNS, table.undeclared)

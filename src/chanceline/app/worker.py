@@ -103,9 +103,9 @@ class RunRequest:
 
 
 def run_request(request: RunRequest, folder: Path, progress: Callable[[int, int], None]) -> None:
-    """Test the table, and write all that the page offers into the folder."""
+    """Test the table of a request, and write the files that its page offers into the folder."""
     table = load_any_outcome(request.table, request.outcome, request.table_settings)
-    # Nobody else has the array: what is computed from it needs no copy.
+    # As nothing can change the array now, the test may use it without a copy.
     make_read_only(table.X)
     if request.sets is not None:
         sets_result = set_tests(

@@ -235,7 +235,7 @@ def bound_curve(  # noqa: PLR0913
     as well is part of larger ones that do as well. So it never falls with M; entry 0 is −∞. The
     parameters are those of `chance_bound`.
     """
-    # The check wants some number M of features, and 1 is always allowed.
+    # The check needs some number M of selected features; 1 is always allowed.
     shape = check_shape(
         n_samples, n_features, n_selected=1, positives=positives, errors=errors, null=null
     )
@@ -250,7 +250,7 @@ def bound_curve(  # noqa: PLR0913
     )
     shares = _realised_shares(labels_and_rule, largest)
 
-    # log₁₀ of the union bound for every M ≥ 1; entry 0 of the shares only fills its place.
+    # log₁₀ of the union bound for every M ≥ 1, without the entry for M = 0.
     log_supports = log_binomial(shape.n_features, np.arange(largest + 1))
     log10_union = (shares.log_shares + log_supports)[1:] / _LN10
 
@@ -306,7 +306,7 @@ def _realised_shares(labels_and_rule: _LabelsAndRule, largest: int) -> _Realised
     else:
         counts = _counts_of_fixed_classes(labels_and_rule, sizes)
 
-    # An entry for M = 0, which nobody asks for, goes first, so that index M is the size M.
+    # An entry for M = 0, which is never used, goes first: so index M belongs to M features.
     log_shares = np.concatenate([[0.0], counts.log_realised - counts.log_total])
     log_shares.setflags(write=False)  # the cache hands the same array to every caller
     return _RealisedShares(log_shares=log_shares, forms=(CountForm.COVER, *counts.forms))

@@ -11,7 +11,7 @@ _LONGEST_CYCLE = 50
 
 
 def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -> int | None:
-    """The smallest count from which on all convince, None if more than 10⁷ would be needed.
+    """The smallest count from which on every count convinces; None if it would be above 10⁷.
 
     Rounding of the class sizes, or blocks taken in turn, makes a bound rise here and there, so that
     convincing and failing counts alternate around the crossing. After `cycle` more counts the
@@ -20,7 +20,7 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
 
     1. double the count until it convinces;
     2. bisect between there and the last failure, as if there were one crossing;
-    3. ask every count within one cycle of the crossing; what follows the last failure is returned.
+    3. ask every count within one cycle of the crossing, and return the one after the last failure.
 
     Parameters
     ----------

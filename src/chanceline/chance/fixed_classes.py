@@ -42,13 +42,12 @@ def log_fixed_class_labellings(
 
     Only labellings with n₊ = `positives` positives count. They are at most Σ_k c_k w_k, where c_k
     is the number of labellings with k positives that M features separate, and w_k the number of
-    labellings with n₊ positives within e flips of one of them. Up to three bounds on this sum are
-    known, and the smallest is taken:
+    labellings with n₊ positives within e flips of one of those. For every M the sum is at most
 
-        any M                  D · max_k (w_k + w_{P−k})/2, D Cover's count, as Σ_k c_k ≤ D and
-                               c_k = c_{P−k};
-        M = 1, with intercept  c_k of the thresholds on one feature is known;
-        M = 2, with intercept  c_k of the half-planes is at most the number of planar k-sets.
+        D · max_k (w_k + w_{P−k})/2,    as c_k = c_{P−k} and Σ_k c_k ≤ D, Cover's count.
+
+    With an intercept the c_k themselves are known for M = 1 (thresholds on one feature), and have a
+    bound for M = 2 (half-planes cut off planar k-sets). There the smaller of both bounds is taken.
 
     With very many errors w_k takes too long. Then every labelling within e flips counts, whatever
     its number of positives, which gives a larger bound.
@@ -69,7 +68,7 @@ def log_fixed_class_labellings(
     forms
         Which bound that was, for each M.
     """
-    # To begin with, Cover's count for every M; it holds with an intercept and without.
+    # The bound by Cover's count, for every M.
     forms = [CountForm.COVER] * len(selected)
     dimensions = selected + int(intercept)
     log_separable = log_cover_curve(n_points, int(dimensions.max()))[dimensions]  # ln D, (sizes,)
@@ -80,13 +79,14 @@ def log_fixed_class_labellings(
     if not intercept:
         return log_counts, forms
 
-    # Then Σ_k c_k w_k itself, where M is 1 or 2 and it is smaller.
-    log_separable_of_form = [  # M, the name of the count, and ln c_k for every k
-        (1, CountForm.THRESHOLD, _log_threshold_sets(n_points, class_sizes)),
-        (2, CountForm.PLANAR_SETS, log_planar_sets(n_points, class_sizes)),
-    ]
-    for size, form, log_separable_sets in log_separable_of_form:
-        log_count = float(logsumexp(log_separable_sets + log_n_neighbours))  # ln Σ_k c_k w_k
+    # Σ_k c_k w_k itself for M = 1 and M = 2, where it is smaller.
+    log_c_of_thresholds = _log_threshold_sets(n_points, class_sizes)  # ln c_k, (class sizes,)
+    log_c_of_half_planes = log_planar_sets(n_points, class_sizes)
+    for size, form, log_c in [
+        (1, CountForm.THRESHOLD, log_c_of_thresholds),
+        (2, CountForm.PLANAR_SETS, log_c_of_half_planes),
+    ]:
+        log_count = float(logsumexp(log_c + log_n_neighbours))
         for position in np.flatnonzero(selected == size):
             if _is_smaller(log_count, log_counts[position]):
                 log_counts[position] = log_count

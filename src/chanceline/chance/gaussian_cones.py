@@ -150,7 +150,7 @@ def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
         return -np.inf
     active_negatives = active - active_positives  # j
 
-    # ln of the terms without β, C(n₊, i) C(n₋, j) I, (splits,)
+    # ln of C(n₊, i) C(n₋, j) I, each term without its β, (splits,).
     log_positive_choices = log_binomial(positives, active_positives)
     log_negative_choices = log_binomial(negatives, active_negatives)
     log_others_inactive = _log_probability_inactive(

@@ -153,8 +153,8 @@ def samples_needed(  # noqa: PLR0913
 
     # Start with at least two samples, one for each class, and more samples than errors.
     start = max(2, errors + 1)
-    # After so many more samples the smaller class has grown by one, and its rounded share is about
-    # the same again. `first_convincing` looks at every P within such a cycle of the crossing.
+    # After so many more samples the smaller class has grown by one, and its share is about the same
+    # again: the cycle within which convincing and failing P alternate.
     cycle = ceil(1 / min(balance, 1 - balance)) + 1
     n_samples = first_convincing(convinces, start, cycle)
     if n_samples is None:

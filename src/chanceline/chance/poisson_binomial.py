@@ -13,11 +13,10 @@ _STANDARD_DEVIATIONS_AROUND = 20
 def poisson_binomial_pmf(probabilities: NDArray[np.float64], n_successes: int) -> float:
     """P(K = k) for K the number of successes among independent trials, k = `n_successes`.
 
-    The law of K is built up trial by trial. To save time counts are kept modulo n, where n is about
-    20 standard deviations of K: counts that differ by n share an entry, and the cost is
-    O(trials · n). So the result is an upper bound, P(K ≡ k modulo n). For k within some ten
-    standard deviations of the mean it equals P(K = k) to many digits. All terms are positive, so
-    rounding errors stay small.
+    The distribution of K is built up trial by trial. To save time counts are kept modulo n, where n
+    is about 20 standard deviations of K: counts that differ by n share an entry. So the result is
+    an upper bound, P(K ≡ k modulo n). For k within some ten standard deviations of the mean it
+    equals P(K = k) to many digits. All terms are positive, so rounding errors stay small.
 
     Parameters
     ----------
@@ -33,7 +32,7 @@ def poisson_binomial_pmf(probabilities: NDArray[np.float64], n_successes: int) -
     pmf = np.zeros(n_residues)
     pmf[0] = 1.0  # no success before the first trial
     for probability in probabilities:
-        # A success moves its part of the law one count on, from the last residue to the first.
+        # A success moves its part one count on, and from the last residue to the first.
         successes = probability * pmf
         pmf -= successes
         pmf[1:] += successes[:-1]

@@ -73,7 +73,9 @@ class Extrapolation(Result):
 
 
 def median_estimate(values: ArrayLike) -> Estimate:
-    """The median, with a quarter of the width of its 95 % interval by order statistics as error.
+    """The median, and as its error a quarter of the width of its 95 % interval.
+
+    (The 95 % interval of a Gaussian is four standard errors wide.)
 
     Values may be −∞, as logarithms of counts of zero. A mean does not exist then, but a median does
     as long as clearly fewer than half of the values are infinite. With more of them, or with fewer

@@ -177,8 +177,8 @@ def _log_count_on_curve(curve: Any, alpha: float) -> float | None:
     first_patterns = int(curve.first)
     patterns_per_rung = int(curve.rung)
 
-    # Where the curve has no point: at a broken number of patterns, beyond its end, between two
-    # points, or before the first.
+    # The curve has no point where the number of patterns is not whole, is beyond the end of the
+    # curve, lies between two of its points, or is before the first.
     n_patterns = round(alpha * n_variables)
     is_whole = math.isclose(n_patterns, alpha * n_variables)
     if not is_whole or alpha > curve.alpha:
@@ -187,8 +187,7 @@ def _log_count_on_curve(curve: Any, alpha: float) -> float | None:
     if remainder or k < 0:
         return None
 
-    # A point without a number (the list ends before it, or holds null) is one that no support
-    # survived.
+    # Where the list has ended already, or holds null, no support was found that separates.
     log_counts = curve.log_counts
     if isinstance(log_counts, str):
         log_counts = json.loads(log_counts)

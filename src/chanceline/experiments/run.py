@@ -43,7 +43,10 @@ def made_with() -> str:
 
 
 def execute(tasks: Sequence[Task]) -> BatchResult:
-    """Run tasks one after the other, up to the first that fails; what a worker does."""
+    """Run tasks one after the other in a worker, up to the first that fails.
+
+    The result has the records of those that were done, and the error of the one that failed.
+    """
     records: list[Record] = []
     for task in tasks:
         start = time.thread_time()

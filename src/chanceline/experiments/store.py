@@ -133,6 +133,7 @@ class Store(AbstractContextManager["Store"]):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, write: bool = False):
+        """Open the store at a path; only `write` makes a new file, and lets records be added."""
         self.path = Path(path)
         self._write = write
         if write:

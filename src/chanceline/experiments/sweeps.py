@@ -68,6 +68,7 @@ def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
     Parameters
     ----------
     source : str or path
+        The name or the path.
     trials : int, optional
         At most this many trials in each block. The tasks are then some of those of the whole sweep.
     """
@@ -84,8 +85,8 @@ def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
         raise InputError(f"the sweep {name} has no [[block]]; add one with a kind and a grid")
     batch = whole_number(content.get("batch", 1), f"batch of the sweep {name}", at_least=1)
 
-    # Order the tasks of all blocks by place, the share of a block's trials that come before them.
-    # So all blocks advance side by side: an unfinished run has all points, with fewer trials each.
+    # Sort the tasks of all blocks by the share of their block's trials that come before them. So
+    # all blocks advance side by side: an unfinished run has all points, with fewer trials each.
     placed_tasks: list[PlacedTask] = []
     for block in content["block"]:
         placed_tasks += _tasks_of_block(block, trials, f"a block of the sweep {name}")

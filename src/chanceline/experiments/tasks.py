@@ -120,8 +120,8 @@ def make_task(kind: str, **parameters: Any) -> Task:
 
     ``alpha=1`` and ``alpha=1.0`` are one task when the kind declares ``alpha: float``.
     """
-    # All parameters, with the defaults of those not given. Every kind takes a seed as well, which
-    # follows from the task: 0 only fills its place here.
+    # All parameters, with the defaults of those not given. Every kind takes a seed as well; it
+    # follows from the finished task, so a 0 stands in for it here.
     signature = _signature(kind)
     try:
         bound = signature.bind(seed=0, **parameters)

@@ -204,7 +204,7 @@ def _select_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> Sta
     κ is the smallest field of a pattern, for weights of length 1. The number of inputs is the
     rule's `fan_in`; if that is None, as few are kept as reach the rule's `kappa`.
     """
-    # Every call that swaps inputs may make so many swaps for a larger κ.
+    # `drop_inputs` and `swap_inputs` may make so many swaps each time they look for a larger κ.
     steps = rule.budget // SWAP_COST
     generator = np.random.default_rng(seed)
     fitted = _separate_with_few(problem, rule, seed)
@@ -223,10 +223,10 @@ def _select_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> Sta
 
 
 def _separate_with_few(problem: NeuronProblem, rule: LearningRule, seed: int) -> StableFit:
-    """Few inputs with which a neuron separates its patterns, or a best guess if none are found.
+    """Search for few inputs with which a neuron separates its patterns, and fit their weights.
 
-    A search looks for as few inputs as possible, or for `fan_in` of them if that is given. If it
-    ends with more than these, the `fan_in` of largest weight are kept.
+    The search looks for as few inputs as possible, or for `fan_in` of them if that is given. If it
+    ends with more, the `fan_in` inputs of largest weight are kept, which may not separate.
     """
     # The rows carry the neuron's bits and the inputs' signs already: every label is +1.
     labels = np.ones(problem.rows.shape[0])

@@ -178,10 +178,10 @@ def swap_inputs(
     generator: np.random.Generator,
     target: float = np.inf,
 ) -> StableFit:
-    """Tabu search for inputs that make a neuron more stable, keeping their number.
+    """Exchange inputs of a neuron for others that make it more stable, by tabu search.
 
-    The search starts from a fit that separates, of stability κ, and ends after `steps` steps, or
-    once κ is at least `target`. Each step adds the input that promises the largest gain of κ and
+    The search starts from a fit that separates. It ends after `steps` steps, or once the stability
+    κ is at least `target`. Each step adds the input that promises the largest gain of κ and
     drops the one that promises the smallest loss, both with some noise. An input that was moved is
     tabu for a few steps, so that the search does not run in circles. Returns the best fit seen.
     """
@@ -216,7 +216,8 @@ def swap_inputs(
         if current.stability > best.stability:
             best = current
         elif not current.separates:
-            current = best  # without a separating λ there is no gradient to follow
+            # Gains are estimated from the multipliers, which only a fit that separates has.
+            current = best
     return best
 
 

@@ -151,6 +151,8 @@ def certify(
     scaled_rows = rows / scale
     direction, multipliers = _widest_box_margin(scaled_rows, n_patterns)
 
+    # Weights that separate, if they pass the exact check; else multipliers in integers; else
+    # multipliers up to rounding, which always give some certificate.
     proof = None
     margins = scaled_rows[:n_patterns] @ direction
     if margins.min() > 0.0:
@@ -218,7 +220,7 @@ def _certificate_without_weights(
 def _certificate_of_rounded(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
     """Make the certificate of multipliers that are known only up to rounding.
 
-    They bound the margin: no weights of length 1 have a margin larger than the `resolution`
+    They bound the margin: no weights of length 1 have a larger margin than the `resolution`
 
         |Σ_{all rows r} λ_r a_r| / Σ_{patterns μ} λ_μ.
 
@@ -344,28 +346,28 @@ def _null_vector(matrix: list[list[int]]) -> list[Fraction] | None:
     return vector
 
 
-def _reduce(work: list[list[Fraction]], n_columns: int) -> list[int]:
-    """Gauss–Jordan elimination of a list of rows, in place; return the columns with a pivot.
+def _reduce(rows: list[list[Fraction]], n_columns: int) -> list[int]:
+    """Gauss–Jordan elimination of a matrix, a list of rows, in place; return the pivot columns.
 
-    Row i ends with its pivot, 1, in the i-th of these columns, where all other rows have 0.
+    In the end row i has its pivot, 1, in the i-th of these columns, where all other rows have 0.
     """
     pivot_columns: list[int] = []
     for column in range(n_columns):
         rank = len(pivot_columns)  # so many rows, the first ones, have their pivots already
-        nonzero_rows = [i for i in range(rank, len(work)) if work[i][column] != 0]
-        if nonzero_rows:
-            pivot_row = nonzero_rows[0]
-            work[rank], work[pivot_row] = work[pivot_row], work[rank]
-            _eliminate(work, rank, column)
+        possible_pivot_rows = [i for i in range(rank, len(rows)) if rows[i][column] != 0]
+        if possible_pivot_rows:
+            pivot_row = possible_pivot_rows[0]
+            rows[rank], rows[pivot_row] = rows[pivot_row], rows[rank]
+            _eliminate(rows, rank, column)
             pivot_columns.append(column)
     return pivot_columns
 
 
-def _eliminate(work: list[list[Fraction]], pivot_row: int, column: int) -> None:
+def _eliminate(rows: list[list[Fraction]], pivot_row: int, column: int) -> None:
     """Divide the pivot's row by the pivot, and make the column zero in all other rows, in place."""
-    pivot = work[pivot_row][column]
-    work[pivot_row] = [entry / pivot for entry in work[pivot_row]]
-    for i, row in enumerate(work):
+    pivot = rows[pivot_row][column]
+    rows[pivot_row] = [entry / pivot for entry in rows[pivot_row]]
+    for i, row in enumerate(rows):
         factor = row[column]
         if i != pivot_row and factor != 0:
-            work[i] = [a - factor * b for a, b in zip(row, work[pivot_row], strict=True)]
+            rows[i] = [a - factor * b for a, b in zip(row, rows[pivot_row], strict=True)]

@@ -47,7 +47,7 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
         kept_samples = kept_samples[kept_samples != worst]
         separable, weights = fit_hinge(rows[kept_samples])
 
-    # Take samples back, those of largest margin first, if all kept ones still separate with them.
+    # Take samples back, those of largest margin first, if the kept ones still separate with them.
     given_up.sort(key=lambda sample: -float(rows[sample] @ weights))
     for sample in given_up:
         with_sample = np.sort(np.append(kept_samples, sample))

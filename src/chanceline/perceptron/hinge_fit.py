@@ -46,8 +46,8 @@ def add_greedily(hinge: Hinge) -> bool:
     if hinge.data.n_unpenalized:
         separable = fit(hinge)
 
-    # A nonnegative column may leave the support in its own fit. It is then not tried again until
-    # another column has stayed, or rounding could make it come and go forever.
+    # A column whose weight must not be negative may leave the support in its own fit. It is not
+    # tried again until another column has stayed; else rounding could make it come and go forever.
     has_left = np.zeros(hinge.state.position.size, dtype=np.bool_)
     capacity = hinge.state.support.size
     for _ in range(MAX_ADDITIONS_PER_COLUMN * capacity):

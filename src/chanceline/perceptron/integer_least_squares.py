@@ -41,10 +41,10 @@ class IntegerSolution(NamedTuple):
 def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]) -> NearestPoint:
     """Minimise |Σ_i λ_i b_i − target|² over λ ≥ 0, exactly, with the target (0, …, 0, unit).
 
-    Lawson and Hanson's method. The passive rows are those with λ > 0. Each pass solves the least
-    squares on them. If some other row has a positive product with the residual (target minus sum),
-    a little of that row would bring the sum nearer: the row of largest product becomes passive. If
-    there is none, the sum is the nearest point.
+    Lawson and Hanson's method: only the λ of "passive" rows may be positive. Each pass solves the
+    least squares on them. If some other row has a positive product with the residual (target minus
+    sum), a little of it would bring the sum nearer: the row of largest product becomes passive. If
+    there is none, the sum is the point nearest to the target.
 
     rows : the b_i, lists of integers, all of one length.
     unit : the last entry of the target.
@@ -59,8 +59,8 @@ def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]
 
         entering = _row_along(residual, rows)
         if entering is None:
-            # The sum is the nearest point. The weights are point − target = −residual, without the
-            # last entry.
+            # The sum is the nearest point, and the weights are the sum less the target, −residual,
+            # without the last entry.
             weights = [-entry for entry in residual[:-1]]
             return NearestPoint(weights=weights, positive=passive.members)
         passive.add(entering)

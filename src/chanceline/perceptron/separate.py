@@ -71,7 +71,7 @@ def separate(
         return floating_rule
 
     if not is_affordable(columns.size + problem.n_unpenalized, problem.n_samples):
-        # Too large for rational arithmetic: floating point has the last word.
+        # Too large for rational arithmetic: floating point decides, if it came to a verdict.
         if margin.verdict == UNDECIDED:
             raise ConvergenceError(
                 "Whether these columns separate could not be decided in floating point; "
@@ -80,7 +80,7 @@ def separate(
         return floating_rule
 
     if is_refuted(problem, columns, margin):
-        # The verdict was INSEPARABLE, and is proven: the rule has no weights.
+        # Nothing separates, as proven: `floating_rule` has no weights then.
         return floating_rule
     return _separate_exactly(problem, columns, multipliers)
 

@@ -15,15 +15,15 @@ MAX_RANKED = 8
 
 
 def best_single_column(columns: Floats, target: Floats, max_columns: int) -> list[Ints]:
-    """The supports of 0 and 1 columns: none, and the one most correlated with the target.
+    """A path of two supports: no column, and the one column most correlated with the target.
 
-    A column counts with the larger of two correlations: of its values, and of its ranks.
+    The correlation of a column is that of its values or that of its ranks, whichever is larger.
 
     Parameters
     ----------
     columns : centred and of length 1 (or zero), (samples, columns)
     target : centred, (samples,)
-    max_columns : 1 or more; the path ends with one column in any case
+    max_columns : not used, as the path always ends with one column; other paths need it
     """
     correlations_of_values = np.abs(target.astype(columns.dtype) @ columns)  # times |target|
     candidates = np.argsort(-correlations_of_values, kind="stable")[:MAX_RANKED]
@@ -31,7 +31,7 @@ def best_single_column(columns: Floats, target: Floats, max_columns: int) -> lis
     ranks = rankdata(columns[:, candidates], axis=0)
     ranks -= ranks.mean(axis=0)
     lengths = np.linalg.norm(ranks, axis=0)
-    # A constant column has ranks without length, and correlates with nothing.
+    # A constant column has only zeros as centred ranks; its correlation is 0.
     correlations_of_ranks = np.abs(target @ ranks) / np.where(lengths > 0, lengths, np.inf)
 
     correlations = np.maximum(correlations_of_values[candidates], correlations_of_ranks)

@@ -96,7 +96,7 @@ def choose_candidates(
     n_repeats: int = 1,
     max_samples: int = MAX_TUNING_SAMPLES,
 ) -> Choice:
-    """Choose how a rule is made, by repeated cross-validation within the training samples.
+    """Choose how to make a rule: on no, few or many features, by repeated cross-validation.
 
     Parameters
     ----------
@@ -105,14 +105,14 @@ def choose_candidates(
         many features (dense ones) are candidates too.
     seed : seed of the folds
     n_repeats : how often the samples are dealt to folds
-    max_samples : if there are more samples, so many are drawn from them
+    max_samples : if there are more samples, this many are drawn from them
     """
     tuning_samples = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
     repeats = []
     for repeat in range(n_repeats):
         folds = deal_inner_folds(tuning_samples, [*seed, Stream.INNER_FOLDS, repeat])
         if folds.n_folds == 1:
-            # Nothing can be held out, so nothing speaks for any feature.
+            # Nothing can be held out, so no loss is known that would speak for any feature.
             untuned = RuleCandidate(Family.LEAST_ANGLE, 0, UNTUNED_PENALTY)
             return Choice(extent=Extent.NONE, none=untuned)
         repeats.append(score_candidates(folds, max_features))
@@ -135,8 +135,8 @@ def score_candidates(folds: InnerFolds, max_features: int | None) -> ScoredCandi
 def choose_from(table: LossTable) -> Choice:
     """Choose between no feature, a small set, and a dense rule on many, by their losses.
 
-    The module's docstring explains the steps. The choice also holds the candidates that each of the
-    three would take.
+    The choice also holds the candidates that each of the three would take. The head of the module
+    gives the reasons for the steps.
     """
     is_dense = table.is_of(Family.DENSE)
     is_empty = ~is_dense & (table.n_features == 0)
@@ -146,7 +146,7 @@ def choose_from(table: LossTable) -> Choice:
     if not is_small.any():
         return Choice(extent=Extent.NONE, none=none)
 
-    # The candidates on few and on many features.
+    # The best small set, and the dense rules that would be averaged.
     small_set = typical_small_set(table, is_small)
     few = table.candidates[small_set]
     many = averaged_dense_rules(table, is_dense)
@@ -230,7 +230,7 @@ def choose_penalty(
     support : columns of these features, (support,)
     seed : seed of the folds
     n_repeats : how often the samples are dealt to folds
-    max_samples : if there are more samples, so many are drawn from them
+    max_samples : if there are more samples, this many are drawn from them
     """
     tuning_samples = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
     repeats = []

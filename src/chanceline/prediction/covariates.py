@@ -171,7 +171,7 @@ class CovariateEncoder:
         n_samples : how many samples there must be.
         """
         columns = self.columns(values, n_samples)
-        # The shape is right without covariates, too.
+        # Begin with no columns at all, so that the shape is right even without covariates.
         terms = [np.zeros((n_samples, 0))]
         for covariate in self.covariates:
             terms.append(covariate.transform(columns[covariate.name]))
@@ -302,7 +302,7 @@ def real_numbers(values: Values, name: str, role: str = "covariate") -> Floats:
         numbers = values.astype(float)
     except (TypeError, ValueError):
         cells = values.tolist()
-        # NumPy refuses an array for one of its cells, which `float` refuses as well.
+        # NumPy does not say which cell it refused: `float` refuses the same one.
         row = next(row for row, cell in enumerate(cells) if not _is_number(cell))
         culprit = f"{shown(cells[row])} in row {row + 1}"
         raise InputError(f"{role} {name!r} must hold numbers, but has {culprit}.") from None

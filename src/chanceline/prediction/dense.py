@@ -58,7 +58,7 @@ class DenseDirections(NamedTuple):
 def score_dense_rules(folds: InnerFolds) -> ScoredCandidates:
     """Dense rules of all sizes and penalties, and their out-of-fold probabilities.
 
-    The link of a rule is the logistic regression that turns its scores into probabilities.
+    A rule's link is the logistic regression that turns its scores into probabilities.
     """
     samples = folds.samples
     sizes = dense_sizes(samples.n_features, samples.n_samples)
@@ -128,7 +128,7 @@ def dense_sizes(n_features: int, n_samples: int) -> list[int]:
 
 
 def out_of_fold_dense_scores(folds: InnerFolds, sizes: Sequence[int]) -> Floats:
-    """Scores of every sample by dense rules that it had no part in, (sizes × penalties, samples).
+    """Scores of every sample by dense rules made without it, (sizes × penalties, samples).
 
     `sizes`, numbers of features, are ascending. The rows are all penalties of the first size, then
     those of the next.
@@ -171,6 +171,8 @@ def average_dense_rules(
     sizes = sorted({candidate.n_features for candidate in candidates})
     directions = dense_directions(residualized, sizes)
     direction_of_size = dict(zip(sizes, directions, strict=True))
+
+    # The weights of the mean rule: nuisance columns, then the columns of the largest support.
     weights = np.zeros(candidates[-1].n_nuisance + sizes[-1])
     for candidate in candidates:
         rule_weights = linked_weights(candidate, direction_of_size[candidate.n_features])
@@ -190,16 +192,16 @@ def linked_weights(candidate: DenseCandidate, direction: DenseDirections) -> Flo
 
 
 def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[DenseDirections]:
-    """Ridge regression on the columns with the largest products with the target, for every size.
+    """For every size, ridge regression on so many columns: those most correlated with the target.
 
     A column c_j, of length 1, has the product p_j = |t·c_j| with the target t. Before the
-    regression each column is shrunken, multiplied by
+    regression each column is shrunk, that is multiplied by
 
         S_j = √(1 − q/p_j),    q the largest product of a column left out,
 
-    so that columns count the less, the nearer they are to being left out. (With a large ridge the
-    weights become ∝ ±(p_j − q), as in shrunken centroids.) Each support begins with the smaller
-    ones.
+    so a column counts less, the nearer it is to being left out. (With a large ridge the weights
+    become ∝ ±(p_j − q), as in shrunken centroids.) A support begins with the columns of all
+    smaller ones.
 
     Parameters
     ----------
@@ -258,9 +260,9 @@ def ridge_weights(columns: Floats, target: Floats) -> Floats:
 
 
 def solve_all_penalties(gram: Floats, right_side: Floats) -> Floats:
-    """(G + λ)⁻¹ b for each λ: one of `DENSE_PENALTIES` times the mean eigenvalue of G.
+    """Solve (G + λ) x = b for every ridge λ: `DENSE_PENALTIES` times the mean eigenvalue of G.
 
-    The equations are solved in double precision, even if G is in single precision.
+    This is done in double precision, even if G is in single precision.
 
     Parameters
     ----------
@@ -269,15 +271,16 @@ def solve_all_penalties(gram: Floats, right_side: Floats) -> Floats:
 
     Returns
     -------
-    solutions : (penalties, n)
+    solutions : x for every λ, (penalties, n)
     """
     n_rows = len(gram)
     mean_eigenvalue = max(float(np.trace(gram)) / n_rows, NEGLIGIBLE)
     diagonal = np.arange(n_rows)
     solutions = np.empty((len(DENSE_PENALTIES), n_rows))
-    for solution, penalty in zip(solutions, DENSE_PENALTIES, strict=True):
-        # G + λ is positive definite: Cholesky's decomposition takes half the time of another.
+    for row, penalty in enumerate(DENSE_PENALTIES):
         penalized = gram.astype(float)
         penalized[diagonal, diagonal] += penalty * mean_eigenvalue
-        _, solution[:], _ = dposv(penalized, right_side)  # fills a row of `solutions`
+        # LAPACK's solver for positive definite matrices takes half the time of a general one.
+        _factor, solution, _info = dposv(penalized, right_side)
+        solutions[row] = solution
     return solutions

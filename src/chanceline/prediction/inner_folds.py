@@ -66,7 +66,7 @@ class InnerFolds:
         -------
         probabilities : of the positive class, (penalties, samples)
         """
-        # Fit every fold to its training samples, with every penalty. A design has all samples,
+        # For each fold, fit its training samples with every penalty. A design has all samples,
         # (samples, nuisance + support); those held out have weight 0 in the fit.
         designs = []
         for scale, support in zip(self.scales, supports, strict=True):

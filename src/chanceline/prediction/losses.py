@@ -126,14 +126,15 @@ class LossTable:
         The closeness is e^{−t²/2}, where t is how much more the candidate loses than the best one,
         in units of `width` standard errors.
         """
+        # How much more each candidate loses than the best one, (indices,).
         best = indices[self.mean_losses[indices].argmin()]
         differences = [self.difference(index, best) for index in indices]
-        above_best = np.array([difference.mean for difference in differences])
-        if np.all(above_best == 0):
+        excess_losses = np.array([difference.mean for difference in differences])
+        if np.all(excess_losses == 0):
             return np.ones(len(indices))
 
-        # All differences are measured by their median standard error. By its own, which is small, a
-        # candidate that hardly differs from the best would seem far away.
+        # One unit for all: the median standard error of the differences. A candidate nearly the
+        # same as the best one has a tiny standard error; measured by that it would seem far away.
         standard_errors = [
             difference.standard_error
             for index, difference in zip(indices, differences, strict=True)
@@ -141,7 +142,7 @@ class LossTable:
         ]
         unit = max(width * float(np.median(standard_errors)), np.finfo(float).tiny)
         # Beyond 40 the result is 0 anyway, and the square could overflow.
-        distance = np.minimum(above_best / unit, 40.0)
+        distance = np.minimum(excess_losses / unit, 40.0)
         return np.exp(-(distance**2) / 2)
 
 
@@ -150,7 +151,7 @@ def mean_loss_table(
 ) -> LossTable:
     """The losses of candidates, averaged over several assignments of the samples to folds.
 
-    A candidate that some assignment does not have, because a path ended early there, is left out.
+    Only candidates that all assignments have are listed: paths end early in some.
 
     Parameters
     ----------

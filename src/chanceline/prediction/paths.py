@@ -42,7 +42,8 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
     if columns.shape[1] == 0:
         return supports
 
-    # Products of all columns with the residual, (columns,); at first the residual is the target.
+    # Products of all columns with the residual, (columns,). At first the residual is the target,
+    # and the column with the largest product joins.
     n_samples = len(columns)
     products = products_with(columns, target)
     joining = int(np.abs(products).argmax())
@@ -97,7 +98,7 @@ def products_with(columns: Floats, vector: Floats) -> Floats:
 def steps_until_joining(
     products: Floats, rates: Floats, common_product: float, copy_tolerance: float
 ) -> Floats:
-    """How far the common product C sinks until each column has it, with either sign: (columns,).
+    """How far the common product C must sink until each column's product equals ±C: (columns,).
 
     When C has sunk by γ, a column's product is p − γr. It equals C − γ at γ = (C − p)/(1 − r), and
     −(C − γ) at γ = (C + p)/(1 + r). The smaller γ is returned. Where the divisor vanishes the
@@ -108,7 +109,7 @@ def steps_until_joining(
     products : p, (columns,)
     rates : r, how fast each product sinks, in units of C's, (columns,)
     common_product : C
-    copy_tolerance : divisors that are smaller vanish
+    copy_tolerance : a smaller divisor counts as vanishing
     """
     with_same_sign = np.where(
         rates < 1 - copy_tolerance,

@@ -173,7 +173,7 @@ def fit_rule(  # noqa: PLR0913
     max_features: int | None = None,
     seed: int = 0,
 ) -> PredictionRule:
-    """A rule meant for new samples, on few features where few do as well as many.
+    """Make a rule for new samples, on few features unless many are clearly better.
 
     Parameters
     ----------
@@ -182,12 +182,11 @@ def fit_rule(  # noqa: PLR0913
         positive class by its name).
     groups : samples of a group stay together in a fold.
     blocks : columns are measured from the mean of their block.
-    covariates : columns that the rule has besides, without shrinkage: a DataFrame or a mapping by
-        name, or an array (samples, covariates). Units do not matter; text has an indicator for
+    covariates : further columns of the rule, whose weights are not shrunk: a DataFrame or a mapping
+        by name, or an array (samples, covariates). Units do not matter; text has an indicator for
         every level but the first.
     encoder : how covariates become columns of numbers; by default numbers enter as they are.
-    features : columns to use, all of them, where they are fixed beforehand; by default they are
-        chosen.
+    features : columns fixed beforehand, which are all used; by default columns are chosen.
     max_features : largest number of features chosen; None: thirty, or all where many are clearly
         better than a small set.
     seed : seed of the folds.
@@ -226,7 +225,7 @@ def fit_rules(  # noqa: PLR0913
     max_features: int | None = None,
     seed: int = 0,
 ) -> FittedRules:
-    """Make a rule for new samples, and beside a rule on many features also the one on few.
+    """Make a rule for new samples; if it has many features, make one on few features as well.
 
     Parameters as in `fit_rule`; X may be a `ColumnTable`, too.
     """

@@ -52,7 +52,7 @@ def fit_scale(samples: Samples, training: Bools) -> ColumnScale:
 
     Parameters
     ----------
-    samples : all of them: those that are not for training tell the means of unknown blocks.
+    samples : all of them; a block without training samples gets the mean of its other samples.
     training : which samples are for training, (samples,)
     """
     # Which samples the mean of each block is taken over, (blocks, samples): its training samples;
@@ -62,8 +62,8 @@ def fit_scale(samples: Samples, training: Bools) -> ColumnScale:
     has_training_samples = in_block_for_training.any(axis=1, keepdims=True)  # (blocks, 1)
     is_averaged = np.where(has_training_samples, in_block_for_training, in_block)
 
-    # Means, as products with the share of each sample. A block without any samples gets mean 0,
-    # which nobody asks for.
+    # Means, as products with the share of each sample, (blocks, samples). A block without any
+    # samples gets mean 0, which is never used. The spreads are still to come: they need the means.
     n_averaged = np.maximum(is_averaged.sum(axis=1, keepdims=True), 1)
     shares = (is_averaged / n_averaged).astype(samples.X.dtype)
     unit_spreads = np.ones(samples.n_features, samples.X.dtype)

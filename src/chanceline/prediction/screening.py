@@ -63,11 +63,11 @@ def screen_columns(
 
 
 def correlations_with_labels(samples: Samples, training: Bools) -> Floats:
-    """|Σ_i t_i x_ij|/SD(x_j) of every column, (features,).
+    """How strongly every column goes with the labels: |Σ_i t_i x_ij|/SD(x_j), (features,).
 
-    t_i are the training samples' labels ±1 less what blocks and covariates explain of them. Their
-    sum is 0, as the indicators of blocks add up to a constant. So adding a constant to a column
-    changes nothing, and columns need not be centred.
+    The sum is over the training samples i, and t_i is the label ±1 less what blocks and covariates
+    explain of it. These t_i add up to 0, as the indicators of blocks add up to a constant. So
+    adding a constant to a column changes nothing, and columns need not be centred.
     """
     dtype = samples.X.dtype
     rows = np.flatnonzero(training)

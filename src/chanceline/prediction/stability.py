@@ -119,7 +119,7 @@ def selection_stability(  # noqa: PLR0913
     prepare: Callable[[Floats], Floats] | None = None,
     seed: int = 0,
 ) -> SelectionStability:
-    """How stable the features of a set are.
+    """How often halves of the samples select each feature of a set, and what could replace it.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ def selection_stability(  # noqa: PLR0913
     support : columns of the set
     penalty, family : those of the rule; for a dense rule, whose ridge has other units, the penalty
         is that of rules that are not tuned.
-    prepare : what to do with the columns (samples, columns) before anything else, as clipping
-        outliers; nothing by default.
+    prepare : a function applied to the columns (samples, columns) first, such as one that clips
+        outliers; by default columns stay as they are.
     """
     columns = np.sort(np.asarray(support, dtype=np.int64))
     pooled = pool_samples(
@@ -171,10 +171,11 @@ def stability_of_support(  # noqa: PLR0913
     seed: int,
     screening: ScreeningLimits | None = None,
 ) -> SelectionStability:
-    """How stable the features of a set are, for samples that are checked already.
+    """How often halves of the samples select each feature of a set, and what could replace it.
 
-    A *replacement* is a column tried in the place of a feature. It is a *surrogate* if the set then
-    makes at most one error more; with no error more, the set with it is an *alternative*.
+    The samples are checked already. A *replacement* is a column tried in the place of a feature. It
+    is a *surrogate* if the set then makes at most one error more; with no error more, the set with
+    it is an *alternative*.
 
     Parameters
     ----------
@@ -193,8 +194,8 @@ def stability_of_support(  # noqa: PLR0913
         columns=scale.transform(screened.X, screened.block_of_sample),
         penalty=penalty,
     )
-    # From here on features are numbered within the screened columns; screened_columns[feature] is
-    # the number in the table.
+    # From here on `feature` is a number within the screened columns, and its number in the table
+    # is screened_columns[feature].
     screened_support = np.searchsorted(screened_columns, support)
     errors = int(fit.training_errors(screened_support[None])[0])
     ranked = samples_for_ranking(screened, scale)
@@ -203,14 +204,17 @@ def stability_of_support(  # noqa: PLR0913
     readings = []
     alternatives: list[tuple[int, ...]] = []
     for feature in screened_support:
+        column = screened_columns[feature]
+
         # Columns that make about as few errors in the place of this feature.
         replacements, replacement_errors = fit.replacements(screened_support, feature)
         surrogates = replacements[replacement_errors <= errors + SURROGATE_ERRORS]
+
+        # Those that make no error more give other sets that are as good.
         as_good = replacements[replacement_errors <= errors]
-        column = screened_columns[feature]
         alternatives += exchanged_sets(support, column, screened_columns[as_good])
 
-        values = fit.columns[:, feature]
+        values = fit.columns[:, feature]  # (samples,)
         reading = FeatureReading(
             feature=int(column),
             selected=float(shares[feature]),

@@ -161,7 +161,7 @@ def train_selected(
     seed: Seed,
     n_repeats: int,
 ) -> TrainedRules:
-    """The rule on features that are selected, and those that few and many features would give.
+    """Select features and make rules on few and on many of them, and say which one to use.
 
     Parameters as in `train`: only the samples where `training` is true are learnt from.
     """
@@ -183,7 +183,7 @@ def train_selected(
         support, weights = average_dense_rules(choice.many, residualized)
         rule_on_many = TrainedRule(support, weights, scale.take(support), choice.many)
 
-    # The one of the extent that was chosen, with columns numbered as before the screening.
+    # Use the rule of the extent that was chosen. Columns are numbered as before the screening.
     rule_of_extent = {
         Extent.NONE: rule_on_none,
         Extent.FEW: rule_on_few,
