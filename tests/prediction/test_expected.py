@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, mannwhitneyu
+from scipy.stats import binomtest, mannwhitneyu, norm
 
 from chanceline.prediction.against_majority import compare_with_majority, sign_test
-from chanceline.prediction.area import area_interval, area_variance
+from chanceline.prediction.area import area_interval, area_variance, cross_validated_area_interval
 from chanceline.prediction.crossval import expected_error
 from chanceline.prediction.held_out import hold_out
 from chanceline.prediction.samples import make_samples
@@ -96,6 +96,20 @@ def test_an_interval_has_a_length_where_the_estimate_has_no_variance():
     assert 0.6 < low < 0.95
     assert area_interval(1.0, 10, 10)[0] == pytest.approx(1 - area_interval(0.0, 10, 10)[1])
     assert np.isnan(area_interval(float("nan"), 5, 5)).all()
+
+
+def test_tails_of_a_cross_validated_area():
+    """At the lower end the estimate has 4 % above it, at the upper end 1 % below it."""
+    low, high = cross_validated_area_interval(0.8, 15, 25)
+    below_estimate = (0.8 - low) / np.sqrt(area_variance(low, 15, 25))
+    above_estimate = (high - 0.8) / np.sqrt(area_variance(high, 15, 25))
+    assert norm.sf(below_estimate) == pytest.approx(0.04)
+    assert norm.sf(above_estimate) == pytest.approx(0.01)
+    # Further up and not so far down as with equal tails.
+    equal_low, equal_high = area_interval(0.8, 15, 25)
+    assert low > equal_low
+    assert high > equal_high
+    assert np.isnan(cross_validated_area_interval(float("nan"), 5, 5)).all()
 
 
 def test_the_larger_class_is_compared_sample_by_sample():

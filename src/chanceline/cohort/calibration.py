@@ -17,7 +17,7 @@ import numpy as np
 
 from chanceline._arrays import Bools, Floats
 from chanceline.chance.poisson_binomial import poisson_binomial_law
-from chanceline.prediction.area import NORMAL_QUANTILE
+from chanceline.prediction.interval import NORMAL_QUANTILE
 from chanceline.prediction.ridge_logistic import sigmoid
 
 MAX_SLOPE_STEPS = 100

@@ -6,9 +6,10 @@ negative samples, is
     V(A) = [A(1 − A) + (n₁ − 1)(Q₁ − A²) + (n₂ − 1)(Q₂ − A²)]/(n₁n₂),
     Q₁ = A/(2 − A),    Q₂ = 2A²/(1 + A).
 
-The interval has all A from which the estimate is no farther than z√V(A) (Newcombe 2006, method 5):
-so it has a length where the estimate is 1 and V of the estimate would be 0. At A = ½ the variance
-is Mann and Whitney's, (n₁ + n₂ + 1)/(12 n₁n₂), and ½ lies outside if their test says so.
+The interval has all A from which the estimate is no farther than z√V(A) (Newcombe 2006, method 5),
+where z is the normal quantile of the confidence: so it has a length where the estimate is 1 and V
+of the estimate would be 0. At A = ½ the variance is Mann and Whitney's, (n₁ + n₂ + 1)/(12 n₁n₂),
+and ½ lies outside if their test says so.
 """
 
 from __future__ import annotations
@@ -19,9 +20,8 @@ from math import isnan, sqrt
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
-from chanceline.prediction.interval import UPPER_QUANTILE
+from chanceline.prediction.interval import CONFIDENCE, LOWER_TAIL, UPPER_TAIL
 
-NORMAL_QUANTILE = float(ndtri(UPPER_QUANTILE))
 # How near to the estimate the ends of the interval are looked for, as a share of the range.
 NEXT_TO = 1e-9
 
@@ -38,13 +38,32 @@ def area_variance(area: float, n_positive: float, n_negative: float) -> float:
     return max(numerator, 0.0) / (n_positive * n_negative)
 
 
-def area_interval(area: float, n_positive: float, n_negative: float) -> tuple[float, float]:
-    """95 % interval of a true area under the curve, from its estimate; NaN where that is NaN."""
-    return area_interval_of_blocks(area, [(n_positive, n_negative)])
+def area_interval(
+    area: float, n_positive: float, n_negative: float, confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """Interval of a true area under the curve, from its estimate; NaN where that is NaN.
+
+    By default it is the 95 % interval.
+    """
+    return area_interval_of_blocks(area, [(n_positive, n_negative)], confidence)
+
+
+def cross_validated_area_interval(
+    area: float, n_positive: float, n_negative: float
+) -> tuple[float, float]:
+    """The 95 % interval of a cross-validated area: ends with tails of 4 and 1 %.
+
+    They are those of the cross-validated error (`chanceline.prediction.interval`), from the other
+    side: rules of folds have fewer samples to learn from than the final one, so that its true area
+    is rather larger than the estimate. The parameters are those of `area_interval`.
+    """
+    low, _ = area_interval(area, n_positive, n_negative, confidence=1 - 2 * UPPER_TAIL)
+    _, high = area_interval(area, n_positive, n_negative, confidence=1 - 2 * LOWER_TAIL)
+    return low, high
 
 
 def area_interval_of_blocks(
-    area: float, block_sizes: Sequence[tuple[float, float]]
+    area: float, block_sizes: Sequence[tuple[float, float]], confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
     """The same where pairs of samples are compared within blocks alone, which have one true area.
 
@@ -56,9 +75,11 @@ def area_interval_of_blocks(
     ----------
     area : share of all these pairs in the right order.
     block_sizes : positive and negative samples of every block, at least one of each.
+    confidence : of the interval, whose two tails are equal.
     """
     if isnan(area):
         return area, area
+    normal_quantile = float(ndtri((1 + confidence) / 2))
     n_pairs = sum(n_positive * n_negative for n_positive, n_negative in block_sizes)
 
     def variance(true_area: float) -> float:
@@ -71,7 +92,7 @@ def area_interval_of_blocks(
     def excess(true_area: float) -> float:
         """How much farther than chance takes it the estimate lies from this area."""
         deviation = sqrt(variance(true_area))
-        return abs(area - true_area) - NORMAL_QUANTILE * deviation
+        return abs(area - true_area) - normal_quantile * deviation
 
     # Next to the estimate the excess is below 0; at the estimate itself it may be 0, if that is 0
     # or 1. An end of the range that is not excluded is the interval's end.

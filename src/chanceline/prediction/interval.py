@@ -5,13 +5,15 @@ among so many tells.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betaincinv, stdtrit
+from scipy.special import betaincinv, ndtri, stdtrit
 
 from chanceline._arrays import Floats, Ints
 
 CONFIDENCE = 0.95
 # The probability below the upper end of a two-sided interval.
 UPPER_QUANTILE = (1 + CONFIDENCE) / 2
+# How many standard deviations it reaches to either side of a normal estimate.
+NORMAL_QUANTILE = float(ndtri(UPPER_QUANTILE))
 # The chances that a cross-validated error's interval lies above the true error and below it. They
 # are unequal, as cross-validation errs on the high side: its rules have fewer samples to learn from
 # than the final one.
