@@ -23,6 +23,8 @@ from permuted_lasso import lasso_pvalue
 from scipy.special import chdtrc
 
 from chanceline._io import write_text
+from chanceline.prediction.folds import Stream
+from chanceline.prediction.repeats import n_tuning_repeats
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import make_design
 from chanceline.significance.outcomes.cross_validate import hold_out_predictions, predict_samples
@@ -353,7 +355,12 @@ def run_expected(design: str, set_number: int, rng: Rng) -> dict[str, Any]:
     samples = rule_samples(draw(rng, count))
     held_out = hold_out_predictions(samples, set_number)
     expected = samples.outcome.expectation(held_out)
-    rule = train_score_rule(samples, np.ones(count, dtype=bool), [set_number])
+    rule = train_score_rule(
+        samples,
+        np.ones(count, dtype=bool),
+        [set_number, Stream.INNER_FOLDS],
+        n_repeats=n_tuning_repeats(samples.X.size),
+    )
     fresh = rule_samples(draw(rng, NEW))
     truth = fresh.outcome.expectation(
         HeldOutPredictions(
@@ -396,7 +403,7 @@ PARTS: dict[str, Part] = {
     "power": Part(1, list(POWER_DESIGNS), 200, run_power),
     "lasso": Part(1, list(POWER_DESIGNS), 200, run_lasso),
     "contrasts": Part(2, list(CONTRAST_DESIGNS), 200, run_contrasts),
-    "expected": Part(3, list(EXPECTED_DESIGNS), 50, run_expected),
+    "expected": Part(3, list(EXPECTED_DESIGNS), 100, run_expected),
 }
 
 

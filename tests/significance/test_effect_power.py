@@ -18,7 +18,7 @@ from chanceline.significance.drawn_statistics import (
     make_ridge_model,
     random_spectrum,
 )
-from chanceline.significance.effect_power import estimate_power, pvalues_among
+from chanceline.significance.effect_power import DRAWS, estimate_power, pvalues_among
 from chanceline.significance.members import MemberArrays, join_labellings
 from chanceline.significance.path import follow_paths
 from chanceline.significance.path_columns import make_path_columns
@@ -30,8 +30,9 @@ N_STEPS = 4
 @pytest.fixture
 def few_draws(monkeypatch):
     """Enough for a test."""
-    monkeypatch.setattr(effect_power, "NULL_DRAWS", 1000)
-    monkeypatch.setattr(effect_power, "EFFECT_DRAWS", 500)
+    few = effect_power.NumberOfDraws(null=1000, effect=500)
+    monkeypatch.setattr(effect_power, "DRAWS", few)
+    monkeypatch.setattr(effect_power, "ROUGH_DRAWS", few)
 
 
 def table_losses(design: EffectDesign, n_tables: int) -> MemberArrays:
@@ -109,7 +110,7 @@ def test_pvalues_are_those_of_the_combination():
 
 
 def test_without_an_effect_the_power_is_the_level():
-    estimate = estimate_power(DESIGN.without_effect(), level=0.05, seed=0)
+    estimate = estimate_power(DESIGN.without_effect(), level=0.05, seed=0, draws=DRAWS)
     assert estimate.power == pytest.approx(0.05, abs=0.02)
     assert 0 < estimate.error < 0.01
 
