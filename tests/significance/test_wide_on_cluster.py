@@ -254,6 +254,18 @@ def test_a_worker_without_the_package_is_refused(dask_processes, genotypes, monk
         placed_on_cluster(tiled(SlicedColumns(genotypes)))
 
 
+@pytest.mark.parametrize("make", [in_memory, in_file])
+def test_a_table_is_there_when_the_cluster_was_left(dask_processes, tmp_path, genotypes, make):
+    """As for the page that is written last."""
+    with cluster(dask_processes[0]):
+        there = placed_on_cluster(tiled(make(genotypes, tmp_path)))
+        first = there.tile(0).values
+    second = there.tile(TILE_WIDTH).values
+    assert np.array_equal(np.hstack([first, second]), genotypes[:, : 2 * TILE_WIDTH])
+    some = there.select(np.array([4, 200])).rows(np.array([7, 1]))
+    assert np.array_equal(some[:, :], genotypes[[7, 1]][:, [4, 200]])
+
+
 def test_one_job_stays_in_this_process(dask_processes, genotypes):
     with cluster(dask_processes[0]):
         table = tiled(SlicedColumns(genotypes))
