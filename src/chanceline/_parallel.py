@@ -37,6 +37,8 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 Progress = Callable[[int, int], None]
 
+# A module goes to a worker by its name, so that the worker's own is asked.
+THIS_PACKAGE = sys.modules["chanceline"]
 MAX_LOSSES_IN_A_ROW = 5  # a call that takes its worker with it every time must end too
 MAX_JOBS = 10_000  # more processes than any machine starts
 # What is raised when a worker died, and the rest has to be started anew; known by name, as joblib
@@ -189,13 +191,15 @@ def map_on_cluster(
 
 def refuse_other_versions(client: Any) -> None:
     """Stop if a worker of the cluster has another version of this package than this process."""
-    # The module goes by its name, so that the worker's own is asked.
     try:
-        versions = run_on_every_worker(client, attrgetter("__version__"), sys.modules["chanceline"])
-    except ImportError as error:
+        versions = run_on_every_worker(client, attrgetter("__version__"), THIS_PACKAGE)
+    except Exception as error:
+        # Dask raises a plain exception with what the worker said.
+        if "No module named" not in str(error):
+            raise
         raise InputError(
-            f"a worker of the cluster has no chanceline ({error}); install version {__version__} "
-            "everywhere."
+            f"a worker of the cluster lacks a package ({error}); install chanceline {__version__} "
+            "and what it needs everywhere."
         ) from error
     for version in versions:
         if version != __version__:

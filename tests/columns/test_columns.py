@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 
 from chanceline.columns.parquet import ParquetColumns
@@ -13,6 +14,7 @@ from chanceline.columns.plink import PlinkColumns
 from chanceline.columns.precision import single_if_exact
 from chanceline.columns.source import SlicedColumns, open_npy
 from chanceline.columns.table import ColumnTable
+from chanceline.columns.wide import available_memory, in_memory
 from chanceline.errors import InputError
 from chanceline.tables import load_data
 
@@ -273,3 +275,26 @@ def test_genotypes_of_a_very_wide_array_keep_their_type(tmp_path):
     names = [int(name[1:]) for name in dataset.feature_names]
     assert len(names) > 39_000
     assert np.array_equal(dataset.X[:, :], X[:, names])
+
+
+def test_a_table_for_which_there_is_no_memory_is_refused_with_the_size_needed(
+    monkeypatch, tmp_path, genotypes
+):
+    table = ColumnTable(SlicedColumns(genotypes))
+    n_bytes = 8 * genotypes.size
+    report = tmp_path / "meminfo"
+    monkeypatch.setattr("chanceline.columns.wide.MEMORY_OF_MACHINE", report)
+
+    report.write_text(f"MemTotal: 9999999 kB\nMemAvailable:  {-(-n_bytes // 1024)} kB\n")
+    assert np.array_equal(in_memory(table), genotypes)
+
+    report.write_text(f"MemTotal: 9999999 kB\nMemAvailable:  {n_bytes // 1024 - 1} kB\n")
+    with pytest.raises(InputError, match=r"needs the whole table of .* in memory, at least .* GB"):
+        in_memory(table)
+
+
+def test_the_memory_that_is_free_is_less_than_the_machine_has():
+    free = available_memory()
+    if free is None:
+        pytest.skip("this system does not say")
+    assert 0 < free < psutil.virtual_memory().total

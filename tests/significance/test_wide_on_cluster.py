@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -240,6 +241,29 @@ def test_workers_of_another_version_are_refused_before_any_work(
         pytest.raises(InputError, match=r"runs chanceline .* and this process 0\.0\.1"),
     ):
         placed_on_cluster(tiled(SlicedColumns(genotypes)), n_jobs=-1)
+
+
+def test_a_worker_without_the_package_is_refused(dask_processes, genotypes, monkeypatch, tmp_path):
+    (tmp_path / "only_here.py").write_text("__version__ = '1'\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("chanceline._parallel.THIS_PACKAGE", import_module("only_here"))
+    with (
+        cluster(dask_processes[0]),
+        pytest.raises(InputError, match=r"lacks a package .*only_here"),
+    ):
+        placed_on_cluster(tiled(SlicedColumns(genotypes)))
+
+
+@pytest.mark.parametrize("make", [in_memory, in_file])
+def test_a_table_is_there_when_the_cluster_was_left(dask_processes, tmp_path, genotypes, make):
+    """As for the page that is written last."""
+    with cluster(dask_processes[0]):
+        there = placed_on_cluster(tiled(make(genotypes, tmp_path)))
+        first = there.tile(0).values
+    second = there.tile(TILE_WIDTH).values
+    assert np.array_equal(np.hstack([first, second]), genotypes[:, : 2 * TILE_WIDTH])
+    some = there.select(np.array([4, 200])).rows(np.array([7, 1]))
+    assert np.array_equal(some[:, :], genotypes[[7, 1]][:, [4, 200]])
 
 
 def test_one_job_stays_in_this_process(dask_processes, genotypes):

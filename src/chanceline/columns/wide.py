@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,11 @@ from numpy.typing import NDArray
 
 from chanceline.columns.source import SlicedColumns
 from chanceline.columns.table import AnyTable, ColumnTable
+from chanceline.errors import InputError
 
 WIDE_FROM = 40_000  # columns; with more of them memory counts
+GIGABYTE = 1e9
+MEMORY_OF_MACHINE = Path("/proc/meminfo")  # of Linux
 
 
 def is_wide(n_columns: int) -> bool:
@@ -31,8 +35,33 @@ def in_tiles_if_wide(X: AnyTable) -> AnyTable:
 def in_memory(X: AnyTable) -> NDArray[Any]:
     """All columns as one array (samples, columns), for what needs them at once: in the type in
     which they are stored.
+
+    Raises
+    ------
+    InputError
+        When there is no memory for them in double precision, as they are computed with.
     """
     if not isinstance(X, ColumnTable):
         return X
-    _, n_columns = X.shape
+    n_samples, n_columns = X.shape
+    needed = n_samples * n_columns * np.dtype(np.float64).itemsize
+    available = available_memory()
+    if available is not None and needed > available:
+        raise InputError(
+            f"this needs the whole table of {n_samples:,} × {n_columns:,} in memory, at least "
+            f"{needed / GIGABYTE:.1f} GB, and {available / GIGABYTE:.1f} GB are free; use fewer "
+            "columns or a larger machine (only the test of two classes reads such a table by "
+            "tiles)."
+        )
     return X.take(np.arange(n_columns))
+
+
+def available_memory() -> int | None:
+    """Bytes of memory that this machine can give to processes; None where it does not say."""
+    if not MEMORY_OF_MACHINE.exists():
+        return None
+    for line in MEMORY_OF_MACHINE.read_text(encoding="ascii").splitlines():
+        name, _, size = line.partition(":")
+        if name == "MemAvailable":
+            return 1024 * int(size.removesuffix("kB"))
+    return None

@@ -93,6 +93,10 @@ class StateOfTile(NamedTuple):
     squared_lengths: Floats
     n_taken: int
 
+    @property
+    def n_bytes(self) -> int:
+        return self.products.nbytes + self.squared_lengths.nbytes
+
 
 class KeptStates:
     """What the tiles in this process keep from one step of the paths to the next.
@@ -128,8 +132,7 @@ class KeptStates:
     def keep(self, tile: Tile, state: StateOfTile) -> None:
         """Keep the state of a tile for the next step, if there is room."""
         memory = memory_of_this_worker()
-        n_states = 1 + len(self._state_of_tile)
-        n_bytes = n_states * (state.products.nbytes + state.squared_lengths.nbytes)
+        n_bytes = sum(kept.n_bytes for kept in [state, *self._state_of_tile.values()])
         if memory is None or n_bytes <= SHARE_OF_WORKER * memory:
             self._state_of_tile[tile.start] = state
 
