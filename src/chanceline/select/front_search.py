@@ -371,20 +371,18 @@ class FrontSearch:
     def _go_to_start(self, k: int, visit: Visit) -> None:
         """Load the support of k variables where a visit begins, as `visit.start` says.
 
-            LAST_END    where the last visit of the same kind ended
+            LAST_END    where the last visit of the same kind ended; BEST if there was none
             BELOW       the best rule of k − 1 variables, and one variable more
-            ABOVE       the best rule of k + 1 variables, without one of them
+            ABOVE       the best rule of k + 1 variables, without one; BEST if none is known
             BEST        the best rule of k variables
 
-        ABOVE without a rule of k + 1 variables, and LAST_END without a last visit, count as BEST.
-        But ABOVE and BEST begin from below where no rule of k variables is better than the best of
-        k − 1.
+        If the best rule of k variables is no better than that of k − 1, or none is known, BEST and
+        ABOVE do as BELOW.
         """
         start = visit.start
         last_variables = self.last_variables.get((k, visit.trim_share))
         is_better_than_below = self.best.errors[k] < self.best.errors[k - 1]
         is_worthwhile = self._has_rule(k) and is_better_than_below
-        # The order matters: without a worthwhile rule, ABOVE and BEST begin from below.
         if start is VisitStart.LAST_END and last_variables is not None:
             self._set_variables(last_variables)
         elif start is VisitStart.BELOW or not is_worthwhile:

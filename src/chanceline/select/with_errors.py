@@ -247,7 +247,7 @@ class _ErrorSearch:
         return False
 
     def grow(self) -> bool:
-        """Add columns one by one until few enough errors are left; whether that succeeds.
+        """Add columns one by one until few enough errors are left; return whether that succeeds.
 
         Each time the column of largest screening score is added.
         """
