@@ -175,16 +175,18 @@ def smallest_cuts(
     if sixes and math.comb(n_patterns, 6) <= MAX_SIXES:
         orders.append(6)
 
-    # For each order an array, whose entry s is the number of cuts with at most s variables.
+    # For each order an array, whose entry s is the number of cuts with at most s variables. Their
+    # sum says how large cuts may be.
     counts_of_orders = [count_cuts(patterns, order) for order in orders]
-    max_size = _largest_size_within(np.sum(counts_of_orders, axis=0), max_cuts)
+    counts_of_all = np.sum(counts_of_orders, axis=0)
+    max_size = _largest_size_within(counts_of_all, max_cuts)
     if max_size < 0:  # even those of size 0 are too many
         return np.zeros((0, n_features), dtype=np.bool_)
 
     # Write the cuts of each order as bits, then unpack and sort all of them.
     parts = []
-    for order, n_cuts_up_to in zip(orders, counts_of_orders, strict=True):
-        n_cuts = int(n_cuts_up_to[max_size])
+    for order, counts in zip(orders, counts_of_orders, strict=True):
+        n_cuts = int(counts[max_size])
         part = np.zeros((n_words, n_cuts), dtype=np.uint64)
         list_cuts(patterns, order, max_size, part)
         parts.append(part)

@@ -133,10 +133,11 @@ def search_fewest_errors(
     for n_swaps in search.run(budget):
         yield spent + n_swaps
 
-    # The fewest errors with 0, 1, … variables, and the first number of variables that suffices.
+    # The fewest errors with 0, 1, … variables, (sizes,), and the first size that makes as few as is
+    # allowed; or, if none does, as few as any size.
     errors = search.best.errors[: search.max_variables + 1]
-    attainable_errors = max(max_errors, int(errors.min()))
-    n_variables = int(np.flatnonzero(errors <= attainable_errors)[0])
+    goal = max(max_errors, int(errors.min()))
+    n_variables = int(np.flatnonzero(errors <= goal)[0])
     yield search.best.candidate(n_variables, problem.n_unpenalized, spent + search.n_swaps)
 
 
@@ -165,6 +166,7 @@ class FrontSearch:
             relatives=problem.relatives,
             seed=seed,
         )
+        # One size more than wanted, as a swap adds a variable before it drops one.
         self.best = make_best_rules(max_variables + 1, problem.n_unpenalized, problem.n_samples)
         # Keys are (number of variables k, trim_share of the visit).
         self.last_variables: dict[tuple[int, float], NDArray[np.int64]] = {}

@@ -313,8 +313,8 @@ def begin_level(path: Any, level: int, n_branches: int) -> None:
     # of few patterns, if there are any, is good enough.
     has_pattern_cuts = path.unmet.cuts.shape[2] > 0
     n_missing = path.size - level
-    is_margin_worth_it = not has_pattern_cuts or n_missing >= MARGIN_FROM
-    if path.max_errors == 0 and is_margin_worth_it:
+    fits_are_worth_it = not has_pattern_cuts or n_missing >= MARGIN_FROM
+    if path.max_errors == 0 and fits_are_worth_it:
         levels.method[level] = GROWING
     else:
         take_smallest_cut(path, level)
