@@ -238,9 +238,9 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
         field = messages.field + memory * field
         curvature = messages.curvature + memory * curvature
 
-        # Second half. The prior of a nonzero weight has curvature 1, which adds to that of the
-        # messages; the variance of its posterior is the reciprocal. End if the evidence
-        # ½ variance·field² diverges.
+        # Second half. The Gaussian prior of a nonzero weight has curvature 1, which adds to that of
+        # the messages; the variance of its posterior is the reciprocal of the sum. End if the
+        # evidence ½ variance·field² diverges.
         slab_variance = 1.0 / (1.0 + curvature)
         largest_evidence = (0.5 * slab_variance * field**2).max()
         if not largest_evidence < RUNAWAY_EVIDENCE:  # "not" so that NaN ends it too
@@ -270,8 +270,8 @@ def load_most_evident(hinge: Hinge, count: int, beliefs: Beliefs) -> None:
     unpenalized = np.arange(n_variables, n_columns)
     support = np.concatenate([unpenalized, variables])
 
-    # Weights start at zero. But from there some that must not be negative would leave in the first
-    # Newton step; these start at their believed means.
+    # Free weights start at zero. A weight that must not be negative would leave the support if the
+    # first Newton step from there made it negative. So it starts at its believed mean.
     weights = np.where(nonnegative, np.maximum(beliefs.mean, 0.0), 0.0)  # (n_columns,)
     set_support(hinge, support, weights[support])
 
@@ -382,7 +382,7 @@ def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candida
     n_added = hinge.n_selected
     yield candidate_of(hinge, n_added)
     if not separates:
-        return
+        return  # there is no separating support to start from
     max_steps = DEFAULT_MESSAGE_STEPS
     if budget is not None:
         max_steps = budget

@@ -195,7 +195,8 @@ def all_columns_separate(problem: Problem) -> bool:
     gram = np.zeros((n_samples, n_samples))
     for block in column_blocks(problem.X):
         columns = np.arange(block.start, block.stop)
-        rows = problem.rows(columns)[:, : columns.size]
+        rows_with_intercept = problem.rows(columns)  # its column, if there is one, is the last
+        rows = rows_with_intercept[:, : columns.size]
         gram += rows @ rows.T
     if problem.intercept:
         gram += np.outer(problem.y, problem.y)

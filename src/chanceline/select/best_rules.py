@@ -281,8 +281,11 @@ def swap_and_note(  # noqa: PLR0913
     This is the compiled part of `swap_for_errors`, which explains the arguments. A swap has two
     halves, each followed by a fit that trims samples, that is leaves them out as errors:
 
-    - add the most attractive column;
-    - remove the column that costs least.
+    1. Add the most attractive column.
+    2. Remove the column that costs least.
+
+    The size of the support tells which half comes next: the second as long as it is too large. (A
+    refit may also remove columns by itself, for their sign.) The loop goes through halves.
 
     hinge : a fitted `Hinge`. Its `n_used` (number of columns in use, which refits change) and
         `iteration` (number of the swap) are arrays of one entry, so that compiled functions can
@@ -298,9 +301,9 @@ def swap_and_note(  # noqa: PLR0913
     fewest_errors = best.errors  # by the number of variables
     n_variables = size - hinge.data.n_unpenalized
     n_trimmed = n_trimmed_at_first
-    for n_halves in range(2 * max_swaps):
+    for n_halves_done in range(2 * max_swaps):
         if n_used[0] <= size and fewest_errors[n_variables] <= target_errors:
-            return n_halves // 2
+            return n_halves_done // 2  # two halves are a swap
 
         if n_used[0] > size:
             # Second half: remove a column, and trim as many samples as after the addition. This is

@@ -273,9 +273,10 @@ def biht_steps(  # noqa: PLR0913
     2. Find the free place. If it is another one than before, clear the weight of the former.
     3. Add c to the weights at the fixed places and the free place, and change the margins.
 
-    The signs of the margins oscillate with period two, so that few patterns have changed since two
-    iterations ago. Therefore even and odd iterations keep separate sums c and velocity, each
-    updated from two iterations ago. At first no pattern is wrong in them, and the sums are zero.
+    Step 1 is made cheap by an observation: the signs of the margins oscillate with period two, so
+    nearly the same patterns are wrong as two iterations ago. Therefore even and odd iterations keep
+    c and the velocity apart, and update them only for the patterns that became wrong or right in
+    the meantime. Both begin as for no wrong pattern, with zeros.
 
     Parameters
     ----------
@@ -307,13 +308,13 @@ def biht_steps(  # noqa: PLR0913
     # which makes them exact on ±1 data, and cheap to clear.
     is_from_start = free_place >= 0
     while iterations <= max_iterations:
-        # Step 1.
+        # Step 1. Update c and the velocity of two iterations ago.
         parity = iterations & 1
         gradient = gradient_by_parity[parity]
         velocity = velocity_by_parity[parity]
         update_sums(rows, gram, margins, wrong_by_parity[parity], gradient, velocity)
 
-        # Step 2.
+        # Step 2. Move the free place if another one has the largest |w_j + c_j| now.
         squared_change = 0.0
         best_place = largest_free(weights, gradient, is_fixed)
         if best_place != free_place:
@@ -323,7 +324,8 @@ def biht_steps(  # noqa: PLR0913
             free_place = best_place
             is_from_start = False
 
-        # Step 3.
+        # Step 3. The velocity has the fixed places' part of the change of the margins, and the free
+        # place adds its own.
         for j in range(n_features):
             if is_fixed[j] or j == free_place:
                 squared_change += gradient[j] ** 2

@@ -116,8 +116,8 @@ def can_cut(problem: Problem, size: int, limits: CutLimits = DEFAULT_LIMITS) -> 
     if problem.n_features + n_unpenalized > limits.max_variables:
         return False
 
-    are_ones = np.all(np.abs(problem.columns) == 1.0)
-    if not are_ones:
+    all_plus_or_minus_one = np.all(np.abs(problem.columns) == 1.0)
+    if not all_plus_or_minus_one:
         return False
     # Scaled columns are rounded: values of X that differ by less would look equal. So X itself is
     # tested too. A variable without small integers has NaN here, which is not ≤ 1.
@@ -175,16 +175,18 @@ def smallest_cuts(
     if sixes and math.comb(n_patterns, 6) <= MAX_SIXES:
         orders.append(6)
 
-    # For each order an array, whose entry s is the number of cuts with at most s variables.
+    # For each order an array, whose entry s is the number of cuts with at most s variables. Their
+    # sum says how large cuts may be.
     counts_of_orders = [count_cuts(patterns, order) for order in orders]
-    max_size = _largest_size_within(np.sum(counts_of_orders, axis=0), max_cuts)
+    counts_of_all = np.sum(counts_of_orders, axis=0)
+    max_size = _largest_size_within(counts_of_all, max_cuts)
     if max_size < 0:  # even those of size 0 are too many
         return np.zeros((0, n_features), dtype=np.bool_)
 
     # Write the cuts of each order as bits, then unpack and sort all of them.
     parts = []
-    for order, n_cuts_up_to in zip(orders, counts_of_orders, strict=True):
-        n_cuts = int(n_cuts_up_to[max_size])
+    for order, counts in zip(orders, counts_of_orders, strict=True):
+        n_cuts = int(counts[max_size])
         part = np.zeros((n_words, n_cuts), dtype=np.uint64)
         list_cuts(patterns, order, max_size, part)
         parts.append(part)
@@ -269,16 +271,18 @@ def write_cuts(
     """
     chosen = scratch.chosen
     order = chosen.size
+    n_patterns = patterns.negative.shape[1]
     n_written = 0
     level = 1
     chosen[level] = -1  # before the first pattern
     while level > 0:
-        # Advance the loop of this level to its next pattern.
-        end = patterns.negative.shape[1]
+        # Advance the loop of this level to its next pattern. The loop of level 1 goes through all
+        # patterns, the others through those before the pattern of the loop around them.
+        n_choices = n_patterns
         if level > 1:
-            end = chosen[level - 1]
+            n_choices = chosen[level - 1]
         chosen[level] += 1
-        if chosen[level] == end:
+        if chosen[level] == n_choices:
             level -= 1  # this loop has ended: advance the one around it
             continue
         add_pattern(patterns.negative, chosen[level], level, scratch)
@@ -340,9 +344,10 @@ def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> No
 def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> int:
     """Fill `scratch.cut` with the cut of the chosen patterns and one last pattern.
 
-    Patterns of ±1 sum to zero on a variable if exactly half of them are negative there. The other
-    variables form the cut. But if the weight of a variable must not be negative, it is in the cut
-    only if fewer than half are negative.
+    Let s_i be the sum of the patterns on variable i. Weights that separate have Σ_i w_i s_i > 0, so
+    they need a variable with w_i s_i > 0. These variables form the cut: those with s_i ≠ 0, or with
+    s_i > 0 if w_i must not be negative. As patterns are ±1, s_i is zero if exactly half of them are
+    negative there, and positive if fewer are.
 
     For each variable the number of negative patterns is a binary number of three digits. Those of
     the chosen patterns are in `scratch`, at `level`; the last pattern is added here. A word holds
@@ -356,15 +361,15 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
 
     Returns
     -------
-    The number of bits of the cut; NOT_A_CUT if the patterns do not sum to zero on a column that
-    belongs to every support: they exclude none.
+    The number of bits of the cut; NOT_A_CUT if it contains a column that belongs to every support
+    (the intercept): every support meets such a cut.
     """
     # The binary digits of `half`, the same for all 64 variables of a word.
     half_ones = repeated_bit(half & 1)
     half_twos = repeated_bit(half & 2)
 
     size = 0
-    always_met = EMPTY_WORD
+    met_by_every_support = EMPTY_WORD  # bits of the cut that belong to every support
     for w in range(scratch.cut.size):
         one, two, four = add_bit(
             scratch.ones[level, w],
@@ -377,9 +382,9 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
         is_left_out = patterns.nonnegative[w] & is_above
         word = differs_from_half & ~is_left_out
         scratch.cut[w] = word
-        always_met |= word & patterns.always[w]
+        met_by_every_support |= word & patterns.always[w]
         size += bits_set(word)
-    if always_met != EMPTY_WORD:
+    if met_by_every_support != EMPTY_WORD:
         return NOT_A_CUT
     return size
 

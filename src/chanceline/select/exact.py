@@ -109,8 +109,8 @@ def prove(  # noqa: PLR0913
             # does.
             size = problem.n_features
 
-        # Walk over all supports of this size.
-        step = yield from _walk_over_size(
+        # Walk over all supports of this size; the last step of the walk has the verdict.
+        last_step = yield from _walk_over_size(
             problem,
             size,
             max_errors,
@@ -118,19 +118,19 @@ def prove(  # noqa: PLR0913
             max_decisions=max_decisions,
             spent=iterations + nodes,
         )
-        nodes += step.nodes
+        nodes += last_step.nodes
 
-        if step.verdict == FOUND:
+        if last_step.verdict == FOUND:
             smallest = size
             # The candidate has the weights of largest margin. Where these fail by rounding, the
             # walk has found another rule.
             candidate = max_margin_candidate(
-                problem, step.support, iterations + nodes, step.correct_samples
+                problem, last_step.support, iterations + nodes, last_step.correct_samples
             )
-            yield candidate._replace(rule=step.rule)
-        elif step.verdict == EXHAUSTED and step.undecided == 0:
+            yield candidate._replace(rule=last_step.rule)
+        elif last_step.verdict == EXHAUSTED and last_step.undecided == 0:
             refuted = size
-            yield LowerBound(smallest=size + 1, nodes=nodes, gap=step.gap)
+            yield LowerBound(smallest=size + 1, nodes=nodes, gap=last_step.gap)
         else:
             return  # the budget is used up, or rounding leaves supports undecided
 

@@ -133,10 +133,11 @@ def search_fewest_errors(
     for n_swaps in search.run(budget):
         yield spent + n_swaps
 
-    # The fewest errors with 0, 1, … variables, and the first number of variables that suffices.
+    # The fewest errors with 0, 1, … variables, (sizes,), and the first size that makes as few as is
+    # allowed; or, if none does, as few as any size.
     errors = search.best.errors[: search.max_variables + 1]
-    attainable_errors = max(max_errors, int(errors.min()))
-    n_variables = int(np.flatnonzero(errors <= attainable_errors)[0])
+    goal = max(max_errors, int(errors.min()))
+    n_variables = int(np.flatnonzero(errors <= goal)[0])
     yield search.best.candidate(n_variables, problem.n_unpenalized, spent + search.n_swaps)
 
 
@@ -165,6 +166,7 @@ class FrontSearch:
             relatives=problem.relatives,
             seed=seed,
         )
+        # One size more than wanted, as a swap adds a variable before it drops one.
         self.best = make_best_rules(max_variables + 1, problem.n_unpenalized, problem.n_samples)
         # Keys are (number of variables k, trim_share of the visit).
         self.last_variables: dict[tuple[int, float], NDArray[np.int64]] = {}
@@ -371,20 +373,18 @@ class FrontSearch:
     def _go_to_start(self, k: int, visit: Visit) -> None:
         """Load the support of k variables where a visit begins, as `visit.start` says.
 
-            LAST_END    where the last visit of the same kind ended
+            LAST_END    where the last visit of the same kind ended; BEST if there was none
             BELOW       the best rule of k − 1 variables, and one variable more
-            ABOVE       the best rule of k + 1 variables, without one of them
+            ABOVE       the best rule of k + 1 variables, without one; BEST if none is known
             BEST        the best rule of k variables
 
-        ABOVE without a rule of k + 1 variables, and LAST_END without a last visit, count as BEST.
-        But ABOVE and BEST begin from below where no rule of k variables is better than the best of
-        k − 1.
+        If the best rule of k variables is no better than that of k − 1, or none is known, BEST and
+        ABOVE do as BELOW.
         """
         start = visit.start
         last_variables = self.last_variables.get((k, visit.trim_share))
         is_better_than_below = self.best.errors[k] < self.best.errors[k - 1]
         is_worthwhile = self._has_rule(k) and is_better_than_below
-        # The order matters: without a worthwhile rule, ABOVE and BEST begin from below.
         if start is VisitStart.LAST_END and last_variables is not None:
             self._set_variables(last_variables)
         elif start is VisitStart.BELOW or not is_worthwhile:

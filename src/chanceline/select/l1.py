@@ -111,7 +111,7 @@ def l1_candidate(problem: Problem) -> Candidate | None:
 
 
 def drop_cheapest_possible(hinge: Hinge) -> bool:
-    """Remove the cheapest variable without which the others still separate; whether there is one.
+    """Remove the cheapest variable that is not needed to separate; return False if all are.
 
     Variables are tried in the order of their costs w_i² / [H⁻¹]_ii, where w_i is the weight and H⁻¹
     the inverse Hessian of the workspace: half of that is, to second order, how much the loss rises

@@ -151,8 +151,8 @@ def step_after(
     if i + 1 == n_breaks:
         return start + (1.0 + abs(start)), True
     end = breakpoints[i + 1]
-    is_wide = not end - start <= NARROWEST_INTERVAL * (NEAR_ZERO + abs(start))
-    return 0.5 * (start + end), is_wide
+    has_room = not end - start <= NARROWEST_INTERVAL * (NEAR_ZERO + abs(start))
+    return 0.5 * (start + end), has_room
 
 
 @leaf_kernel()
@@ -199,25 +199,26 @@ def fewest_on_line(
     if breakpoints[0] <= least_step:
         fewest = margins.size + 1  # more than is possible
 
-    # The interval after each breakpoint. Of equally good intervals one is chosen at random: the
-    # n-th interval since the first of them replaces the one chosen before with probability 1/n. As
-    # n counts intervals with more errors too, earlier intervals are somewhat more probable.
-    n_since_fewest = 1
+    # The interval after each breakpoint, where the errors are one more or fewer. Intervals are
+    # numbered anew, from 1, wherever the errors are fewer than ever before. A later interval of
+    # equally few errors, the n-th, replaces the one chosen with probability 1/n. As n counts
+    # intervals with more errors too, earlier ones are somewhat more probable.
+    interval_number = 1
     for i in range(n_breaks):
         if is_rising[i]:
             errors -= 1
         else:
             errors += 1
-        step, is_wide = step_after(breakpoints, i, n_breaks=n_breaks, least_step=least_step)
-        if not is_wide:
+        step, has_room = step_after(breakpoints, i, n_breaks=n_breaks, least_step=least_step)
+        if not has_room:
             continue
 
-        n_since_fewest += 1
+        interval_number += 1
         if errors < fewest:
             fewest = errors
             best_step = step
-            n_since_fewest = 1
-        elif errors == fewest and next_random(random) * n_since_fewest < 1.0:
+            interval_number = 1
+        elif errors == fewest and next_random(random) * interval_number < 1.0:
             best_step = step
     return LineMinimum(fewest, best_step)
 

@@ -42,7 +42,8 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
         c_j = product[start:]
         overlap = unit_float32[block] @ unit_float32[start:].T  # g, (block, columns from start on)
 
-        # Count every pair once, j > i, and no pair of nearly equal variables.
+        # Count every pair once, j > i (above the diagonal, as rows and columns of `overlap` both
+        # begin at `start`), and no pair of nearly equal variables.
         unexplained = 1 - overlap * overlap
         is_pair = np.triu(unexplained > NEARLY_EQUAL, 1)
         gain = c_i**2 + c_j**2 - 2 * c_i * c_j * overlap

@@ -103,7 +103,7 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
     start_is_inside = at_start > doubt_at_start
     stop_is_inside = at_stop > doubt_at_stop
 
-    is_empty = False
+    is_empty = False  # without any of the cases below the cone stays as it is
     if start_is_outside and stop_is_outside:
         is_empty = True
     elif start_is_inside or stop_is_inside:
@@ -116,7 +116,9 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
             stop_u = -y
             stop_v = x
     elif is_exact:
-        # No edge is inside, and one or both are on the border.
+        # No edge is inside, and one or both are on the border. If both are, the cone is one of the
+        # two half-planes beside the border, and is left if the normal lies counter-clockwise of its
+        # start. If only one is, the other is outside, and nothing is left.
         both_on_border = at_start == 0.0 and at_stop == 0.0
         start_cross_normal = y * start_u - x * start_v
         normal_points_inside = start_cross_normal > 0.0

@@ -289,20 +289,16 @@ class _Turn(NamedTuple):
         """Find ties within which some split could make fewer errors than `fewest`.
 
         A tie is a set of places whose angles cannot be told apart, so that the order in which the
-        line meets them is unknown. In the best case it first meets all those that lower the errors.
+        line meets them is unknown. In the best case it first meets all those that lower the errors:
+        then the errors fall by the sum of their changes.
 
         `errors`, `change_at_step` and `is_tied` have a row for each pivot and a column for each
-        step. Here their rows are joined to one flat array. No tie reaches from one row into the
-        next, since the first angle of a row is never tied to the one before.
+        step. Here their rows are joined to one flat array.
         """
         if not self.is_tied.any():
             return
         n_places = self.is_tied.shape[1]
-        # Every set begins at an angle that is not tied to the one before, and ends where the next
-        # set begins. Sets of one place are no ties. Flat indices, (sets,).
-        starts = np.flatnonzero(~self.is_tied)
-        ends = np.append(starts[1:], self.is_tied.size)
-        sizes = ends - starts
+        starts, sizes = self._sets_of_tied_places()  # in the flat array
 
         # The change of errors at a step has the opposite sign if the right is positive.
         by_orientation = (
@@ -313,14 +309,26 @@ class _Turn(NamedTuple):
             errors_before_set = errors.ravel()[starts]
             # Add up the negative changes of each set: its errors can fall that far.
             falls = np.minimum(change, 0).ravel()
-            largest_fall = np.add.reduceat(falls, starts)
+            largest_fall = np.add.reduceat(falls, starts)  # (sets,)
             fewest_within = errors_before_set + largest_fall
+            # Sets of one place are no ties.
             may_be_better = (sizes > 1) & (fewest_within < fewest)
             for i in np.flatnonzero(may_be_better):
                 # Convert the flat index back to the row (pivot) and the step where the set begins.
                 pivot, first_step = divmod(int(starts[i]), n_places)
                 members = self.order[pivot, first_step : first_step + sizes[i]]
                 yield _Tie(errors=int(fewest_within[i]), pivot=pivot, places=members)
+
+    def _sets_of_tied_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where each set of tied places begins in the flat `is_tied`, and its size; (sets,).
+
+        A set begins at an angle that is not tied to the one before, and ends where the next set
+        begins; most have one place only. No set reaches from one row into the next, since the first
+        angle of a row is never tied to the one before.
+        """
+        starts = np.flatnonzero(~self.is_tied)
+        ends = np.append(starts[1:], self.is_tied.size)
+        return starts, ends - starts
 
     def ends_meet(self) -> bool:
         """Whether the last angle of some line equals its first plus π, up to rounding.
@@ -353,16 +361,20 @@ def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
     pivots : (pivots, 2).
     intercept : without one the pivot is the origin, and samples there are errors.
     """
-    # The coordinates (x, z) of each place, seen from each pivot: (pivots, places).
+    # Each place as seen from each pivot, (pivots, places): its coordinates (x, z), its direction,
+    # and its side of the line at the start.
     x = places.points[:, 0] - pivots[:, None, 0]
     z = places.points[:, 1] - pivots[:, None, 1]
     is_pivot = (x == 0) & (z == 0)
     direction = np.arctan2(z, x)
     side_of_place = _side_at_start(direction, is_pivot)
 
-    # Sort the places of each pivot by the angle at which the line meets them; the pivot is last.
-    # From here on the second index of arrays is the step of the line, in which it meets a place.
+    # The angle by which the line has turned when it meets the place, with either end: therefore
+    # modulo π. It never meets the pivot.
     angle_of_place = np.where(is_pivot, np.inf, (direction + ANGLE_DOUBT) % np.pi)
+
+    # Sort the places of each pivot by this angle; the pivot is last. From here on the second index
+    # of arrays is the step of the line, at which it meets one place.
     order = np.argsort(angle_of_place, axis=1, kind="stable")
     angles = np.take_along_axis(angle_of_place, order, axis=1)
     is_tied = np.zeros(angles.shape, dtype=bool)
@@ -424,8 +436,8 @@ def _errors_on_the_way(
     change_before_step = np.cumsum(change_at_step, axis=1) - change_at_step
     left_positive = wrong_at_start + change_before_step  # (pivots, steps)
 
-    # If right is positive: every sample not at the pivot is wrong where it was correct, and the
-    # other way round.
+    # If right is positive: samples not at the pivot that were correct are wrong now, and those that
+    # were wrong are correct.
     n_off_pivot = np.where(is_pivot, 0, n_positive + n_negative).sum(axis=1, keepdims=True)
     right_positive = n_off_pivot - left_positive
 

@@ -168,17 +168,16 @@ def confirm_support(
 
 
 def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
-    """Answer a question of the walk in rational arithmetic: do these variables suffice?
+    """Answer in rational arithmetic what floating point left open: do these variables suffice?
 
-    In general the question is about the included variables. But while the walk looks for a cut (the
-    method of the level is GROWING), it is about all variables that are not excluded.
+    In general "these" are the included variables. But while the walk grows a cut (the method of the
+    level is GROWING), they are all variables that are not excluded. There are three outcomes:
 
-    The answer SEPARABLE or INSEPARABLE is written to `walk.question.answer[0]`. If rational
-    arithmetic takes too long, or the table has made `max_decisions` already:
-
-    - for a cut of many variables the answer is UNDECIDED, and the walk does without that cut;
-    - otherwise no answer is written. The walk repeats its fit and from then on, to its end, trusts
-      what floating point says.
+    - It is decided: SEPARABLE or INSEPARABLE is written to `walk.question.answer[0]`.
+    - The question is about a cut, and of too many variables for rational arithmetic: UNDECIDED is
+      written, and the walk does without that cut.
+    - It takes too long otherwise, or the table has made `max_decisions` already: no answer is
+      written. The walk repeats its fit and from then on, to its end, trusts floating point.
     """
     level = int(walk.path.levels.current[0])
     status = walk.path.variables.status
@@ -191,8 +190,9 @@ def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
 
     # A doubtful cut can be done without: the walk then branches on another one, or on every open
     # variable.
-    is_small = is_affordable(support.size + walk.n_unpenalized, table.problem.n_samples)
-    if is_about_cut and not is_small:
+    n_columns = support.size + walk.n_unpenalized
+    is_small_enough = is_affordable(n_columns, table.problem.n_samples)
+    if is_about_cut and not is_small_enough:
         walk.question.answer[0] = UNDECIDED
         return
 

@@ -244,7 +244,7 @@ def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
             max_newton=max_newton,
         )
         if separates and n_used[0] <= size:
-            return SwapResult(n_halves // 2, True)
+            return SwapResult(n_halves // 2, True)  # two halves are a swap
     return SwapResult(max_swaps, False)
 
 

@@ -36,15 +36,19 @@ def set_status(variables: Any, j: int, status: int) -> None:
 
 @leaf_kernel()
 def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, size: int) -> int:
-    """Find the unmet cut with the fewest open variables; return how many it has.
+    """Find the open variables to branch on at a level of the search; return how many.
 
     A cut is a set of variables of which every separating support contains at least one. It is met
-    if one of its variables is included. As bits are written to `unmet.smallest`:
+    if one of its variables is included. The variables found are written as bits to
+    `unmet.smallest`:
 
-    - in general the open variables of the smallest unmet cut;
-    - at the last level, size − 1, the open variables that all unmet cuts share, because the one
-      variable that is still missing must meet them all;
-    - without any cuts all open variables. Then the number of all variables is returned.
+    - in general those of the unmet cut with the fewest open variables, so that there are few
+      branches;
+    - at the last level, size − 1, those that all unmet cuts share, because the one variable that is
+      still missing must meet them all;
+    - without any cuts all open variables. Then the number of all variables is returned instead.
+
+    If 0 is returned, no support can meet all cuts.
 
     Parameters
     ----------
@@ -54,8 +58,9 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
     level : depth of the search, 0 … size − 1.
     size : number of variables of a support.
     """
-    # At the last level the unmet cuts need not be listed. (It has a level above, as supports of one
-    # variable are searched without cuts.)
+    # At the last level the unmet cuts need not be listed: they are those of the level above that
+    # lack the variable included there. (There is a level above, as supports of one variable are
+    # searched without cuts.)
     has_cuts = unmet.cuts.shape[2] > 0
     is_last_level = level == size - 1
     if has_cuts and is_last_level:
@@ -155,7 +160,7 @@ def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: i
     # Write its open variables, or all open ones if there is no cut.
     for w in range(n_words):
         unmet.smallest[w] = open_words[w]
-        if smallest_cut >= 0:
+        if smallest_cut != NONE:
             unmet.smallest[w] &= cuts[w, smallest_cut]
     return fewest_open
 

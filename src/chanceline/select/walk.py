@@ -174,15 +174,13 @@ def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_gr
 def advance(path: Any, node_limit: int) -> int:
     """Move a depth-first search over supports to the next place that needs a fit.
 
-    Each level 0 … size − 1 includes one variable of its cut at a time: these are its branches. Fits
-    are needed for three reasons:
+    Each level 0 … size − 1 includes one variable of its cut at a time: these are its branches. A
+    pass of the loop takes one step at the level `current[0]`, which is −1 after the end:
 
-    - the cut of the level still grows (GROWING);
-    - the last level has completed a support;
-    - supports are counted, so every branch is fitted.
-
-    Otherwise the search goes one level down. When a level has no branch left it goes one level up.
-    `current[0]` is the level, −1 after the end.
+    - if the cut of the level still grows (GROWING), its next variable needs a fit;
+    - if no branch is left, the search goes one level up;
+    - if the next branch completes a support, or supports are counted, it needs a fit;
+    - otherwise the search goes one level down, if the next level has branches.
 
     Returns
     -------
@@ -217,8 +215,9 @@ def advance(path: Any, node_limit: int) -> int:
             return WALKING
 
         # Go down to the next level, which branches on the smallest cut without an included
-        # variable. If none of that cut's variables is open, no support of this branch separates:
-        # the next pass of the loop takes the next branch.
+        # variable: `begin_level` sets `current`. If none of that cut's variables is open, no
+        # support of this branch separates. Then the search stays at this level, and the next pass
+        # takes its next branch.
         count_node(tally, level + 1, size)
         n_branches = smallest_open_cut(unmet, variables, chosen[level], level + 1, size)
         if n_branches > 0:
@@ -314,8 +313,8 @@ def begin_level(path: Any, level: int, n_branches: int) -> None:
     # of few patterns, if there are any, is good enough.
     has_pattern_cuts = path.unmet.cuts.shape[2] > 0
     n_missing = path.size - level
-    is_margin_worth_it = not has_pattern_cuts or n_missing >= MARGIN_FROM
-    if path.max_errors == 0 and is_margin_worth_it:
+    fits_are_worth_it = not has_pattern_cuts or n_missing >= MARGIN_FROM
+    if path.max_errors == 0 and fits_are_worth_it:
         levels.method[level] = GROWING
     else:
         take_smallest_cut(path, level)

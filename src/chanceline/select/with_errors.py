@@ -247,7 +247,7 @@ class _ErrorSearch:
         return False
 
     def grow(self) -> bool:
-        """Add columns one by one until few enough errors are left; whether that succeeds.
+        """Add columns one by one until few enough errors are left; return whether that succeeds.
 
         Each time the column of largest screening score is added.
         """
@@ -344,7 +344,7 @@ class _ErrorSearch:
         trim_noise = 0.0
         if phase % 2 == 1:
             trim_noise = TRIM_NOISE
-        self._descend_once_more()
+        self._descend_once_more()  # it is random, so another descent may find fewer errors
         return swap_for_errors(
             self.hinge,
             self.best,
