@@ -66,7 +66,10 @@ def can_break(ensemble: Ensemble) -> bool:
 
 
 def check_breaking(ensemble: Ensemble) -> None:
-    """InputError unless one step of breaking is solved: without errors and for moderate margins."""
+    """InputError unless one step of breaking is solved for this ensemble.
+
+    It is for free signs of the weights, without errors, and for moderate margins.
+    """
     if ensemble.error_rate or ensemble.signed:
         raise InputError(
             "one step of breaking is solved for errors = 0 and free signs only; use ansatz 'rs'"
