@@ -142,7 +142,7 @@ class _ThresholdMoments(NamedTuple):
 
 
 def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoments:
-    """Moments of the violations that are no errors, over all classes, at one threshold:
+    """First and second moment of the violations that are no errors, over all classes of patterns:
 
         first_by_sign = Σ_c σ_c f_c M₁(τ_c),    second = Σ_c f_c M₂(τ_c).
 
@@ -155,9 +155,9 @@ def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoment
     second = 0.0
     for share, sign in ensemble.classes:
         mean_violation = ensemble.margin + sign * threshold  # τ_c
-        of_class = _partial_moments(mean_violation, ceiling)
-        first_by_sign += share * sign * of_class.first
-        second += share * of_class.second
+        moments = _partial_moments(mean_violation, ceiling)  # M₁ and M₂ of this class
+        first_by_sign += share * sign * moments.first
+        second += share * moments.second
     return _ThresholdMoments(first_by_sign=first_by_sign, second=second)
 
 

@@ -215,12 +215,12 @@ def log_pattern_weight(mu: Numbers, s2: Numbers, chi: Numbers) -> Numbers:
 
 
 def _scaled_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _ScaledLaw:
-    """The distribution of X = T/σ' where no errors are allowed.
+    """The distribution of X = T/σ', the scaled correction of a pattern, without errors.
 
-    A pattern with the violation v ~ N(μ, s²) is satisfied (v < 0, T = 0) or tight (v > 0, T = v).
-    The weights of the two cases, from `_log_weights`, add up to A; each divided by A is a
-    probability. All is done in logarithms, as each weight may underflow. `tilted` is the Gaussian
-    of v among tight patterns, and σ' its standard deviation.
+    A pattern with the violation v ~ N(μ, s²) is satisfied (v < 0, correction T = 0) or tight
+    (v > 0, T = v). The weights of the two cases, from `_log_weights`, add up to the mean weight A;
+    each divided by A is a probability. All is done in logarithms, as each weight may underflow.
+    `tilted` is the Gaussian of v among tight patterns, and σ' its standard deviation.
     """
     log_weights = _log_weights(mu, s2, tilted)
     log_mean_weight = logaddexp(log_weights.satisfied, log_weights.tight)  # ln A
@@ -236,10 +236,11 @@ def _scaled_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian
 def _scaled_law_with_errors(
     mu: Numbers, s2: Numbers, tilted: _TiltedGaussian, ceiling: Numbers, price: Numbers
 ) -> _ScaledLaw:
-    """The distribution of X = T/σ' where violations above the ceiling v* are left as errors.
+    """The distribution of X = T/σ', the scaled correction of a pattern, where errors are allowed.
 
-    The violation is v ~ N(μ, s²), with the density N. A pattern is in one of three cases, with the
-    weights (Φ is the normal distribution function)
+    The violation is v ~ N(μ, s²), with the density N. The correction T is v if v lies between 0 and
+    the ceiling v*, else 0. So there are three cases, with the weights (Φ is the normal distribution
+    function)
 
         satisfied   v < 0         ∫N dv             = Φ(−μ/s),
         tight       0 < v < v*    ∫N e^{−v²/2χ} dv  = C [Φ(v*/σ' − t) − Φ(−t)],

@@ -139,7 +139,7 @@ def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array
     ascending sequence by the logarithms of its differences. In this order the coordinates are
 
         ln χ                                          χ the response: a violation v costs v²/2χ,
-        switch = K − ½ ln(E/d)                        K the price of a variable; see below,
+        switch = K − ½ ln(E/d)                        K the price of a variable,
         ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …    p₀ < … < p_k < ρ the overlaps of supports,
         ln x₁ … ln x_k                                x₁ < … < x_k the break points,
         ln d                                          d = E − F₁ + G_k,
@@ -278,7 +278,7 @@ def _averages_at(
     """
     order = unpacked.order
     classes = ensemble.offsets(rho, order.threshold)
-    # Both functions cache their results: so they take tuples and numbers.
+    # The functions that average cache their results: so they take tuples and numbers, no arrays.
     means_of_class = [
         broken_class_means(
             overlaps=order.p,

@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import expit, log_ndtr, logit
 
 from chanceline.errors import InputError
-from chanceline.theory.continuation import first_success, follow
+from chanceline.theory.continuation import first_success, follow, last_point
 from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
 from chanceline.theory.parisi import (
     FIELD_REACH,
@@ -476,13 +476,15 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     log_first = math.log(min(_FIRST_M, m))
     log_starts = [log_first - i * math.log(_M_FACTOR) for i in range(_M_ATTEMPTS)]
     begin, first = first_success(first_point, log_starts)
-    *_, at_m = follow(
-        solve_at,
-        first,
-        begin=begin,
-        step=math.log(_M_FACTOR),
-        until=math.log(m),
-        smallest=_SMALLEST_STEP,
+    at_m = last_point(
+        follow(
+            solve_at,
+            first,
+            begin=begin,
+            step=math.log(_M_FACTOR),
+            until=math.log(m),
+            smallest=_SMALLEST_STEP,
+        )
     )
     return at_m.state
 
