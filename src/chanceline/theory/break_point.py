@@ -130,8 +130,8 @@ def _variable_moments(order: OrderParameters, ensemble: Ensemble, step: float) -
     Gaussian, and e^{−K}B(u) are the odds that it is chosen (`variable_law`). `order` has F₀, K and
     the other order parameters; `step` is that of the quadrature.
     """
-    V = order.F1 - order.F0
-    d = order.E - order.F1 + order.F0
+    V = order.F1 - order.F0  # the variance of the field of a variable around its mean field u
+    d = order.E - order.F1 + order.F0  # the net stiffness: a chosen variable weighs u/d
     parameters = VariableParameters(F0=order.F0, V=V, d=d, K=order.K)
     _, rule = variable_law_at_nodes(parameters, step, ensemble.signed)
     mean_field = np.sqrt(order.F0) * rule.nodes  # u

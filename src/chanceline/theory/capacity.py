@@ -401,10 +401,11 @@ def _extrapolated_start(previous: list[_SolvedPoint], logit_share: float) -> Arr
     last = previous[-1]
     if len(previous) == 1:
         return last.coordinates
-    first = previous[0]
-    last_move = last.coordinates - first.coordinates
-    last_step = last.logit_share - first.logit_share
-    return last.coordinates + last_move * (logit_share - last.logit_share) / last_step
+    before_last = previous[0]
+    move = last.coordinates - before_last.coordinates  # (coordinates,)
+    last_step = last.logit_share - before_last.logit_share
+    next_step = logit_share - last.logit_share
+    return last.coordinates + move * next_step / last_step
 
 
 @overload

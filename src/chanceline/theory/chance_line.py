@@ -303,17 +303,30 @@ def _logit_step(
     """
     load_of_all = gardner(ensemble).load  # α_c
 
-    # dt/dx by the chain rule, with Duals that carry derivatives by x: of ρ, the capacity and t.
-    (x,) = independent(np.array([logit_share]))
-    rho = ensemble.saturation_density * dual.expit(x)
-    capacity = Dual(reached, slope * rho.differential)
-    log_odds = dual.log(capacity / (load_of_all - capacity))  # t(reached)
-    (log_odds_by_x,) = log_odds.gradient
-
     # t(wanted) − t(reached) as one logarithm: the difference of two would cancel.
     odds_ratio = wanted * (load_of_all - reached) / (reached * (load_of_all - wanted))
-    newton_step = np.log(odds_ratio) / log_odds_by_x
+    log_odds_slope = _log_odds_slope(reached, slope, logit_share, ensemble)  # dt/dx
+    newton_step = np.log(odds_ratio) / log_odds_slope
     return float(np.clip(newton_step, -_LONGEST_STEP, _LONGEST_STEP))
+
+
+def _log_odds_slope(
+    capacity_value: float, capacity_by_rho: float, logit_share: float, ensemble: Ensemble
+) -> float:
+    """dt/dx of the log-odds t = ln[α/(α_c − α)] of the capacity α(ρ), by x = logit(ρ/ρ_s).
+
+    α_c is the load of all variables, ρ_s the saturation density. The capacity and its slope dα/dρ
+    are given at the density where x is `logit_share`. The chain rule is left to Duals: each number
+    below carries its derivative by x.
+    """
+    load_of_all = gardner(ensemble).load  # α_c
+    (x,) = independent(np.array([logit_share]))
+    rho = ensemble.saturation_density * dual.expit(x)
+    # The capacity, made by hand: its derivative by x is dα/dρ·dρ/dx.
+    capacity = Dual(capacity_value, capacity_by_rho * rho.differential)
+    log_odds = dual.log(capacity / (load_of_all - capacity))  # t
+    (log_odds_by_x,) = log_odds.gradient
+    return float(log_odds_by_x)
 
 
 def _capacity_slope(

@@ -129,12 +129,13 @@ def _choice_forms(correlation: float, size: int) -> _ChoiceForms:
 
     sizes = []
     forms = []
-    for count in range(1, size + 1):
-        for choice in combinations(range(size), count):
-            chosen_fields = fields[:, choice]  # u_S, (nodes, count)
+    for n_chosen in range(1, size + 1):
+        for choice in combinations(range(size), n_chosen):
+            chosen_fields = fields[:, choice]  # u_S, (nodes, n_chosen)
             inverse = np.linalg.inv(matrix[np.ix_(choice, choice)])  # C_SS⁻¹
-            sizes.append(count)
-            forms.append(np.einsum("ni,ij,nj->n", chosen_fields, inverse, chosen_fields))
+            form = np.einsum("ni,ij,nj->n", chosen_fields, inverse, chosen_fields)  # (nodes,)
+            sizes.append(n_chosen)
+            forms.append(form)
     return _ChoiceForms(sizes=np.array(sizes), forms=np.array(forms), weights=independent.weights)
 
 

@@ -111,7 +111,7 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
     P(u) is the density of the field u of a variable. A variable of this field is chosen with
     probability p(u), and its weight is then Gaussian with mean u/d and variance V/Ed: E is the
     multiplier of the norm of the weights, and V = E − d. ρ is the share of variables chosen. On a
-    grid of u the integral is a sum, and each node is a component of the mixture.
+    grid of u the integral is a sum, and each grid point is a component of the mixture.
 
     Weights are in units of their root mean square: |w|² per chosen variable is 1.
     """
@@ -120,17 +120,21 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
     net_stiffness = laws.d
     # A variable is chosen with log-odds u²/2d − switch, switch = K − ½ ln(E/d), K its price.
     switch = laws.K - 0.5 * np.log(stiffness / net_stiffness)
-    variables, recursion = support_recursion(
+    # `law_at_field` has p(u) and u/d on a grid of u, and `recursion` the density P(u) there: that
+    # of the top level if the supports fall into nested groups.
+    law_at_field, recursion = support_recursion(
         multipliers=np.array(laws.conjugates),
         breaks=np.array(laws.breaks),
         d=net_stiffness,
         switch=switch,
     )
-    field_weights = recursion.weights[-1]  # P(u) du, of the top level, (nodes,)
-    shares = field_weights * variables.p_chosen  # P(u) p(u) du
+    field_probabilities = recursion.weights[-1]  # P(u) du, (nodes,)
+    chosen_shares = field_probabilities * law_at_field.p_chosen  # P(u) p(u) du, their sum is ρ
     variance = (stiffness - net_stiffness) / (stiffness * net_stiffness)  # V/Ed
     return WeightLaw(
-        shares=shares / shares.sum(), means=variables.mean_weight, sd=float(np.sqrt(variance))
+        shares=chosen_shares / chosen_shares.sum(),
+        means=law_at_field.mean_weight,
+        sd=float(np.sqrt(variance)),
     )
 
 
@@ -142,22 +146,23 @@ def stability_law(laws: FieldLaws) -> StabilityLaw:
     - Violated, v > 0: it weighs e^{−v²/2χ} and is corrected. Its stability is then the margin.
     - Satisfied, v < 0: it weighs 1, and its stability is margin − v/|w|.
 
-    Both weights are divided by their sum over v, the mean weight A(μ). The first case gives an atom
-    at the margin; the second, on a grid of μ, a sum of Gaussians cut at v = 0. The classes of
-    patterns add up. χ is the response of the weights; s² = ρ − p_k with the density ρ and the
-    largest overlap p_k.
+    These weights are divided by their mean over v, A(μ). The first case gives an atom at the
+    margin; the second, on a grid of μ, a sum of Gaussians cut at v = 0. The classes of patterns add
+    up. χ is the response of the weights, and s² = ρ − p_k with the density ρ, which is also |w|²,
+    and the largest overlap p_k of two choices of variables.
     """
     _check_laws(laws)
     weight_length = np.sqrt(laws.rho)  # |w|
     violation_sd = np.sqrt(laws.rho - laws.overlaps[-1])  # s
-    parts = []
+    classes = []
     for class_share, _, offset in laws.ensemble.offsets(laws.rho, laws.threshold):
-        parts.append(_stabilities_of_class(laws, class_share, offset))
-    mean_violations = np.concatenate([part.mean_violations for part in parts])
+        classes.append(_stabilities_of_class(laws, class_share, offset))
+    # One Gaussian for each μ of the grid of each class.
+    mean_violations = np.concatenate([one_class.mean_violations for one_class in classes])
     return StabilityLaw(
         margin=laws.ensemble.margin,
-        at_margin=float(sum(part.corrected_share for part in parts)),
-        log_shares=np.concatenate([part.log_shares for part in parts]),
+        at_margin=float(sum(one_class.corrected_share for one_class in classes)),
+        log_shares=np.concatenate([one_class.log_shares for one_class in classes]),
         means=laws.ensemble.margin - mean_violations / weight_length,
         sd=float(violation_sd / weight_length),
     )
@@ -175,32 +180,33 @@ class _ClassStabilities(NamedTuple):
 
 
 def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) -> _ClassStabilities:
-    """The corrected patterns of one class, and the Gaussians of its satisfied ones.
+    """The share of corrected patterns of one class, and the Gaussians of its satisfied ones.
 
-    The nodes are those of the mean field μ of a pattern, on the top level of `pattern_recursion`.
-
-    class_share : the share of the class among all patterns.
-    offset : where the field of the class is centred.
+    Both are sums over a grid of the field μ of a pattern, its mean violation. `class_share` is the
+    share of the class among all patterns, `offset` where its field is centred.
     """
-    patterns, recursion = pattern_recursion(
+    # `law_at_field` has the law of a pattern on the grid, and `recursion` the density P(μ) there:
+    # that of the top level if the supports fall into nested groups.
+    law_at_field, recursion = pattern_recursion(
         overlaps=np.array(laws.overlaps),
         breaks=np.array(laws.breaks),
         chi=laws.chi,
         rho=laws.rho,
         offset=offset,
     )
-    share_at_node = class_share * recursion.weights[-1]  # of all patterns, (nodes,)
-    # `p_tight` is the probability of v > 0 with the weights, at each node.
-    corrected_share = float(share_at_node @ patterns.p_tight)
+    field_probabilities = recursion.weights[-1]  # P(μ) dμ, (nodes,)
+    share_at_field = class_share * field_probabilities  # of all patterns
+    # `p_tight` is the probability that a pattern of field μ is violated and corrected.
+    corrected_share = float(share_at_field @ law_at_field.p_tight)
 
-    # A satisfied pattern weighs 1: so the Gaussian of a node, before it is cut at v = 0, has the
-    # share of the node over the mean weight A(μ). Shares that underflow to 0 have no logarithm, and
-    # are left out.
-    counted = share_at_node > 0
-    log_mean_weight = patterns.log_mean_weight[counted]  # ln A(μ)
+    # A satisfied pattern weighs 1, relative to the mean weight A(μ): so the Gaussian at μ, before
+    # it is cut, has the share of μ over A(μ). Shares that underflow to 0 have no logarithm, and are
+    # left out.
+    counted = share_at_field > 0
+    log_mean_weight = law_at_field.log_mean_weight[counted]  # ln A(μ)
     return _ClassStabilities(
         corrected_share=corrected_share,
-        log_shares=np.log(share_at_node[counted]) - log_mean_weight,
+        log_shares=np.log(share_at_field[counted]) - log_mean_weight,
         mean_violations=recursion.top_nodes[counted],
     )
 

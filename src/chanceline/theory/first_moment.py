@@ -104,7 +104,7 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
     at_rho = _FixedRhoOrAlpha(
         name=f"the first moment at rho = {rho:.10g}",
         rho=rho,
-        rho_and_alpha=lambda ratio: (rho, ratio * rho),
+        rho_and_alpha=lambda alpha_over_rho: (rho, alpha_over_rho * rho),
     )
     return _solve_first_moment(at_rho, ensemble).alpha
 
@@ -112,18 +112,19 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
 def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     """A lower bound on ρ_VS(α), the smallest share of variables that separates αN patterns.
 
-    It is the density at which the expected number of pairs (choice of variables that separates, set
-    of its errors) stops growing. It is 0 where so many errors are allowed that no load is too
-    large.
+    The first moment is the expected number of choices of ρN out of N variables that separate, each
+    counted with every set of errors it can make. At smaller densities than the bound it falls
+    exponentially with N. The bound is 0 where so many errors are allowed that no load is too large.
     """
     if _first_moment_never_vanishes(ensemble):
         return 0.0
-    # The load of the first moment may have a maximum inside 0 < ρ < 1. Two densities then share a
-    # load, and the start lies near the smaller one.
+    # The load at which the first moment stops growing may have a maximum inside 0 < ρ < 1. Two
+    # densities then share a load, and the start lies near the smaller one.
     at_alpha = _FixedRhoOrAlpha(
         name=f"the first moment at alpha = {alpha:.10g}",
         rho=_density_nearby(alpha, ensemble),
-        rho_and_alpha=lambda ratio: (alpha / ratio, alpha),
+        # The equations give the ratio α/ρ.
+        rho_and_alpha=lambda alpha_over_rho: (alpha / alpha_over_rho, alpha),
     )
     return _solve_first_moment(at_alpha, ensemble).rho
 
@@ -149,10 +150,11 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
 
 
 def _solve_first_moment(fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
-    """Where the expected number of separating choices stops growing, at a fixed density or load.
+    """Load and density where the expected number of separating choices stops growing with N.
 
-    The expected number of pairs (choice of variables, set of its errors) grows as e^{N·exponent}
-    with the number N of variables. The zero of the exponent is found in up to three steps:
+    Choices of ρN out of N variables are counted with every set of errors they can make. Their
+    expected number grows as e^{N·exponent}. One of load and density is given (`fixed`), and the
+    other is where the exponent is 0. It is found in up to three steps:
 
     1. without errors,
     2. with the error rate raised from 0 to the one wanted, if errors are allowed,
@@ -165,15 +167,16 @@ def _solve_first_moment(fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
     if not ensemble.error_rate:
         return without_errors.state
 
-    # Raise the rate in one step, or in smaller and smaller ones where that fails.
+    # Raise the rate in one step, or in smaller and smaller ones where that fails. A rate that is
+    # small beside the entropy of choices changes little: it is reached from no errors directly.
     small_rate = _SMALL_RATE * binary_entropy(fixed.rho)
 
-    def raise_rate_by(factor: float | None) -> Solved[Counted]:
-        """The zero at the error rate, in steps by this factor; None goes there in one step."""
+    def in_steps_of(factor: float | None) -> Solved[Counted]:
+        """The zero with errors, the rate raised step by step by this factor; None is one step."""
         rates = _rising_rates(ensemble.error_rate, small_rate, factor)
         return _solve_along_rates(fixed, ensemble, without_errors, rates)
 
-    with_errors = first_success(raise_rate_by, _RATE_FACTORS)
+    with_errors = first_success(in_steps_of, _RATE_FACTORS)
     if not ensemble.free_threshold:
         return with_errors.state
     return _zero_of_larger_load(fixed, ensemble, with_errors)
@@ -223,23 +226,26 @@ def _solve_along_rates(
 def _zero_of_larger_load(
     fixed: _FixedRhoOrAlpha, ensemble: Ensemble, first: Solved[Counted]
 ) -> Counted:
-    """Of up to two points where the exponent of the first moment is 0, the one of larger load.
+    """Of up to two solutions with errors and a free threshold, the one of larger load.
 
-    The bound takes the threshold b of the rule that allows the largest load. With many errors two
-    thresholds can be stationary: that of `first`, and one that gives up the rarer class. Newton's
-    method looks for the second from the best threshold of a rule with all variables; it may not
-    exist. Loads are compared as α/ρ, because either α or ρ is fixed.
+    A solution is where the expected number of separating choices stops growing. The bound takes the
+    threshold b of the rule that allows the largest load. With many errors two thresholds can be
+    stationary: that of `first`, and one that gives up the rarer class, which may not exist. Newton
+    looks for it from the best threshold of a rule with all variables.
 
-    A point is (ln x, b, y): x is the response of the weights, y the price of an error.
+    The unknowns are (ln x, b, y): x is the response of the weights, y the price of an error.
     """
-    log_response, _, _ = first.unknowns  # x is taken over, b and y are new
+    # The start: x is taken over from `first`, b and y are new.
+    log_response, _, _ = first.unknowns
     best_threshold_of_all = gardner(ensemble).threshold
-    without_errors = np.array([log_response, best_threshold_of_all])
-    price = _price_of_rate(without_errors, ensemble.error_rate, ensemble)
+    without_price = np.array([log_response, best_threshold_of_all])
+    price = _price_of_rate(without_price, ensemble.error_rate, ensemble)
+    start = np.append(without_price, price)
     try:
-        second = _solve_stationary(fixed, ensemble, start=np.append(without_errors, price))
+        second = _solve_stationary(fixed, ensemble, start)
     except ConvergenceError:
         return first.state  # there is no second point
+    # Either α or ρ is fixed, so the larger load is the one of larger α/ρ.
     return max(first.state, second.state, key=lambda state: state.alpha / state.rho)
 
 
@@ -369,17 +375,17 @@ def _first_moment_never_vanishes(ensemble: Ensemble) -> bool:
 
 
 def _first_moment_equations(point: Array, fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
-    """The equations of the first moment at a point: its exponent is zero, and stationary.
+    """Load, density and residual where an expected number of solutions is to stop growing.
 
-    The expected number of pairs (choice of ρN variables that separates, set of its errors) grows as
-    e^{N·exponent} with the number N of variables. At the load α
+    Solutions are choices of ρN out of N variables that separate, each with a set of its errors. At
+    the load α their expected number grows as e^{N·exponent},
 
         exponent = H₂(ρ) + ρ·variable + α·pattern,
 
     where the binary entropy H₂(ρ) counts the choices, and `variable` and `pattern` are the
-    log-weights of one chosen variable and of one pattern. They depend on the point: (ln x, b if the
-    threshold is free, y if errors are allowed), with the response x of the weights, the threshold b
-    of the rule and the price y of an error.
+    log-weights of one chosen variable and of one pattern. The point is (ln x, b if it is free, y if
+    errors are allowed): x is the response of the weights, b the threshold of the rule and y the
+    price of an error. The exponent is to be stationary in all of them, and 0.
 
     Stationarity in x gives α/ρ, and so both, as one is fixed. The other equations are the residual.
     """

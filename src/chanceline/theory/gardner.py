@@ -142,7 +142,7 @@ class _ThresholdMoments(NamedTuple):
 
 
 def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoments:
-    """Moments of the violations that are no errors, over all classes, at one threshold:
+    """First and second moment of the violations that are no errors, over all classes of patterns:
 
         first_by_sign = Σ_c σ_c f_c M₁(τ_c),    second = Σ_c f_c M₂(τ_c).
 
@@ -155,9 +155,9 @@ def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoment
     second = 0.0
     for share, sign in ensemble.classes:
         mean_violation = ensemble.margin + sign * threshold  # τ_c
-        of_class = _partial_moments(mean_violation, ceiling)
-        first_by_sign += share * sign * of_class.first
-        second += share * of_class.second
+        moments = _partial_moments(mean_violation, ceiling)  # M₁ and M₂ of this class
+        first_by_sign += share * sign * moments.first
+        second += share * moments.second
     return _ThresholdMoments(first_by_sign=first_by_sign, second=second)
 
 
@@ -169,23 +169,26 @@ class _PartialMoments(NamedTuple):
 
 
 def _partial_moments(tau: float, ceiling: float) -> _PartialMoments:
-    """M_k = E[x^k 1_{0 < x < t*}] for x ~ N(τ, 1) and k = 1, 2; the ceiling t* may be infinite.
+    """First and second moment of x ~ N(τ, 1), counted only where 0 < x < t*, the ceiling.
 
-    Integration by parts gives, with the normal density φ and M₀ = P(0 < x < t*),
+    They are M_k = E[x^k 1_{0 < x < t*}] for k = 1, 2. Integration by parts gives, with the normal
+    density φ and M₀ = P(0 < x < t*),
 
         M₁ = τM₀ + φ(τ) − φ(t* − τ),    M₂ = τM₁ + M₀ − t*φ(t* − τ).
+
+    The ceiling may be infinite; the terms of φ(t* − τ) then vanish.
     """
     density_at_zero = math.exp(-0.5 * tau * tau) / _ROOT_2PI  # φ(τ)
-    if math.isinf(ceiling):  # the terms of t* vanish
-        weight = float(ndtr(tau))
-        first = tau * weight + density_at_zero
-        second = tau * first + weight
+    if math.isinf(ceiling):
+        probability = float(ndtr(tau))  # M₀
+        first = tau * probability + density_at_zero
+        second = tau * first + probability
         return _PartialMoments(first, second)
 
     density_at_ceiling = math.exp(-0.5 * (ceiling - tau) ** 2) / _ROOT_2PI  # φ(t* − τ)
-    weight = float(ndtr(ceiling - tau) - ndtr(-tau))
-    first = tau * weight + density_at_zero - density_at_ceiling
-    second = tau * first + weight - ceiling * density_at_ceiling
+    probability = float(ndtr(ceiling - tau) - ndtr(-tau))  # M₀
+    first = tau * probability + density_at_zero - density_at_ceiling
+    second = tau * first + probability - ceiling * density_at_ceiling
     return _PartialMoments(first, second)
 
 

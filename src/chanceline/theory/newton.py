@@ -123,15 +123,13 @@ class Newton:
             if residual_is_small and direction.length <= self.step_tolerance:
                 return solved
             better_point = self._shortened_step(problem, direction, unknowns, largest_residual)
-            if better_point is not None:
-                unknowns, state = better_point
-                continue
-            # No step improves the point.
-            if residual_is_small:
-                # Rounding allows no smaller residual. The step is longer than asked for because the
-                # equations are ill-conditioned.
-                return solved
-            break
+            if better_point is None:
+                if residual_is_small:
+                    # Rounding allows no smaller residual. The step is longer than asked for because
+                    # the equations are ill-conditioned.
+                    return solved
+                break  # no step improves the point
+            unknowns, state = better_point
 
         raise ConvergenceError(
             f"{name}: Newton stopped with residual {problem.largest_residual(state):.2e} at "

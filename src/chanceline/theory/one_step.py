@@ -66,7 +66,10 @@ def can_break(ensemble: Ensemble) -> bool:
 
 
 def check_breaking(ensemble: Ensemble) -> None:
-    """InputError unless one step of breaking is solved: without errors and for moderate margins."""
+    """InputError unless one step of breaking is solved for this ensemble.
+
+    It is for free signs of the weights, without errors, and for moderate margins.
+    """
     if ensemble.error_rate or ensemble.signed:
         raise InputError(
             "one step of breaking is solved for errors = 0 and free signs only; use ansatz 'rs'"
@@ -321,13 +324,16 @@ def _start_near_beginning(
     """The point of a given amplitude on the first piece of the one-step branch.
 
     The amplitude is (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps of supports (choices of
-    variables) within and between groups. The equation of the break point x is of third order in it:
-    at small amplitudes it is lost in rounding. There x is interpolated linearly in the amplitude,
-    between where the branch begins and the smallest amplitude at which the equation can be solved.
+    variables) within and between groups. The terms of the equation of the break point x shrink with
+    its third power: at small amplitudes they are lost in rounding. There x is interpolated linearly
+    in the amplitude, between where the branch begins and the smallest amplitude at which the
+    equation can be solved.
     """
     if amplitude >= _SMALLEST_AMPLITUDE:
         point = branch_off(branch, transition, amplitude).unknowns
         return BrokenStart(point, hold_breaks=False)
+
+    # Interpolate x, and solve the other equations with it.
     at_smallest = branch_off(branch, transition, _SMALLEST_AMPLITUDE)
     (x_at_smallest,) = at_smallest.state.order.x
     amplitude_at_beginning = transition.amplitude

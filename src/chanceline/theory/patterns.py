@@ -34,6 +34,7 @@ from chanceline.theory.dual import (
     value_of,
     where,
 )
+from chanceline.theory.quadrature import Array
 
 _LOG_SQRT_2PI = 0.5 * float(np.log(2 * np.pi))
 
@@ -115,26 +116,29 @@ def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.in
     ceiling
         v*, the largest violation that is corrected; infinite where no errors are allowed.
     """
-    # The distribution of T/σ' comes first. Among tight patterns v is a Gaussian, cut at 0 and v*,
-    # with the standard deviation σ' (`tilted.sd`).
+    # Among tight patterns v is a Gaussian, cut at 0 and v*, of standard deviation σ' (`tilted.sd`).
     tilted = _tilted_gaussian(mu, s2, chi)
+
+    # The distribution of the correction in units of σ', T/σ', where this Gaussian has variance 1.
     if np.isinf(value_of(ceiling)):
-        law = _scaled_law_without_errors(mu, s2, tilted)
+        scaled_law = _scaled_law_without_errors(mu, s2, tilted)
     else:
         price = square(ceiling) / (2 * chi)  # an error weighs e^{−price}
-        law = _scaled_law_with_errors(mu, s2, tilted, ceiling, price=price)
-    scaled_moments = _mean_and_variance(law)
+        scaled_law = _scaled_law_with_errors(mu, s2, tilted, ceiling, price=price)
+    scaled_moments = _mean_and_variance(scaled_law)
+
+    # Back to the units of v. Probabilities are the same in both.
     return PatternLaw(
-        log_mean_weight=law.log_mean_weight,
-        p_tight=law.p_tight,
-        p_not_tight=law.p_not_tight,
+        log_mean_weight=scaled_law.log_mean_weight,
+        p_tight=scaled_law.p_tight,
+        p_not_tight=scaled_law.p_not_tight,
         mean_correction=tilted.sd * scaled_moments.mean,
         correction_variance=tilted.variance * scaled_moments.variance,
         chi=chi,
-        p_wrong=law.p_wrong,
+        p_wrong=scaled_law.p_wrong,
         ceiling=ceiling,
-        # v*e*: a length times a density has the same value in any unit of length.
-        ceiling_density=law.top * law.density_at_top,
+        # v* times the density of v there: the same in any unit of length.
+        ceiling_density=scaled_law.top * scaled_law.density_at_top,
     )
 
 
@@ -211,12 +215,12 @@ def log_pattern_weight(mu: Numbers, s2: Numbers, chi: Numbers) -> Numbers:
 
 
 def _scaled_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _ScaledLaw:
-    """The distribution of X = T/σ' where no errors are allowed.
+    """The distribution of X = T/σ', the scaled correction of a pattern, without errors.
 
-    A pattern with the violation v ~ N(μ, s²) is satisfied (v < 0, T = 0) or tight (v > 0, T = v).
-    The weights of the two cases, from `_log_weights`, add up to A; each divided by A is a
-    probability. All is done in logarithms, as each weight may underflow. `tilted` is the Gaussian
-    of v among tight patterns, and σ' its standard deviation.
+    A pattern with the violation v ~ N(μ, s²) is satisfied (v < 0, correction T = 0) or tight
+    (v > 0, T = v). The weights of the two cases, from `_log_weights`, add up to the mean weight A;
+    each divided by A is a probability. All is done in logarithms, as each weight may underflow.
+    `tilted` is the Gaussian of v among tight patterns, and σ' its standard deviation.
     """
     log_weights = _log_weights(mu, s2, tilted)
     log_mean_weight = logaddexp(log_weights.satisfied, log_weights.tight)  # ln A
@@ -232,10 +236,11 @@ def _scaled_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian
 def _scaled_law_with_errors(
     mu: Numbers, s2: Numbers, tilted: _TiltedGaussian, ceiling: Numbers, price: Numbers
 ) -> _ScaledLaw:
-    """The distribution of X = T/σ' where violations above the ceiling v* are left as errors.
+    """The distribution of X = T/σ', the scaled correction of a pattern, where errors are allowed.
 
-    The violation is v ~ N(μ, s²), with the density N. A pattern is in one of three cases, with the
-    weights (Φ is the normal distribution function)
+    The violation is v ~ N(μ, s²), with the density N. The correction T is v if v lies between 0 and
+    the ceiling v*, else 0. So there are three cases, with the weights (Φ is the normal distribution
+    function)
 
         satisfied   v < 0         ∫N dv             = Φ(−μ/s),
         tight       0 < v < v*    ∫N e^{−v²/2χ} dv  = C [Φ(v*/σ' − t) − Φ(−t)],
@@ -295,32 +300,52 @@ class _Moments(NamedTuple):
 
 
 def _mean_and_variance(law: _ScaledLaw) -> _Moments:
-    """Mean and variance of X, a point mass 1 − p₊ at 0 and a cut Gaussian on (0, top).
+    """Mean and variance of X, which is 0 with probability 1 − p₊ and else a cut Gaussian.
 
-    The density is n(x) ∝ e^{−(x − t)²/2} with ∫n dx = p₊. Integration by parts gives its moments
-    D_k = ∫(x − a)^k n dx about any reference point a:
+    The Gaussian part has the density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top, with ∫n dx = p₊. By
+    integration by parts E[X] = t p₊ + n(0) − n(top). For any reference point a the variance is
+
+        Var X = E[(X − a)²] − (E[X − a])².
+    """
+    density_drop = law.density_at_zero - law.density_at_top  # n(0) − n(top)
+    mean = law.t * law.p_tight + density_drop
+
+    # Little cancels in the variance if a is where X mostly lies: at t or at 0. As any a will do, it
+    # is a plain number, without derivatives.
+    t_value = value_of(law.t)
+    mostly_around_t = (t_value > 0) & (value_of(law.p_tight) > 0.5)
+    reference = np.where(mostly_around_t, t_value, 0.0)  # a
+    about_reference = _moments_about(reference, law)
+    variance = about_reference.second - square(about_reference.first)
+    return _Moments(mean=mean, variance=variance)
+
+
+class _MomentsAbout(NamedTuple):
+    """First and second moment of X about a reference point a."""
+
+    first: Numbers  # E[X − a]
+    second: Numbers  # E[(X − a)²]
+
+
+def _moments_about(reference: Array, law: _ScaledLaw) -> _MomentsAbout:
+    """E[X − a] and E[(X − a)²] about a reference point a, for X as in `_mean_and_variance`.
+
+    Integration by parts gives the moments D_k = ∫(x − a)^k n dx of the Gaussian part,
 
         D₁ = (t − a) p₊ + n(0) − n(top),
         D₂ = (t − a) D₁ + p₊ − a n(0) − (top − a) n(top).
 
-    The point mass adds (0 − a)^k (1 − p₊). The variance is the same for any a.
+    To these the point mass 1 − p₊ at X = 0 adds (0 − a)^k (1 − p₊).
     """
+    # D₁ and D₂.
+    t_from_reference = law.t - reference
     density_drop = law.density_at_zero - law.density_at_top  # n(0) − n(top)
-    mean = law.t * law.p_tight + density_drop  # D₁ at a = 0
+    first_of_density = t_from_reference * law.p_tight + density_drop
+    edge_terms = reference * law.density_at_zero + (law.top - reference) * law.density_at_top
+    second_of_density = t_from_reference * first_of_density + law.p_tight - edge_terms
 
-    # Little cancels in the variance if a is where X mostly lies: at t or at 0. a is a plain number,
-    # without derivatives.
-    t_value = value_of(law.t)
-    mostly_around_t = (t_value > 0) & (value_of(law.p_tight) > 0.5)
-    a = np.where(mostly_around_t, t_value, 0.0)
-
-    # D₁ and D₂ of the density.
-    t_from_a = law.t - a
-    first_of_density = t_from_a * law.p_tight + density_drop
-    edge_terms = a * law.density_at_zero + (law.top - a) * law.density_at_top
-    second_of_density = t_from_a * first_of_density + law.p_tight - edge_terms
-
-    # Moments of X about a, with the point mass.
-    first_moment = first_of_density - a * law.p_not_tight
-    second_moment = second_of_density + a**2 * law.p_not_tight
-    return _Moments(mean=mean, variance=second_moment - square(first_moment))
+    # With the point mass.
+    return _MomentsAbout(
+        first=first_of_density - reference * law.p_not_tight,
+        second=second_of_density + reference**2 * law.p_not_tight,
+    )

@@ -242,24 +242,27 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
 
 
 def _field_correlation(overlap: float, ensemble: Ensemble) -> float:
-    """The correlation F₀/F₁ of the fields of a variable in two choices that both contain it.
+    """The correlation of the fields of a variable in two choices that both contain it.
 
-    A field is a sum over the patterns of their corrections T: T = x where the violation x, in units
-    of |w|, lies between 0 and the ceiling t*, and 0 elsewhere. Two choices have a Gaussian part z
-    of x in common, of variance `overlap`. With the share f_k of class k and a common factor left
-    out, the mean square of a field and the mean product in two choices are
+    The field on a variable is a sum over the patterns of their corrections. A pattern of violation
+    x, in units of |w|, has the correction T = x if x lies between 0 and the ceiling t*, else 0. Two
+    choices have a Gaussian part z of x in common, of variance `overlap`. The correlation is F₀/F₁,
+    the mean product of the two fields over their mean square. Up to a common factor these are
 
-        F₁ = Σ_k f_k E[T²] = 1/α_all        (`gardner`; α_all is the load of all variables),
-        F₀ = Σ_k f_k ∫Dz E[T | z]².
+        F₀ = Σ_k f_k ∫Dz E[T | z]²,
+        F₁ = Σ_k f_k E[T²] = 1/α_all,
+
+    with the share f_k of class k, and Gardner's load α_all of all variables with free signs.
     """
     all_variables = gardner(ensemble)
     mean_product = 0.0  # F₀
     for share, sign in ensemble.classes:
         mean_violation = ensemble.margin + sign * all_variables.threshold
+        # `_shared_square` is ∫Dz E[T | z]² of one class.
         mean_product += share * _shared_square(mean_violation, overlap, all_variables.ceiling)
 
-    # α_all is that of free signs. Given signs multiply it by their saturation density, ½.
-    load_of_free_signs = all_variables.load / ensemble.saturation_density  # α_all
+    # Given signs multiply the load by their saturation density, ½. Divided by it, it is α_all.
+    load_of_free_signs = all_variables.load / ensemble.saturation_density  # α_all = 1/F₁
     return load_of_free_signs * mean_product
 
 

@@ -181,24 +181,28 @@ def evaluate_point(
 ) -> PointValues:
     """The load and the multipliers at a point, and the averages that equal them at a saddle.
 
-    Two saddle equations set E and the load α:
+    Two saddle equations set the load α, and E, the multiplier of the norm of the weights:
 
         χE = ρ₊,    α·effective_tight = ρ₊,
 
-    with the share ρ₊ of variables that have a weight. The point (`coords`) gives V, d and F₀ as
-    shares of E. Two more equations hold at a saddle only, so both sides are returned:
+    with the response χ and the share ρ₊ of variables that have a weight. `coords` has the other
+    multipliers V, d = E − V and F₀ as shares of E. Two more equations hold at a saddle only, so
+    both sides are returned:
 
         F₀ = (α/χ²)⟨R₁²⟩,    V = (α/χ²)⟨R₂ − R₁²⟩,
 
     with the mean R₁ and the mean square R₂ of the correction of a pattern, and ⟨·⟩ the mean over
-    patterns. `PointValues` explains the letters, and `rs_equations` derives the equations.
+    patterns. `rs_equations` derives the equations.
     """
+    # The load and the multipliers.
     chi = coords.chi
     nonzero = _nonzero_share(coords, ensemble, variable_averages)  # ρ₊
+    alpha = _load(nonzero, pattern_averages)
     E = nonzero / chi
     V = E * coords.V_over_E
     F0 = E * coords.F0_over_E
-    alpha = _load(nonzero, pattern_averages)
+
+    # The averages.
     alpha_over_chi2 = alpha / square(chi)
     price = _price(coords, ensemble)  # y: an error weighs e^{−y}
     return PointValues(

@@ -139,7 +139,7 @@ def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array
     ascending sequence by the logarithms of its differences. In this order the coordinates are
 
         ln χ                                          χ the response: a violation v costs v²/2χ,
-        switch = K − ½ ln(E/d)                        K the price of a variable; see below,
+        switch = K − ½ ln(E/d)                        K the price of a variable,
         ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …    p₀ < … < p_k < ρ the overlaps of supports,
         ln x₁ … ln x_k                                x₁ < … < x_k the break points,
         ln d                                          d = E − F₁ + G_k,
@@ -278,7 +278,7 @@ def _averages_at(
     """
     order = unpacked.order
     classes = ensemble.offsets(rho, order.threshold)
-    # Both functions cache their results: so they take tuples and numbers.
+    # The functions that average cache their results: so they take tuples and numbers, no arrays.
     means_of_class = [
         broken_class_means(
             overlaps=order.p,
@@ -534,33 +534,35 @@ class RSBBranch(ChiBranch[RSBState]):
     ) -> list[float]:
         """The relative errors of the saddle equations of the break points x₁ … x_k, k numbers.
 
-        The entropy is stationary in x_i where
+        Supports fall into groups within groups. Let S_i be the mean log-weights on level i = 0 … k,
+        that of a pattern times the load α and that of a variable, added up. The entropy of
+        separating supports is stationary in x_i where
 
             S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}),
-            S_i = α·(mean log-weight of a pattern) + (mean log-weight of a variable)
 
-        on level i = 0 … k of the nested groups of supports, with the overlap p_i and its multiplier
-        G_i; α is the load. On the top level, i = k, large terms nearly cancel. Given the other
-        equations, that one holds where two expressions for the entropy agree:
+        with the overlap p_i and its multiplier G_i. In the last equation, i = k, large terms nearly
+        cancel. It is replaced by one that, given all others, says the same:
 
             S₀ + Kρ = entropy,
 
-        K the multiplier of the density ρ. `entropy` is the one of the top level. Without breaking,
-        k = 0, there are no equations.
+        K the multiplier of the density ρ. `entropy` is given by a formula without S₀. Without
+        breaking, k = 0, there are no equations.
         """
         if not self.steps:
             return []
-        level_terms = (
-            alpha * averages.patterns.mean_values + averages.variables.mean_values
-        )  # S₀ … S_k
-        left_sides = np.diff(level_terms)  # of i = 1 … k
+        patterns = averages.patterns
+        variables = averages.variables
+        log_weights = alpha * patterns.mean_values + variables.mean_values  # S₀ … S_k
+
+        # The equations of i = 1 … k; the last one is dropped.
+        left_sides = np.diff(log_weights)
         overlap_terms = unpacked.multipliers * unpacked.overlaps  # G_i p_i of i = 0 … k
         right_sides = 0.5 * unpacked.breaks * np.diff(overlap_terms)
         errors_below_top = left_sides[:-1] / right_sides[:-1] - 1
 
-        # The top level i = k, relative to Kρ.
+        # Its replacement, relative to Kρ.
         price_term = unpacked.order.K * self.rho  # Kρ
-        top_error = 1 - (entropy - level_terms[0]) / price_term
+        top_error = 1 - (entropy - log_weights[0]) / price_term
         return [*errors_below_top, top_error]
 
     def solve_with(  # noqa: PLR0913

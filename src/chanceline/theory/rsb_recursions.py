@@ -46,16 +46,16 @@ def pattern_recursion(  # noqa: PLR0913
     offset: float = 0.0,
     fineness: float = 1.0,
 ) -> tuple[PatternLaw, Recursion]:
-    """The log-weight g_i of a pattern of one class, on all levels i = 0 … k of breaking.
+    """The log-weight g_i(u) of a pattern of one class, on all levels i = 0 … k of breaking.
 
-    The level of two replicas of the support is the smallest of the nested groups that they have in
-    common. On the top level k the log-weight is g_k = ln A of `pattern_law`. The recursion of
-    `parisi` leads from there down to g₀, with a Gaussian density N:
+    Supports (choices of variables) fall into groups within groups, and u is the part of a pattern's
+    field that the supports of one group on level i share. Inside the smallest groups, on level k,
+    the log-weight is g_k = ln A of `pattern_law`. `recurse` leads from there down to g₀, with a
+    Gaussian density N:
 
         g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')].
 
-    u is the field of the pattern. On each level it has a density P_i(u), over which averages are
-    taken.
+    On each level u has a density P_i(u), over which averages are taken.
 
     Parameters
     ----------
@@ -198,16 +198,17 @@ def _choice_law(u: Array, d: float, switch: float) -> ChoiceLaw:
 def support_recursion(
     multipliers: Array, breaks: Array, d: float, switch: float, *, fineness: float = 1.0
 ) -> tuple[ChoiceLaw, Recursion]:
-    """The log-weight f_i of a variable, on all levels i = 0 … k of breaking.
+    """The log-weight f_i(u) of a variable, on all levels i = 0 … k of breaking.
 
-    The level of two replicas of the support is the smallest of the nested groups that they have in
-    common. On the top level k a variable of field u is chosen with the log-odds u²/2d − switch, and
-    its log-weight is f_k(u) = ln(1 + e^{u²/2d − switch}). The recursion of `parisi` leads from
-    there down to f₀, with a Gaussian density N:
+    Supports (choices of variables) fall into groups within groups, and u is the part of a
+    variable's field that the supports of one group on level i share. Inside the smallest groups, on
+    level k, the variable is chosen with the log-odds u²/2d − switch, and its log-weight is
+    f_k(u) = ln(1 + e^{u²/2d − switch}). `recurse` leads from there down to f₀, with a Gaussian
+    density N:
 
         f_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; G_i − G_{i−1}) exp[x_i f_i(u')].
 
-    On each level the field has a density P_i(u), over which averages are taken.
+    On each level u has a density P_i(u), over which averages are taken.
 
     Parameters
     ----------
@@ -230,7 +231,8 @@ def support_recursion(
     recursion
         f_i, its slope and the density P_i on the grid of each level.
     """
-    # For large u, f_i grows as u²/2d_i. Where a d_i is not positive the integrals diverge.
+    # For large u, f_i grows as u²/2d_i, where d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1}). Where
+    # a d_i is not positive the integrals diverge.
     scales = descending_scales(d, breaks, multipliers)  # d₀ … d_k
     increasing = np.all(np.diff(multipliers, prepend=0.0) > 0)  # 0 < G₀ < … < G_k
     if not (increasing and scales.min() > _SMALLEST_SCALE * d):
@@ -255,14 +257,14 @@ def _support_grids(
 ) -> list[Grid]:
     """Grids of the field u of a variable, fine where it goes from rejected to chosen.
 
-    There is one grid for each level i = 0 … k of breaking. On it a function is integrated by the
-    trapezoidal rule that is about
+    There is one grid for each level i = 0 … k of breaking. The trapezoidal rule on it integrates
+    the log-weight of a variable, which is about
 
-        f_i(u) ≈ (1/y) ln(1 + e^{y(u²/2d_i − switch)}),    y = x_{i+1}, and 1 at the top.
+        f_i(u) ≈ (1/x) ln(1 + e^{x(u²/2d_i − switch)}),    x = x_{i+1}, and 1 at the top.
 
-    f_i is singular where 1 + e^{…} has a complex zero. A step h gives an error of about e^{−2πa/h},
-    with the distance a of the nearest zero from the real axis: so the step is a fraction of a for
-    |u| up to the size of this zero. Further out the Gaussians set the step.
+    f_i is singular where 1 + e^{…} has a complex zero. With the step h the rule has an error of
+    about e^{−2πa/h}, a the distance of the nearest zero from the real axis. So h is a fraction of a
+    for |u| up to the size of this zero. Further out the Gaussians set the step.
 
     Parameters
     ----------
@@ -271,7 +273,7 @@ def _support_grids(
     breaks : (k,)
         Break points x₁ … x_k.
     scales : (k + 1,)
-        d₀ … d_k.
+        d₀ … d_k of the levels.
     switch
         Where u²/2d_i exceeds it a variable is likely chosen.
     fineness
@@ -413,8 +415,8 @@ def broken_class_means(  # noqa: PLR0913
     )
     top_level = len(breaks)  # k
     bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # g₀''
-    # What a pattern adds to the entropy inside a smallest group: g_k + ½(s² + χ)g_k'² (formula 7 of
-    # `rsb`), with the variance s² of its field in the group.
+    # What a pattern of a given field adds to the entropy of supports in a smallest group:
+    # g_k + ½(s² + χ)g_k'². s² is the variance of the field among the supports of the group.
     s2 = rho - overlaps[-1]
     entropy_of_pattern = top_law.log_mean_weight + 0.5 * (s2 + chi) * top_law.slope**2
     return BrokenPatternMeans(

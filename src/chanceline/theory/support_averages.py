@@ -97,14 +97,14 @@ def _rule_for_variables(parameters: VariableParameters, step: float, signed: boo
         # The switch is smooth enough for a rule of half the step.
         return rule_for(centre_width, step / 2)
 
-    # How sharp it is: the probability of choosing has complex poles, where the log-odds are ±iπ. As
-    # √(switch ± iπ) ≈ √switch (1 ± iπ/2switch), their distance from the real axis is the position
-    # of the switch times π/2switch.
-    switch_position = np.sqrt(2 * parameters.d * switch / parameters.F0)  # in units of z
-    pole_distance = switch_position * np.pi / (2 * switch)
+    # Where the log-odds are 0, in units of z, and over which length they rise there. The length is
+    # the distance of the poles of the probability from the real axis: the log-odds are ±iπ at them,
+    # so u = √(2d(switch ± iπ)) ≈ √(2d·switch)(1 ± iπ/2switch).
+    switch_position = np.sqrt(2 * parameters.d * switch / parameters.F0)
+    switch_width = switch_position * np.pi / (2 * switch)
     return focused_rule(
         centres=(-switch_position, 0.0, switch_position),
-        sizes=(pole_distance, centre_width, pole_distance),
+        sizes=(switch_width, centre_width, switch_width),
         step=step,
     )
 

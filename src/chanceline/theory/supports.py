@@ -117,22 +117,23 @@ def _variable_law_given_signs(
     """The same as `variable_law` for a weight that must not be negative.
 
     The field on the variable is h ~ N(u, V). If the variable is chosen, its weight is w = h₊/E with
-    h₊ = max(h, 0) and the stiffness E = V + d. The odds that it is chosen are e^{−K}B with
+    h₊ = max(h, 0) and the stiffness E = V + d. The odds that it is chosen are e^{−K}B, K its price:
 
-        B = ∫N(h; u, V) e^{h₊²/2E} dh,
+        B = ∫N(h; u, V) e^{h₊²/2E} dh.
 
-    K the price of choosing it. `pattern_law` has this integral: its mean weight is
-    A = ∫N(v; μ, s²) e^{−v₊²/2χ} dv, which is B with μ = u, s² = V and χ = −E. Its correction T = v₊
-    has then the law of h₊ = Ew. The negative χ is allowed, as V < E makes the integral finite.
+    `pattern_law` has the same integral, for a violation v ~ N(μ, s²) that weighs e^{−v₊²/2χ}. It
+    is B with v = h, μ = u, s² = V and χ = −E, and its correction of a pattern, v₊, is h₊. The
+    negative χ is allowed, as V < E makes the integral finite.
     """
     stiffness = field_variance + net_stiffness  # E
-    positive_field = pattern_law(mu=mean_field, s2=field_variance, chi=-stiffness)  # of h₊
-    log_b = positive_field.log_mean_weight  # ln B
-    log_odds = log_b - price  # ln(e^{−K}B)
+    # The law of h₊: `log_mean_weight` is ln B, `mean_correction` the mean of h₊.
+    positive_field = pattern_law(mu=mean_field, s2=field_variance, chi=-stiffness)
+    log_odds = positive_field.log_mean_weight - price  # ln(e^{−K}B)
     return VariableLaw(
-        log_partition=softplus(log_odds),
+        log_partition=softplus(log_odds),  # ln(1 + e^{−K}B)
         p_chosen=expit(log_odds),
         p_rejected=expit(-log_odds),
+        # Moments of w = h₊/E.
         mean_weight=positive_field.mean_correction / stiffness,
         weight_variance=positive_field.correction_variance / square(stiffness),
         stiffness=stiffness,

@@ -128,18 +128,21 @@ class Field:
     def _mean_square_of_class(
         self, function: Callable[[Array], Array], common_part: float, offset: float
     ) -> float:
-        """∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset)]², for one class of patterns.
+        """The mean of the function's values in two choices of variables, for one class of patterns:
 
-        z is the part of a pattern's field that two choices of variables share, y the part that one
-        choice has alone; c = `common_part` is the share of z in the variance. The function must
-        change where its argument is 0, over a distance of about 1, and be smooth elsewhere: there
-        both integrals have their finest nodes.
+            ∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset)]².
+
+        z is the part of a pattern's field that the two choices share, y the part that one choice
+        has alone; c = `common_part` is the share of z in the variance. The function must change
+        where its argument is 0, over a distance of about 1, and be smooth elsewhere: there both
+        integrals have their finest nodes.
         """
-        own = np.sqrt(1 - common_part)
-        common = np.sqrt(common_part)
+        own = np.sqrt(1 - common_part)  # the factor of y
+        common = np.sqrt(common_part)  # the factor of z
         z_rule = self._rule_for_common_part(own, common, offset)
 
-        # The argument is γ(own·y + shift), with a shift for each z.
+        # The inner integral. Its argument is γ(own·y + shift), with a shift for each z. As it is 0
+        # at another y for each z, so are the nodes.
         shift = common * z_rule.nodes + offset / self.gamma  # (z nodes,)
         y, y_weights = self._rules_for_own_part(own, shift)  # both (z nodes, y nodes)
         argument = self.gamma * (own * y + shift[:, None])

@@ -123,21 +123,31 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     # The identity "as many tight patterns as weights", α·effective_tight = 1, sets the load.
     # `effective_tight` is the share of tight patterns, corrected for margin and errors.
     if not means.effective_tight > 0:
+        # No load is possible here: Newton takes a shorter step.
         raise OutsideDomain("p₊ − v*e* must be positive")
     alpha = 1 / means.effective_tight
 
-    # ∂Σ/∂q₀ = 0 where q₀ = α⟨R₁²⟩(χ + s²)²/χ², s² = 1 − q₀. R₁ is the mean correction of a
-    # pattern, ⟨·⟩ the mean over patterns.
-    scale = (parameters.chi + parameters.s2) / parameters.chi
-    overlap_of_patterns = alpha * means.mean_correction_square * scale**2
-    overlap_error = overlap_of_patterns / parameters.q0 - 1
-    # ∂Σ/∂(price of an error) = 0 where the share of errors is the one allowed.
+    # Σ is stationary in q₀ where the patterns return this overlap, and in the price of an error
+    # where the share of errors is the one allowed.
+    overlap_error = _overlap_of_patterns(alpha, parameters, means) / parameters.q0 - 1
     wrong_error = means.wrong / ensemble.error_rate - 1
-    exponent = _cluster_exponent(alpha, parameters, means, ensemble)  # Σ = 0
-    residual = [overlap_error, wrong_error, exponent]
+    cluster_exponent = _cluster_exponent(alpha, parameters, means, ensemble)  # Σ, to be 0
+    residual = [overlap_error, wrong_error, cluster_exponent]
     if ensemble.free_threshold:
         residual.append(means.correction_by_sign)  # ∂Σ/∂b = 0 where this vanishes
     return Counted(alpha=float(alpha), rho=1.0, residual=np.array(residual))
+
+
+def _overlap_of_patterns(alpha: float, parameters: PatternParameters, means: PatternMeans) -> float:
+    """What the overlap q₀ of weights in different clusters equals where ∂Σ/∂q₀ = 0:
+
+        α⟨R₁²⟩(χ + s²)²/χ²,    s² = 1 − q₀.
+
+    R₁ is the mean correction of a pattern, ⟨·⟩ the mean over patterns, α the load and χ the
+    response of the weights.
+    """
+    scale = (parameters.chi + parameters.s2) / parameters.chi
+    return float(alpha * means.mean_correction_square * scale**2)
 
 
 def _cluster_exponent(

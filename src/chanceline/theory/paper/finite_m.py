@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import expit, log_ndtr, logit
 
 from chanceline.errors import InputError
-from chanceline.theory.continuation import first_success, follow
+from chanceline.theory.continuation import first_success, follow, last_point
 from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
 from chanceline.theory.parisi import (
     FIELD_REACH,
@@ -79,16 +79,16 @@ class FiniteMState:
 
 
 def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
-    """The log-probability g_i that a pattern is satisfied, on all levels i = 0 … L of replicas.
+    """The log-probability g_i(v) that a pattern is satisfied, on all levels i = 0 … L of replicas.
 
-    Two replicas of the weights are on different supports (level 0), on the same one (level 1) or,
-    if there are groups of replicas, in the same group (level 2). On the top level L a pattern of
-    field v is satisfied with probability H(v/√(ρ − q_L)), H the upper tail of the normal
-    distribution:
+    v is the part of a pattern's field that replicas of the weights share if they are on different
+    supports (level 0), on the same one (level 1) or, where there are groups of replicas, in the
+    same group (level 2). On the top level L the rest of the field has the variance ρ − q_L, so
 
-        g_L(v) = ln H(v/√(ρ − q_L)).
+        g_L(v) = ln H(v/√(ρ − q_L)),
 
-    The recursion of `parisi` leads from there down to g₀.
+    H the upper tail of the normal distribution. Averages over Gaussians lead from there down to g₀,
+    level by level (`recurse`).
 
     Parameters
     ----------
@@ -179,10 +179,11 @@ def support_law(
 ) -> SupportLaw:
     """The log-odds that a variable is chosen, and its mean weight, at the nodes of its field.
 
-    On the bottom level the field is h₀ = √q̂₀ z, z a standard Gaussian. The odds that the variable
-    is chosen are e^{−K}B(h₀), where B (`_log_b`) is the integral over the weights of its replicas.
-    Its mean weight is then h₀/D₀. On level i = 0 … L of the replicas, D_i is the precision of the
-    weight (one over its variance) in the field of that level.
+    The field is h₀ = √q̂₀ z, z a standard Gaussian. The odds that the variable is chosen are
+    e^{−K}B(h₀), where B (`_log_b`) is the integral over the weights of its m replicas. A chosen
+    variable has the mean weight h₀/D₀, with the precision D₀ (one over the variance) of the weight.
+    On each further level i = 1 … L of the replicas more of the field is known, and the precision of
+    the weight in that field is D_i.
 
     Parameters
     ----------
@@ -202,8 +203,8 @@ def support_law(
     n_replicas = breaks[0]  # m
     field_variance = multipliers[0]  # q̂₀, of h₀
 
-    # ln B has the term m q̂₀z²/2D₀: so B changes on the scale √(D₀/m q̂₀) of z. The step is half the
-    # usual one, as the probability of choosing changes faster than B where it switches.
+    # B depends on z as e^{m q̂₀z²/2D₀}: it changes over the length √(D₀/m q̂₀). The step is half the
+    # usual one, as the probability of choosing changes faster than B where it goes from 0 to 1.
     z_scale = float(np.sqrt(bottom_precision / (n_replicas * field_variance)))
     rule = rule_for(z_scale, QUADRATURE_STEP / 2)
     bottom_field = np.sqrt(field_variance) * rule.nodes  # h₀
@@ -273,16 +274,14 @@ def _decode_overlaps(unknowns: Array, rho: float, split: float) -> _Overlaps:
 def _equations(
     unknowns: Array, alpha: float, rho: float, breaks: Array, split: float
 ) -> FiniteMState:
-    """The saddle equations of φ(m), with m replicas of the weights: residual, and what follows.
+    """The saddle equations with m replicas of the weights: their errors at a point, and φ(m) there.
 
     φ(m) is the growth rate of Σ_c V(c)^m over supports (choices of variables) c, V(c) the volume of
-    weights that separate; the module's docstring has the formula. The patterns turn the overlaps q
-    of replicas into multipliers q̂. With these the variables return a density and overlaps, which
-    at a saddle are those put in: `residual` has the relative differences.
-
-    Two replicas are on different supports (level 0), on the same one (level 1) or, if there are
-    groups of replicas, in the same group (level 2). The top level L is 1 without groups, 2 with
-    them.
+    weights that separate. A point gives the overlaps q_i of two replicas: on different supports
+    (i = 0), on the same one (1) and, if replicas fall into groups, in the same group (2). L is the
+    last of these levels. Averages over patterns turn the overlaps into their multipliers q̂_i, and
+    averages over variables turn these into a density and overlaps. At a saddle they are those put
+    in: `residual` has the relative differences.
 
     Parameters
     ----------
@@ -298,8 +297,8 @@ def _equations(
     overlaps = _decode_overlaps(unknowns, rho, split)
     n_replicas = breaks[0]  # m
 
-    # The patterns give the multipliers q̂_i = α E_i[g_i'²], and the term αm E₀[g₀] of φ. g_i is the
-    # log-probability that a pattern is satisfied, on level i, and E_i[·] the average there.
+    # The patterns give the multipliers q̂_i = α E_i[g_i'²], and αm E₀[g₀], a term of φ. On level i,
+    # g_i is the log-probability that a pattern is satisfied, and E_i[·] the average over its field.
     patterns = volume_recursion(overlaps.q, breaks, overlaps.gap)
     q_hat = alpha * patterns.mean_square_slopes
     pattern_term = alpha * n_replicas * patterns.mean_values[0]
@@ -369,26 +368,40 @@ def _phi(  # noqa: PLR0913
 ) -> float:
     """φ, the growth rate of Σ_c V(c)^m over supports c, V(c) the volume of weights that separate:
 
-        φ = αm E₀[g₀] + ∫Dz ln(1 + e^{−K}B) + Kρ + (m/2)[Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i].
+        φ = (term of the patterns) + ∫Dz ln(1 + e^{−K}B) + Kρ + (m/2)·bracket.
 
-    The first term, of the patterns, is `pattern_term`. e^{−K}B are the odds that a variable is
-    chosen (`variables`). K, Q̂ and q̂_i are the multipliers of the density ρ, of the norm and of the
-    overlap q_i on level i = 0 … L. The break points are x₀ = 0, x₁ = m … x_L (`breaks`), and
-    x_{L+1} = 1.
+    e^{−K}B are the odds that a variable is chosen (`variables`, at nodes z of the integral), K is
+    the price of a variable, ρ the density and m the first of the break points (`breaks`). The
+    bracket is the sum of the overlaps times their multipliers (`_conjugate_bracket`).
+    """
+    n_replicas = breaks[0]  # m
+    variable_term = variables.weights @ np.logaddexp(0.0, variables.log_odds)
+    price_term = overlaps.K * rho
+    conjugate_term = 0.5 * n_replicas * _conjugate_bracket(overlaps, rho, breaks, q_hat)
+    return float(pattern_term + variable_term + price_term + conjugate_term)
+
+
+def _conjugate_bracket(overlaps: _Overlaps, rho: float, breaks: Array, q_hat: Array) -> float:
+    """The sum of the norm and the overlaps, times their multipliers, that φ contains:
+
+        Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i.
+
+    Q̂ and q̂_i (`q_hat`) are the multipliers of the norm ρ and of the overlap q_i on level
+    i = 0 … L. The break points are x₀ = 0, x₁ … x_L (`breaks`), and x_{L+1} = 1.
     """
     q = overlaps.q
     gap = overlaps.gap  # ρ − q_L
-    m = breaks[0]
-    variable_term = variables.weights @ np.logaddexp(0.0, variables.log_odds)
 
-    # The bracket: its terms of the top level, Q̂ρ + (1 − x_L) q̂_L q_L, then those of the others. For
-    # m → 0 the digits of Q̂ = D_L − q̂_L are lost, so D_L = ρ/gap is put in. The terms become
-    # D_L ρ − q̂_L[(ρ − q_L) + x_L q_L].
-    top_terms = rho / gap * rho - q_hat[-1] * (gap + breaks[-1] * q[-1])
-    break_gaps = np.diff(breaks, prepend=0.0)  # x_{i+1} − x_i of the levels below L
+    # The norm and the top level, Q̂ρ + (1 − x_L) q̂_L q_L. A saddle equation says Q̂ = D_L − q̂_L with
+    # D_L = ρ/gap, large terms that nearly cancel for m → 0. Put in, they leave
+    # D_L ρ − q̂_L[gap + x_L q_L], where nothing cancels.
+    top_precision = rho / gap  # D_L
+    top_terms = top_precision * rho - q_hat[-1] * (gap + breaks[-1] * q[-1])
+
+    # The levels i < L.
+    break_gaps = np.diff(breaks, prepend=0.0)  # x_{i+1} − x_i
     lower_terms = break_gaps @ (q_hat * q)[:-1]
-    conjugate_term = 0.5 * m * (top_terms + lower_terms)
-    return float(pattern_term + variable_term + overlaps.K * rho + conjugate_term)
+    return float(top_terms + lower_terms)
 
 
 def _growth(overlaps: _Overlaps, rho: float, q_hat: Array, precisions: Array) -> float:
@@ -463,13 +476,15 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     log_first = math.log(min(_FIRST_M, m))
     log_starts = [log_first - i * math.log(_M_FACTOR) for i in range(_M_ATTEMPTS)]
     begin, first = first_success(first_point, log_starts)
-    *_, at_m = follow(
-        solve_at,
-        first,
-        begin=begin,
-        step=math.log(_M_FACTOR),
-        until=math.log(m),
-        smallest=_SMALLEST_STEP,
+    at_m = last_point(
+        follow(
+            solve_at,
+            first,
+            begin=begin,
+            step=math.log(_M_FACTOR),
+            until=math.log(m),
+            smallest=_SMALLEST_STEP,
+        )
     )
     return at_m.state
 
