@@ -132,7 +132,7 @@ def branch_off(
 def _solved_at_break(
     branch: RSBBranch, transition: SupportTransition, amplitude: float, x: float
 ) -> Solved[RSBState]:
-    """A solution near the beginning of the one-step branch, with the amplitude and x held.
+    """A solution near the beginning of the one-step branch, at a given amplitude and break point x.
 
     The amplitude is (p₁ − p₀)/(ρ − p₁): p₁ and p₀ are the overlaps of two supports (choices of
     variables) within a group and between groups, ρ is the density. The break point x is the

@@ -315,7 +315,7 @@ def _mean_and_variance(law: _ScaledLaw) -> _Moments:
     t_value = value_of(law.t)
     mostly_around_t = (t_value > 0) & (value_of(law.p_tight) > 0.5)
     reference = np.where(mostly_around_t, t_value, 0.0)  # a
-    about_reference = _moments_about(reference, law)
+    about_reference = _moments_about(reference, law, density_drop)
     variance = about_reference.second - square(about_reference.first)
     return _Moments(mean=mean, variance=variance)
 
@@ -327,10 +327,11 @@ class _MomentsAbout(NamedTuple):
     second: Numbers  # E[(X − a)²]
 
 
-def _moments_about(reference: Array, law: _ScaledLaw) -> _MomentsAbout:
+def _moments_about(reference: Array, law: _ScaledLaw, density_drop: Numbers) -> _MomentsAbout:
     """E[X − a] and E[(X − a)²] about a reference point a, for X as in `_mean_and_variance`.
 
-    Integration by parts gives the moments D_k = ∫(x − a)^k n dx of the Gaussian part,
+    X has the density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top; `density_drop` is n(0) − n(top). With
+    p₊ = ∫n dx integration by parts gives the moments D_k = ∫(x − a)^k n dx,
 
         D₁ = (t − a) p₊ + n(0) − n(top),
         D₂ = (t − a) D₁ + p₊ − a n(0) − (top − a) n(top).
@@ -339,7 +340,6 @@ def _moments_about(reference: Array, law: _ScaledLaw) -> _MomentsAbout:
     """
     # D₁ and D₂.
     t_from_reference = law.t - reference
-    density_drop = law.density_at_zero - law.density_at_top  # n(0) − n(top)
     first_of_density = t_from_reference * law.p_tight + density_drop
     edge_terms = reference * law.density_at_zero + (law.top - reference) * law.density_at_top
     second_of_density = t_from_reference * first_of_density + law.p_tight - edge_terms
