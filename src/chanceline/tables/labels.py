@@ -21,8 +21,6 @@ from chanceline.tables.wording import plural, quoted
 
 # A table has features in rows if beside its first column a larger share of columns are numbers.
 MOSTLY_NUMERIC = 0.8
-# In fewer rows a column has two values by chance.
-FEWEST_ROWS_OF_LABEL = 10
 # A label with more values than this share of the rows is a measurement, not a class.
 LARGEST_SHARE_OF_CLASSES = 0.5
 
@@ -56,15 +54,21 @@ def _hint_at_label(table: RawTable, name: str | None) -> str:
     name : of the column that was looked for; None if nobody said one.
     """
     has_second_file = table.about.shape[1] > 0  # its columns
+    to_transpose = "set transpose=True"
+    if not has_second_file:
+        to_transpose += " (and labels=FILE if another file has the classes)"
     with_two_values = [
         *_columns_with_two_values(table.about),
         *_columns_with_two_values(table.values),
     ]
-    if _has_features_in_rows(table, name, n_with_two_values=len(with_two_values)):
-        hint = "the table seems to have features in rows; set transpose=True"
-        if not has_second_file:
-            hint += " (and labels=FILE if another file has the classes)"
-        return f"{hint}."
+    # Of a table with features in rows no column has two values, or, if they are indicators, most.
+    may_have_label = 0 < 2 * len(with_two_values) < table.values.shape[1]
+    if _names_its_rows_after_features(table, name):
+        if not may_have_label:
+            return f"the table seems to have features in rows; {to_transpose}."
+        columns = quoted(with_two_values)
+        return f"columns with two values: {columns}; if features are in rows, {to_transpose}."
+
     if with_two_values:
         return f"columns with two values: {quoted(with_two_values)}."
     if has_second_file:
@@ -87,21 +91,14 @@ def _columns_with_two_values(frame: pd.DataFrame) -> list[str]:
     return [*words, *numbers]
 
 
-def _has_features_in_rows(table: RawTable, label: str | None, n_with_two_values: int) -> bool:
-    """Whether a table that was not transposed seems to have features in rows.
+def _names_its_rows_after_features(table: RawTable, label: str | None) -> bool:
+    """Whether a table that was not transposed may have features in rows.
 
     Its first column holds words, and
 
     - one of them is the name of the label;
-    - or they are unique, as names of features are, most other columns are numbers, there are more
-      rows than columns, and no column may be the label.
-
-    Parameters
-    ----------
-    table : as it was read.
-    label : the name of the label's column; None if nobody said one.
-    n_with_two_values : columns that have two values. A few of them may be the label; if most are,
-        the samples in columns have indicators as features.
+    - or they are unique, as names of features are (and of samples), most other columns are numbers,
+      and there are more rows than columns.
     """
     values = table.values
     was_transposed = table.header_ids is not None  # only then the samples' names are the header
@@ -114,15 +111,9 @@ def _has_features_in_rows(table: RawTable, label: str | None, n_with_two_values:
     words = values.iloc[:, 0].astype(str).str.strip()
     if label is not None and label.strip().lower() in set(words.str.lower()):
         return True
-
-    # The words may be names of features, one in each row, with numbers of the samples beside them.
     has_numbers_beside = is_numeric[1:].mean() > MOSTLY_NUMERIC
     has_more_rows = len(values) > values.shape[1]
-    may_be_features = has_more_rows and words.is_unique and has_numbers_beside
-    # But where a column may be the label, rows are samples.
-    few_have_two_values = 0 < 2 * n_with_two_values < values.shape[1]
-    may_have_label = few_have_two_values and len(values) >= FEWEST_ROWS_OF_LABEL
-    return bool(may_be_features and not may_have_label)
+    return bool(has_more_rows and words.is_unique and has_numbers_beside)
 
 
 def rows_to_compare(
