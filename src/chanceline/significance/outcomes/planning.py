@@ -80,7 +80,9 @@ def power_of_feature(
 
 
 def share_seen(freedom: int, *, n_scores: int, n_features: int, level: float) -> float:
-    """The share s at which the power is `POWER`; 1 if there is none.
+    """The share s at which the power is `POWER`; 1 if no share has so much.
+
+    It is `SMALLEST_SHARE` where that has more: at a level near 1, or with very many samples.
 
     Parameters are those of `power_of_feature`.
     """
@@ -95,6 +97,8 @@ def share_seen(freedom: int, *, n_scores: int, n_features: int, level: float) ->
 
     if excess_power(LARGEST_SHARE) < 0:
         return 1.0
+    if excess_power(SMALLEST_SHARE) > 0:
+        return SMALLEST_SHARE
     return float(brentq(excess_power, SMALLEST_SHARE, LARGEST_SHARE))
 
 
