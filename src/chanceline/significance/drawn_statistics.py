@@ -209,11 +209,12 @@ class _FramePath:
 
     def __init__(self, correlations: Floats, n_dimensions: int, n_steps: int) -> None:
         n_draws, n_columns = correlations.shape
-        n_axes = 1 + n_steps
+        n_axes = 1 + n_steps  # the labels, and one that every step adds
         self.n_dimensions = n_dimensions
         self.n_taken = 0
         self.coordinates = np.zeros((n_draws, n_columns, n_axes))
         self.coordinates[:, :, 0] = correlations
+        # Columns have length 1, and the residual is the labels before the first step.
         self.unseen = 1 - correlations**2
         self.products = correlations.copy()
         self.squared_lengths = np.full((n_draws, n_columns), 1 + SMALLEST_SQUARED_LENGTH)
@@ -249,12 +250,13 @@ class _FramePath:
         the frame, in the dimensions that are left, and so a random coordinate along the axis.
         """
         draws = np.arange(len(best))
-        n_left = self.n_dimensions - 1 - self.n_taken
+        n_axes = 1 + self.n_taken  # those that the frame has by now
+        n_left = self.n_dimensions - n_axes
         gaussians = rng.standard_normal(self.unseen.shape)
         other_squares = rng.chisquare(n_left - 1, self.unseen.shape)
         along_axis = gaussians * np.sqrt(self.unseen / (gaussians**2 + other_squares))
         along_axis[draws, best] = np.sqrt(self.unseen[draws, best])
-        self.coordinates[:, :, 1 + self.n_taken] = along_axis
+        self.coordinates[:, :, n_axes] = along_axis
         self.unseen = np.maximum(self.unseen - along_axis**2, 0.0)
 
     def _direction_of(self, columns: Floats) -> Floats:

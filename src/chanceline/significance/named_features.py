@@ -62,6 +62,8 @@ def named_features(
         name = plan.data.feature_names[column]
         if name not in evidence.features:
             continue
+
+        # The same without this feature.
         others = set_columns[set_columns != column]
         explained_by_others = span_of_set(plan, columns, others).explained
         convinces_without = None

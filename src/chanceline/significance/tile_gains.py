@@ -221,12 +221,13 @@ class GainsByTiles:
     ) -> None:
         self._table = table
         self._used = used
+        # Placed where the tiles are, so that labels are sent there once for all steps.
         self._labels = table.place(labels.astype(np.float32))
         self._n_labellings = len(labels)
         self._n_steps = n_steps
         self._n_threads = n_threads
-        self._taken: list[Any] = []
-        self._kept = KeptStates(uuid4().hex)
+        self._taken: list[Any] = []  # as in `PathSoFar`, and placed as well
+        self._kept = KeptStates(uuid4().hex)  # a name that no other paths have
         self._first_looks = list(self._map(look_first))
 
     def best_pairs(self, squared_length: Floats, scale: Floats) -> None:

@@ -337,6 +337,7 @@ def measure_columns(values: Floats, design: ColumnDesign, intercept: bool) -> Co
         centre = values.mean(axis=0)
         block_of_sample = blocks_to_centre_within(design, intercept)
         residuals = column_residuals(values, block_of_sample, design.covariate_basis)
+    # A length of 0 says that nothing but rounding is left of the column.
     lengths = column_lengths(residuals)
     varies = vary_beyond_rounding(lengths, values)
     return ColumnScaling(lowest, highest, centre, np.where(varies, lengths, 0.0))

@@ -63,7 +63,7 @@ class RuleSums:
         fitted: Floats = columns @ self.weights + terms @ self.term_weights
         if strata is None:
             return fitted + self.intercepts
-        for stratum in dict.fromkeys(strata):
+        for stratum in dict.fromkeys(strata):  # each once
             in_stratum = np.array([own == stratum for own in strata])
             intercepts = self.intercepts
             if stratum in self.stratum_intercepts:

@@ -112,7 +112,9 @@ def run_outcome_test(
     settings: TestSettings,
     progress: Progress | None = None,
 ) -> OutcomeTest:
-    """Test the outcome of a table.
+    """Test the outcome of a table: permute it, ask narrower questions, and make a rule.
+
+    Ctrl-C ends the permutations or the rule, and the result has what was done until then.
 
     Parameters
     ----------
@@ -129,7 +131,8 @@ def run_outcome_test(
             plan.columns, plan.design, plan.shuffle_plan(progress), plan.n_steps
         )
         contrasts = contrast_readings(plan, shuffled)
-    rule = RuleParts()
+
+    rule = RuleParts()  # none
     interrupted = shuffled is not None and shuffled.stopped_by == StopCause.INTERRUPT
     if plan.settings.expected_error and not interrupted:
         try:
@@ -137,6 +140,7 @@ def run_outcome_test(
         except KeyboardInterrupt:
             # What the permutations gave is not lost.
             interrupted = True
+
     return make_outcome_result(plan, shuffled, contrasts, rule, interrupted=interrupted)
 
 
