@@ -81,7 +81,10 @@ def draw_member_losses(
     n_steps: int,
     rng: np.random.Generator,
 ) -> MemberArrays:
-    """The losses of so many tables of a design: of every member (draws, columns).
+    """The statistics of so many tables of a design, as losses: small where labels are fitted well.
+
+    They are what the test combines: of the forward path what is left of the labels at every step,
+    of spreads and ridge regressions how well they fit, with the sign changed.
 
     Parameters
     ----------
@@ -90,17 +93,25 @@ def draw_member_losses(
     n_draws : number of tables.
     n_steps : number of features at the end of the path.
     rng : random numbers.
+
+    Returns
+    -------
+    (draws, columns) of every member of the combination.
     """
     batches = []
     for n_in_batch in _batch_sizes(n_draws, design.n_features):
-        correlations = draw_correlations(design, n_in_batch, rng)
-        spread = _spreads(correlations**2, design.n_samples)
-        path = draw_path_losses(correlations, design.n_dimensions, n_steps, rng)
-        ridge_fits = ridge_model.draw_fits((correlations**2).sum(axis=1), rng)
+        correlations = draw_correlations(design, n_in_batch, rng)  # (draws, features)
+        squares = correlations**2
+        path_losses = draw_path_losses(correlations, design.n_dimensions, n_steps, rng)
+        ridge_fits = ridge_model.draw_fits(squares.sum(axis=1), rng)  # (draws, ridges)
+
+        # The first spread is that over all features, the others are over the best of them.
+        spreads = _spreads(squares, design.n_samples)
+        fits_of_all_features = np.hstack([spreads[:, :1], ridge_fits])
         batch = MemberArrays(
-            path=path,
-            all_features=-np.hstack([spread[:, :1], ridge_fits]),
-            best_features=-spread[:, 1:],
+            path=path_losses,
+            all_features=-fits_of_all_features,
+            best_features=-spreads[:, 1:],
         )
         batches.append(batch)
     return join_labellings(batches)
@@ -198,11 +209,12 @@ class _FramePath:
 
     def __init__(self, correlations: Floats, n_dimensions: int, n_steps: int) -> None:
         n_draws, n_columns = correlations.shape
-        n_axes = 1 + n_steps
+        n_axes = 1 + n_steps  # the labels, and one that every step adds
         self.n_dimensions = n_dimensions
         self.n_taken = 0
         self.coordinates = np.zeros((n_draws, n_columns, n_axes))
         self.coordinates[:, :, 0] = correlations
+        # Columns have length 1, and the residual is the labels before the first step.
         self.unseen = 1 - correlations**2
         self.products = correlations.copy()
         self.squared_lengths = np.full((n_draws, n_columns), 1 + SMALLEST_SQUARED_LENGTH)
@@ -215,12 +227,13 @@ class _FramePath:
         best = gains.argmax(axis=1)
         self._add_axis(best, rng)
         draws = np.arange(len(best))
-        coefficient = self.products[draws, best]
-        direction = self._direction_of(self.coordinates[draws, best])
+        taken_columns = self.coordinates[draws, best]  # (draws, axes)
+        direction = self._direction_of(taken_columns)
 
-        # The labels' part along the direction, d; the product was with the column itself.
-        column_along_direction = np.einsum("da,da->d", self.coordinates[draws, best], direction)
-        coefficient = coefficient / column_along_direction
+        # The residual is orthogonal to the directions taken before. So its product with the column
+        # is its part along the new direction, d, times the length of the column along it.
+        column_along_direction = np.einsum("da,da->d", taken_columns, direction)
+        coefficient = self.products[draws, best] / column_along_direction
         # C ← C − dV and L ← L − V² with V the overlap of all columns with the direction.
         overlap = np.einsum("dca,da->dc", self.coordinates, direction)
         self.products -= coefficient[:, None] * overlap
@@ -237,12 +250,13 @@ class _FramePath:
         the frame, in the dimensions that are left, and so a random coordinate along the axis.
         """
         draws = np.arange(len(best))
-        n_left = self.n_dimensions - 1 - self.n_taken
+        n_axes = 1 + self.n_taken  # those that the frame has by now
+        n_left = self.n_dimensions - n_axes
         gaussians = rng.standard_normal(self.unseen.shape)
         other_squares = rng.chisquare(n_left - 1, self.unseen.shape)
         along_axis = gaussians * np.sqrt(self.unseen / (gaussians**2 + other_squares))
         along_axis[draws, best] = np.sqrt(self.unseen[draws, best])
-        self.coordinates[:, :, 1 + self.n_taken] = along_axis
+        self.coordinates[:, :, n_axes] = along_axis
         self.unseen = np.maximum(self.unseen - along_axis**2, 0.0)
 
     def _direction_of(self, columns: Floats) -> Floats:
@@ -297,13 +311,16 @@ class RidgeModel:
         """
         n_draws = len(squared_length)
         n_axes = len(self.shrinkages)
+        # h: the eigenvalues' mean with random weights. Those not kept are zero, and only add to the
+        # sum of the weights.
         squares = rng.standard_normal((n_draws, n_axes)) ** 2
         other_squares = np.zeros(n_draws)
         if self.n_features > n_axes:
             other_squares = rng.chisquare(self.n_features - n_axes, n_draws)
         total = squares.sum(axis=1) + other_squares
-        weighted_mean = (squares @ self.shrinkages) / total[:, None]
+        weighted_mean = (squares @ self.shrinkages) / total[:, None]  # h, (draws, ridges)
 
+        # s/(λ + s) of the labels is fitted.
         s = squared_length[:, None] * (1 - weighted_mean)
         fitted = s / (self.ridges + s)
         relative_to_chance: Floats = self.n_dimensions * fitted / self.n_parameters
@@ -329,13 +346,15 @@ def make_ridge_model(n_dimensions: int, n_features: int, rng: np.random.Generato
         )
     # Columns have length 1, of which every dimension has its share.
     share_of_dimension = 1 / n_dimensions
-    lengths = share_of_dimension * mean_spectrum(n_dimensions, n_features, rng)
-    lengths_of_rest = share_of_dimension * mean_spectrum(n_dimensions - 1, n_features, rng)
-    ridges = np.array([ridge_of_share(lengths, share) for share in RIDGE_SHARES])
+    eigenvalues = share_of_dimension * mean_spectrum(n_dimensions, n_features, rng)
+    # Of the table without its coordinates along the labels.
+    eigenvalues_of_rest = share_of_dimension * mean_spectrum(n_dimensions - 1, n_features, rng)
+    ridges = np.array([ridge_of_share(eigenvalues, share) for share in RIDGE_SHARES])
+    shrinkages_of_table = eigenvalues[:, None] / (eigenvalues[:, None] + ridges)  # (axes, ridges)
     return RidgeModel(
         ridges=ridges,
-        shrinkages=lengths_of_rest[:, None] / (lengths_of_rest[:, None] + ridges),
-        n_parameters=(lengths[:, None] / (lengths[:, None] + ridges)).sum(axis=0),
+        shrinkages=eigenvalues_of_rest[:, None] / (eigenvalues_of_rest[:, None] + ridges),
+        n_parameters=shrinkages_of_table.sum(axis=0),
         n_features=n_features,
         n_dimensions=n_dimensions,
     )

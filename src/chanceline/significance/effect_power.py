@@ -226,26 +226,30 @@ class EffectStudy:
     def samples_for(self, power: float) -> PowerPlan:
         """About the smallest number of samples that sees the effect with this probability.
 
-        The normal quantile of the power is nearly a straight line in √P, of slope d√(s(1−s)) for
-        one feature of balance s. Steps along that line, kept between sizes known to be too small
-        and large enough, end where they become small.
+        The normal quantile of the power rises nearly straight in √P, the root of the number of
+        samples. For an effect d in one feature, and a share s of one class, its slope is
+        d√(s(1−s)). That line tells from the power of one size which size to try next, until the
+        next would hardly differ.
         """
         slope = self.effect * sqrt(self.balance * (1 - self.balance))
         z_wanted = float(ndtri(power))
+        # The size sought lies between these two.
         too_few = FEWEST_SAMPLES_FOR_POWER - 1
-        plenty = MAX_COUNT
-        n_samples = self._first_guess(z_wanted, slope)
+        enough = MAX_COUNT
+        next_size = self._first_guess(z_wanted, slope)
         for _ in range(MAX_SIZES_TRIED):
-            tried = n_samples
+            tried = next_size
             rough_power = self.power_with(tried, ROUGH_DRAWS).power
             if rough_power < power:
                 too_few = max(too_few, tried)
             else:
-                plenty = min(plenty, tried)
-            step = (z_wanted - _quantile_of(rough_power)) / slope
-            next_size = ceil(max(sqrt(tried) + step, 0.0) ** 2)
-            n_samples = min(max(next_size, too_few + 1), plenty)
-            if abs(n_samples - tried) <= SAMPLES_TOLERANCE * tried:
+                enough = min(enough, tried)
+
+            # Along the line, but not beyond sizes that are known to be too few or enough.
+            change_of_root = (z_wanted - _quantile_of(rough_power)) / slope
+            size_by_line = ceil(max(sqrt(tried) + change_of_root, 0.0) ** 2)
+            next_size = min(max(size_by_line, too_few + 1), enough)
+            if abs(next_size - tried) <= SAMPLES_TOLERANCE * tried:
                 break
         return self.power_with(tried, DRAWS)
 
@@ -276,7 +280,9 @@ class PowerEstimate(NamedTuple):
 def estimate_power(
     design: EffectDesign, level: float, seed: int, draws: NumberOfDraws
 ) -> PowerEstimate:
-    """The power of a design, from tables drawn with and without its effect.
+    """The power of a design: the share of tables drawn with its effect that the test convinces of.
+
+    Their p-values are places among tables drawn without the effect.
 
     Parameters
     ----------
@@ -285,37 +291,45 @@ def estimate_power(
     seed : of the draws.
     draws : how many.
     """
-    left = level_of_shuffles(design, level)
     # With one feature for every sample but two, least squares fits any labels.
     n_steps = min(TestSettings().largest, design.n_features)
-    of_spectrum, of_null, of_effect = np.random.default_rng(seed).spawn(3)
-    ridge_model = make_ridge_model(design.n_dimensions, design.n_features, of_spectrum)
+    spectrum_rng, null_rng, effect_rng = np.random.default_rng(seed).spawn(3)
+    ridge_model = make_ridge_model(design.n_dimensions, design.n_features, spectrum_rng)
     noise = design.without_effect()
-    null = draw_member_losses(noise, ridge_model, draws.null, n_steps=n_steps, rng=of_null)
+    null = draw_member_losses(noise, ridge_model, draws.null, n_steps=n_steps, rng=null_rng)
     with_effect = draw_member_losses(
-        design, ridge_model, draws.effect, n_steps=n_steps, rng=of_effect
+        design, ridge_model, draws.effect, n_steps=n_steps, rng=effect_rng
     )
     pvalues = pvalues_among(with_effect, null)
+    shuffle_level = level_of_shuffles(design, level)
+    power = float(np.mean(pvalues <= shuffle_level))
 
-    power = float(np.mean(pvalues <= left))
-    # Two sources of error: the draws with the effect, and where the level lies among the others.
+    # The power is a share of the draws with the effect, which scatters as a binomial share does.
     variance_of_share = power * (1 - power) / draws.effect
-    width = LEVEL_SHARE * left
-    power_per_level = np.mean(np.abs(pvalues - left) <= width) / (2 * width)
-    variance_of_level = power_per_level**2 * left * (1 - left) / draws.null
+    # A p-value is a share of the draws without it, and so scatters too: for one at the level by
+    # level(1 − level)/draws. That is as if the level moved, and the power moves with the level at
+    # the density of the p-values there, counted in a window around it (delta method).
+    half_width = LEVEL_SHARE * shuffle_level
+    density_at_level = np.mean(np.abs(pvalues - shuffle_level) <= half_width) / (2 * half_width)
+    variance_of_level = density_at_level**2 * shuffle_level * (1 - shuffle_level) / draws.null
     return PowerEstimate(power=power, error=float(np.sqrt(variance_of_share + variance_of_level)))
 
 
 def level_of_shuffles(design: EffectDesign, level: float) -> float:
-    """What the proofs leave of the level for the shuffles."""
+    """The p-value up to which shuffles convince: the level, less what is spent before them.
+
+    The test first tries to prove structure by a bound on the chance of any rule, and each stage of
+    these proofs has a part of the level. How much that is follows from the size of the study.
+    """
     bounds = UnionBound(
         sizes=NullSizes(
             n_units=design.n_samples, positives=design.positives, blocks=None, null=FIXED_NULL
         ),
         n_features=design.n_features,
         intercept=True,
-        errors=0,
+        errors=0,  # by the first stage; the second counts them after looking
     )
+    # Of the number of shuffles it matters only that there are some.
     spending = bounds.spending(level, n_shuffles=DRAWS.null, has_stage2=True)
     return level - spending.spent_before_shuffles
 

@@ -62,19 +62,21 @@ def named_features(
         name = plan.data.feature_names[column]
         if name not in evidence.features:
             continue
+
+        # The same without this feature.
         others = set_columns[set_columns != column]
         explained_by_others = span_of_set(plan, columns, others).explained
         convinces_without = None
         if evidence.convinces:
             convinces_without = set_convinces(plan, results, others)
-        reading = NamedFeature(
+        named_feature = NamedFeature(
             feature=name,
             adds=explained_by_set - explained_by_others,
             pvalue=pvalue,
             errors_without=results.fewest_errors_on(plan, others),
             convinces_without=convinces_without,
         )
-        named.append(reading)
+        named.append(named_feature)
     return tuple(named)
 
 
@@ -142,10 +144,12 @@ def with_halves(
         family=family,
         prepare=clip_outliers if plan.settings.intercept else None,  # as the path does
     )
-    share_of_name = {}
-    for reading in stability.readings:
-        name = plan.data.feature_names[reading.feature]
-        share_of_name[name] = reading.selected
+
+    share_of_halves = {}  # by the name of the feature
+    for column_stability in stability.readings:
+        name = plan.data.feature_names[column_stability.feature]
+        share_of_halves[name] = column_stability.selected
     return tuple(
-        replace(reading, selected_in_halves=share_of_name[reading.feature]) for reading in named
+        replace(named_feature, selected_in_halves=share_of_halves[named_feature.feature])
+        for named_feature in named
     )

@@ -280,6 +280,7 @@ def make_path_columns(
         # Columns of which nothing is left are dropped.
         features = features[varies]
         normalized = np.ascontiguousarray(normalized[:, varies])
+    # A long table is followed in coordinates of its columns' span, which are fewer.
     frame = _make_frame(normalized)
     coordinates = normalized if frame is None else frame.coordinates
     return PathColumns(
@@ -379,7 +380,7 @@ class _NormalizedChunk(NamedTuple):
 def _normalized_chunks(
     X: AnyTable, features: Ints, design: ColumnDesign, intercept: bool
 ) -> Iterator[tuple[slice, _NormalizedChunk]]:
-    """So many columns at a time that the copies made on the way stay small.
+    """Columns of X clipped, centred and scaled, so many at a time that copies of them stay small.
 
     Parameters are those of `_normalized_columns`.
 

@@ -243,7 +243,10 @@ class UnrelatedLine(NamedTuple):
 
 
 def unrelated_line(rule: PlantedRule, seed: int = 0) -> UnrelatedLine:
-    """The number of samples at which no unrelated set does as well with probability one half."""
+    """The number of samples at which no unrelated set does as well with probability one half.
+
+    Unrelated sets are those without any true feature.
+    """
 
     # As a normal quantile the probability is nearly straight in ln P, and easily interpolated.
     @cache
@@ -271,9 +274,10 @@ def _where_quantile_is_zero(quantile: Callable[[int], float], guess: float) -> f
 
     def interpolated(low: int, high: int) -> float:
         """Where the straight line in ln P through two numbers of samples is 0."""
-        share = quantile(low) / (quantile(low) - quantile(high))
-        return float(low * (high / low) ** share)
+        share_of_way = quantile(low) / (quantile(low) - quantile(high))
+        return float(low * (high / low) ** share_of_way)
 
+    # The function is below 0 at `low` and not below at `high`.
     low, high = _bracket(lambda n_samples: quantile(n_samples) >= 0, guess)
     if low == high:
         return float(low)

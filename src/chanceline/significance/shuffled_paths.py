@@ -105,6 +105,7 @@ class ShuffledLosses:
         It is measured by the squared correlations, or by a ridge regression if its p-value is
         smaller.
         """
+        # Column 0 are the squared correlations, the others are ridge regressions.
         pvalues = self.adjusted_pvalues().all_features
         best = int(pvalues.argmin())  # of equal p-values the first, which is the plainer
         measure = SpreadMeasure.CORRELATIONS if best == 0 else SpreadMeasure.RIDGE

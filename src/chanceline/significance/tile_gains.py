@@ -116,12 +116,17 @@ class KeptStates:
         return _kept_in_this_process, (self._paths,)
 
     def state_after(self, tile: Tile, so_far: PathSoFar) -> StateOfTile:
-        """The state of a tile after all directions taken; it is not kept any more."""
+        """The state of a tile after all directions taken.
+
+        It is made of the state that was kept, which is not kept any more, or else anew.
+        """
         state = self._state_of_tile.pop(tile.start, None)
         n_taken = len(so_far.taken)
         if state is not None and state.n_taken == n_taken:
             return state
+
         values = so_far.used.scaled(tile)
+        # A state with more directions than were taken cannot be led back.
         if state is None or state.n_taken > n_taken:
             products = so_far.labels @ values
             state = StateOfTile(products, lengths_at_start(products), n_taken=0)
@@ -216,35 +221,44 @@ class GainsByTiles:
     ) -> None:
         self._table = table
         self._used = used
+        # Placed where the tiles are, so that labels are sent there once for all steps.
         self._labels = table.place(labels.astype(np.float32))
         self._n_labellings = len(labels)
         self._n_steps = n_steps
         self._n_threads = n_threads
-        self._taken: list[Any] = []
-        self._kept = KeptStates(uuid4().hex)
+        self._taken: list[Any] = []  # as in `PathSoFar`, and placed as well
+        self._kept = KeptStates(uuid4().hex)  # a name that no other paths have
         self._first_looks = list(self._map(look_first))
 
     def best_pairs(self, squared_length: Floats, scale: Floats) -> None:
         """None: too many columns for a list of pairs."""
 
     def mean_squares(self) -> Floats:
+        """The mean squared product of each share of the columns: (labellings, SPREAD_SHARES).
+
+        No process has the squares of all columns, to take the largest. So every tile first tells
+        how many squares it has of each size (`size_of_squares`), which shows the size at which a
+        share ends. Then it gives the sum of its larger squares, and those of that size one by one.
+        """
         n_of_size = np.sum([look.n_of_size for look in self._first_looks], axis=0)
         n_columns = int(n_of_size[0].sum())
         means = np.empty((self._n_labellings, len(SPREAD_SHARES)))
+        # The first share is all columns.
         means[:, 0] = sum(look.sum_of_squares for look in self._first_looks) / n_columns
 
-        # The first share is all columns; of the others the largest squares are asked for.
-        sizes_of_shares = [columns_in_share(share, n_columns) for share in SPREAD_SHARES[1:]]
-        ends = [end_of_share(n_of_size, n_best) for n_best in sizes_of_shares]
-        smallest_sizes = np.column_stack([end.size for end in ends])
-        parts = list(self._map(large_squares, smallest_sizes, is_last=self._n_steps == 1))
-        for share, (end, n_best) in enumerate(zip(ends, sizes_of_shares, strict=True)):
-            total = sum(part.sum_of_larger[:, share] for part in parts)
-            of_labelling = _joined_by_labelling(parts, share)
-            for row, squares in enumerate(of_labelling):
-                largest = np.sort(squares)[len(squares) - end.n_of_size[row] :]
-                total[row] += largest.sum(dtype=float)
-            means[:, 1 + share] = total / n_best
+        # Of the others the tiles are asked for their largest squares.
+        n_best_of_share = [columns_in_share(share, n_columns) for share in SPREAD_SHARES[1:]]
+        ends = [end_of_share(n_of_size, n_best) for n_best in n_best_of_share]
+        smallest_sizes = np.column_stack([end.size for end in ends])  # (labellings, shares)
+        tiles = list(self._map(large_squares, smallest_sizes, is_last=self._n_steps == 1))
+        for share, (end, n_best) in enumerate(zip(ends, n_best_of_share, strict=True)):
+            totals = sum(tile.sum_of_larger[:, share] for tile in tiles)  # (labellings,)
+            for labelling, squares in enumerate(_joined_by_labelling(tiles, share)):
+                # Of the smallest size only the largest squares are in the share.
+                n_left_out = len(squares) - end.n_of_size[labelling]
+                in_share = np.sort(squares)[n_left_out:]
+                totals[labelling] += in_share.sum(dtype=float)
+            means[:, 1 + share] = totals / n_best
         return means
 
     def best_columns(self) -> Ints:
@@ -310,24 +324,30 @@ def best_of_tile(state: StateOfTile, first: int) -> RowMaxima:
 
 
 def large_squares(state: StateOfTile, _first: int, smallest_sizes: Ints) -> LargeSquares:
-    """The largest squares of a tile.
+    """The squared products of a tile that may be among the largest of all columns.
+
+    Squares are sorted by their size, a small whole number (`size_of_squares`). Those of a larger
+    size than the smallest in a share are all in it, and summed up. Those of the smallest size may
+    be in it or not, and are given one by one.
 
     Parameters
     ----------
     state : with nothing taken out.
     smallest_sizes : (labellings, shares) the smallest size of squares in every share.
     """
-    squares = state.products**2
+    squares = state.products**2  # (labellings, columns)
     sizes = size_of_squares(squares)
-    sums = np.empty(smallest_sizes.shape)
+    sum_of_larger = np.empty(smallest_sizes.shape)
     n_smallest = np.empty(smallest_sizes.shape, dtype=np.int64)
     smallest = []
-    for share, smallest_size in enumerate(smallest_sizes.T[:, :, None]):
+    for share in range(smallest_sizes.shape[1]):
+        smallest_size = smallest_sizes[:, share, None]  # (labellings, 1)
+        larger_squares = np.where(sizes > smallest_size, squares, 0)
+        sum_of_larger[:, share] = larger_squares.sum(axis=1, dtype=float)
         is_smallest: Bools = sizes == smallest_size
-        sums[:, share] = np.where(sizes > smallest_size, squares, 0).sum(axis=1, dtype=float)
         n_smallest[:, share] = is_smallest.sum(axis=1)
         smallest.append(squares[is_smallest])
-    return LargeSquares(sums, n_smallest, smallest)
+    return LargeSquares(sum_of_larger, n_smallest, smallest)
 
 
 def end_of_share(n_of_size: Ints, n_best: int) -> EndOfShare:

@@ -200,7 +200,7 @@ class TiledColumns:
 
     @cached_property
     def used_by_tile(self) -> list[tuple[int, ScaledColumns]]:
-        """Of every tile that has some its first column, and those of its columns that are used."""
+        """The tiles with columns that are used: where each begins, and those of its columns."""
         return [
             (
                 chosen.start,
@@ -280,7 +280,10 @@ def make_tiled_columns(
     intercept: bool,
     n_threads: int = 1,
 ) -> TiledColumns:
-    """Two passes over a table: limits, means and lengths of its columns; then the regressions.
+    """The columns of a very wide table as paths need them, made in two passes over its tiles.
+
+    The first pass measures limits of outliers, means and lengths. The second makes the ridge
+    regressions.
 
     Parameters
     ----------
@@ -293,8 +296,10 @@ def make_tiled_columns(
     chosen_by_tile = [
         (chosen.start, chosen.places_in_tile) for chosen in chosen_columns_by_tile(table, features)
     ]
-    parts = list(table.map_tiles(measure_tile, chosen_by_tile, (design, intercept), n_threads))
-    scaling = ColumnScaling(*(np.concatenate(numbers) for numbers in zip(*parts, strict=True)))
+    scalings = list(table.map_tiles(measure_tile, chosen_by_tile, (design, intercept), n_threads))
+    scaling = ColumnScaling(*(np.concatenate(numbers) for numbers in zip(*scalings, strict=True)))
+
+    # Columns of which nothing but rounding is left have the length 0, and are dropped.
     varies = scaling.length > 0
     block_of_sample = blocks_to_centre_within(design, intercept)
     require_some_variation(varies, block_of_sample)
@@ -308,7 +313,7 @@ def make_tiled_columns(
         ridges=no_ridge_regressions(len(table)),
         n_threads=n_threads,
     )
-    return with_ridges(columns)
+    return with_ridges(columns)  # the second pass
 
 
 def measure_tile(
@@ -332,6 +337,7 @@ def measure_columns(values: Floats, design: ColumnDesign, intercept: bool) -> Co
         centre = values.mean(axis=0)
         block_of_sample = blocks_to_centre_within(design, intercept)
         residuals = column_residuals(values, block_of_sample, design.covariate_basis)
+    # A length of 0 says that nothing but rounding is left of the column.
     lengths = column_lengths(residuals)
     varies = vary_beyond_rounding(lengths, values)
     return ColumnScaling(lowest, highest, centre, np.where(varies, lengths, 0.0))

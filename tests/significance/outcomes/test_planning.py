@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import f_oneway, pearsonr
+from scipy.stats import f_oneway, norm, pearsonr
 
 from chanceline.errors import InputError
-from chanceline.significance.outcomes.planning import plan_outcome
+from chanceline.significance.outcomes.planning import SMALLEST_SHARE, plan_outcome
 
 
 def test_samples_and_shares_are_inverse_to_each_other():
@@ -39,6 +39,16 @@ def test_the_power_for_classes_is_that_of_simulated_analyses_of_variance():
         samples = rng.normal(size=(3, 15)) + means[:, None]
         n_seen += f_oneway(*samples).pvalue <= 0.05
     assert n_seen / 1000 == pytest.approx(0.8, abs=3 * np.sqrt(0.8 * 0.2 / 1000))
+
+
+@pytest.mark.parametrize("arguments", [{"n_samples": 30, "level": 0.9}, {"n_samples": 10**9}])
+def test_where_the_smallest_share_is_seen_it_is_the_answer(arguments):
+    plan = plan_outcome("number", 1, **arguments)
+    assert plan.share == SMALLEST_SHARE
+    # A correlation r is seen with Fisher's z = artanh r, of variance 1/(n − 3), both sides together.
+    z = np.arctanh(np.sqrt(plan.share)) * np.sqrt(plan.n_samples - 3)
+    critical = norm.isf(plan.level / 2)
+    assert norm.sf(critical - z) + norm.cdf(-critical - z) > plan.power
 
 
 @pytest.mark.parametrize(

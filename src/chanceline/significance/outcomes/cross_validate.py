@@ -44,7 +44,7 @@ class FoldPredictions(NamedTuple):
 def hold_out_predictions(
     samples: RuleSamples, seed: int, *, n_repeats: int = N_OUTER_REPEATS, n_jobs: int | None = 1
 ) -> HeldOutPredictions:
-    """Cross-validate the training of a rule.
+    """Predictions of every sample by rules that were trained without its fold.
 
     Parameters
     ----------
@@ -53,9 +53,10 @@ def hold_out_predictions(
     n_repeats : how often the samples are dealt to folds.
     n_jobs : as in joblib.
     """
-    folds = []
+    # Deal the samples to folds, anew in every repeat.
+    deals = []
     for repeat in range(n_repeats):
-        folds.append(
+        deals.append(
             deal_in_order(
                 samples.outcome.fold_order,
                 samples.unit_of_sample,
@@ -63,23 +64,27 @@ def hold_out_predictions(
                 seed=[seed, Stream.OUTER_FOLDS, repeat],
             )
         )
-    fold_of_sample = np.stack(folds)
+    fold_of_sample = np.stack(deals)  # (repeats, samples)
+
+    # Train without each fold of each repeat, and predict its samples.
     n_folds = int(fold_of_sample.max()) + 1
     tasks = [ValidationFold(repeat, fold) for repeat in range(n_repeats) for fold in range(n_folds)]
     common = (samples, fold_of_sample, seed)
-    found = list(run_ordered(predict_fold, tasks, common=common, n_jobs=n_jobs))
-    predicted = np.empty((*fold_of_sample.shape, found[0].predicted.shape[1]))
-    guessed = np.empty((*fold_of_sample.shape, found[0].guessed.shape[1]))
-    for task, predictions in zip(tasks, found, strict=True):
+    by_fold = list(run_ordered(predict_fold, tasks, common=common, n_jobs=n_jobs))
+
+    # Put the predictions in the order of the samples: (repeats, samples, columns).
+    predicted = np.empty((*fold_of_sample.shape, by_fold[0].predicted.shape[1]))
+    guessed = np.empty((*fold_of_sample.shape, by_fold[0].guessed.shape[1]))
+    for task, of_fold in zip(tasks, by_fold, strict=True):
         is_held_out = fold_of_sample[task.repeat] == task.fold
-        predicted[task.repeat, is_held_out] = predictions.predicted
-        guessed[task.repeat, is_held_out] = predictions.guessed
+        predicted[task.repeat, is_held_out] = of_fold.predicted
+        guessed[task.repeat, is_held_out] = of_fold.guessed
     return HeldOutPredictions(
         predicted=predicted,
         guessed=guessed,
         fold_of_sample=fold_of_sample,
         unit_of_sample=samples.unit_of_sample,
-        n_features=tuple(predictions.n_features for predictions in found),
+        n_features=tuple(of_fold.n_features for of_fold in by_fold),
     )
 
 

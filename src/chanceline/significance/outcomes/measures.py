@@ -95,8 +95,9 @@ def r_squared(
 ) -> Measure:
     """R², 1 − Σ(y − ŷ)²/Σ(y − guess)², of predicted numbers.
 
-    Its standard error is that of a ratio: with d and g the two squares of a sample, R² changes by
-    ((1 − R²) g − d)/mean(g) for each sample, and these have the variance that counts.
+    Its standard error is that of a ratio: with d and g the two squares of a sample, the sample
+    moves R² by ((1 − R²) g − d)/mean(g), divided by the number of samples. So the standard error is
+    the standard deviation of these changes by the root of the number of samples that count.
 
     Parameters
     ----------
@@ -171,8 +172,9 @@ def error_rate(
     share : as in `r_squared`.
     """
     value = float(np.mean(is_wrong(codes, held_out)))
-    own_class = held_out.mean_prediction[np.arange(len(codes)), codes]
-    n_effective = share * held_out.n_independent(1 - own_class)
+    probability_of_own = held_out.mean_prediction[np.arange(len(codes)), codes]  # (samples,)
+    n_effective = share * held_out.n_independent(1 - probability_of_own)
+    # To guess is to call every sample the largest class.
     largest_share = float(np.bincount(codes).max()) / len(codes)
     return Measure(
         name="error",
@@ -196,16 +198,19 @@ def balanced_error(
     held_out : predicted probabilities of the classes.
     share : as in `r_squared`.
     """
-    wrong = np.mean(is_wrong(codes, held_out), axis=0)
+    share_wrong = np.mean(is_wrong(codes, held_out), axis=0)  # (samples,) of the repeats
     has_samples = np.bincount(codes) > 0
-    sizes = np.bincount(codes)[has_samples]
+    sizes = np.bincount(codes)[has_samples]  # (classes,) n_c
     n_classes = len(sizes)
-    errors = np.bincount(codes, weights=wrong)[has_samples]
+    errors = np.bincount(codes, weights=share_wrong)[has_samples]  # (classes,) numbers
     value = float(np.mean(errors / sizes))
-    own_class = held_out.mean_prediction[np.arange(len(codes)), codes]
-    counted_share = share * held_out.n_independent(1 - own_class) / len(codes)
-    moved = (errors + 1) / (sizes + 2)
-    variance = np.sum(moved * (1 - moved) / (counted_share * sizes)) / n_classes**2
+
+    # Only a share of the samples of every class counts for the interval.
+    probability_of_own = held_out.mean_prediction[np.arange(len(codes)), codes]
+    counted_share = share * held_out.n_independent(1 - probability_of_own) / len(codes)
+    moved_rates = (errors + 1) / (sizes + 2)  # e_c, moved towards one half
+    variances = moved_rates * (1 - moved_rates) / (counted_share * sizes)
+    variance = np.sum(variances) / n_classes**2
     reach = float(ndtri(UPPER_QUANTILE)) * sqrt(variance)
     return Measure(
         name="balanced error",
@@ -236,10 +241,14 @@ def concordance(
     held_out: HeldOutPredictions,
     share: float = CONCORDANCE_SHARE,
 ) -> Measure:
-    """Harrell's concordance of predicted risks, from pairs of samples of the same fold.
+    """Harrell's concordance: of the pairs whose order in time is known, the share with the higher
+    risk first.
 
-    Samples of different folds have risks by different rules. Of a U-statistic Σh/Σw over pairs the
-    variance is Σ_i (Σ_j (h_ij − C w_ij))²/(number of pairs)².
+    Pairs are of samples of the same fold: others have risks by different rules. With w_ij = 1 for a
+    pair that can be compared, and h_ij = 1 where it is concordant (½ at equal risks), the
+    concordance is C = Σh/Σw. As a U-statistic it has the variance
+
+        Σ_i (Σ_j (h_ij − C w_ij))²/(number of pairs)².
 
     Parameters
     ----------
@@ -248,11 +257,12 @@ def concordance(
     share : as in `r_squared`.
     """
     n_samples = len(times)
+    # Of every sample, over all repeats: Σ_j h_ij and Σ_j w_ij.
     concordant = np.zeros(n_samples)
     comparable = np.zeros(n_samples)
     for risks, folds in zip(held_out.predicted[:, :, 0], held_out.fold_of_sample, strict=True):
         pairs = comparable_pairs(times, events) & (folds[:, None] == folds)
-        agreeing = pairs * (0.5 + 0.5 * np.sign(risks[:, None] - risks))
+        agreeing = pairs * (0.5 + 0.5 * np.sign(risks[:, None] - risks))  # (samples, samples)
         # Every pair counts for both of its samples.
         concordant += agreeing.sum(axis=0) + agreeing.sum(axis=1)
         comparable += pairs.sum(axis=0) + pairs.sum(axis=1)
@@ -260,7 +270,9 @@ def concordance(
     if n_pairs == 0:
         return Measure(name="concordance", value=0.5, interval=(0.0, 1.0), guess=0.5)
     value = float(concordant.sum() / (2 * n_pairs))
-    changes = concordant - value * comparable
+
+    changes = concordant - value * comparable  # Σ_j (h_ij − C w_ij), (samples,)
+    # Fewer samples count than there are, which makes the variance larger.
     counted_share = share * held_out.n_independent(changes) / n_samples
     standard_error = sqrt(np.sum(changes**2) / counted_share) / float(n_pairs)
     reach = float(ndtri(UPPER_QUANTILE)) * standard_error

@@ -86,7 +86,9 @@ Picture = ObservedAndPredicted | ConfusionPicture | SurvivalPicture
 
 
 def kaplan_meier(times: Floats, events: Bools, words: str) -> SurvivalCurve:
-    """The product over times s ≤ t of 1 − d_s/n_s, d the events and n the samples at risk.
+    """The share without the event at time t: Π_{s ≤ t} (1 − d_s/n_s).
+
+    At time s, d_s is the number of events and n_s that of samples at risk.
 
     Parameters
     ----------
@@ -96,6 +98,7 @@ def kaplan_meier(times: Floats, events: Bools, words: str) -> SurvivalCurve:
     distinct_times, position = np.unique(times, return_inverse=True)
     n_at_time = np.bincount(position)
     n_events = np.bincount(position, weights=events)
+    # All samples whose time is not smaller are at risk.
     n_at_risk = len(times) - np.cumsum(n_at_time) + n_at_time
     shares = np.cumprod(1 - n_events / n_at_risk)
     return SurvivalCurve(

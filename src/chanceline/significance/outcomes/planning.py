@@ -80,7 +80,12 @@ def power_of_feature(
 
 
 def share_seen(freedom: int, *, n_scores: int, n_features: int, level: float) -> float:
-    """The share s at which the power is `POWER`; 1 if there is none. Parameters as above."""
+    """The share s at which the power is `POWER`; 1 if no share has so much.
+
+    It is `SMALLEST_SHARE` where that has more: at a level near 1, or with very many samples.
+
+    Parameters are those of `power_of_feature`.
+    """
     if freedom < 1:
         return 1.0
 
@@ -92,6 +97,8 @@ def share_seen(freedom: int, *, n_scores: int, n_features: int, level: float) ->
 
     if excess_power(LARGEST_SHARE) < 0:
         return 1.0
+    if excess_power(SMALLEST_SHARE) > 0:
+        return SMALLEST_SHARE
     return float(brentq(excess_power, SMALLEST_SHARE, LARGEST_SHARE))
 
 
@@ -122,19 +129,21 @@ def plan_outcome(  # noqa: PLR0913
     level = real_number(level, "the level", above=0, below=1)
     n_scores = 1
     if outcome == OutcomeKind.CLASSES:
+        # Indicators of all classes but one.
         n_scores = whole_number(n_classes, "the number of classes", at_least=3) - 1
+
     if share is not None:
         share = real_number(share, "the share explained", above=0, below=1)
         n_samples = _samples_that_see(share, n_scores, n_features, level)
     n_samples = whole_number(n_samples, "the number of samples", at_least=n_scores + 3)
-    seen = share_seen(
+    smallest_seen = share_seen(
         n_samples - 1 - n_scores, n_scores=n_scores, n_features=n_features, level=level
     )
     return OutcomeSamplePlan(
         outcome=str(outcome),
         n_samples=n_samples,
         n_features=n_features,
-        share=seen if share is None else share,
+        share=smallest_seen if share is None else share,
         power=POWER,
         level=level,
     )

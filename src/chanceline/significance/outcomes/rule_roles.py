@@ -85,15 +85,16 @@ class RuleRoles:
         if self.has_blocks and blocks is None:
             return None
         columns = self.encoder.columns(covariates, n_samples)
-        parts: list[list[str]] = []
+        # What tells strata apart, each a list with a name for every sample.
+        names: list[list[str]] = []
         if self.has_blocks and blocks is not None:
-            parts.append(blocks.tolist())
+            names.append(blocks.tolist())
         for category in self.categories:
             codes = category.codes(columns[category.name]).tolist()
-            parts.append([category.levels[code] for code in codes])
-        if not parts:
+            names.append([category.levels[code] for code in codes])
+        if not names:
             return [()] * n_samples
-        return list(zip(*parts, strict=True))
+        return list(zip(*names, strict=True))
 
     def terms(self, covariates: Any, n_samples: int) -> Floats:
         """The covariates that are no blocks as numbers: (samples, terms).
@@ -137,7 +138,7 @@ def roles_of_new_samples(
     n_samples = len(table)
     if covariates is None:
         covariates = covariates_in(table, roles.encoder)
-    table_names = column_names(table) or ()
+    table_names = column_names(table) or ()  # an array has none
     if blocks is None and roles.block_column and roles.block_column in table_names:
         blocks = table[roles.block_column]
     block_names = None

@@ -66,7 +66,10 @@ class Background:
 def learn_background(
     columns: Floats, samples: RuleSamples, unknown_means: Floats | None = None
 ) -> Background:
-    """Means of blocks, and slopes on covariates by least squares within blocks.
+    """What blocks and covariates say of some columns: means of blocks, and slopes within them.
+
+    The slopes are those of least squares on the covariates, once the means of every block are taken
+    out of both.
 
     Parameters
     ----------
@@ -80,9 +83,9 @@ def learn_background(
         n_blocks = max(n_blocks, len(unknown_means))
     block_means = means_of_blocks(columns, samples.block_of_sample, n_blocks, unknown_means)
     term_means = means_of_blocks(samples.terms, samples.block_of_sample, n_blocks)
-    deviations = samples.terms - term_means[samples.block_of_sample]
-    centred = columns - block_means[samples.block_of_sample]
-    slopes = np.linalg.lstsq(deviations, centred, rcond=None)[0].astype(np.float64)
+    centred_terms = samples.terms - term_means[samples.block_of_sample]
+    centred_columns = columns - block_means[samples.block_of_sample]
+    slopes = np.linalg.lstsq(centred_terms, centred_columns, rcond=None)[0].astype(np.float64)
     return Background(block_means=block_means, term_means=term_means, slopes=slopes)
 
 

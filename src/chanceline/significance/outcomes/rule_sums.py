@@ -63,7 +63,7 @@ class RuleSums:
         fitted: Floats = columns @ self.weights + terms @ self.term_weights
         if strata is None:
             return fitted + self.intercepts
-        for stratum in dict.fromkeys(strata):
+        for stratum in dict.fromkeys(strata):  # each once
             in_stratum = np.array([own == stratum for own in strata])
             intercepts = self.intercepts
             if stratum in self.stratum_intercepts:
@@ -78,7 +78,11 @@ class RuleSums:
 def sums_of_rule(
     score_rule: ScoreRule, training: RuleSamples, strata: Sequence[Stratum]
 ) -> RuleSums:
-    """A rule as sums.
+    """A rule as plain sums x·w + z·v + intercept over columns x and covariates' terms z.
+
+    The weights w are those of the rule. As it takes the covariates out of columns and targets, with
+    slopes m and t, the terms have the weights v = t − m·w. In every block the intercept makes the
+    rule fit the block's mean target at the block's mean column and mean terms.
 
     Parameters
     ----------
@@ -86,21 +90,23 @@ def sums_of_rule(
     training : these samples.
     strata : by the number of the block.
     """
-    columns = score_rule.column_background
-    targets = score_rule.target_background
+    column_background = score_rule.column_background
+    target_background = score_rule.target_background
     weights = score_rule.weights
-    term_weights = targets.slopes - columns.slopes @ weights
-    intercepts = targets.block_means - columns.block_means @ weights
-    intercepts = intercepts - targets.term_means @ term_weights
+    term_weights = target_background.slopes - column_background.slopes @ weights  # v
+    block_intercepts = target_background.block_means - column_background.block_means @ weights
+    block_intercepts = block_intercepts - target_background.term_means @ term_weights
 
+    # The same with the means of all samples, for samples whose block is not known.
     mean_columns = training.X[:, score_rule.support].mean(axis=0)
     mean_targets = training.outcome.targets.mean(axis=0)
-    average = mean_targets - mean_columns @ weights - training.terms.mean(axis=0) @ term_weights
+    mean_terms = training.terms.mean(axis=0)
+    average_intercept = mean_targets - mean_columns @ weights - mean_terms @ term_weights
     return RuleSums(
         weights=weights,
         term_weights=term_weights,
-        intercepts=average,
-        stratum_intercepts=dict(zip(strata, intercepts, strict=True)),
+        intercepts=average_intercept,
+        stratum_intercepts=dict(zip(strata, block_intercepts, strict=True)),
     )
 
 
@@ -115,11 +121,11 @@ def sums_of_guesses(
     training, strata : as in `sums_of_rule`.
     """
     slopes = target_background.slopes
-    intercepts = target_background.block_means - target_background.term_means @ slopes
+    block_intercepts = target_background.block_means - target_background.term_means @ slopes
     mean_targets = training.outcome.targets.mean(axis=0)
     return RuleSums(
         weights=np.zeros((0, len(mean_targets))),
         term_weights=slopes,
         intercepts=mean_targets - training.terms.mean(axis=0) @ slopes,
-        stratum_intercepts=dict(zip(strata, intercepts, strict=True)),
+        stratum_intercepts=dict(zip(strata, block_intercepts, strict=True)),
     )

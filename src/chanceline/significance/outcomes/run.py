@@ -112,7 +112,9 @@ def run_outcome_test(
     settings: TestSettings,
     progress: Progress | None = None,
 ) -> OutcomeTest:
-    """Test the outcome of a table.
+    """Test the outcome of a table: permute it, ask narrower questions, and make a rule.
+
+    Ctrl-C ends the permutations or the rule, and the result has what was done until then.
 
     Parameters
     ----------
@@ -129,7 +131,8 @@ def run_outcome_test(
             plan.columns, plan.design, plan.shuffle_plan(progress), plan.n_steps
         )
         contrasts = contrast_readings(plan, shuffled)
-    rule = RuleParts()
+
+    rule = RuleParts()  # none
     interrupted = shuffled is not None and shuffled.stopped_by == StopCause.INTERRUPT
     if plan.settings.expected_error and not interrupted:
         try:
@@ -137,6 +140,7 @@ def run_outcome_test(
         except KeyboardInterrupt:
             # What the permutations gave is not lost.
             interrupted = True
+
     return make_outcome_result(plan, shuffled, contrasts, rule, interrupted=interrupted)
 
 
@@ -145,7 +149,10 @@ def make_outcome_plan(
     features: Sequence[int | str] | None,
     settings: TestSettings,
 ) -> OutcomePlan:
-    """Check what is asked; parameters as in `run_outcome_test`."""
+    """Check what is asked, and fix the outcome, the columns, and the number of permutations.
+
+    Parameters are those of `run_outcome_test`.
+    """
     if table.undeclared:
         raise InputError(table.undeclared)
     refuse_settings_of_two_classes(features, settings)
@@ -154,6 +161,8 @@ def make_outcome_plan(
         blocks=table.blocks, groups=table.groups, pairs=table.pairs, covariates=table.covariates
     )
     design = make_score_design(outcome, declared)
+
+    # Features that vary, equal ones once: of all, or of those that were fixed beforehand.
     usable = distinct_columns(table.X, intercept=True)
     if features is not None:
         named = find_features(features, table.feature_names)
@@ -162,7 +171,9 @@ def make_outcome_plan(
         raise InputError("every feature is constant, so that there is nothing to explain with.")
     table = with_outcome_findings(table, outcome, design, has_all_candidates=features is None)
     columns = make_path_columns(table.X, design, intercept=True, features=usable)
+
     n_samples, n_columns = columns.normalized.shape
+    # With one feature for every sample but two, least squares fits any outcome.
     n_steps = max(1, min(settings.largest, n_columns, n_samples - 2))
     if settings.permutations is None:
         by_size = shuffles_by_size(n_samples, n_columns, n_steps)
@@ -221,6 +232,7 @@ def contrast_readings(plan: OutcomePlan, shuffled: ShuffledScores) -> tuple[Cont
     """The narrower questions of the outcome, from the same shuffles."""
     contrasts = plan.outcome.contrasts
     was_stopped = shuffled.stopped_by is not None
+    # Contrasts have no covariate terms: only the scores of the whole outcome are freed of these.
     if not contrasts or was_stopped or plan.design.covariate_terms is not None:
         return ()
     usable = plan.columns.feature_of_column
@@ -243,39 +255,54 @@ class RuleParts(NamedTuple):
 
 
 def make_rule_parts(plan: OutcomePlan) -> RuleParts:
-    """The rule made from all samples, cross-validated where there are units enough."""
-    table = plan.table
+    """The rule made from all samples, and its cross-validation; no parts with too few units."""
+    samples = samples_for_rule(plan)
+    if len(np.unique(samples.unit_of_sample)) < MIN_UNITS_TO_VALIDATE:
+        return RuleParts()
+
+    # The rule itself.
+    seed = plan.settings.seed
+    all_samples = np.ones(len(samples.X), dtype=bool)
+    score_rule = train_score_rule(
+        samples,
+        training=all_samples,
+        seed=[seed, Stream.INNER_FOLDS],
+        n_repeats=n_tuning_repeats(samples.X.size),
+    )
+
+    # What to expect of it: it is trained anew in every fold. Small tables are not worth processes.
+    n_jobs = plan.settings.n_jobs if samples.X.size >= MIN_SIZE_FOR_PROCESSES else 1
+    held_out = hold_out_predictions(samples, seed, n_jobs=n_jobs)
+
+    # Its blocks and covariates as users write them, which new samples need.
+    roles = roles_of_design(plan.design, plan.declared, block_column(plan.table))
+    strata = strata_of_design(roles, plan.declared, plan.design.block_of_sample)
+    return RuleParts(
+        rule=make_outcome_rule(score_rule, samples, plan.table.feature_names, roles, strata),
+        expected=plan.outcome.expectation(held_out),
+        held_out=held_out,
+    )
+
+
+def samples_for_rule(plan: OutcomePlan) -> RuleSamples:
+    """All samples of the table, with the features that a rule may take."""
     design = plan.design
-    X = table.X
+    X = plan.table.X
     if plan.settings.preregistered:
-        # Rules take no other features: those are constant here.
-        X = np.zeros_like(table.X)
-        X[:, plan.columns.feature_of_column] = table.X[:, plan.columns.feature_of_column]
+        # All other features are made constant, which no rule takes.
+        usable = plan.columns.feature_of_column
+        X = np.zeros_like(plan.table.X)
+        X[:, usable] = plan.table.X[:, usable]
     terms = design.covariate_terms
     if terms is None:
         terms = np.zeros((len(X), 0))
-    samples = RuleSamples(
+    return RuleSamples(
         X=X,
         outcome=plan.outcome,
         terms=terms,
+        # Samples of a group stay together in a fold, and so do those of a small block.
         unit_of_sample=join_units(design.unit_of_sample, design.block_of_sample),
         block_of_sample=design.block_of_sample,
-    )
-    if len(np.unique(samples.unit_of_sample)) < MIN_UNITS_TO_VALIDATE:
-        return RuleParts()
-    seed = plan.settings.seed
-    every_row = np.ones(len(X), dtype=bool)
-    score_rule = train_score_rule(
-        samples, every_row, [seed, Stream.INNER_FOLDS], n_repeats=n_tuning_repeats(X.size)
-    )
-    n_jobs = plan.settings.n_jobs if X.size >= MIN_SIZE_FOR_PROCESSES else 1
-    held_out = hold_out_predictions(samples, seed, n_jobs=n_jobs)
-    roles = roles_of_design(design, plan.declared, block_column(table))
-    strata = strata_of_design(roles, plan.declared, design.block_of_sample)
-    return RuleParts(
-        rule=make_outcome_rule(score_rule, samples, table.feature_names, roles, strata),
-        expected=plan.outcome.expectation(held_out),
-        held_out=held_out,
     )
 
 
@@ -298,7 +325,7 @@ def make_outcome_result(
     grounds = OutcomeGrounds(
         shuffled=shuffled,
         design=plan.design,
-        names_of_size=[point.features for point in front],
+        names_of_size=[reading.features for reading in front],
         level=plan.settings.level,
         n_columns=len(plan.columns.feature_of_column),
         rule_helps=rule.expected is not None and rule.expected.better_than_guessing,
@@ -387,13 +414,13 @@ class FeaturesAlone(NamedTuple):
 
 
 def features_alone(plan: OutcomePlan, shuffled: ShuffledScores | None) -> FeaturesAlone:
-    """Every feature by itself."""
+    """Every feature by itself; without permutations no p-values."""
     n_features = plan.table.X.shape[1]
     explained = np.full(n_features, np.nan)
     pvalues = np.full(n_features, np.nan)
     columns = plan.columns
-    explained[columns.feature_of_column] = explained_alone(columns, plan.design)
+    used_features = columns.feature_of_column
+    explained[used_features] = explained_alone(columns, plan.design)
     if shuffled is not None and shuffled.done > 0:
-        of_columns = shuffled.marginal_pvalues(columns, plan.design)
-        pvalues[columns.feature_of_column] = of_columns
+        pvalues[used_features] = shuffled.marginal_pvalues(columns, plan.design)
     return FeaturesAlone(explained, pvalues)

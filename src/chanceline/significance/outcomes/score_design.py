@@ -110,6 +110,7 @@ def make_score_design(outcome: Outcome, declared: DeclaredRoles = DeclaredRoles(
     outcome : of every sample.
     declared : blocks, groups, pairs and covariates.
     """
+    # Units: groups with one outcome, or every sample by itself.
     scores = outcome.scores
     n_samples = len(scores)
     unit_of_sample = np.arange(n_samples)
@@ -117,6 +118,8 @@ def make_score_design(outcome: Outcome, declared: DeclaredRoles = DeclaredRoles(
         unit_of_sample = number_values(declared.groups, n_samples, "groups")
     _, sample_of_unit = np.unique(unit_of_sample, return_index=True)
     _check_outcome_of_groups(outcome, sample_of_unit[unit_of_sample])
+
+    # Blocks, or pairs: every unit lies within one of them.
     block_of_sample = _number_outcome_blocks(declared, n_samples)
     block_of_unit = block_of_sample[sample_of_unit]
     if not np.array_equal(block_of_unit[unit_of_sample], block_of_sample):
@@ -124,14 +127,17 @@ def make_score_design(outcome: Outcome, declared: DeclaredRoles = DeclaredRoles(
     if declared.pairs is not None:
         _check_pairs_of_two(np.asarray(declared.pairs)[sample_of_unit], block_of_unit)
 
+    # Covariates: categories become further blocks where these are large enough.
     covariates = _Covariates(block_of_unit)
     if declared.covariates:
         columns = read_columns(declared.covariates, n_samples)
         check_covariates_of_units(columns, unit_of_sample, sample_of_unit)
         columns_of_units = {name: values[sample_of_unit] for name, values in columns.items()}
         covariates = _read_covariates(outcome, columns_of_units, block_of_unit)
+
+    # What is permuted: what all of these leave of the scores.
     unit_terms = covariates.unit_terms
-    unit_scores = _left_scores(scores[sample_of_unit], covariates.block_of_unit, unit_terms)
+    unit_scores = _residual_scores(scores[sample_of_unit], covariates.block_of_unit, unit_terms)
     return ScoreDesign(
         unit_scores=unit_scores,
         unit_of_sample=unit_of_sample,
@@ -220,21 +226,26 @@ def _read_covariates(
     """
     encoder = make_encoder(columns_of_units, adjusting=True)
     categories = [item for item in encoder.covariates if isinstance(item, Category)]
+    # Units with the same block and the same levels of all categories are one stratum: 0, 1, …
     block_and_levels = [block_of_unit]
     for category in categories:
         block_and_levels.append(category.codes(columns_of_units[category.name]))
     strata = np.unique(np.column_stack(block_and_levels), axis=0, return_inverse=True)[1]
     strata = strata.reshape(-1).astype(np.int64)
 
+    # Strata become the blocks if they are large enough on average: then numbers alone are left.
     modelled = encoder
     block_categories: tuple[str, ...] = ()
-    if len(strata) >= MIN_MEAN_BLOCK_SIZE * (strata.max() + 1):
+    n_strata = strata.max() + 1
+    if len(strata) >= MIN_MEAN_BLOCK_SIZE * n_strata:
         block_of_unit = strata
         block_categories = tuple(category.name for category in categories)
         numbers = [item for item in encoder.covariates if not isinstance(item, Category)]
         modelled = CovariateEncoder(tuple(numbers))
     if not modelled.covariates:
         return _Covariates(block_of_unit, None, encoder, block_categories)
+
+    # The rest are taken out by a regression, whose residuals are permuted.
     if not outcome.residuals_are_exchangeable:
         raise InputError(
             f"adjusting for {listed(modelled.names)} needs residuals that can be exchanged, which "
@@ -245,7 +256,7 @@ def _read_covariates(
     return _Covariates(block_of_unit, terms, encoder, block_categories)
 
 
-def _left_scores(unit_scores: Floats, block_of_unit: Ints, unit_terms: Floats | None) -> Floats:
+def _residual_scores(unit_scores: Floats, block_of_unit: Ints, unit_terms: Floats | None) -> Floats:
     """What blocks and covariates leave of the scores, as orthonormal columns: (units, q).
 
     Parameters
@@ -254,16 +265,16 @@ def _left_scores(unit_scores: Floats, block_of_unit: Ints, unit_terms: Floats | 
     block_of_unit : (units,) numbers 0, 1, … of the blocks.
     unit_terms : (units, terms) covariates; None without any.
     """
-    left = unit_scores - block_means(unit_scores, block_of_unit)
+    residuals = unit_scores - block_means(unit_scores, block_of_unit)
     if unit_terms is not None:
-        basis = residual_basis(unit_terms, block_of_unit)
-        left = left - basis @ (basis.T @ left)
-    if np.abs(left).max() <= MIN_SHARE_LEFT * np.abs(unit_scores).max():
+        basis = residual_basis(unit_terms, block_of_unit)  # orthonormal columns
+        residuals = residuals - basis @ (basis.T @ residuals)
+    if np.abs(residuals).max() <= MIN_SHARE_LEFT * np.abs(unit_scores).max():
         raise InputError(
             "the outcome is constant within every block (or given the covariates), so that nothing "
             "can be exchanged; use larger blocks, or fewer covariates."
         )
-    return orthonormal_columns(left)
+    return orthonormal_columns(residuals)
 
 
 def _log_permutations(unit_scores: Floats, block_of_unit: Ints) -> float:

@@ -152,6 +152,8 @@ class ScorePathState:
     def take_next_column(self) -> tuple[Ints, Bools]:
         """Take the column of largest gain in every permutation, which changes the state.
 
+        Products and lengths are brought up to date only when the next step needs the gains.
+
         Returns
         -------
         (permutations,) the columns, and (permutations,) whether anything of them was left to take.

@@ -110,27 +110,32 @@ class PreparedSamples:
 
 
 def prepare_samples(samples: RuleSamples, training: Bools) -> PreparedSamples:
-    """Take blocks and covariates out of the training samples.
+    """Take blocks and covariates out of the training samples, and scale their columns to SD 1.
 
     Parameters
     ----------
-    samples : all of them: the means of blocks without training samples are those of their own rows.
+    samples : all of them, training samples or not.
     training : (samples,) which samples are for training.
     """
-    trained = samples.take(training)
+    training_samples = samples.take(training)
+    blocks = training_samples.block_of_sample
+    terms = training_samples.terms
     n_blocks = int(samples.block_of_sample.max()) + 1
+
+    # Where a block has no training samples, the means of its columns are those of its own rows.
+    X = training_samples.X
     own_means = means_of_blocks(samples.X, samples.block_of_sample, n_blocks)
-    column_background = learn_background(trained.X, trained, own_means)
-    targets = trained.outcome.targets
-    # A block without training samples has the mean target of all.
-    unknown_targets = np.tile(targets.mean(axis=0), (n_blocks, 1))
-    target_background = learn_background(targets, trained, unknown_targets)
-    residuals = trained.X - column_background.explained(trained.block_of_sample, trained.terms)
-    spreads = column_spreads(residuals, trained.X)
-    explained = target_background.explained(trained.block_of_sample, trained.terms)
+    column_background = learn_background(X, training_samples, unknown_means=own_means)
+    column_residuals = X - column_background.explained(blocks, terms)
+    spreads = column_spreads(column_residuals, X)
+
+    # Its own targets must not be known: it has the mean target of the training samples.
+    targets = training_samples.outcome.targets
+    overall_means = np.tile(targets.mean(axis=0), (n_blocks, 1))
+    target_background = learn_background(targets, training_samples, unknown_means=overall_means)
     return PreparedSamples(
-        columns=residuals / spreads,
-        targets=targets - explained,
+        columns=column_residuals / spreads,
+        targets=targets - target_background.explained(blocks, terms),
         column_background=column_background,
         target_background=target_background,
         spreads=spreads,
@@ -155,8 +160,9 @@ def list_candidates(n_samples: int, n_features: int) -> list[ScoreCandidate]:
 def fit_candidates(
     prepared: PreparedSamples, candidates: list[ScoreCandidate]
 ) -> list[FittedCandidate]:
-    """Fit every candidate to the same samples."""
-    order = forward_order(prepared, max(candidate.n_few for candidate in candidates))
+    """Fit every candidate to the same samples: one fit each, in the order of the candidates."""
+    # All small sets are beginnings of one forward path.
+    path_columns = forward_order(prepared, max(candidate.n_few for candidate in candidates))
     all_columns = np.arange(prepared.columns.shape[1])
     nothing = FittedCandidate(all_columns[:0], np.zeros((0, prepared.targets.shape[1])))
     shares = [candidate.share for candidate in candidates if candidate.share > 0]
@@ -166,7 +172,7 @@ def fit_candidates(
         if candidate.share > 0:
             fitted.append(FittedCandidate(all_columns, ridge_weights[candidate.share]))
         elif candidate.n_few > 0:
-            support = order[: candidate.n_few]
+            support = path_columns[: candidate.n_few]
             fitted.append(fit_least_squares(prepared, support))
         else:
             fitted.append(nothing)
@@ -189,6 +195,7 @@ def forward_order(prepared: PreparedSamples, n_steps: int) -> Ints:
     if len(varies) == 0:
         return np.zeros(0, dtype=np.int64)
     unit_columns = prepared.columns[:, varies] / lengths[varies]
+    # The path is of one labelling: (1, targets, samples).
     state = start_score_path(unit_columns, prepared.targets.T[None], n_steps)
     taken: list[int] = []
     for _ in range(n_steps):
@@ -231,22 +238,31 @@ def train_score_rule(
     seed : of the folds.
     n_repeats : how often the samples are dealt to folds.
     """
-    trained = samples.take(training)
+    # Fit all candidates in folds, and choose by the errors on samples left out.
+    training_samples = samples.take(training)
     candidates = list_candidates(int(training.sum()), samples.X.shape[1])
-    deals = [cross_fit(trained, candidates, seed)]
+    cross_fits = [cross_fit(training_samples, candidates, seed)]
     for repeat in range(1, n_repeats):
-        deals.append(cross_fit(trained, candidates, [*seed, repeat]))
-    errors = np.mean([squared_errors(deal, trained.outcome.targets) for deal in deals], axis=0)
-    chosen = choose_candidate(candidates, errors_of_units(errors, trained.unit_of_sample))
+        cross_fits.append(cross_fit(training_samples, candidates, [*seed, repeat]))
+    targets = training_samples.outcome.targets
+    errors = np.mean([squared_errors(fits, targets) for fits in cross_fits], axis=0)
+    unit_errors = errors_of_units(errors, training_samples.unit_of_sample)
+    chosen = choose_candidate(candidates, unit_errors)
+
+    # Fit the chosen one to all training samples. Its weights are for columns of SD 1.
     prepared = prepare_samples(samples, training)
     fitted = fit_candidates(prepared, [candidates[chosen]])[0]
-    spreads = prepared.spreads[fitted.support]
+    weights = fitted.weights / prepared.spreads[fitted.support][:, None]
     background = prepared.column_background
-    guesses = prepared.target_background.explained(trained.block_of_sample, trained.terms)
-    gains_of_chosen = np.mean([deal.gains[chosen] for deal in deals], axis=0)
+
+    # What it fits in the training samples: the part of the features is from the folds.
+    guesses = prepared.target_background.explained(
+        training_samples.block_of_sample, training_samples.terms
+    )
+    gains_of_chosen = np.mean([fits.gains[chosen] for fits in cross_fits], axis=0)
     return ScoreRule(
         support=fitted.support,
-        weights=fitted.weights / spreads[:, None],
+        weights=weights,
         column_background=Background(
             block_means=background.block_means[:, fitted.support],
             term_means=background.term_means,
@@ -306,7 +322,7 @@ def errors_of_units(errors: Floats, unit_of_sample: Ints) -> Floats:
 
 
 def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed) -> CrossFits:
-    """Fit every candidate in folds."""
+    """Fit every candidate in folds, and fit the targets of each fold by the samples outside it."""
     folds = deal_in_order(
         samples.outcome.fold_order, samples.unit_of_sample, n_folds=N_INNER_FOLDS, seed=seed
     )
@@ -318,6 +334,8 @@ def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed
         held_out = samples.take(is_held_out)
         blocks = held_out.block_of_sample
         guesses[is_held_out] = prepared.target_background.explained(blocks, held_out.terms)
+
+        # The samples held out are prepared with the numbers of the training samples.
         background = prepared.column_background.explained(blocks, held_out.terms)
         columns = (held_out.X - background) / prepared.spreads
         for number, fitted in enumerate(fit_candidates(prepared, candidates)):
@@ -326,7 +344,10 @@ def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed
 
 
 def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:
-    """The candidate to take, by the steps of the module's docstring.
+    """The number of the candidate to take: none, few or all features.
+
+    A candidate beats another if its mean error is smaller by more than so many standard errors of
+    the difference.
 
     Parameters
     ----------
@@ -336,13 +357,19 @@ def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:
     mean_errors = errors.mean(axis=1)
     is_dense = np.array([candidate.share > 0 for candidate in candidates])
     is_few = np.array([candidate.n_few > 0 for candidate in candidates])
+
+    # No features, unless the best candidate clearly beats that.
     best = int(mean_errors.argmin())
     if not paired_difference(errors[0], errors[best]).exceeds(EMPTY_MODEL_SE):
         return 0
+
+    # All features, if the best ridge regression clearly beats the best small set.
     best_few = int(np.where(is_few, mean_errors, np.inf).argmin())
     best_dense = int(np.where(is_dense, mean_errors, np.inf).argmin())
     if paired_difference(errors[best_few], errors[best_dense]).exceeds(MANY_FEATURES_SE):
         return best_dense
+
+    # Else the smallest set that the best small set does not clearly beat.
     for number in np.flatnonzero(is_few).tolist():
         if not paired_difference(errors[number], errors[best_few]).exceeds(FEWER_FEATURES_SE):
             return number

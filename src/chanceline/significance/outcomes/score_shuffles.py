@@ -115,6 +115,7 @@ def shuffle_scores(
     plan : how many, and how.
     n_steps : number of features at the end of the paths.
     """
+    # Number 0 are the observed scores.
     n_permutations = 1 + plan.n_shuffles
     starts = range(0, n_permutations, BATCH_SIZE)
     batches = [range(start, min(start + BATCH_SIZE, n_permutations)) for start in starts]
@@ -122,6 +123,7 @@ def shuffle_scores(
     common = (columns, design, n_steps, plan.seed)
     runner = replace(plan.runner, progress=progress_in_draws(plan, batches))
     losses, stopped_by = runner.collect(losses_of_batch, batches, common)
+
     observed_scores = design.permuted_scores(plan.seed, draw_number=0)
     observed = follow_score_paths(columns, observed_scores[None], n_steps)
     if not losses:

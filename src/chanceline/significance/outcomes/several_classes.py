@@ -66,6 +66,7 @@ def fit_multinomial(fitted: Floats, codes: Ints) -> MultinomialRegression:
     # Loading scikit-learn takes a second, and only this needs it.
     from sklearn.linear_model import LogisticRegression
 
+    # The penalty is meant for columns of SD 1; the weights are for the columns as they are.
     spreads = fitted.std(axis=0)
     scale = np.where(spreads > SMALLEST_SPREAD, spreads, 1.0)
     model = LogisticRegression(C=INVERSE_PENALTY, max_iter=MULTINOMIAL_ITERATIONS)
@@ -140,8 +141,9 @@ class ClassesOutcome(Outcome):
         for first, second in combinations(range(n_paired), 2):
             is_first = self.codes == first
             is_second = self.codes == second
+            signs = is_first.astype(np.int64) - is_second  # 1, −1, and 0 for all other classes
             words = f"{self.class_names[first]} against {self.class_names[second]}"
-            contrasts.append(Contrast(words, is_first.astype(np.int64) - is_second))
+            contrasts.append(Contrast(words, signs))
         for code, name in enumerate(self.class_names):
             signs = np.where(self.codes == code, 1, -1)
             contrasts.append(Contrast(f"{name} against the rest", signs))

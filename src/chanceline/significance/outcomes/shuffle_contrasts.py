@@ -114,20 +114,25 @@ def contrast_design(design: ScoreDesign, contrast: Contrast) -> ContrastDesign |
     design : of the whole outcome.
     contrast : whose signs are the same in all samples of a unit.
     """
+    # The units of the two sides, and their blocks.
     _, sample_of_unit = np.unique(design.unit_of_sample, return_index=True)
     unit_signs = contrast.signs[sample_of_unit]
     members = np.flatnonzero(unit_signs)
     # Numbers 0, 1, … without gaps among the members.
     block_of_member = np.unique(design.block_of_unit[members], return_inverse=True)[1]
-    signs = unit_signs[members].astype(float)[:, None]
-    means = np.bincount(block_of_member, weights=signs[:, 0]) / np.bincount(block_of_member)
-    left = signs - means[block_of_member, None]
-    if np.abs(left).max() == 0:
+
+    # Their scores: the signs ±1, centred within blocks. In a block of one side nothing is left.
+    signs = unit_signs[members].astype(float)
+    block_means = np.bincount(block_of_member, weights=signs) / np.bincount(block_of_member)
+    centred_signs = signs - block_means[block_of_member]
+    if np.abs(centred_signs).max() == 0:
         return None
+
+    # Members are in ascending order, so that this is the number of every unit among them.
     samples = samples_of_contrast(contrast)
     unit_of_sample = np.searchsorted(members, design.unit_of_sample[samples])
     return ContrastDesign(
-        unit_scores=orthonormal_columns(left),
+        unit_scores=orthonormal_columns(centred_signs[:, None]),
         unit_of_sample=unit_of_sample,
         block_of_unit=block_of_member.astype(np.int64),
         covariate_terms=None,
@@ -167,7 +172,7 @@ def shuffle_contrasts(
     plan: ShufflePlan,
     n_steps: int,
 ) -> list[ContrastRun]:
-    """Shuffle every contrast.
+    """Shuffle every contrast; those between whose sides nothing can be exchanged are left out.
 
     Parameters
     ----------
@@ -197,7 +202,9 @@ def shuffle_contrasts(
 def read_contrasts(
     runs: list[ContrastRun], feature_names: tuple[str, ...], overall_pvalue: float
 ) -> tuple[ContrastReading, ...]:
-    """p-values of all contrasts, corrected by the best place of every shuffle.
+    """What the shuffles say about every contrast, with p-values corrected for all of them.
+
+    In every shuffle the contrast that does best counts for all (Westfall and Young 1993).
 
     Parameters
     ----------
@@ -209,8 +216,10 @@ def read_contrasts(
         return ()
     # A shuffle that was cut short has fewer draws.
     n_rows = min(len(run.shuffled.totals) for run in runs)
+    # Statistics are large where sides differ, and losses small: (rows, contrasts).
     losses = np.column_stack([-run.shuffled.totals[:n_rows] for run in runs])
     ranks = rank_losses(losses)
+    # The observed outcome is row 0.
     adjusted = adjust_ranks(ranks)[0] / n_rows
     readings = []
     for run, adjusted_pvalue in zip(runs, adjusted.tolist(), strict=True):

@@ -66,7 +66,9 @@ def decide_outcome(grounds: OutcomeGrounds) -> OutcomeVerdict:
     if shuffled is None or shuffled.done == 0:
         return OutcomeVerdict(Verdict.UNDECIDED, "Nothing was permuted.", 0, is_spread=False)
     if shuffled.pvalue <= level:
-        return _structure(shuffled, grounds.names_of_size, level)
+        return _verdict_of_structure(shuffled, grounds.names_of_size, level)
+
+    # No structure was found. Could any have been?
     smallest_p = max(1 / (1 + shuffled.done), np.exp(-grounds.design.log_permutations))
     if smallest_p > level:
         reason = (
@@ -74,6 +76,8 @@ def decide_outcome(grounds: OutcomeGrounds) -> OutcomeVerdict:
             "outcomes that can change places."
         )
         return OutcomeVerdict(Verdict.UNDECIDED, reason, 0, is_spread=False)
+
+    # Chance is said only where a large effect would have been seen.
     seen = smallest_share_seen(grounds.design, grounds.n_columns, level)
     if seen <= LARGE_EXPLAINED_SHARE and not grounds.rule_helps:
         reason = (
@@ -82,6 +86,7 @@ def decide_outcome(grounds: OutcomeGrounds) -> OutcomeVerdict:
             f"{100 * POWER:.0f} %."
         )
         return OutcomeVerdict(Verdict.CHANCE, reason, 0, is_spread=False)
+
     reason = (
         "Permuted outcomes are explained as well, and a sizeable effect could have been missed."
     )
@@ -90,12 +95,12 @@ def decide_outcome(grounds: OutcomeGrounds) -> OutcomeVerdict:
     return OutcomeVerdict(Verdict.NOT_SHOWN, reason, 0, is_spread=False)
 
 
-def _structure(
+def _verdict_of_structure(
     shuffled: ShuffledScores, names_of_size: list[tuple[str, ...]], level: float
 ) -> OutcomeVerdict:
     """The fewest features that convince by themselves, or that the evidence is spread."""
-    pvalues = shuffled.adjusted_pvalues()
-    convincing = np.flatnonzero(pvalues.path <= level)
+    pvalues_of_size = shuffled.adjusted_pvalues().path  # of K = 1, 2, … features
+    convincing = np.flatnonzero(pvalues_of_size <= level)
     if len(convincing):
         size = int(convincing[0]) + 1
         names = listed(names_of_size[size - 1], 6)
@@ -103,7 +108,7 @@ def _structure(
         verb = "explains" if size == 1 else "explain"
         reason = (
             f"{plural(size, 'feature')} ({names}) {verb} {explained:.0f} % of the outcome, more "
-            f"than chance allows (p adjusted for all sizes {pvalues.path[size - 1]:.2g})."
+            f"than chance allows (p adjusted for all sizes {pvalues_of_size[size - 1]:.2g})."
         )
         return OutcomeVerdict(Verdict.STRUCTURE, reason, size, is_spread=False)
     reason = "Many features together go with the outcome more than chance allows; none stands out."
