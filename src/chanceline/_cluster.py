@@ -185,9 +185,10 @@ class _ClusterTasks:
                 self.pending.append(future)
 
     def first_done(self, *, ordered: bool) -> list[Any]:
-        """Tasks that are done, the first ones of all if `ordered`; none if there are none yet.
+        """Tasks that are done: if `ordered`, only those before the first that is not done.
 
-        It waits for one, but not for long: meanwhile there may be more workers.
+        It waits until there is one, but not for long, as meanwhile there may be more workers; then
+        the list is empty.
         """
         from distributed import wait
 
@@ -319,18 +320,17 @@ def memory_of_this_worker() -> int | None:
 
 
 def _results_of(client: Any, futures: Sequence[Any]) -> Iterator[Any]:
-    """What tasks that are done returned, in their order.
-
-    Those that nothing went wrong with are collected together, which takes about as long as one.
-    """
-    together: list[Any] | None = None
+    """Yield what tasks that are done returned, in their order."""
+    # If nothing went wrong all are collected at once, which takes about as long as one.
+    results: list[Any] | None = None
     if all(future.status == "finished" for future in futures):
-        # What is lost on the way is asked for again, one by one.
         with suppress(CancelledError, OSError):
-            together = client.gather(list(futures))
-    if together is not None:
-        yield from together
+            results = client.gather(list(futures))
+    if results is not None:
+        yield from results
         return
+
+    # A task failed, or a result was lost on the way: one by one, so that the error is that task's.
     for future in futures:
         yield _result_of(future)
 
