@@ -24,6 +24,7 @@ from chanceline._cluster import (
     default_client,
     lost_scheduler_is_told,
     run_on_every_worker,
+    send_to_worker,
 )
 from chanceline._parallel import map_on_cluster, refuse_other_versions
 from chanceline.columns.source import ColumnSource
@@ -95,9 +96,7 @@ class TilesOnCluster:
         """The values of the tile that begins with this column, on a worker."""
         future = self._futures.get(start)
         if future is None or future.status in LOST_STATES:
-            values = self._table.tile(start).values
-            with lost_scheduler_is_told(self.client):
-                (future,) = self.client.scatter([values], hash=False)
+            future = send_to_worker(self.client, self._table.tile(start).values)
             self._futures[start] = future
         return future
 
