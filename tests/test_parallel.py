@@ -13,7 +13,8 @@ import pytest
 from joblib import parallel_config, register_parallel_backend
 from joblib._parallel_backends import ThreadingBackend
 
-from chanceline._cluster import WorkersLostError, cluster
+from chanceline import _cluster
+from chanceline._cluster import WorkersLostError, cluster, results_on_cluster, send_to_worker
 from chanceline._parallel import (
     _call_on_cluster,
     map_in_threads,
@@ -194,6 +195,50 @@ def test_a_cluster_gets_the_table_once_and_may_grow(dask_processes, dask_command
     third.wait()
     assert len(pids) == 2
     assert os.getpid() not in pids
+
+
+class ClientOfDyingWorker:
+    """A Dask client whose scheduler closes the connection of the first `n_closed` values that it is sent."""
+
+    def __init__(self, n_closed, status_after="running", error=OSError):
+        self.status = "running"
+        self.scheduler = None
+        self.n_sent = 0
+        self._n_closed, self._status_after, self._error = n_closed, status_after, error
+
+    def nthreads(self):
+        return {"tcp://the.other.worker": 1}
+
+    def scatter(self, values, hash):
+        self.n_sent += 1
+        if self.n_sent <= self._n_closed:
+            self.status = self._status_after
+            raise self._error("Stream is closed")
+        return [f"future of {value}" for value in values]
+
+    def cancel(self, futures):
+        assert futures == []
+
+
+def test_a_worker_that_dies_while_it_is_sent_something_is_no_lost_scheduler(monkeypatch):
+    client = ClientOfDyingWorker(n_closed=3)
+    assert list(results_on_cluster(client, abs, [], (), ordered=True)) == []
+    assert client.n_sent == 4
+
+    # One that never gets through ends, and one that is gone is told at once.
+    monkeypatch.setattr(_cluster, "SEND_AGAIN_SECONDS", 0.0)
+    client = ClientOfDyingWorker(n_closed=1_000)
+    with pytest.raises(WorkersLostError, match="is gone"):
+        send_to_worker(client, 5)
+    assert client.n_sent == _cluster.SEND_TRIES
+    client = ClientOfDyingWorker(n_closed=1_000, status_after="connecting")
+    with pytest.raises(WorkersLostError, match="is gone"):
+        send_to_worker(client, 5)
+    assert client.n_sent == 1
+    client = ClientOfDyingWorker(n_closed=1_000, error=TimeoutError)
+    with pytest.raises(TimeoutError):
+        send_to_worker(client, 5)
+    assert client.n_sent == 1
 
 
 def test_another_version_on_a_worker_is_refused():

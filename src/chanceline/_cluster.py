@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from itertools import islice, takewhile
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from chanceline.errors import ChancelineError, InputError
@@ -22,6 +22,8 @@ CONNECT_SECONDS = 10  # to wait for a scheduler that does not answer
 LOOK_SECONDS = 1.0  # from one look at scheduler and workers to the next, while results are awaited
 MAX_SECONDS_WITHOUT_WORKERS = 60.0  # workers may be starting, or starting again
 MOST_COLLECTED = 16  # results that are collected together
+SEND_TRIES = 10  # of a value; a worker that died may stand in the way until the scheduler knows
+SEND_AGAIN_SECONDS = 0.2  # from one try to the next
 TASKS_PER_THREAD = 2  # one that runs, and one that is there when it is done
 
 
@@ -166,8 +168,7 @@ class _ClusterTasks:
         self.pending: list[Any] = []
         self._seen_workers = monotonic()
         self._wait_for_worker()
-        with lost_scheduler_is_told(client):
-            (self._shared,) = client.scatter([SharedArguments(common)], hash=False)
+        self._shared = send_to_worker(client, SharedArguments(common))
 
     @property
     def room(self) -> int:
@@ -185,9 +186,10 @@ class _ClusterTasks:
                 self.pending.append(future)
 
     def first_done(self, *, ordered: bool) -> list[Any]:
-        """Tasks that are done, the first ones of all if `ordered`; none if there are none yet.
+        """Tasks that are done: if `ordered`, only those before the first that is not done.
 
-        It waits for one, but not for long: meanwhile there may be more workers.
+        It waits until there is one, but not for long, as meanwhile there may be more workers; then
+        the list is empty.
         """
         from distributed import wait
 
@@ -246,6 +248,26 @@ def lost_scheduler_is_told(client: Any) -> Iterator[None]:
         raise
     except OSError as error:
         raise WorkersLostError(_lost_scheduler_sentence(client)) from error
+
+
+def send_to_worker(client: Any, value: Any) -> Any:
+    """The future of a value that is sent from here to some worker.
+
+    If the scheduler sends it on to a worker that has just died, it closes the connection as if it
+    were gone itself. So it is tried again, until the scheduler knows of the death.
+    """
+    n_tries = 0
+    while True:
+        n_tries += 1
+        with lost_scheduler_is_told(client):
+            try:
+                (future,) = client.scatter([value], hash=False)
+            except OSError as error:
+                if isinstance(error, TimeoutError) or n_tries == SEND_TRIES:
+                    raise
+            else:
+                return future
+        sleep(SEND_AGAIN_SECONDS)
 
 
 def _refuse_lost_scheduler(client: Any) -> None:
@@ -319,18 +341,17 @@ def memory_of_this_worker() -> int | None:
 
 
 def _results_of(client: Any, futures: Sequence[Any]) -> Iterator[Any]:
-    """What tasks that are done returned, in their order.
-
-    Those that nothing went wrong with are collected together, which takes about as long as one.
-    """
-    together: list[Any] | None = None
+    """Yield what tasks that are done returned, in their order."""
+    # If nothing went wrong all are collected at once, which takes about as long as one.
+    results: list[Any] | None = None
     if all(future.status == "finished" for future in futures):
-        # What is lost on the way is asked for again, one by one.
         with suppress(CancelledError, OSError):
-            together = client.gather(list(futures))
-    if together is not None:
-        yield from together
+            results = client.gather(list(futures))
+    if results is not None:
+        yield from results
         return
+
+    # A task failed, or a result was lost on the way: one by one, so that the error is that task's.
     for future in futures:
         yield _result_of(future)
 

@@ -127,20 +127,23 @@ def start(
 
     Items are taken as workers become free. Closing the generator ends the workers.
     """
-    # On the Dask cluster that `joblib.parallel_config` names, if any.
     n_jobs = check_jobs(n_jobs)
     parent = os.getpid()
     client = active_client()
+
+    # One job is this process, even within `joblib.parallel_config("dask")`, where joblib itself
+    # would use the cluster.
     if client is not None and n_jobs == 1:
-        # joblib would use the cluster all the same.
         return (_call(function, item, parent, *common) for item in items)
+
+    # On the Dask cluster.
     if client is not None:
         common_on_cluster = (function, __version__, *common)
         return results_on_cluster(
             client, _call_on_cluster, items, common_on_cluster, ordered=ordered
         )
 
-    # In processes of this machine.
+    # In processes of this machine; with one job, in this one.
     from joblib import Parallel, delayed
 
     return_as = "generator_unordered"
@@ -157,27 +160,30 @@ def start(
 def map_on_cluster(
     client: Any,
     function: Callable[..., Value],
-    items_from: Callable[[int], Iterable[Any]],
+    items_after: Callable[[int], Iterable[Any]],
     common: Sequence[Any],
 ) -> Generator[Value, None, None]:
-    """Yield function(item, *common) for all items, in their order, where what they need lies.
+    """Yield function(item, *common) for all items, in their order; workers call the function.
+
+    Tuples and lists in an item may hold futures of Dask. The function gets their values, and Dask
+    calls it where these lie, if it can.
 
     Parameters
     ----------
     client : Dask's.
     function : one that workers can import.
-    items_from : the items from this number on; tuples and lists in them may hold futures, in place
-        of which the function gets what these are of. It is called again where one was lost.
+    items_after : items_after(n) gives all items but the first n. It is called with 0, and again
+        with the number of results when a worker was lost, so that it can make lost values anew.
     common : arguments that all calls share.
     """
     n_done = 0
 
     def start_rest() -> Any:
-        """Give workers the items without a result."""
+        """Give workers the items without a result; called again when a worker was lost."""
         return results_on_cluster(
             client,
             _call_on_cluster,
-            items_from(n_done),
+            items_after(n_done),
             (function, __version__, *common),
             ordered=True,
             all_at_once=True,

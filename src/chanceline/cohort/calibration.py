@@ -100,7 +100,9 @@ def calibration_slope(scores: Floats, positive: Bools) -> CalibrationSlope | Non
     # In standard deviations of the scores, which may have any size if units are wrong.
     spread = float(scores.std())
     design = np.column_stack([np.ones(len(scores)), (scores - scores.mean()) / spread])
-    coefficients = np.zeros(2)
+
+    # The largest likelihood, by Newton's method.
+    coefficients = np.zeros(2)  # a and b, for scores in standard deviations
     for _ in range(MAX_SLOPE_STEPS):
         probabilities = sigmoid(design @ coefficients)
         gradient = design.T @ (positive - probabilities)
@@ -110,6 +112,8 @@ def calibration_slope(scores: Floats, positive: Bools) -> CalibrationSlope | Non
         coefficients += step * min(1.0, LARGEST_STEP / max(size, SMALLEST_STEP))
         if size < SMALLEST_STEP:
             break
+
+    # Back to the scores' own units.
     slope = float(coefficients[1]) / spread
     standard_error = sqrt(float(np.linalg.inv(information)[1, 1])) / spread
     margin = NORMAL_QUANTILE * standard_error

@@ -140,12 +140,14 @@ def law_of_rank_sum(ranks: Ints, n_chosen: int) -> Floats:
     n_samples = len(ranks)
     largest = int(np.sort(ranks)[n_samples - n_chosen :].sum())
     n_drawn = np.arange(n_chosen + 1)
-    law = np.zeros((n_chosen + 1, largest + 1))  # of how many were drawn, and of their sum
+    # law[k, s]: the probability that k of the samples so far were drawn, with a sum of s.
+    law = np.zeros((n_chosen + 1, largest + 1))
     law[0, 0] = 1.0
     for i, rank in enumerate(ranks.tolist()):
         p_drawn = np.clip((n_chosen - n_drawn) / (n_samples - i), 0.0, 1.0)
         drawn = law * p_drawn[:, None]
         law *= 1 - p_drawn[:, None]
+        # A sample that is drawn leads from (k, s) to (k + 1, s + its rank).
         law[1:, rank:] += drawn[:-1, : largest + 1 - rank]
     return law[n_chosen]
 

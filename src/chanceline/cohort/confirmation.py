@@ -275,13 +275,15 @@ def error_interval(units: ConfirmationUnits) -> tuple[float, float]:
 def one_class_pvalue(units: ConfirmationUnits) -> float:
     """The p-value of making fewer errors than always naming one class, whichever it is.
 
-    Against each class the samples are counted that the rule wins and loses, of pairs the pairs; the
-    larger p-value of the two holds, so that it does not matter which class is the more frequent.
+    For each class a sign test compares the samples (or pairs) on which the rule is better than
+    naming that class with those on which it is worse. The larger of the two p-values is valid
+    whichever class is the more frequent.
     """
     pvalues = []
     for named_class in (True, False):
         # 1 if the rule is right and naming the class is wrong, −1 the other way round, else 0.
-        gains = (units.positive != named_class).astype(int) - units.is_wrong.astype(int)
+        naming_is_wrong = units.positive != named_class
+        gains = naming_is_wrong.astype(int) - units.is_wrong.astype(int)
         if units.are_paired:
             gains = np.bincount(units.block_of_unit, weights=gains).astype(int)
         n_won = int(np.count_nonzero(gains > 0))

@@ -177,6 +177,8 @@ def _numbers(column: pd.Series, recipe_column: NumberColumn, recipe: TableRecipe
     if pd.api.types.is_numeric_dtype(column):
         numbers = column.to_numpy(dtype=float, na_value=np.nan)
         return _replace_measured(numbers, recipe_column.limits)
+
+    # A column with text in it: refuse words, and limits of detection if none are known.
     cells = read_cells(column.to_numpy(dtype=object)[:, None], recipe.na)
     kinds = cells.kinds[:, 0]
     is_word = (kinds == CellKind.WORD) | (kinds == CellKind.ALMOST_NUMBER)

@@ -70,32 +70,29 @@ def read_new_labels(
     classes : the negative and the positive class of the table tested.
     recipe : how the classes were made from the column there.
     """
+    # The class names of the rows that have a label, whatever their case and spaces.
     column = find_label_column(table.raw, label or recipe.label or None)
     if table.settings.unlabelled != "drop":
         require_filled(column, "label", table.settings)
     is_labelled = column.notna().to_numpy()
-    labelled = column[is_labelled]
-    texts = class_names_of_rows(labelled, TableSettings(split_at=recipe.split_at))
-    names = np.array([folded_name(text) for text in texts])
+    settings_of_test = TableSettings(split_at=recipe.split_at)
+    names_of_labelled = class_names_of_rows(column[is_labelled], settings_of_test)
+    folded_names = np.array([folded_name(name) for name in names_of_labelled])
 
-    is_positive = _for_all_rows(names == folded_name(classes[1]), is_labelled)
-    is_negative = _for_all_rows(names == folded_name(classes[0]), is_labelled)
-    if classes[0] == ALL_OTHERS:
+    # Which rows are of which class.
+    negative, positive = classes
+    is_positive = _for_all_rows(folded_names == folded_name(positive), is_labelled)
+    if negative == ALL_OTHERS:
         is_negative = is_labelled & ~is_positive
+    else:
+        is_negative = _for_all_rows(folded_names == folded_name(negative), is_labelled)
     is_other = is_labelled & ~is_positive & ~is_negative
-    if is_other.any() and not recipe.chosen_classes:
-        row = int(np.argmax(is_other))
-        raise InputError(
-            f"label column {str(column.name)!r} has {str(column.iloc[row])!r} in "
-            f"{row_name(column.index, row)}, but the rule tells {classes[0]!r} from "
-            f"{classes[1]!r}; write the classes alike, or leave that row out."
-        )
-    for name, is_class in zip(classes, (is_negative, is_positive), strict=True):
-        if not is_class.any():
-            raise InputError(
-                f"label column {str(column.name)!r} has no row of class {name!r}; "
-                "samples of both classes are needed."
-            )
+
+    # Other classes are left out only where the user chose two of several.
+    if not recipe.chosen_classes:
+        _refuse_other_classes(column, is_other, classes)
+    _require_class(column, is_negative, negative)
+    _require_class(column, is_positive, positive)
     return NewLabels(
         column=column,
         is_compared=is_positive | is_negative,
@@ -109,6 +106,27 @@ def _for_all_rows(of_labelled: Bools, is_labelled: Bools) -> Bools:
     of_rows = np.zeros(len(is_labelled), dtype=bool)
     of_rows[is_labelled] = of_labelled
     return of_rows
+
+
+def _refuse_other_classes(column: pd.Series, is_other: Bools, classes: tuple[str, str]) -> None:
+    """Stop at the first row that has another class than the two of the rule."""
+    if not is_other.any():
+        return
+    row = int(np.argmax(is_other))
+    raise InputError(
+        f"label column {str(column.name)!r} has {str(column.iloc[row])!r} in "
+        f"{row_name(column.index, row)}, but the rule tells {classes[0]!r} from "
+        f"{classes[1]!r}; write the classes alike, or leave that row out."
+    )
+
+
+def _require_class(column: pd.Series, is_class: Bools, name: str) -> None:
+    """Stop if no row is of this class."""
+    if not is_class.any():
+        raise InputError(
+            f"label column {str(column.name)!r} has no row of class {name!r}; "
+            "samples of both classes are needed."
+        )
 
 
 def _about_rows_left_out(is_labelled: Bools, is_other: Bools) -> list[Finding]:
@@ -144,7 +162,9 @@ def refuse_undeclared(
     was_said = Role.GROUPS in table.roles or Role.PAIRS in table.roles
     if was_said or NO_COLUMN in (settings.groups, settings.pairs):
         return
-    # Rows of one class are known to belong together; those of one number may be of a subject.
+
+    # A column that puts the same rows together as a known one is no suspect. Rows with the same
+    # class are known to belong together; rows with the same number may be those of a subject.
     known = [pd.Series(signs)]
     known += [column for column in outcome_columns if not pd.api.types.is_numeric_dtype(column)]
     known += [find_column(table.raw, name, "independent") for name in settings.independent]
@@ -152,6 +172,8 @@ def refuse_undeclared(
         column = table.raw.column(name)
         if column is not None:
             known.append(column)
+
+    # All other columns are looked at, but for the outcome and covariates.
     outcome_names = [column.name for column in outcome_columns]
     others = table.raw.without_columns([*outcome_names, *covariates])
     suspect = find_suspect(_columns_about_samples(others), signs, known)

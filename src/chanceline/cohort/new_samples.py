@@ -162,20 +162,25 @@ class FixedRule(Protocol):
 
 
 def new_samples(table: NewTable, rule: FixedRule, inputs: RuleInputs) -> NewSamples:
-    """The samples of a table in the units of a rule."""
+    """The complete rows of a table as samples in the units of a rule."""
+    # Find the columns that the rule is made of, each once. The recipe has the rule's features
+    # alone or, where a transform looks at whole rows, all features of the table tested.
     recipe = inputs.recipe.for_features(rule.features)
     sources = [column.source for column in recipe.columns]
     needed = list(dict.fromkeys([*sources, *rule.encoder.names]))
     with_needed = table.raw.in_memory(set(needed))
     columns = ColumnFinder(with_needed).find_all(needed, table.source)
-
-    features = untransformed_features(columns, recipe, n_rows=len(table.raw.values))
     covariates = {name: columns[name] for name in rule.encoder.names}
-    is_complete = _complete_rows(features, covariates, table.source)
-    untransformed = features[is_complete]
+
+    # Features of the recipe in the rows that have no gap, (samples, features of the recipe).
+    with_gaps = untransformed_features(columns, recipe, n_rows=len(table.raw.values))
+    is_complete = _complete_rows(with_gaps, covariates, table.source)
+    untransformed = with_gaps[is_complete]
     transformed = transformed_features(untransformed, recipe, inputs.ranked_values)
-    # Of a transform of rows the columns of all features are here.
     rule_columns = np.ascontiguousarray(transformed[:, recipe.column_numbers(rule.features)])
+
+    # Units are compared where the ranges of the table tested were taken: before the transform, or
+    # after one that looks at whole rows.
     compared = rule_columns if recipe.looks_at_rows else untransformed
 
     blocks, about_blocks = _blocks(table, rule, is_complete)
@@ -244,12 +249,15 @@ def _blocks(
             f"{table.source} does not tell; that of the average one is used."
         )
         return None, [Finding.warning(warning)]
+
+    # Blocks or pairs that the table tested did not have.
     blocks = table.role_values(role)[is_complete]
-    new_names = sorted(set(blocks.tolist()) - set(rule.block_names))
+    names_here = set(blocks.tolist())
+    new_names = names_here - set(rule.block_names)
     if not new_names:
         return blocks, []
     note = (
-        f"{len(new_names)} of {plural(len(set(blocks.tolist())), role.removesuffix('s'))} "
+        f"{len(new_names)} of {plural(len(names_here), role.removesuffix('s'))} "
         "not in the table tested: their samples are measured from their own mean (a single sample "
         "from the average)."
     )

@@ -190,22 +190,33 @@ def permutation_pvalue(units: OutcomeUnits) -> float:
     """The p-value that permuted outcomes are predicted as well, one-sided."""
     outcome = units.outcome
     if isinstance(outcome, ClassesOutcome):
-        indicators = outcome.indicators
-        sizes = np.maximum(indicators.sum(axis=0), 1.0)
-        called = units.predictions.argmax(axis=1)
-        is_called = (called[:, None] == np.arange(len(outcome.class_names))).astype(float)
-        return pvalue_of_products(indicators / sizes, is_called, units.block_of_unit)
-    ranks = np.empty((len(units.predictions), 1))
-    scores = np.empty_like(ranks)
+        return _pvalue_of_classes(units, outcome)
+
+    # Of a number its ranks, of times their log-rank scores; both are taken within each block.
+    prediction_ranks = np.empty((len(units.predictions), 1))
+    outcome_scores = np.empty_like(prediction_ranks)
     for block in range(units.block_of_unit.max() + 1):
         members = np.flatnonzero(units.block_of_unit == block)
-        ranks[members, 0] = shares_by_rank(units.predictions[members, 0])
+        prediction_ranks[members, 0] = shares_by_rank(units.predictions[members, 0])
         outcome_of_block = outcome.take(members)
         if isinstance(outcome_of_block, NumberOutcome):
-            scores[members, 0] = shares_by_rank(outcome_of_block.numbers)
+            outcome_scores[members, 0] = shares_by_rank(outcome_of_block.numbers)
         else:
-            scores[members] = outcome_of_block.scores
-    return pvalue_of_products(scores, ranks, units.block_of_unit)
+            outcome_scores[members] = outcome_of_block.scores
+    return pvalue_of_products(outcome_scores, prediction_ranks, units.block_of_unit)
+
+
+def _pvalue_of_classes(units: OutcomeUnits, outcome: ClassesOutcome) -> float:
+    """`permutation_pvalue` of classes, whose statistic adds up the shares of them that are right.
+
+    A unit whose class is predicted adds 1/(size of its class), any other 0.
+    """
+    indicators = outcome.indicators  # (units, classes)
+    class_sizes = np.maximum(indicators.sum(axis=0), 1.0)
+    predicted_class = units.predictions.argmax(axis=1)
+    all_classes = np.arange(len(outcome.class_names))
+    is_predicted = (predicted_class[:, None] == all_classes).astype(float)  # (units, classes)
+    return pvalue_of_products(indicators / class_sizes, is_predicted, units.block_of_unit)
 
 
 def shares_by_rank(values: Floats) -> Floats:

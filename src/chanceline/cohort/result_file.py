@@ -98,10 +98,14 @@ def load_result(path: str | Path) -> SavedResult | SavedOutcome:
     file = Path(path)
     content = file.read_bytes()
     record = FileRecord(_parsed(content, file.name), file.name)
+
+    # Of another outcome than two classes.
     if record.text("format") == OUTCOME_FORMAT:
         outcome = outcome_from_record(record)
         _check_features(outcome.inputs, [outcome.rule.features], record)
         return outcome
+
+    # Of two classes.
     _check_format(record.text("format"), file.name)
     saved = SavedResult(
         verdict=record.text("verdict"),

@@ -135,9 +135,12 @@ class SavedOutcome(Result):
         label, time, event
             The columns of the outcome; by default as in the table tested.
         """
+        # The columns of the outcome.
         named = SavedColumns(label or "", time or "", event or "")
         self._refuse_other_columns(named)
         columns = named.or_those(self.columns)
+
+        # The rows that have an outcome.
         first_column = columns.label or columns.time
         table = read_with_fixed_settings(data, first_column, self.inputs, settings, changes)
         read = read_new_outcome(table, columns, self.outcome_kind, self.rule.class_names)
@@ -149,14 +152,19 @@ class SavedOutcome(Result):
             recipe=self.inputs.recipe,
             covariates=self.rule.encoder.names,
         )
+
+        # Of these the rows without gaps, refused if the rule was made from them.
         samples = new_samples(table, self.rule, self.inputs)
         refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
+
+        # Predictions and outcomes of what counts once: rows, or groups of them.
         declared = declared_roles(table, samples.is_complete)
         outcome = read.outcome.take(samples.is_complete)
-        # It checks that a group has one outcome, and a pair two units.
+        # The design is refused where a group has several outcomes, or a pair not two units.
         design = make_score_design(outcome, declared)
         told = self._predictions(samples)
         units = make_outcome_units(outcome, told.predictions, told.guesses, design)
+
         return OutcomeConfirmation(
             source=table.source,
             outcome_kind=self.outcome_kind.value,

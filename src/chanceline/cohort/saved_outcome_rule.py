@@ -112,20 +112,20 @@ class SavedOutcomeRule:
 
     def _about_combinations(self, strata: Sequence[Stratum] | None) -> tuple[Finding, ...]:
         """A note on known blocks and levels that the table tested had in no sample together."""
-        known = self.sums.stratum_intercepts
-        # What is to be known about blocks that are new was said with them.
-        new = {
-            stratum
-            for stratum in strata or ()
-            if stratum not in known
-            and not (self.roles.has_blocks and stratum[0] not in self.block_names)
-        }
-        if not new:
+        known_blocks = self.block_names
+        new_combinations = set()
+        for stratum in strata or ():
+            # A new block has a note of its own already.
+            is_of_new_block = self.roles.has_blocks and stratum[0] not in known_blocks
+            if stratum not in self.sums.stratum_intercepts and not is_of_new_block:
+                new_combinations.add(stratum)
+        if not new_combinations:
             return ()
+        n_new = plural(len(new_combinations), "combination")
         columns = " and ".join(self.roles.stratum_columns)
         note = (
-            f"{plural(len(new), 'combination')} of {columns} not in the table tested: their "
-            "samples are measured from their own mean (a single sample from the average)."
+            f"{n_new} of {columns} not in the table tested: their samples are measured from their "
+            "own mean (a single sample from the average)."
         )
         return (Finding.note(note),)
 

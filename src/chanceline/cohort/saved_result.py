@@ -143,6 +143,8 @@ class SavedResult(Result):
             The column of the classes; by default as in the table tested.
         """
         chosen = self.rule(rule)
+
+        # The rows of the two classes.
         label = label or self.inputs.recipe.label or None
         table = read_with_fixed_settings(data, label, self.inputs, settings, changes)
         labels = read_new_labels(table, label, self.classes, self.inputs.recipe)
@@ -155,9 +157,14 @@ class SavedResult(Result):
             recipe=self.inputs.recipe,
             covariates=chosen.encoder.names,
         )
+
+        # Of these the rows without gaps, refused if the rule was made from them, which is known by
+        # the features of the first rule.
         samples = new_samples(table, chosen, self.inputs)
         if chosen is self.rules[0]:
             refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
+
+        # What counts once, beside what was fixed beforehand.
         units = make_units(
             scores=self._scores(chosen, samples),
             labels=labels.signs[samples.is_complete],

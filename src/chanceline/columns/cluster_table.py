@@ -24,6 +24,7 @@ from chanceline._cluster import (
     default_client,
     lost_scheduler_is_told,
     run_on_every_worker,
+    send_to_worker,
 )
 from chanceline._parallel import map_on_cluster, refuse_other_versions
 from chanceline.columns.source import ColumnSource
@@ -42,13 +43,20 @@ def placed_on_cluster(table: ColumnTable, n_jobs: int | None = None) -> ColumnTa
     Parameters
     ----------
     table : all columns.
-    n_jobs : 1 for this process alone, None where that is not known. With 1 only a `dask.array` is
-        on the cluster, that of its client.
+    n_jobs : 1 for this process alone, None where that is not known.
     """
+    # One job is this process; but a `dask.array` is computed on the cluster of its client.
     is_dask_array = _dask_array_of(table.source) is not None
+    stays_here = n_jobs == 1 and not is_dask_array
     if isinstance(table, TableOnCluster):
-        return table.here if n_jobs == 1 and not is_dask_array else table
-    client = None if n_jobs == 1 else active_client()
+        return table.here if stays_here else table
+    if stays_here:
+        return table
+
+    # The cluster that joblib was told to use; else, for a `dask.array`, that of Dask itself.
+    client = None
+    if n_jobs != 1:
+        client = active_client()
     if client is None and is_dask_array:
         client = default_client()
     if client is None:
@@ -88,9 +96,7 @@ class TilesOnCluster:
         """The values of the tile that begins with this column, on a worker."""
         future = self._futures.get(start)
         if future is None or future.status in LOST_STATES:
-            values = self._table.tile(start).values
-            with lost_scheduler_is_told(self.client):
-                (future,) = self.client.scatter([values], hash=False)
+            future = send_to_worker(self.client, self._table.tile(start).values)
             self._futures[start] = future
         return future
 
@@ -111,10 +117,14 @@ class TilesOnCluster:
         futures = {start: self.future_of(start) for start in starts}
         with lost_scheduler_is_told(self.client):
             workers_of_key = self.client.who_has(list(futures.values()))
+
+        # A tile that several workers hold counts for the first of them by name. Tiles that are
+        # not made yet are together, under no name.
         starts_of_worker: dict[str, list[int]] = {}
         for start, future in futures.items():
             worker = min(workers_of_key[future.key], default="")
             starts_of_worker.setdefault(worker, []).append(start)
+
         return [
             group[first : first + at_most]
             for group in starts_of_worker.values()
@@ -124,12 +134,12 @@ class TilesOnCluster:
     def map(
         self,
         function: Callable[..., Value],
-        items_from: Callable[[int], Iterable[Any]],
+        items_after: Callable[[int], Iterable[Any]],
         common: Sequence[Any],
     ) -> Iterator[Value]:
-        """What workers make of tiles: function(item, *common) for all items, in their order."""
+        """Yield what workers make of tiles, as `map_on_cluster` does."""
         with self._loss_is_noted():
-            yield from map_on_cluster(self.client, function, items_from, common)
+            yield from map_on_cluster(self.client, function, items_after, common)
 
     def keep(self, value: Any) -> Future:
         """A value on the cluster, as `keep_there` does it."""
@@ -223,16 +233,20 @@ class TableOnCluster(ColumnTable):
         common: Sequence[Any] = (),
         n_threads: int = 1,
     ) -> Iterator[Value]:
+        """As `ColumnTable.map_tiles`; workers call the function, each for tiles that it holds."""
         if self._tiles.can_be_read_here_only:
             yield from self.here.map_tiles(function, arguments, common, n_threads)
             return
-        pairs = self.without_arguments() if arguments is None else list(arguments)
+        arguments_of_tiles = list(self.without_arguments() if arguments is None else arguments)
 
-        def items_from(number: int) -> Iterator[Any]:
-            for start, argument in pairs[number:]:
-                yield self._item(start, argument)
+        def items_after(n_done: int) -> Iterator[Any]:
+            """The items of `_on_tile` for the tiles without a result: asked for at the start, and
+            again when workers died, whose tiles are then made anew.
+            """
+            for start, argument in arguments_of_tiles[n_done:]:
+                yield self._item_of_tile(start, argument)
 
-        yield from self._tiles.map(_on_tile, items_from, (function, *common))
+        yield from self._tiles.map(_on_tile, items_after, (function, *common))
 
     def sum_over_tiles(
         self,
@@ -241,48 +255,63 @@ class TableOnCluster(ColumnTable):
         common: Sequence[Any] = (),
         n_threads: int = 1,
     ) -> Ints:
+        """As `ColumnTable.sum_over_tiles`; every worker sums up tiles that it holds."""
         if self._tiles.can_be_read_here_only:
             return self.here.sum_over_tiles(function, arguments, common, n_threads)
+
+        # A group is tiles of one worker, which sends back their sum.
         tile_bytes = len(self) * self.tile_width * self.dtype.itemsize
-        at_a_time = max(1, BYTES_IN_ONE_SUM // tile_bytes)
+        tiles_in_one_sum = max(1, BYTES_IN_ONE_SUM // tile_bytes)
         argument_of = dict(arguments)
-        groups = self._tiles.neighbours(list(argument_of), at_a_time)
+        groups = self._tiles.neighbours(list(argument_of), at_most=tiles_in_one_sum)
 
-        def items_from(number: int) -> Iterator[Any]:
-            for starts in groups[number:]:
-                yield [self._item(start, argument_of[start]) for start in starts]
+        def items_after(n_done: int) -> Iterator[Any]:
+            """The items of `_sum_of_tiles` for the groups without a sum, as in `map_tiles`."""
+            for starts in groups[n_done:]:
+                yield [self._item_of_tile(start, argument_of[start]) for start in starts]
 
-        parts = self._tiles.map(_sum_of_tiles, items_from, (function, *common))
-        total = np.array(next(parts))
-        for part in parts:
-            total += part
+        # The sums of the groups, added up here.
+        sums = self._tiles.map(_sum_of_tiles, items_after, (function, *common))
+        total = np.array(next(sums))
+        for sum_of_group in sums:
+            total += sum_of_group
         return total
 
     def place(self, value: Any) -> Any:
         return self._tiles.keep(value)
 
     def take(self, indices: Ints) -> NDArray[Any]:
+        """As `ColumnTable.take`; workers send the columns."""
         if self._tiles.can_be_read_here_only:
             return self.here.take(indices)
-        distinct, place = np.unique(self._numbers_in_whole(indices), return_inverse=True)
-        pieces = self._pieces(distinct)
 
-        def items_from(number: int) -> Iterator[Any]:
-            for piece in pieces[number:]:
-                yield piece.start, self._on_workers([piece]), self._samples, None
+        # A column that is asked for several times is sent once.
+        numbers = self._numbers_in_whole(indices)
+        distinct_numbers, place_of_index = np.unique(numbers, return_inverse=True)
+        pieces = self._pieces(distinct_numbers)
 
-        taken = list(self._tiles.map(_on_tile, items_from, (_values_of,)))
-        if not taken:
+        def items_after(n_done: int) -> Iterator[Any]:
+            """The items of `_on_tile` for the pieces that were not sent yet, as in `map_tiles`."""
+            for piece in pieces[n_done:]:
+                yield self._item(piece.start, [piece], argument=None)
+
+        parts = list(self._tiles.map(_on_tile, items_after, (_values_of,)))
+        if not parts:
             return np.zeros((len(self), 0), dtype=self.dtype)
-        return np.concatenate(taken, axis=1)[:, place]
+        distinct_columns = np.concatenate(parts, axis=1)
+        return distinct_columns[:, place_of_index]
 
     def _numbers_in_whole(self, columns: Ints) -> Ints:
         """The numbers in the whole table of some columns here."""
         return columns if self._features is None else self._features[columns]
 
-    def _item(self, start: int, argument: Any) -> tuple[Any, ...]:
+    def _item_of_tile(self, start: int, argument: Any) -> tuple[Any, ...]:
         """What `_on_tile` is told of the tile that begins with this column."""
-        return start, self._on_workers(self._pieces_of_tile(start)), self._samples, argument
+        return self._item(start, self._pieces_of_tile(start), argument)
+
+    def _item(self, start: int, pieces: Sequence[Piece], argument: Any) -> tuple[Any, ...]:
+        """What `_on_tile` is told of the tile that is joined from these pieces."""
+        return start, self._on_workers(pieces), self._samples, argument
 
     def _pieces_of_tile(self, start: int) -> list[Piece]:
         """What the tile that begins with this column is joined from."""

@@ -154,10 +154,12 @@ def first_repeated_name(names: Sequence[str]) -> str | None:
     if isinstance(names, NumberedNames):
         return None
     hashes = np.fromiter((hash(name) for name in names), dtype=np.int64, count=len(names))
-    different, counts = np.unique(hashes, return_counts=True)
-    suspects = set(different[counts > 1].tolist())
+    distinct_hashes, counts = np.unique(hashes, return_counts=True)
+    repeated_hashes = distinct_hashes[counts > 1]
+
+    # Different names may have one hash, so these few names are compared themselves.
     seen: set[str] = set()
-    for number in np.flatnonzero(np.isin(hashes, list(suspects))).tolist():
+    for number in np.flatnonzero(np.isin(hashes, repeated_hashes)).tolist():
         name = names[number]
         if name in seen:
             return name

@@ -198,9 +198,12 @@ class PlinkColumns:
             file.seek(N_HEADER_BYTES + start * self._bytes_per_variant)
             content = bytearray(file.read(n_variants * self._bytes_per_variant))
         packed = np.frombuffer(content, dtype=np.uint8).reshape(n_variants, -1)
+
+        # A last byte with fewer than four samples has them in its lowest bits, two bits each.
         n_in_last_byte = self.n_samples % SAMPLES_IN_BYTE
         if n_in_last_byte > 0:
-            packed[:, -1] &= (1 << 2 * n_in_last_byte) - 1
+            bits_of_samples = (1 << (2 * n_in_last_byte)) - 1
+            packed[:, -1] &= bits_of_samples
         return packed
 
     def _check_file(self) -> None:

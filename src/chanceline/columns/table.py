@@ -100,12 +100,19 @@ class ColumnTable:
                 "a table of columns is indexed by its columns alone: table[:, indices]; some of "
                 "its samples are table.rows(indices)."
             )
+        _, columns = key
         _, n_columns = self.shape
-        stretch = range(n_columns)[key[1]] if isinstance(key[1], slice) else None
-        if stretch is not None and stretch.step == 1 and len(stretch) > 0:
-            return self.stretch(stretch.start, stretch.stop).astype(float)
-        indices = np.arange(n_columns)[key[1]]
-        if indices.ndim == 0:
+
+        # A slice without gaps is read as it is.
+        if isinstance(columns, slice):
+            numbers = range(n_columns)[columns]
+            if numbers.step == 1 and len(numbers) > 0:
+                return self.stretch(numbers.start, numbers.stop).astype(float)
+
+        # NumPy turns whatever else it is indexed by into the numbers of columns.
+        indices = np.arange(n_columns)[columns]
+        is_one_column = indices.ndim == 0
+        if is_one_column:
             return self.take(indices[None])[:, 0].astype(float)
         return self.take(indices).astype(float)
 
@@ -211,26 +218,27 @@ class ColumnTable:
     def take(self, indices: Ints) -> NDArray[Any]:
         """These columns in their order, in the type in which they are stored: (samples, indices).
 
-        Of every tile that has some of them, a stretch is read once.
+        Every tile that has some of them is read once, from the first to the last of these.
         """
         tile_of_index = indices // self.tile_width
         parts: list[NDArray[Any]] = []
-        places: list[Ints] = []
-        for number in np.unique(tile_of_index):
-            place = np.flatnonzero(tile_of_index == number)
-            wanted = indices[place]
-            # The stretch from the first to the last of them.
+        positions_of_parts: list[Ints] = []
+        for tile_number in np.unique(tile_of_index):
+            positions = np.flatnonzero(tile_of_index == tile_number)  # in `indices`
+            wanted = indices[positions]
             start = int(wanted.min())
             values = self.source.read(start, int(wanted.max()) + 1)
-            if not np.array_equal(wanted - start, np.arange(values.shape[1])):
+            are_all_wanted_in_order = np.array_equal(wanted - start, np.arange(values.shape[1]))
+            if not are_all_wanted_in_order:
                 values = values[:, wanted - start]
             parts.append(values)
-            places.append(place)
+            positions_of_parts.append(positions)
         if not parts:
             return np.zeros((len(self), 0), dtype=self.dtype)
-        columns = np.concatenate(parts, axis=1)
+
         # The parts stand in the order of the tiles; back to that of the indices.
-        order = np.argsort(np.concatenate(places))
+        columns = np.concatenate(parts, axis=1)
+        order = np.argsort(np.concatenate(positions_of_parts))
         if np.array_equal(order, np.arange(len(order))):
             return columns
         return columns[:, order]

@@ -47,6 +47,10 @@ class ChosenColumns:
         return self._source.files
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
+        """The chosen columns from `start` up to `stop`: (samples, stop − start).
+
+        The other source is read in stretches, each from its first wanted column to its last.
+        """
         wanted = self._indices[start:stop]
         stretch_of_column = wanted // LONGEST_STRETCH
         parts = []
@@ -54,7 +58,8 @@ class ChosenColumns:
             columns = wanted[stretch_of_column == stretch]
             first = int(columns[0])
             values = self._source.read(first, int(columns[-1]) + 1)
-            if values.shape[1] > len(columns):
+            has_others_between = values.shape[1] > len(columns)
+            if has_others_between:
                 values = values[:, columns - first]
             parts.append(values)
         return np.concatenate(parts, axis=1)

@@ -65,15 +65,16 @@ def cross_validated_area_interval(
 def area_interval_of_blocks(
     area: float, block_sizes: Sequence[tuple[float, float]], confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
-    """The same where pairs of samples are compared within blocks alone, which have one true area.
+    """Interval of a true area, where pairs of samples were compared within blocks alone.
 
-    The areas A_b of the blocks are averaged by their pairs, so that with n_b = n₁n₂ of block b
+    All blocks have the same true area. Its estimate is the mean of the blocks' areas, weighted by
+    their numbers of pairs; so with n_b = n₁n₂ pairs in block b
 
         V = Σ_b n_b² V_b(A)/(Σ_b n_b)².
 
     Parameters
     ----------
-    area : share of all these pairs in the right order.
+    area : the estimate, the share of all these pairs in the right order.
     block_sizes : positive and negative samples of every block, at least one of each.
     confidence : of the interval, whose two tails are equal.
     """

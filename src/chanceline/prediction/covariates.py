@@ -244,6 +244,8 @@ def read_columns(
     """
     if hasattr(values, "to_pandas"):
         values = values.to_pandas()
+
+    # By name, as a user calls them, or in the order of an array.
     if isinstance(values, Mapping) or hasattr(values, "columns"):
         columns = {str(name): np.asarray(values[name]) for name in values}
         if names is not None:
@@ -251,6 +253,7 @@ def read_columns(
             columns = {name: columns[name] for name in names if name in columns}
     else:
         columns = _columns_of_array(np.asarray(values), names)
+
     for name, column in columns.items():
         if column.shape != (n_samples,):
             raise InputError(

@@ -163,8 +163,9 @@ def expected_error(  # noqa: PLR0913
     samples = pooled.samples
     if not has_enough_units(samples):
         return None
-    choice = check_feature_choice(pooled.n_features, features, max_features)
-    choice = pooled.choice_in_pool(choice)
+
+    choice_in_table = check_feature_choice(pooled.n_features, features, max_features)
+    choice = pooled.choice_in_pool(choice_in_table)
     if samples.X.size <= MIN_SIZE_FOR_PROCESSES:
         n_jobs = 1  # starting processes would take longer than the work
     held_out = hold_out(samples, choice, seed, n_jobs=n_jobs)
@@ -215,7 +216,8 @@ def summarize_scores(
     sensitivity = float(1 - errors[positive].mean())
     specificity = float(1 - errors[~positive].mean())
 
-    # Rules differ from fold to fold, and samples of a unit tell the same in part.
+    # Intervals count fewer samples than there are: rules differ from fold to fold, and samples of a
+    # unit tell the same in part.
     n_independent = count_independent(samples, held_out.to_use)
     n_effective = EFFECTIVE_SHARE * n_independent
     effective_share = n_effective / samples.n_samples
@@ -224,6 +226,7 @@ def summarize_scores(
     n_negative = samples.n_samples - n_positive
     auc = mean_area(held_out, positive)
 
+    # Rules on few features beside rules on many, where both were made in every fold.
     few_errors = None if held_out.few is None else mean_errors(held_out.few, samples)
     many_errors = None if held_out.many is None else mean_errors(held_out.many, samples)
     few_minus_many = None

@@ -44,8 +44,8 @@ def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
 
     A unit is a connected component: groups in the same block belong together, and so do blocks with
     rows of the same group. Patients 1 and 2 of site A, and 3 of site B, are two units; if patient 3
-    was at both sites, all is one. Where groups connect most of the blocks, as with days and the
-    patients seen on them, groups alone are units and blocks are split after all.
+    was at both sites, all is one. Where groups connect most of the blocks, as patients connect the
+    days on which they were seen, groups alone are units and blocks are split after all.
 
     Parameters
     ----------
@@ -59,12 +59,13 @@ def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
     component_of_group = connected_groups(group_of_sample, block_of_sample, in_whole_block)
     component_of_sample = component_of_group[group_of_sample]
 
-    # Without groups there would be a component for each block held out whole.
+    # Each block held out whole is a component of its own, unless groups connect it with others.
     n_whole = int(np.count_nonzero(is_whole))
     n_components = len(np.unique(component_of_sample[in_whole_block]))
-    too_few_for_folds = n_components < min(N_OUTER_FOLDS, n_whole) / 2
     no_group_connects_blocks = n_components == n_whole
 
+    # Groups that connect most blocks leave too few components to deal to folds.
+    too_few_for_folds = n_components < min(N_OUTER_FOLDS, n_whole) / 2
     if too_few_for_folds:
         return group_of_sample
     if is_whole.all() and no_group_connects_blocks:
@@ -118,10 +119,12 @@ def deal_to_folds(
 ) -> Ints:
     """A fold for every sample, (samples,); units are dealt like cards, in random order.
 
-    They are dealt class by class, and within a class block by block. Both classes begin with the
-    first fold, so that a fold that has one more positive than others has one more negative too: the
-    classes are balanced alike in every fold and in what it is trained on. Units that hold both
-    classes come after those of the larger class.
+    They are dealt class by class, and within a class block by block. Both classes begin with fold
+    0, so that a fold with one more positive unit than others tends to have one more negative one
+    too: then the classes are balanced alike in all folds. Units that hold both classes come after
+    those of the larger class. With three folds, four negative units, two positive and two of both:
+
+        negative 0 1 2 0,    positive 0 1,    both 1 2.
 
     Parameters
     ----------
@@ -137,12 +140,12 @@ def deal_to_folds(
     unit_class = class_of_units(labels, unit_of_sample)
     unit_block = block_of_sample[first_sample]
 
-    # By class, then block, then at random.
+    # The order in which units are dealt: by class (−1, 0, 1), then block, then at random.
     random_key = np.random.default_rng(seed).random(n_units)
     order = np.lexsort((random_key, unit_block, unit_class))
     ordered_class = unit_class[order]
 
-    # The position of every unit among those of its class: how far it is from the first of them.
+    # The position of every unit among those of its class, 0, 1, …, in the order of dealing.
     start_of_class = np.searchsorted(ordered_class, ordered_class, side="left")  # (units,)
     position = np.arange(n_units) - start_of_class
 

@@ -28,6 +28,7 @@ def clopper_pearson(
 
     Neither number need be whole.
     """
+    # Binomial tails are beta integrals, so the ends are quantiles of beta laws.
     tail = (1 - confidence) / 2
     failures = trials - successes
     low = 0.0

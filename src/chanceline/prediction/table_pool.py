@@ -100,8 +100,12 @@ def pool_samples(  # noqa: PLR0913
     n_samples, n_features = X.shape
     labels = check_labels(y, X.shape, min_classes=2)
     without_columns = samples_of_checked(np.zeros((n_samples, 0)), labels, **roles)
+
+    # A training set has at most n_screened columns: one of a larger pool is screened.
     limits = ScreeningLimits()
     limits = replace(limits, max_unscreened=limits.n_screened)
+
+    # The pool: the columns named; all, if one training set may have them; else the best of each.
     if features is not None:
         pool = find_features(features, [""] * n_features)
     elif n_features <= limits.max_unscreened:
