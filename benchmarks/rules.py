@@ -6,7 +6,8 @@
 
 All are tuned inside by five-fold cross-validation. Published tables: ten folds around everything, the same for all; designs: ten
 sets, the true error on 100,000 new samples. Rows are stored one by one in benchmarks/results/rules.jsonl, so that a run can be
-stopped and taken up again. The sizes of `SparseRule` over twenty seeds, and over twenty subsamples of 90 % of the samples of each
+stopped and taken up again. Rows of the others, which do not change with this package, lie beside this script and are not made
+again: benchmarks/rules_of_peers.jsonl.gz. The sizes of `SparseRule` over twenty seeds, and over twenty subsamples of 90 % of the samples of each
 class, are of rules made from the whole table. FasterRisk pins old versions of others (pip install --no-deps fasterrisk requests; NumPy < 2.3).
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import io
 import json
 import time
@@ -39,6 +41,7 @@ from chanceline.sklearn import SparseRule
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "results" / "rules.jsonl"
 TABLE = HERE.parent / "docs" / "tables" / "rules.md"
+PEERS = HERE / "rules_of_peers.jsonl.gz"
 SHARED = HERE.parents[1] / "shared" / "data"
 # Of a table, or sets of a design; new samples in all and at a time.
 FOLDS, NEW, PIECE = 10, 100_000, 5_000
@@ -302,6 +305,14 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def stored_rows() -> list[dict[str, Any]]:
+    """The rows of the others that lie beside this script, and those of earlier runs here."""
+    lines = gzip.decompress(PEERS.read_bytes()).decode().splitlines()
+    if STORE.exists():
+        lines += STORE.read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--table", action="store_true")
@@ -315,7 +326,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     STORE.parent.mkdir(parents=True, exist_ok=True)
-    rows = [json.loads(line) for line in STORE.read_text().splitlines()] if STORE.exists() else []
+    rows = stored_rows()
     done = {(row["name"], row["part"], row["method"]) for row in rows}
     names = [name for name in (*PUBLISHED, *DESIGNS) if not options.only or name in options.only]
     for part, name in [] if options.table else product(range(FOLDS), names):

@@ -366,7 +366,9 @@ def test_a_result_is_shown_by_its_link(page, tmp_path):
     word, p, *fields = run_script(page, script, tmp_path, state=result.to_dict()["explorer"])
     assert word.startswith("STRUCTURE")
     assert p == f"p ≤ {format_p(result.separating.bound.log10_p)}"
-    assert fields == ["300", "50", "2", str(result.positives), "0.05", "0", "fixed", "no"]
+    assert fields == [
+        "300", "50", "2", str(result.positives), "0.05", "0", "fixed", "no", "",
+    ]  # fmt: skip
 
 
 SEEN = """({ word: element("verdict").querySelector("strong").textContent, facts: element("facts").textContent,
@@ -417,7 +419,9 @@ def test_a_file_written_for_a_page_shows_its_numbers_and_says_whose(tmp_path):
     seen = run_script(page, SEEN, tmp_path)
     assert "failure" not in seen, seen
     assert seen["origin"] == "The numbers of lung <b>.html."
-    assert list(seen["fields"].values()) == ["300", "50", "2", "20", "0.01", "1", "fixed", "no"]
+    assert list(seen["fields"].values()) == [
+        "300", "50", "2", "20", "0.01", "1", "fixed", "no", "",
+    ]  # fmt: skip
     # A link has its own numbers: nothing of the file's own is mixed in, nor of the link before.
     linked = run_script(page, SEEN, tmp_path, state="#N=40&P=60&M=30&positives=25")
     assert linked["fields"] == NOTHING | {"N": "40", "P": "60", "M": "30", "positives": "25"}
