@@ -80,6 +80,7 @@ some_sources = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @some_sources
 def test_a_cluster_gives_the_same_result(
     dask_processes, tmp_path, genotypes, y, in_one_process, make
