@@ -33,7 +33,8 @@ SHARE_OF_WORKER = 0.2
 BITS_CUT_OFF = 20
 # Squared products of a column of length 1 with labels ±1 are about 1 by chance, and at most the
 # number of samples. What is below or above these has the first or the last of all sizes.
-SMALLEST_SQUARE, LARGEST_SQUARE = 2.0**-4, 2.0**14
+SMALLEST_SQUARE = 2.0**-4
+LARGEST_SQUARE = 2.0**14
 
 
 def size_of_squares(squares: Floats) -> Ints:
