@@ -12,7 +12,7 @@ from sksurv.metrics import concordance_index_censored
 from sksurv.nonparametric import kaplan_meier_estimator
 
 import chanceline
-from chanceline.significance.outcomes.deal import deal_in_order
+from chanceline.significance.outcomes.deal import deal_by_class, deal_in_order
 from chanceline.significance.outcomes.held_out_fits import HeldOutPredictions
 from chanceline.significance.outcomes.measures import (
     CONCORDANCE_SHARE,
@@ -146,6 +146,19 @@ def test_folds_keep_units_together_and_outcomes_alike():
     assert np.all(folds[::2] == folds[1::2])
     means = [order[folds == fold].mean() for fold in range(10)]
     assert np.std(means) < 0.5 * order.std() / np.sqrt(6)
+
+
+def test_folds_have_all_classes_alike():
+    """Without features the rule says the larger class: in every fold that of all samples."""
+    class_of_group = np.repeat([0, 1, 2], [9, 8, 8])
+    units = np.arange(75) // 3
+    classes = class_of_group[units]
+    folds = deal_by_class(classes, units, n_folds=5, seed=[0])
+    assert np.all(folds.reshape(25, 3) == folds[::3, None])
+    for fold in range(5):
+        held_out = np.bincount(classes[folds == fold], minlength=3)
+        assert np.ptp(held_out) <= 3  # one group of three rows
+        assert np.bincount(classes[folds != fold]).argmax() == 0
 
 
 def test_ridge_weights_are_those_of_scikit_learn():

@@ -10,7 +10,6 @@ from chanceline._arrays import Floats, Ints
 from chanceline._parallel import run_ordered
 from chanceline.prediction.folds import N_OUTER_FOLDS, Stream
 from chanceline.prediction.repeats import N_OUTER_REPEATS
-from chanceline.significance.outcomes.deal import deal_in_order
 from chanceline.significance.outcomes.held_out_fits import HeldOutPredictions
 from chanceline.significance.outcomes.rule_samples import RuleSamples
 from chanceline.significance.outcomes.score_rule import ScoreRule, train_score_rule
@@ -57,8 +56,7 @@ def hold_out_predictions(
     deals = []
     for repeat in range(n_repeats):
         deals.append(
-            deal_in_order(
-                samples.outcome.fold_order,
+            samples.outcome.deal_to_folds(
                 samples.unit_of_sample,
                 n_folds=N_OUTER_FOLDS,
                 seed=[seed, Stream.OUTER_FOLDS, repeat],

@@ -12,7 +12,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 from numpy.typing import NDArray
 
 from chanceline._arrays import Bools, Floats, Ints
+from chanceline.prediction.folds import Seed
 from chanceline.significance.outcomes.contrast import Contrast
+from chanceline.significance.outcomes.deal import deal_in_order
 from chanceline.significance.outcomes.held_out_fits import HeldOutPredictions
 from chanceline.significance.outcomes.measures import Expectation
 from chanceline.significance.outcomes.pictures import ObservedAndPredicted, Picture
@@ -80,6 +82,17 @@ class Outcome(ABC):
     def fold_order(self) -> Floats:
         """(samples,) by which samples are sorted before they are dealt to folds."""
         return self.scores[:, 0]
+
+    def deal_to_folds(self, unit_of_sample: Ints, *, n_folds: int, seed: Seed) -> Ints:
+        """A fold for every sample, (samples,), so that outcomes are alike in all folds.
+
+        Parameters
+        ----------
+        unit_of_sample : (samples,) samples of a unit have the same number, and stay together.
+        n_folds : how many folds there are, if there are as many units.
+        seed : of the random order.
+        """
+        return deal_in_order(self.fold_order, unit_of_sample, n_folds=n_folds, seed=seed)
 
     @property
     def contrasts(self) -> tuple[Contrast, ...]:

@@ -23,7 +23,6 @@ from chanceline._arrays import Bools, Floats, Ints
 from chanceline.prediction.choose import EMPTY_MODEL_SE, MANY_FEATURES_SE
 from chanceline.prediction.folds import N_INNER_FOLDS, Seed
 from chanceline.prediction.losses import paired_difference
-from chanceline.significance.outcomes.deal import deal_in_order
 from chanceline.significance.outcomes.rule_samples import (
     Background,
     RuleSamples,
@@ -323,9 +322,7 @@ def errors_of_units(errors: Floats, unit_of_sample: Ints) -> Floats:
 
 def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed) -> CrossFits:
     """Fit every candidate in folds, and fit the targets of each fold by the samples outside it."""
-    folds = deal_in_order(
-        samples.outcome.fold_order, samples.unit_of_sample, n_folds=N_INNER_FOLDS, seed=seed
-    )
+    folds = samples.outcome.deal_to_folds(samples.unit_of_sample, n_folds=N_INNER_FOLDS, seed=seed)
     guesses = np.zeros(samples.outcome.targets.shape)
     gains = np.zeros((len(candidates), *guesses.shape))
     for fold in range(folds.max() + 1):

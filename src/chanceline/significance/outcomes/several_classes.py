@@ -13,7 +13,9 @@ from scipy.special import softmax
 
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline.errors import InputError
+from chanceline.prediction.folds import Seed
 from chanceline.significance.outcomes.contrast import Contrast
+from chanceline.significance.outcomes.deal import deal_by_class
 from chanceline.significance.outcomes.held_out_fits import HeldOutPredictions
 from chanceline.significance.outcomes.measures import (
     Expectation,
@@ -118,9 +120,8 @@ class ClassesOutcome(Outcome):
     def values(self) -> NDArray[Any]:
         return self.codes
 
-    @property
-    def fold_order(self) -> Floats:
-        return self.codes.astype(float)
+    def deal_to_folds(self, unit_of_sample: Ints, *, n_folds: int, seed: Seed) -> Ints:
+        return deal_by_class(self.codes, unit_of_sample, n_folds=n_folds, seed=seed)
 
     def taken_for(self) -> str:
         sizes = np.bincount(self.codes, minlength=len(self.class_names))
