@@ -79,14 +79,32 @@ def test_members_depend_on_each_other_as_in_tables():
 
 
 def test_correlations_are_students_t():
-    rng = np.random.default_rng(3)
-    correlations = draw_correlations(DESIGN, 500, rng)
-    freedom = DESIGN.n_samples - 2
+    # So many values have the effect that columns are drawn at once, not sample by sample.
+    design = EffectDesign(300, 90, 40, effect=0.3, features_with_effect=20)
+    correlations = draw_correlations(design, 100, np.random.default_rng(3))
+    freedom = design.n_samples - 2
     t = correlations * np.sqrt(freedom / (1 - correlations**2))
-    shifted = t[:, :3].ravel()
-    plain = t[:, 3:].ravel()
+    shifted = t[:, :20].ravel()
+    plain = t[:, 20:].ravel()
     assert kstest(plain, student(freedom).cdf).pvalue > 0.01
-    assert kstest(shifted, nct(freedom, DESIGN.shift).cdf).pvalue > 0.01
+    assert kstest(shifted, nct(freedom, design.shift).cdf).pvalue > 0.01
+
+
+def test_an_effect_in_a_few_samples_is_pulled_in():
+    design = EffectDesign(
+        n_samples=40, positives=4, n_features=2, effect=3.5, features_with_effect=1
+    )
+    drawn = draw_correlations(design, 4000, np.random.default_rng(8))[:, 0]
+
+    y = np.where(np.arange(40) < 4, 1.0, -1.0)
+    X = np.random.default_rng(9).standard_normal((40, 4000))
+    X[y > 0] += design.effect
+    columns = make_path_columns(
+        X, make_design(y, DeclaredRoles(), X=X), intercept=True, max_columns_for_pairs=0
+    )
+    centred = columns.residuals(y[None])
+    of_tables = columns.products(centred)[0] / np.linalg.norm(centred)
+    assert kstest(drawn, of_tables).pvalue > 0.01
 
 
 @pytest.mark.parametrize("shape", [(6, 15), (15, 6)])

@@ -9,9 +9,9 @@ the class means moves the coordinate along the labels, before the column is norm
     d·√(n₊n₋/P),
 
 and the others not at all. Path and spreads have exactly the distribution that tables give, but for
-two things that hardly matter here: outliers are not pulled in, and no list of correlated pairs is
-looked at. Ridge regressions follow from the columns' coordinates along the labels and from the
-spectrum of a random table (`RidgeModel`).
+two things that hardly matter here: outliers of noise are not pulled in (those that an effect makes
+are), and no list of correlated pairs is looked at. Ridge regressions follow from the columns'
+coordinates along the labels and from the spectrum of a random table (`RidgeModel`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from scipy.linalg import eigh_tridiagonal
 
 from chanceline._arrays import Floats
 from chanceline.significance.members import MemberArrays, join_labellings
+from chanceline.significance.outliers import clip_outliers
 from chanceline.significance.path_steps import SPREAD_SHARES
 from chanceline.significance.ridges import MAX_AXES, RIDGE_SHARES, ridge_of_share
 
@@ -33,6 +34,8 @@ from chanceline.significance.ridges import MAX_AXES, RIDGE_SHARES, ridge_of_shar
 MAX_PATH_COLUMNS = 500
 # So many coordinates are drawn at a time.
 COORDINATES_AT_ONCE = 2_000_000
+# Columns with an effect are drawn sample by sample where these are at most so many values a table.
+MAX_VALUES_WITH_EFFECT = 5_000
 # A mean spectrum is that of tables with so many eigenvalues together.
 EIGENVALUES_TO_AVERAGE = 4000
 SMALLEST_EIGENVALUE = 1e-9  # smaller ones are rounding
@@ -132,13 +135,35 @@ def draw_correlations(design: EffectDesign, n_draws: int, rng: np.random.Generat
 
         g/√(g² + χ²),
 
-    χ² the sum of the P − 2 squares.
+    χ² the sum of the P − 2 squares. Columns with an effect are drawn sample by sample instead, as
+    long as they are short: where a large effect sits in a few samples, these stand out, and the
+    test pulls them in.
     """
     shape = (n_draws, design.n_features)
     along_labels = rng.standard_normal(shape)
     along_labels[:, : design.features_with_effect] += design.shift
     other_squares = rng.chisquare(design.n_dimensions - 1, shape)
     correlations: Floats = along_labels / np.sqrt(along_labels**2 + other_squares)
+
+    n_values = design.n_samples * design.features_with_effect
+    if design.effect != 0 and n_values <= MAX_VALUES_WITH_EFFECT:
+        for feature in range(design.features_with_effect):
+            correlations[:, feature] = _correlations_of_samples(design, n_draws, rng)
+    return correlations
+
+
+def _correlations_of_samples(
+    design: EffectDesign, n_draws: int, rng: np.random.Generator
+) -> Floats:
+    """The correlation of one column with the labels in every draw, outliers pulled in: (draws,)."""
+    is_positive = np.arange(design.n_samples) < design.positives
+    values = rng.standard_normal((design.n_samples, n_draws))
+    values[is_positive] += design.effect
+    columns = clip_outliers(values)
+    columns -= columns.mean(axis=0)
+    centred_labels = is_positive - is_positive.mean()
+    lengths = np.linalg.norm(columns, axis=0) * np.linalg.norm(centred_labels)
+    correlations: Floats = centred_labels @ columns / lengths
     return correlations
 
 

@@ -3,8 +3,7 @@
 The test's last stage compares the statistics of the labels with those of shuffled ones. Here both
 are drawn from a model of independent Gaussian features (`drawn_statistics`), a few thousand times,
 without tables. The level is what the proofs before the shuffles leave of it; that a proof convinces
-where the shuffles do not is left out. So is that the test pulls outliers in, which costs up to a
-point of power where a large effect sits in a few samples.
+where the shuffles do not is left out.
 """
 
 from __future__ import annotations
