@@ -40,19 +40,9 @@ def log_tail_bound(
 ) -> float:
     """ln of an upper bound on the p-value of the column's sum over the positives, labels shuffled.
 
-    S is the sum over shuffled positives, s the sum observed. The p-value p is P(S ≥ s) if the slope
-    is positive and P(S ≤ s) if it is negative; either way p ≤ E e^{slope·(S − s)} (Markov). The
-    expectation has a closed form, which the head of the module derives:
-
-        ln p ≤ −log_likelihood − log_subsets + log_probability_of_count,
-
-        logits = intercept of the block + slope · column,
-        log_likelihood = Σ_positives logit − Σ_units ln(1 + e^logit),
-        log_subsets = Σ_blocks ln C(units, positives),
-        log_probability_of_count = Σ_blocks ln P(K = positives),
-
-    where K is the number of successes among independent trials of probabilities
-    1/(1 + e^{−logit}). The bound holds for every intercept and slope.
+    S is the sum over shuffled positives, s the sum observed. The p-value is P(S ≥ s) if the slope
+    is positive and P(S ≤ s) if it is negative. Either way it is at most E e^{slope·(S − s)}
+    (Markov), and the logarithm of this expectation is returned.
 
     Parameters
     ----------
@@ -75,6 +65,12 @@ def log_tail_bound(
     logits = np.repeat(intercepts, block_sizes) + values  # (units,)
     probabilities = expit(logits)
 
+    # Let every unit of a block be positive independently, with the probability 1/(1 + e^{−logit}).
+    # Labels then have the probability Π_positives e^logit / Π_units (1 + e^logit). All labels with
+    # n₊ positives together have P(K = n₊), K the number of positives, so that the mean over them is
+    #     E e^{intercept·n₊ + slope·S} = Π_units (1 + e^logit) P(K = n₊)/C(units, n₊).
+    # Divided by e^{intercept·n₊ + slope·s} = Π_positives e^logit this is E e^{slope·(S − s)}, for
+    # any intercept. Logarithms of blocks add up.
     log_likelihood = logits[labels].sum() - np.logaddexp(0, logits).sum()
     log_subsets = log_binomial(block_sizes, positives).sum()
     if exact:

@@ -13,14 +13,9 @@ _LONGEST_CYCLE = 50
 def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -> int | None:
     """The smallest count from which on every count convinces; None if it would be above 10⁷.
 
-    Rounding of the class sizes, or blocks taken in turn, makes a bound rise here and there, so that
-    convincing and failing counts alternate around the crossing. After `cycle` more counts the
-    classes are in about the same proportion again, and the bound is lower: failures further off
-    than one cycle do not occur. Three steps:
-
-    1. double the count until it convinces;
-    2. bisect between there and the last failure, as if there were one crossing;
-    3. ask every count within one cycle of the crossing, and return the one after the last failure.
+    Around the crossing failing and convincing counts alternate, as class sizes are rounded or
+    blocks taken in turn. Failures further from it than `cycle` do not occur: after so many more
+    counts the classes are in about the same proportion again, and the bound is lower.
 
     Parameters
     ----------
@@ -29,7 +24,7 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
     start
         The smallest count worth asking about, at least 1.
     cycle
-        Counts after which the proportions repeat.
+        Counts after which the proportions repeat, at least 1.
     """
     # Double until one convinces. Then `high` convinces; `low` does not, or is the start.
     low = start
@@ -40,7 +35,8 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
         if high > MAX_COUNT:
             return None
 
-    # Bisection as if there were a single crossing: it lies between `lowest` and `crossing`.
+    # Bisection as if there were a single crossing: it lies between `lowest` and `crossing`. The
+    # count before `lowest` has failed, or is the start, which was not asked.
     lowest = low + 1
     crossing = high
     while lowest < crossing:
@@ -50,11 +46,12 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
         else:
             lowest = middle + 1
 
-    # The last failure within one cycle of the crossing.
+    # Ask every count within one cycle of the crossing: the result comes after the last failure. The
+    # window holds the count before the crossing, which has failed, or is the start. So if none
+    # fails, that count is the start, and convinces.
     reach = min(cycle, _LONGEST_CYCLE)
     window = range(max(start, crossing - reach), crossing + reach)
     failures = [count for count in window if not convinces(count)]
     if not failures:
-        # Then the start itself convinces; the bisection only looked above it.
         return start
     return failures[-1] + 1

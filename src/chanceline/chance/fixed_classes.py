@@ -40,17 +40,7 @@ def log_fixed_class_labellings(
 ) -> tuple[NDArray[np.float64], list[CountForm]]:
     """ln of a bound on the labellings within e errors of a rule on M features, for each M.
 
-    Only labellings with n₊ = `positives` positives count. They are at most Σ_k c_k w_k, where c_k
-    is the number of labellings with k positives that M features separate, and w_k the number of
-    labellings with n₊ positives within e flips of one of those. For every M the sum is at most
-
-        D · max_k (w_k + w_{P−k})/2,    as c_k = c_{P−k} and Σ_k c_k ≤ D, Cover's count.
-
-    With an intercept the c_k themselves are known for M = 1 (thresholds on one feature), and have a
-    bound for M = 2 (half-planes cut off planar k-sets). There the smaller of both bounds is taken.
-
-    With very many errors w_k takes too long. Then every labelling within e flips counts, whatever
-    its number of positives, which gives a larger bound.
+    Only labellings with n₊ = `positives` positives count, unless there are very many errors.
 
     Parameters
     ----------
@@ -68,25 +58,32 @@ def log_fixed_class_labellings(
     forms
         Which bound that was, for each M.
     """
-    # The bound by Cover's count, for every M.
+    # Cover's count D of all separable labellings, for every M.
     forms = [CountForm.COVER] * len(selected)
     dimensions = selected + int(intercept)
     log_separable = log_cover_curve(n_points, int(dimensions.max()))[dimensions]  # ln D, (sizes,)
     if errors > EXACT_ERRORS:
+        # The count below would take too long. Instead all labellings within e flips of a separable
+        # one are counted, whatever their number of positives.
         return log_separable + log_hamming_ball(n_points, errors), forms
+
+    # With c_k separable labellings of k positives, and w_k labellings of n₊ positives within e
+    # flips of such a one, at most Σ_k c_k w_k are counted. This is at most D times a factor.
     class_sizes, log_n_neighbours = log_neighbours(n_points, positives, errors)  # k and ln w_k
-    log_counts = log_separable + _log_largest_mean_pair(n_points, class_sizes, log_n_neighbours)
+    log_factor = _log_largest_mean_pair(n_points, class_sizes, log_n_neighbours)
+    log_counts = log_separable + log_factor
     if not intercept:
         return log_counts, forms
 
-    # Σ_k c_k w_k itself for M = 1 and M = 2, where it is smaller.
+    # With an intercept c_k itself is known for M = 1 (thresholds on one feature), and has a bound
+    # for M = 2 (points of a plane cut off by a line). There Σ_k c_k w_k may be smaller.
     log_c_of_thresholds = _log_threshold_sets(n_points, class_sizes)  # ln c_k, (class sizes,)
     log_c_of_half_planes = log_planar_sets(n_points, class_sizes)
     for size, form, log_c in [
         (1, CountForm.THRESHOLD, log_c_of_thresholds),
         (2, CountForm.PLANAR_SETS, log_c_of_half_planes),
     ]:
-        log_count = float(logsumexp(log_c + log_n_neighbours))
+        log_count = float(logsumexp(log_c + log_n_neighbours))  # ln Σ_k c_k w_k
         for position in np.flatnonzero(selected == size):
             if _is_smaller(log_count, log_counts[position]):
                 log_counts[position] = log_count

@@ -70,26 +70,25 @@ def _log_density_of_balance(positives: int, negatives: int) -> float:
     """ln of the density at 0 of a sum of half-normal variables less a sum of others.
 
     A half-normal variable is |g| with g a standard Gaussian. `positives` of them are added and
-    `negatives` subtracted. With the moment generating function M(z) = E e^{z|g|}, the density is
-    the inverse Laplace transform
+    `negatives` subtracted. With M(z) = E e^{z|g|} the density is the inverse Laplace transform
 
-        f(0) = 1/(2πi) ∫ dz M(z)^positives M(−z)^negatives
-
-    along a line parallel to the imaginary axis, computed with the trapezoidal rule.
+        1/(2πi) ∫ dz M(z)^positives M(−z)^negatives.
     """
-    # The line crosses the real axis at the saddle point, where the integrand peaks with a width of
-    # order 1/√n. With few variables the integrand decays slowly, and sinh reaches far out.
+    # Along the line z = saddle + iy, parallel to the imaginary axis, it is 1/2π ∫dy. The integrand
+    # peaks at y = 0 with a width of order 1/√n, n the number of variables, and falls as y^{−n} far
+    # out. In t, where y = width · sinh(t), equal steps are short at the peak and reach far. Few
+    # variables need a longer range of t.
     n_variables = positives + negatives
     if n_variables < _FAST_DECAY:
         t = _T_OF_LONG_CONTOUR
     else:
         t = _T_OF_SHORT_CONTOUR
     width = 2.0 / np.sqrt(n_variables)
-    z = _saddle_point(positives, negatives) + 1j * width * np.sinh(t)
+    y = width * np.sinh(t)
+    log_dy_by_dt = np.log(width * np.cosh(t))
 
-    # dz = i · width · cosh(t) dt; this i cancels the one of 1/(2πi).
-    log_jacobian = np.log(width * np.cosh(t))
-    log_integrand = positives * _log_moment(z) + negatives * _log_moment(-z) + log_jacobian
+    z = _saddle_point(positives, negatives) + 1j * y
+    log_integrand = positives * _log_moment(z) + negatives * _log_moment(-z) + log_dy_by_dt
 
     # The trapezoidal rule in t is exact to rounding: the integrand is smooth and vanishes at both
     # ends. The largest term is taken out of the sum, so that nothing overflows.
@@ -126,23 +125,22 @@ def _saddle_point(positives: int, negatives: int) -> float:
 
 
 def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
-    """ln of an intrinsic volume of the cone {λ ≥ 0, Σ_positives λ = Σ_negatives λ}.
+    """ln of the intrinsic volume v_{n−1} of the cone {λ ≥ 0, Σ_positives λ = Σ_negatives λ}.
 
-    The cone has a component λ_i for each of P = `n_samples` samples, n₊ = `positives` of them
-    positive and n₋ negative. Its intrinsic volume v_{n−1} is the probability that the projection of
-    a standard Gaussian onto the cone has exactly n = `active` components above 0. Summed over the
-    splits of these into i positive and j negative ones it is
-
-        v_{n−1} = Σ_{i+j=n} C(n₊, i) C(n₋, j) β(i, j) I(n₊ − i, n₋ − j),
-
-    where β (`log_cone_share`) is the probability that such active components are all positive, and
-    I (`_log_probability_inactive`) that the others are not. n = 1 stands for the projection 0 and
-    v_0 = 1/C(P, n₊).
+    The cone has a component λ_i for each sample. v_{n−1} is the probability that the projection of
+    a standard Gaussian onto the cone has n = `active` components above 0: such projections form
+    faces of dimension n − 1, as the equation between the sums takes one away.
     """
     if active == 1:
+        # One component cannot balance the sums: n = 1 stands for the projection 0, of dimension 0.
+        # Its probability is 1/C(P, n₊), P the number of samples and n₊ that of positives.
         return -float(log_binomial(n_samples, positives))
+
+    # With i active positives and j active negatives, i + j = n, of n₊ and n₋,
+    #     v_{n−1} = Σ_i C(n₊, i) C(n₋, j) β(i, j) I(n₊ − i, n₋ − j):
+    # β is the probability that the active components are all above 0, I that no other is.
+    # There is at least one active component of each class: else the sums could not be equal.
     negatives = n_samples - positives
-    # At least one active component of each class: else their sums could not be equal.
     fewest_positives = max(1, active - negatives)
     most_positives = min(positives, active - 1)
     active_positives = np.arange(fewest_positives, most_positives + 1)  # i, (splits,)
@@ -160,7 +158,8 @@ def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
     )
     log_without_share = log_positive_choices + log_negative_choices + log_others_inactive
 
-    # β is costly: it is computed only for splits that can matter.
+    # β is costly. As β ≤ 1, no term is larger than it is without β: where that is far below the
+    # largest one the split is left out. (How far is not proven, as the largest has its β, too.)
     smallest_that_matters = log_without_share.max() - _NEGLIGIBLE_BEFORE_SHARE
     log_terms = []
     for split in np.flatnonzero(log_without_share >= smallest_that_matters):
@@ -176,14 +175,13 @@ def _log_probability_inactive(
 
     A standard Gaussian g, one component for each sample, is projected onto the cone
     {λ ≥ 0, Σ_positives λ = Σ_negatives λ}: λ_i = max(g_i − b, 0) for a positive sample and
-    max(g_i + b, 0) for a negative one, with b such that the sums agree. Given n = `active`
-    components above 0, b is Gaussian with the variance 1/n. The others are 0 with probability Φ(b)
-    each if positive and Φ(−b) if negative, Φ the normal distribution function:
-
-        I = ∫ db N(b; 0, 1/n) Φ(b)^{inactive positives} Φ(−b)^{inactive negatives}.
-
-    There is one I for each split of the inactive components into positive and negative ones.
+    max(g_i + b, 0) for a negative one, with b such that the sums agree. `active` components are
+    above 0. The others are split into positive and negative ones in several ways, (splits,).
     """
+    # On the n active components the sums agree if b = (Σ_positives g − Σ_negatives g)/n: a Gaussian
+    # of variance 1/n. Given b the others are independent, and 0 with the probability Φ(b), for
+    # g_i < b, if they are positive, and Φ(−b), for g_i < −b, if they are negative:
+    #     ∫ db N(b; 0, 1/n) Φ(b)^{inactive positives} Φ(−b)^{inactive negatives}.
     # The powers of Φ may move the peak of the integrand far from the Gaussian's. So the grid of b
     # reaches many of its standard deviations 1/√n, but no farther than where Φ(−b) is below 10⁻³².
     largest_b = min(_LARGEST_B, _LARGEST_B_IN_SD / np.sqrt(active))
@@ -195,30 +193,31 @@ def _log_probability_inactive(
     log_negatives = inactive_negatives[:, None] * log_ndtr(-b)
     log_gaussian = 0.5 * (np.log(active) - _LOG_2PI) - 0.5 * active * b**2
     log_integrand = log_positives + log_negatives + log_gaussian
+    # The trapezoidal rule; at the ends the integrand is so small that their halves do not matter.
     return logsumexp(log_integrand, axis=1) + np.log(b_step)
 
 
 def log_separable(n_samples: int, positives: int, n_selected: int) -> float:
     """ln of the probability that M features of Gaussian noise and a threshold separate the labels.
 
-    P = `n_samples` have labels, n₊ = `positives` of them positive; M = `n_selected`. A rule
-    separates them exactly if a random subspace of codimension M meets the cone
-    {λ ≥ 0, Σ_positives λ = Σ_negatives λ} in 0 alone (Gordan's theorem). By the conic kinematic
-    formula (Amelunxen, Lotz, McCoy and Tropp 2014) this has the probability
-
-        P_sep(M) = 2(v_{M−1} + v_{M−3} + …),
-
-    with the intrinsic volumes v of `log_intrinsic_volume`. Every second one counts, as the even and
-    the odd ones each sum to one half (Gauss–Bonnet).
+    A rule separates the labels if a random subspace of codimension M = `n_selected` meets the cone
+    {λ ≥ 0, Σ_positives λ = Σ_negatives λ}, with one λ for each sample, in 0 alone (Gordan's
+    theorem).
     """
     if n_selected >= n_samples - 1 or positives in (0, n_samples):
-        return 0.0
+        return 0.0  # always separable
     if n_selected == 0:
-        return -np.inf
+        return -np.inf  # never
 
-    # v_{M−1}, v_{M−3}, … belong to n = M, M − 2, … active components. The volumes have a single
-    # peak as a function of n (seen in every table tried, some in a test; not proven). So a term far
-    # below an earlier one is past the peak, and all further ones are smaller still.
+    # With the cone's intrinsic volumes v_k, subspace and cone meet elsewhere with the probability
+    # 2(v_{M+1} + v_{M+3} + …), by the conic kinematic formula (Amelunxen, Lotz, McCoy and Tropp
+    # 2014). All v_k of even k add up to ½, and so do those of odd k: thus they meet in 0 alone with
+    #     2(v_{M−1} + v_{M−3} + …).
+    # `log_intrinsic_volume` has v_{n−1} for n active components: n = M, M − 2, ….
+
+    # The volumes have a single peak as a function of n (seen in every table tried, some in a test;
+    # not proven). So a term far below an earlier one is past the peak, and all further ones are
+    # smaller still.
     log_volumes: list[float] = []
     for n_active in range(n_selected, 0, -2):
         log_volume = log_intrinsic_volume(n_samples, positives, n_active)

@@ -126,32 +126,33 @@ def _from_entrance(branch: Branch) -> Solved[RSState]:
 
 
 def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
-    """The point where the entropy Σ of separating choices is 0, followed from a smaller density.
+    """The point of a branch where the entropy Σ is 0, followed there from a smaller density.
 
-    The beginning of a branch is hard to find near density 1 if errors are allowed. So the branch of
-    a middle density is followed to its point Σ = 0, and that point then from density to density, up
-    to that of `branch`.
-
-    The middle density is half of ρ_s, the saturation density (1, or ½ with given signs). Densities
-    ρ are followed in logit(ρ/ρ_s), so that no step can leave 0 < ρ < ρ_s.
+    A branch is the line of solutions of one density. Where errors are allowed and the density is
+    near 1, Newton's method may not find its first point; the way along the branch is then closed.
     """
     ensemble = branch.ensemble
-    saturation = ensemble.saturation_density
-    middle_branch = Branch(_FIRST_DENSITY_SHARE * saturation, ensemble)
+    saturation = ensemble.saturation_density  # ρ_s: more variables bring nothing
 
-    def solve_at(logit_share: float, guess: Array) -> Solved[RSState]:
-        """The point Σ = 0 at the density whose share of ρ_s has this logit."""
-        return Branch(_density_of(logit_share, ensemble), ensemble).at_zero_entropy(guess)
+    # The point Σ = 0 at a middle density, half of ρ_s, by the way along the branch of that density.
+    first_density = _FIRST_DENSITY_SHARE * saturation
+    first_point = _from_entrance(Branch(first_density, ensemble))
 
-    return last_point(
-        follow(
-            solve_at,
-            first=_from_entrance(middle_branch),
-            begin=float(logit(_FIRST_DENSITY_SHARE)),
-            step=_LOGIT_STEP,
-            until=float(logit(branch.rho / saturation)),
-        )
+    # From there it is followed from density to density, in the logit of ρ/ρ_s: so no step can leave
+    # 0 < ρ < ρ_s.
+    def zero_at(logit_share: float, guess: Array) -> Solved[RSState]:
+        """The point Σ = 0 at the density ρ with this logit(ρ/ρ_s), from a guess of its unknowns."""
+        density = _density_of(logit_share, ensemble)
+        return Branch(density, ensemble).at_zero_entropy(guess)
+
+    points = follow(
+        zero_at,
+        first=first_point,
+        begin=float(logit(_FIRST_DENSITY_SHARE)),
+        step=_LOGIT_STEP,
+        until=float(logit(branch.rho / saturation)),
     )
+    return last_point(points)
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,20 +190,19 @@ def density_at(
 ) -> Density:
     """ρ_VS(α), the inverse of the capacity: the smallest density that separates at load α.
 
-    The density is the share of variables chosen, the load α is patterns per variable, and the
-    capacity α_VS(ρ) is the largest load that some choice of ρN variables separates. α must lie
-    between 0 and the capacity with all variables (2 for equal classes without margin and errors,
-    half of it with given signs). The other parameters are those of `capacity`.
-
-    The equation α_VS(ρ) = α is solved by Newton's method in logit(ρ/ρ_s), ρ_s the density from
-    which on more variables bring nothing (1, or ½ with given signs). It starts at the density where
-    the ℓ₀-Gardner load is α: that load has a formula and lies a little above the capacity.
+    The density is the share of variables chosen, the load α patterns per variable, and the capacity
+    the largest load that some choice of variables separates. α must lie between 0 and the capacity
+    with all variables (2 for equal classes without margin and errors, half of it with given signs).
+    The other parameters are those of `capacity`.
     """
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
-    logit_share = _logit_of_l0_load(alpha, ensemble)  # logit(ρ/ρ_s)
-    # Where the solver ended at the last density, and starts at the next one.
-    solver_point: Array | None = None
+
+    # Newton's method for "the capacity at ρ is α" moves logit(ρ/ρ_s), where ρ_s is the density from
+    # which on more variables bring nothing. It starts where the ℓ₀-Gardner load is α: this load has
+    # a formula and lies a little above the capacity.
+    logit_share = _logit_of_l0_load(alpha, ensemble)
+    solver_point: Array | None = None  # where the solver of the capacity ended last
     for _ in range(_DENSITY_NEWTON_STEPS):
         # The capacity at this density and its slope, and Newton's step from them.
         rho = _density_of(logit_share, ensemble)
@@ -218,7 +218,9 @@ def density_at(
         )
         logit_share += step
 
-        # Done where the capacity is α within its own error, or where the density moves no more.
+        # Done where the capacity is α within its own error, or where the density moves no more. The
+        # density after this last step is returned. Capacity and slope are of the one before it,
+        # which is so near that they serve for the error.
         agrees_with_alpha = abs(capacity_point.alpha - alpha) <= capacity_point.error
         if agrees_with_alpha or abs(step) < _LAST_STEP:
             density = _density_of(logit_share, ensemble)

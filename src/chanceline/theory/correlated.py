@@ -55,14 +55,6 @@ def correlated_groups(correlation: float, size: int = 2) -> FreeEntropy:
     """The ensemble whose variables come in groups of `size` with a common correlation, 0 ≤ r < 1.
 
     The density ρ of its results is the share of variables chosen, and α is patterns per variable.
-    Its order parameters, in the order of `_GroupOrder`, are
-
-        chi        χ, the response of the weights,
-        q0_share   q₀/ρ, q₀ the overlap of the weights of two choices of variables,
-        K          the price of a variable,
-        E          the multiplier of the norm of the weights,
-        V_share    V/E, V = F₁ − F₀ with the multiplier F₁ of the overlap within a choice,
-        F0         the multiplier of q₀.
     """
     correlation = real_number(correlation, "correlation")
     if not 0 <= correlation < 1:
@@ -77,13 +69,15 @@ def correlated_groups(correlation: float, size: int = 2) -> FreeEntropy:
     return FreeEntropy(
         name=f"groups of {size} with correlation {correlation:g}",
         entropy=entropy,
+        # The order parameters, as the results name them. `entropy` and `start` have their values
+        # without names, in this order, which is that of `_GroupOrder`.
         parameters={
-            "chi": Domain.POSITIVE,
-            "q0_share": Domain.SHARE,
-            "K": Domain.REAL,
-            "E": Domain.POSITIVE,
-            "V_share": Domain.SHARE,
-            "F0": Domain.POSITIVE,
+            "chi": Domain.POSITIVE,  # χ: to correct a violation v of a pattern costs v²/2χ
+            "q0_share": Domain.SHARE,  # q₀/ρ, q₀ the overlap of the weights of two choices
+            "K": Domain.REAL,  # the price of a variable: to choose one has the factor e^{−K}
+            "E": Domain.POSITIVE,  # the stiffness of a weight: a field h gives the weight h/E
+            "V_share": Domain.SHARE,  # V/E, V the variance of the field around its mean
+            "F0": Domain.POSITIVE,  # F₀, the variance of that mean, which two choices share
         },
         start=_START,
     )

@@ -72,7 +72,7 @@ class _FixedRhoOrAlpha(NamedTuple):
     """
 
     name: str  # for the sentence of an error
-    rho: float  # the density, or one near to it, where the search starts
+    rho_guess: float  # a density near the one sought, or that itself where it is held
     rho_and_alpha: Callable[[float], tuple[float, float]]  # (ρ, α) from α/ρ
 
 
@@ -103,7 +103,7 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
         return np.inf
     at_rho = _FixedRhoOrAlpha(
         name=f"the first moment at rho = {rho:.10g}",
-        rho=rho,
+        rho_guess=rho,
         rho_and_alpha=lambda alpha_over_rho: (rho, alpha_over_rho * rho),
     )
     return _solve_first_moment(at_rho, ensemble).alpha
@@ -118,12 +118,12 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     """
     if _first_moment_never_vanishes(ensemble):
         return 0.0
-    # The load at which the first moment stops growing may have a maximum inside 0 < ρ < 1. Two
-    # densities then share a load, and the start lies near the smaller one.
     at_alpha = _FixedRhoOrAlpha(
         name=f"the first moment at alpha = {alpha:.10g}",
-        rho=_density_nearby(alpha, ensemble),
-        # The equations give the ratio α/ρ.
+        # A start of the solver. Two densities can have the same load, as the load at which the
+        # first moment stops growing may fall again towards ρ = 1: the guess is near the smaller.
+        rho_guess=_density_nearby(alpha, ensemble),
+        # The equations have one ratio as their result, α/ρ: with the load given, it is the density.
         rho_and_alpha=lambda alpha_over_rho: (alpha / alpha_over_rho, alpha),
     )
     return _solve_first_moment(at_alpha, ensemble).rho
@@ -132,10 +132,11 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
 def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
     """A start for the density where the first moment vanishes at the load α.
 
-    It is the density where the ℓ₀-Gardner load, scaled to this ensemble, is α. For the plain
-    ensemble (equal classes, no margin, no errors) that load has a formula and rises with the
-    density up to 2. It is scaled such that it rises to the load of all variables of this ensemble.
+    It is the density where the ℓ₀-Gardner load, scaled to this ensemble, is α.
     """
+    # For the plain ensemble (equal classes, no margin, no errors) the ℓ₀-Gardner load has a formula
+    # and rises with the density from 0 to 2. For a start, the load where the first moment vanishes
+    # is taken to rise in the same way, but to the load of all variables of this ensemble.
     load_of_all_without_errors = gardner(replace(ensemble, error_rate=0.0)).load
     scale = load_of_all_without_errors / PLAIN_LOAD_OF_ALL
     plain_load = alpha / scale
@@ -146,30 +147,29 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
         """The ℓ₀-Gardner load at the density of this logit, minus the load wanted."""
         return l0_gardner(float(expit(logit_rho))) - plain_load
 
+    # At the ends the densities are 0 and 1 within rounding, and so the loads 0 and 2. The load
+    # wanted lies between them: there is a root.
     return float(expit(brentq(excess, *_LOGIT_RHO_ENDS)))
 
 
 def _solve_first_moment(fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
     """Load and density where the expected number of separating choices stops growing with N.
 
-    Choices of ρN out of N variables are counted with every set of errors they can make. Their
-    expected number grows as e^{N·exponent}. One of load and density is given (`fixed`), and the
-    other is where the exponent is 0. It is found in up to three steps:
-
-    1. without errors,
-    2. with the error rate raised from 0 to the one wanted, if errors are allowed,
-    3. from a second threshold of the rule, which may be better, if the threshold is free.
+    One of the two is given (`fixed`). The number grows as e^{N·exponent}; each choice of variables
+    is counted with every set of errors it can make. The exponent is 0 at the result.
     """
+    # Without errors. The start and the scale of rates below need the density only roughly: where
+    # the load is given, a guess of the density serves for both.
+    rho_guess = fixed.rho_guess
     error_free = replace(ensemble, error_rate=0.0)
-    without_errors = _solve_stationary(
-        fixed, error_free, _start_without_errors(fixed.rho, error_free)
-    )
+    start = _start_without_errors(rho_guess, error_free)
+    without_errors = _solve_stationary(fixed, error_free, start)
     if not ensemble.error_rate:
         return without_errors.state
 
-    # Raise the rate in one step, or in smaller and smaller ones where that fails. A rate that is
-    # small beside the entropy of choices changes little: it is reached from no errors directly.
-    small_rate = _SMALL_RATE * binary_entropy(fixed.rho)
+    # With errors, by raising their rate from 0: in one step, or in smaller and smaller ones where
+    # that fails. The first rate is small beside the entropy of choices, so that it changes little.
+    small_rate = _SMALL_RATE * binary_entropy(rho_guess)
 
     def in_steps_of(factor: float | None) -> Solved[Counted]:
         """The zero with errors, the rate raised step by step by this factor; None is one step."""
@@ -179,6 +179,8 @@ def _solve_first_moment(fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
     with_errors = first_success(in_steps_of, _RATE_FACTORS)
     if not ensemble.free_threshold:
         return with_errors.state
+
+    # A free threshold of the rule may have a second, better value.
     return _zero_of_larger_load(fixed, ensemble, with_errors)
 
 
@@ -186,7 +188,7 @@ def _solve_stationary(fixed: _FixedRhoOrAlpha, ensemble: Ensemble, start: Array)
     """The zero of the exponent by Newton, from a point of `_first_moment_equations` near to it."""
     # The terms of the exponent are of the order of 1, and so each is rounded by EPS. The residual
     # has the exponent relative to H₂(ρ), the binary entropy, and can be no better than this.
-    rounding = _ROUNDINGS_OF_EXPONENT * EPS / binary_entropy(fixed.rho)
+    rounding = _ROUNDINGS_OF_EXPONENT * EPS / binary_entropy(fixed.rho_guess)
     newton = Newton(tolerance=max(_TOLERANCE, rounding), step_tolerance=1e-7, iterations=60)
     return newton.solve(
         lambda point: _first_moment_equations(point, fixed, ensemble),
@@ -228,24 +230,23 @@ def _zero_of_larger_load(
 ) -> Counted:
     """Of up to two solutions with errors and a free threshold, the one of larger load.
 
-    A solution is where the expected number of separating choices stops growing. The bound takes the
-    threshold b of the rule that allows the largest load. With many errors two thresholds can be
-    stationary: that of `first`, and one that gives up the rarer class, which may not exist. Newton
-    looks for it from the best threshold of a rule with all variables.
-
-    The unknowns are (ln x, b, y): x is the response of the weights, y the price of an error.
+    A solution is a point (ln x, b, y) where the expected number of separating choices stops
+    growing: x is the response of the weights, b the threshold of the rule, y the price of an error.
+    With many errors there can be a second one beside `first`, whose rule gives up the rarer class.
     """
-    # The start: x is taken over from `first`, b and y are new.
+    # A start for the second: x of the first, the best threshold of a rule with all variables, and
+    # the price that makes the share of errors right at these two.
     log_response, _, _ = first.unknowns
-    best_threshold_of_all = gardner(ensemble).threshold
-    without_price = np.array([log_response, best_threshold_of_all])
-    price = _price_of_rate(without_price, ensemble.error_rate, ensemble)
-    start = np.append(without_price, price)
+    point_without_price = np.array([log_response, gardner(ensemble).threshold])
+    price = _price_of_rate(point_without_price, ensemble.error_rate, ensemble)
+    start = np.append(point_without_price, price)
     try:
         second = _solve_stationary(fixed, ensemble, start)
     except ConvergenceError:
-        return first.state  # there is no second point
-    # Either α or ρ is fixed, so the larger load is the one of larger α/ρ.
+        return first.state  # there is no second solution
+
+    # `fixed` holds the density ρ or the load α. At the same ρ the larger load has the larger α/ρ;
+    # at the same α it is the smaller density that has, which means the same.
     return max(first.state, second.state, key=lambda state: state.alpha / state.rho)
 
 
@@ -377,37 +378,34 @@ def _first_moment_never_vanishes(ensemble: Ensemble) -> bool:
 def _first_moment_equations(point: Array, fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
     """Load, density and residual where an expected number of solutions is to stop growing.
 
-    Solutions are choices of ρN out of N variables that separate, each with a set of its errors. At
-    the load α their expected number grows as e^{N·exponent},
-
-        exponent = H₂(ρ) + ρ·variable + α·pattern,
-
-    where the binary entropy H₂(ρ) counts the choices, and `variable` and `pattern` are the
-    log-weights of one chosen variable and of one pattern. The point is (ln x, b if it is free, y if
-    errors are allowed): x is the response of the weights, b the threshold of the rule and y the
-    price of an error. The exponent is to be stationary in all of them, and 0.
-
-    Stationarity in x gives α/ρ, and so both, as one is fixed. The other equations are the residual.
+    The number grows as e^{N·exponent}, where the exponent is to be 0, and stationary in the point
+    (ln x, b if it is free, y if errors are allowed): x is the response of the weights, b the
+    threshold of the rule and y the price of an error.
     """
+    # exponent = H₂(ρ) + ρ·variable + α·pattern: the binary entropy H₂(ρ) counts the choices of
+    # variables, `variable` and `pattern` are the log-weights of a chosen variable and of a pattern.
     unknowns = _decode(point, ensemble)
     variable = _exponent_per_variable(unknowns.response, ensemble.signed)
     pattern = _exponent_per_pattern(unknowns, ensemble)
 
-    # Stationary in x: ρ ∂variable/∂ln x + α ∂pattern/∂ln x = 0.
+    # It is stationary in x if ρ ∂variable/∂ln x + α ∂pattern/∂ln x = 0. This is solved for α/ρ; one
+    # of α and ρ is fixed, and so both follow.
     alpha_over_rho = -variable.gradient[_LOG_RESPONSE] / pattern.gradient[_LOG_RESPONSE]
     rho, alpha = fixed.rho_and_alpha(float(alpha_over_rho))
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
 
-    # The residual: the exponent is 0, and stationary in b and y. Each is scaled to the order of 1.
+    # The other equations are the residual: the exponent is 0, ∂pattern/∂b = 0, ∂pattern/∂y = 0. A
+    # factor makes each of the order of 1, so that one tolerance fits all.
     entropy_of_choices = binary_entropy(rho)  # H₂(ρ)
     exponent = entropy_of_choices + rho * variable.value + alpha * pattern.value
     residual = [exponent / entropy_of_choices]
     if ensemble.free_threshold:
-        # Times x, ∂pattern/∂b is a mean violation, with the signs of the classes.
+        # ∂pattern/∂b = −(a mean violation, with the signs of the classes)/x, and violations are of
+        # the order of 1.
         residual.append(unknowns.response.value * pattern.gradient[_THRESHOLD])
     if ensemble.error_rate:
-        # ∂pattern/∂y is the error rate allowed minus the share of errors.
+        # ∂pattern/∂y = (error rate allowed) − (share of errors).
         residual.append(pattern.gradient[_PRICE] / ensemble.error_rate)
     return Counted(alpha=alpha, rho=rho, residual=np.array(residual))
 

@@ -214,39 +214,46 @@ class FreeEntropy:
     def density(self, alpha: float) -> Saddle:
         """The density ρ whose capacity is the load α.
 
-        At the capacity the entropy Σ(α, ρ, order parameters) is 0 and stationary in the order
-        parameters. This point is solved at the density of the start and then followed in ln α, with
-        logit ρ as one more unknown. Loads beyond a maximum of the capacity are not reached.
+        The capacity of a density is the load where the entropy Σ vanishes. It is known at the
+        density of the start. From there it is followed to the load α; loads beyond a maximum of the
+        capacity are not reached.
         """
         alpha = check_alpha(alpha)
-        capacity = self._first_capacity()
+        first_capacity = self._first_capacity()
+        log_capacity = float(np.log(first_capacity.state.alpha))
 
-        def state_at(load: float, point: Array) -> _SaddleState:
-            """Σ and its derivatives at a load; the point is the coordinates and then logit ρ."""
-            rho = Domain.SHARE.from_coordinate(point[-1])
-            return self._state(load, rho, point[:-1])
-
-        def at_load(log_alpha: float, guess: Array) -> Solved[_SaddleState]:
-            """Where Σ is stationary and 0 at this ln α; logit ρ is an unknown, too."""
-            load = float(np.exp(log_alpha))
-            return _NEWTON.solve(
-                lambda point: state_at(load, point),
-                guess,
-                f"{self.name}: density at α = {load:g}",
-                residual=_with_entropy,
-            )
-
-        # The unknowns of a capacity end with ln α, those here with logit ρ.
-        log_capacity = float(np.log(capacity.state.alpha))
-        first_guess = np.append(capacity.unknowns[:-1], logit(capacity.state.rho))
+        # `first_capacity` was solved at fixed ρ for (order coordinates, ln α). Here ln α is fixed
+        # on every step of the way, and the unknowns are (order coordinates, logit ρ).
+        order_coordinates = first_capacity.unknowns[:-1]
+        first_guess = np.append(order_coordinates, logit(first_capacity.state.rho))
         return self._result(
             _followed_to(
-                at_load,
-                first=at_load(log_capacity, first_guess),
+                self._density_near,
+                first=self._density_near(log_capacity, first_guess),
                 begin=log_capacity,
                 end=float(np.log(alpha)),
                 step=_LOAD_STEP,
             )
+        )
+
+    def _density_near(self, log_alpha: float, guess: Array) -> Solved[_SaddleState]:
+        """The density ρ whose capacity is the load α, by Newton's method from a guess.
+
+        There the entropy Σ is 0 and stationary in its order parameters. The unknowns,
+        (parameters + 1,), are the coordinates of the order parameters and, last, logit ρ.
+        """
+        alpha = float(np.exp(log_alpha))
+
+        def state_at(point: Array) -> _SaddleState:
+            """Σ and its derivatives at the unknowns."""
+            rho = Domain.SHARE.from_coordinate(point[-1])
+            return self._state(alpha, rho, point[:-1])
+
+        return _NEWTON.solve(
+            state_at,
+            guess,
+            f"{self.name}: density at α = {alpha:g}",
+            residual=_with_entropy,  # Σ = 0 is one equation more, for the unknown logit ρ
         )
 
     def _first_capacity(self) -> Solved[_SaddleState]:

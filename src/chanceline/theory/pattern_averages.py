@@ -43,31 +43,41 @@ class PatternParameters(NamedTuple):
 
 
 def class_laws(ensemble: Ensemble, parameters: PatternParameters, step: float) -> list[ClassLaw]:
-    """The law of a pattern (`pattern_law`) in each class c, at the nodes z of the average ∫Dz.
+    """The law of a pattern (`pattern_law`) in each class, at the nodes z of the average ∫Dz.
 
-    The violation of a pattern is Gaussian with mean μ = √q₀ z + θ_c and variance s² = ρ − q₀. Every
-    class has nodes of its own, fine where its functions change.
+    Where the order parameters are Duals, which carry derivatives, the laws are, too. Where they
+    make no sense OutsideDomain is raised, which tells a solver to take a shorter step.
 
     Parameters
     ----------
     ensemble
-        The classes, with their offsets θ_c (`Ensemble.offsets`).
+        The classes of patterns.
     parameters
-        Order parameters. Where they make no sense OutsideDomain is raised, which tells a solver to
-        take a shorter step.
+        The order parameters that the law depends on.
     step
         Distance of the nodes in the stretched variable of the quadrature.
     """
-    plain_parameters = PatternParameters._make(map(value_of, parameters))  # without derivatives
+    # Only values, without derivatives, serve to check the parameters and to place the nodes: the
+    # integral does not depend on where they lie.
+    plain_parameters = PatternParameters._make(map(value_of, parameters))
     _check_domain(plain_parameters)
+
     root_q0 = sqrt(parameters.q0)
     laws_of_classes = []
     for share, sign, offset in ensemble.offsets(parameters.rho, parameters.threshold):
-        # The nodes carry no derivatives, as the integral does not depend on where they lie.
+        # Every class has nodes of its own, fine where its functions change.
         rule = _rule_for_class(value_of(offset), plain_parameters, step)
-        mu = root_q0 * rule.nodes + offset
-        law = pattern_law(mu=mu, s2=parameters.s2, chi=parameters.chi, ceiling=parameters.ceiling)
-        class_weights = share * rule.weights
+
+        # The violation of a pattern of field z is Gaussian. Its mean is √q₀ z plus the offset of
+        # the class, its variance ρ − q₀.
+        mean_violation = root_q0 * rule.nodes + offset  # (nodes,)
+        law = pattern_law(
+            mu=mean_violation,
+            s2=parameters.s2,
+            chi=parameters.chi,
+            ceiling=parameters.ceiling,
+        )
+        class_weights = share * rule.weights  # sums over the nodes of all classes are means
         laws_of_classes.append(
             ClassLaw(sign=sign, law=law, nodes=rule.nodes, weights=class_weights)
         )
@@ -185,16 +195,20 @@ def pattern_means(
 def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMeans:
     """The means over the patterns of one class, each times the share f_c of the class.
 
-    `PatternMeans` says what each of them is. `class_law.law` has the law of a pattern at each node
-    z, and `class_law.mean` averages over z. `kappa_over_rho` is κ/ρ with κ = margin·√ρ, ρ the
-    density.
+    `class_law.law` has the law of a pattern at each node z, and `class_law.mean` averages over z.
+    `kappa_over_rho` is κ/ρ with κ = margin·√ρ, ρ the density.
     """
     law = class_law.law
-    mean_correction = class_law.mean(law.mean_correction)  # R₁
-    net_tight = class_law.mean(law.net_p_tight)  # p₊, minus v*e* where errors are allowed
+    mean_correction = class_law.mean(law.mean_correction)  # R₁, how much violations are corrected
     wrong = 0.0
     if np.isfinite(value_of(law.ceiling)):  # errors are allowed
         wrong = class_law.mean(law.p_wrong)
+
+    # The identity "as many tight patterns as weights" sets the load. It has p₊, the share of tight
+    # patterns, if there is neither margin nor error. Else it has p₊ − v*e* + κR₁/ρ: violations
+    # beyond v* are errors, and e* is the density of violations there.
+    net_tight = class_law.mean(law.net_p_tight)  # p₊ − v*e*
+    effective_tight = net_tight + kappa_over_rho * mean_correction
 
     # The last four means serve stability alone. No equation is solved for them, so they need no
     # derivatives.
@@ -202,7 +216,7 @@ def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMean
     p_tight = plain_law.p_tight
     curvature = plain_law.curvature  # g'', of the log-weight g = ln A
     return PatternMeans(
-        effective_tight=net_tight + kappa_over_rho * mean_correction,
+        effective_tight=effective_tight,
         mean_correction_square=class_law.mean(square(law.mean_correction)),
         correction_variance=class_law.mean(law.correction_variance),
         correction_by_sign=class_law.sign * mean_correction,

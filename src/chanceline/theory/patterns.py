@@ -111,23 +111,26 @@ def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.in
     s2
         s² > 0, the variance of v.
     chi
-        χ > 0, the response: the larger it is, the cheaper is a correction. The formulas also hold
-        for χ < −s²: weights of given sign use this (`supports`).
+        χ, the response: the larger it is, the cheaper is a correction. It is positive for patterns;
+        the formulas hold wherever σ'² = s²/(1 + s²/χ) > 0, so also for χ < −s².
     ceiling
         v*, the largest violation that is corrected; infinite where no errors are allowed.
     """
-    # Among tight patterns v is a Gaussian, cut at 0 and v*, of standard deviation σ' (`tilted.sd`).
+    # The density of v times e^{−v²/2χ} is a Gaussian again. Tight patterns have the part of it
+    # between 0 and v*.
     tilted = _tilted_gaussian(mu, s2, chi)
 
-    # The distribution of the correction in units of σ', T/σ', where this Gaussian has variance 1.
-    if np.isinf(value_of(ceiling)):
+    # The law of X = T/σ', the correction in units of the standard deviation σ' of this Gaussian,
+    # and its two moments.
+    no_errors_allowed = np.isinf(value_of(ceiling))  # `value_of`, as the ceiling may be a Dual
+    if no_errors_allowed:
         scaled_law = _scaled_law_without_errors(mu, s2, tilted)
     else:
         price = square(ceiling) / (2 * chi)  # an error weighs e^{−price}
         scaled_law = _scaled_law_with_errors(mu, s2, tilted, ceiling, price=price)
     scaled_moments = _mean_and_variance(scaled_law)
 
-    # Back to the units of v. Probabilities are the same in both.
+    # From X back to T = σ'X. Probabilities are the same for both.
     return PatternLaw(
         log_mean_weight=scaled_law.log_mean_weight,
         p_tight=scaled_law.p_tight,
@@ -218,18 +221,25 @@ def _scaled_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian
     """The distribution of X = T/σ', the scaled correction of a pattern, without errors.
 
     A pattern with the violation v ~ N(μ, s²) is satisfied (v < 0, correction T = 0) or tight
-    (v > 0, T = v). The weights of the two cases, from `_log_weights`, add up to the mean weight A;
-    each divided by A is a probability. All is done in logarithms, as each weight may underflow.
-    `tilted` is the Gaussian of v among tight patterns, and σ' its standard deviation.
+    (v > 0, T = v). Among tight patterns v is the part above 0 of the Gaussian `tilted`, which has
+    the mean tσ' and the standard deviation σ'.
     """
+    # The weights of the two cases add up to the mean weight A; each divided by A is a probability.
+    # All is done in logarithms, as each weight may underflow.
     log_weights = _log_weights(mu, s2, tilted)
     log_mean_weight = logaddexp(log_weights.satisfied, log_weights.tight)  # ln A
+    p_tight = exp(log_weights.tight - log_mean_weight)
+    p_satisfied = exp(log_weights.satisfied - log_mean_weight)
+
+    # The weight of v is C times the Gaussian, so the density of X > 0 is C/A times a normal one of
+    # mean t and variance 1. Nothing cuts it above: `top` keeps its default, with density 0 there.
+    log_c_over_a = tilted.log_c - log_mean_weight
     return _ScaledLaw(
         log_mean_weight=log_mean_weight,
         t=tilted.t,
-        p_tight=exp(log_weights.tight - log_mean_weight),
-        p_not_tight=exp(log_weights.satisfied - log_mean_weight),
-        density_at_zero=_scaled_density(0.0, tilted.t, tilted.log_c - log_mean_weight),
+        p_tight=p_tight,
+        p_not_tight=p_satisfied,
+        density_at_zero=_scaled_density(0.0, tilted.t, log_c_over_a),
     )
 
 
@@ -238,41 +248,47 @@ def _scaled_law_with_errors(
 ) -> _ScaledLaw:
     """The distribution of X = T/σ', the scaled correction of a pattern, where errors are allowed.
 
-    The violation is v ~ N(μ, s²), with the density N. The correction T is v if v lies between 0 and
-    the ceiling v*, else 0. So there are three cases, with the weights (Φ is the normal distribution
-    function)
-
-        satisfied   v < 0         ∫N dv             = Φ(−μ/s),
-        tight       0 < v < v*    ∫N e^{−v²/2χ} dv  = C [Φ(v*/σ' − t) − Φ(−t)],
-        wrong       v > v*        e^{−y} ∫N dv      = e^{−y} Φ((μ − v*)/s),
-
-    because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ' (`tilted`).
-    y is the price of an error. The weights add up to A, and each divided by A is a probability. All
-    is done in logarithms, as each weight may underflow.
+    A pattern with the violation v ~ N(μ, s²) is satisfied (v < 0), tight (0 < v < v*, the ceiling)
+    or wrong (v > v*). Its correction T is v if it is tight, else 0. Among tight patterns v is the
+    part between 0 and v* of the Gaussian `tilted`, of mean tσ' and standard deviation σ'.
     """
     s = sqrt(s2)
-    t = tilted.t
     scaled_ceiling = ceiling / tilted.sd  # v*/σ'
 
-    # The three weights, and their sum A.
-    log_satisfied = log_ndtr(-mu / s)
-    log_tight = tilted.log_c + _log_ndtr_between(-t, scaled_ceiling - t)
-    log_wrong = log_ndtr((mu - ceiling) / s) - price
-    log_mean_weight = logaddexp(logaddexp(log_satisfied, log_tight), log_wrong)  # ln A
+    # The weights of the three cases, in logarithms as each may underflow. A satisfied pattern
+    # weighs 1, and a wrong one e^{−price}.
+    log_satisfied = log_ndtr(-mu / s)  # P(v < 0)
+    log_tight = _log_tight_weight(tilted, scaled_ceiling)
+    log_wrong = log_ndtr((mu - ceiling) / s) - price  # P(v > v*) e^{−price}
 
+    # They add up to the mean weight A; each divided by A is a probability.
+    log_mean_weight = logaddexp(logaddexp(log_satisfied, log_tight), log_wrong)  # ln A
     p_satisfied = exp(log_satisfied - log_mean_weight)
+    p_tight = exp(log_tight - log_mean_weight)
     p_wrong = exp(log_wrong - log_mean_weight)
-    log_c_over_a = tilted.log_c - log_mean_weight  # the density of X is C/A times a normal one
+
+    # The weight of v is C times the Gaussian, so the density of X > 0 is C/A times a normal one of
+    # mean t and variance 1, cut at v*/σ'.
+    log_c_over_a = tilted.log_c - log_mean_weight
     return _ScaledLaw(
         log_mean_weight=log_mean_weight,
-        t=t,
-        p_tight=exp(log_tight - log_mean_weight),
+        t=tilted.t,
+        p_tight=p_tight,
         p_not_tight=p_satisfied + p_wrong,
-        density_at_zero=_scaled_density(0.0, t, log_c_over_a),
+        density_at_zero=_scaled_density(0.0, tilted.t, log_c_over_a),
         p_wrong=p_wrong,
-        density_at_top=_scaled_density(scaled_ceiling, t, log_c_over_a),
+        density_at_top=_scaled_density(scaled_ceiling, tilted.t, log_c_over_a),
         top=scaled_ceiling,
     )
+
+
+def _log_tight_weight(tilted: _TiltedGaussian, scaled_ceiling: Numbers) -> Numbers:
+    """ln ∫N(v; μ, s²) e^{−v²/2χ} dv over 0 < v < v*, the weight of tight patterns.
+
+    The integrand is C times a Gaussian of mean tσ' and standard deviation σ' (`tilted`). In units
+    of σ' the integral ends at v*/σ', `scaled_ceiling`: it is C [Φ(v*/σ' − t) − Φ(−t)].
+    """
+    return tilted.log_c + _log_ndtr_between(-tilted.t, scaled_ceiling - tilted.t)
 
 
 def _scaled_density(x: Numbers, t: Numbers, log_factor: Numbers) -> Numbers:
@@ -328,23 +344,22 @@ class _MomentsAbout(NamedTuple):
 
 
 def _moments_about(reference: Array, law: _ScaledLaw, density_drop: Numbers) -> _MomentsAbout:
-    """E[X − a] and E[(X − a)²] about a reference point a, for X as in `_mean_and_variance`.
+    """E[X − a] and E[(X − a)²] about a reference point a, `reference`.
 
-    X has the density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top; `density_drop` is n(0) − n(top). With
-    p₊ = ∫n dx integration by parts gives the moments D_k = ∫(x − a)^k n dx,
-
-        D₁ = (t − a) p₊ + n(0) − n(top),
-        D₂ = (t − a) D₁ + p₊ − a n(0) − (top − a) n(top).
-
-    To these the point mass 1 − p₊ at X = 0 adds (0 − a)^k (1 − p₊).
+    X has the density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top, with ∫n dx = p₊, and is 0 with the
+    probability 1 − p₊ left. `density_drop` is n(0) − n(top).
     """
-    # D₁ and D₂.
+    # The part of the density. One factor x − a is written as (t − a) + (x − t), and integrated by
+    # parts with (x − t) n = −n':
+    #     ∫(x − a) n dx  = (t − a) p₊ − [n],
+    #     ∫(x − a)² n dx = (t − a) ∫(x − a) n dx + p₊ − [(x − a) n],
+    # where [f] = f(top) − f(0).
     t_from_reference = law.t - reference
     first_of_density = t_from_reference * law.p_tight + density_drop
     edge_terms = reference * law.density_at_zero + (law.top - reference) * law.density_at_top
     second_of_density = t_from_reference * first_of_density + law.p_tight - edge_terms
 
-    # With the point mass.
+    # The point mass 1 − p₊ at X = 0 adds (0 − a)(1 − p₊) and (0 − a)²(1 − p₊).
     return _MomentsAbout(
         first=first_of_density - reference * law.p_not_tight,
         second=second_of_density + reference**2 * law.p_not_tight,

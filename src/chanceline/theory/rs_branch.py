@@ -90,23 +90,21 @@ class Branch(ChiBranch[RSState]):
         """The saddle where the entropy Σ of separating choices of variables is 0: the capacity.
 
         Newton's method moves all coordinates of `start`, a point near the saddle, (coordinates,).
-        The saddles form a line along which the load grows: there is one equation fewer than
-        coordinates. The missing one is Σ = 0, relative to the entropy H₂(ρ) of all choices.
         """
-        scale = binary_entropy(self.rho)  # H₂(ρ)
-        # Σ is a small difference of terms that grow as ρ/χ, χ the response of the weights. Their
-        # rounding limits the tolerance. As the solution is near, the χ of the start will do.
-        log_chi = start[LOG_CHI]
-        rounding = _ROUNDINGS_OF_ENTROPY * EPS * self.rho * np.exp(-log_chi) / scale
+        entropy_of_all = binary_entropy(self.rho)  # that of all choices, H₂(ρ)
 
+        # The branch has a saddle for each load: so the saddle equations do not fix the point, and
+        # are one fewer than its coordinates. Σ = 0, relative to H₂(ρ), is the last equation.
         def residual(state: RSState) -> Array:
             """The errors of the saddle equations, and Σ after them."""
-            return np.append(state.residual, state.entropy / scale)
+            return np.append(state.residual, state.entropy / entropy_of_all)
 
         def jacobian(state: RSState) -> Array:
             """The derivatives of `residual` by the coordinates."""
-            return np.vstack([state.jacobian, state.entropy_gradient / scale])
+            return np.vstack([state.jacobian, state.entropy_gradient / entropy_of_all])
 
+        # The solution is near: the response χ of the weights at the start tells how much Σ rounds.
+        rounding = self._rounding_of_entropy(start[LOG_CHI]) / entropy_of_all
         return Newton(tolerance=max(Newton.tolerance, rounding)).solve(
             lambda point: equations(point, self.rho, self.ensemble),
             start,
@@ -114,6 +112,13 @@ class Branch(ChiBranch[RSState]):
             residual=residual,
             jacobian=jacobian,
         )
+
+    def _rounding_of_entropy(self, log_chi: float) -> float:
+        """How small the entropy Σ can become at a response χ before rounding stops it.
+
+        Σ is a difference of some terms that grow as ρ/χ, each rounded.
+        """
+        return _ROUNDINGS_OF_ENTROPY * EPS * self.rho * float(np.exp(-log_chi))
 
     def from_entrance(
         self, until: Callable[[RSState], bool], below: float = np.inf
@@ -151,37 +156,38 @@ class Branch(ChiBranch[RSState]):
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """A start for Newton's method near the beginning of the branch, (coordinates,).
 
-    The branch of solutions at density ρ begins at the largest load that a typical choice of ρN
-    variables separates. The response χ of the weights is infinite there. The start is for a large
-    finite χ and right to leading order in 1/χ, where
-
-    - every variable is chosen with probability ρ,
-    - the weights of two choices have the overlap q₀ = cρ, with c from `entrance_overlap`,
-    - the threshold, and the largest violation that is no error, are those of a rule with all
-      variables (`gardner`),
-    - V/E and F₀/E follow from averages over the patterns. E is the multiplier of the norm of the
-      weights, F₀ that of q₀, and V + F₀ that of their overlap within a choice.
+    The branch of solutions at density ρ begins where the response χ of the weights is infinite: at
+    the largest load that a typical choice of ρN variables separates. The start is for a large
+    finite χ, and right to leading order in 1/χ.
     """
+    # The weights of two choices of variables have the overlap q₀ = cρ.
     overlap_over_rho = entrance_overlap(rho, ensemble)  # c
+
+    # The threshold, and the largest violation that is no error, are those of a rule with all
+    # variables. Both are in units of the length |w| = √ρ of the weights.
     all_variables = gardner(ensemble)
+    threshold = all_variables.threshold
+    largest_violation = all_variables.ceiling
+
+    # The multipliers of the weights' norm and overlaps follow from averages over the patterns.
     order = PatternParameters(
         rho=rho,
         q0=rho * overlap_over_rho,
         s2=rho * (1 - overlap_over_rho),  # ρ − q₀
         chi=chi,
-        threshold=all_variables.threshold,
-        ceiling=np.sqrt(rho) * all_variables.ceiling,  # `gardner` has it in units of |w| = √ρ
+        threshold=threshold,  # in units of |w|, too
+        ceiling=np.sqrt(rho) * largest_violation,  # not in units of |w|
     )
     multipliers = _multiplier_ratios(order, ensemble)
     return encode_point(
         ensemble,
         chi=chi,
         q0_over_rho=overlap_over_rho,
-        K=-logit(rho),  # e^{−K} = ρ/(1 − ρ), the odds of choosing a variable
+        K=-logit(rho),  # every variable is chosen with the odds e^{−K} = ρ/(1 − ρ)
         V_over_E=multipliers.V_over_E,
         F0_over_E=multipliers.F0_over_E,
-        threshold=all_variables.threshold,
-        largest_violation=all_variables.ceiling,
+        threshold=threshold,
+        largest_violation=largest_violation,  # in units of |w|
     )
 
 
@@ -244,25 +250,22 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
 def _field_correlation(overlap: float, ensemble: Ensemble) -> float:
     """The correlation of the fields of a variable in two choices that both contain it.
 
-    The field on a variable is a sum over the patterns of their corrections. A pattern of violation
-    x, in units of |w|, has the correction T = x if x lies between 0 and the ceiling t*, else 0. Two
-    choices have a Gaussian part z of x in common, of variance `overlap`. The correlation is F₀/F₁,
-    the mean product of the two fields over their mean square. Up to a common factor these are
-
-        F₀ = Σ_k f_k ∫Dz E[T | z]²,
-        F₁ = Σ_k f_k E[T²] = 1/α_all,
-
-    with the share f_k of class k, and Gardner's load α_all of all variables with free signs.
+    The field is a sum over the patterns, of the variable's random value there times the correction
+    T: so the correlation is E[T T']/E[T²], with T and T' of the two choices. T is the violation x
+    of a pattern, in units of |w|, where this lies between 0 and the ceiling, else 0. `overlap` is
+    the variance of the Gaussian part z of x that both choices have in common.
     """
+    # E[T T'] = Σ_k f_k ∫Dz E[T | z]², with the share f_k of class k: given z, T and T' are
+    # independent.
     all_variables = gardner(ensemble)
-    mean_product = 0.0  # F₀
+    mean_product = 0.0
     for share, sign in ensemble.classes:
         mean_violation = ensemble.margin + sign * all_variables.threshold
-        # `_shared_square` is ∫Dz E[T | z]² of one class.
         mean_product += share * _shared_square(mean_violation, overlap, all_variables.ceiling)
 
-    # Given signs multiply the load by their saturation density, ½. Divided by it, it is α_all.
-    load_of_free_signs = all_variables.load / ensemble.saturation_density  # α_all = 1/F₁
+    # E[T²] = 1/α, where α is the load of all variables with free signs: this is Gardner's formula
+    # for α. With given signs the load is only the share ½ of it, their saturation density.
+    load_of_free_signs = all_variables.load / ensemble.saturation_density
     return load_of_free_signs * mean_product
 
 

@@ -40,11 +40,13 @@ of every solution.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from chanceline.theory.dual import Dual, independent, value_of
+from chanceline.theory.dual import Dual, Numbers, independent, value_of
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
 from chanceline.theory.newton import check_logarithms
@@ -81,14 +83,38 @@ class OrderParameters:
     price: float = np.inf  # y: an error weighs e^{−y}
 
 
+class SaddleChecks(NamedTuple):
+    """Averages that have known values at a saddle, and so check a solution.
+
+    p is the probability that a variable is chosen and w its weight then, p₊ the probability that a
+    pattern is at the margin; ⟨·⟩ is the mean over patterns, ∫Dz that over variables.
+    """
+
+    # ⟨p₊ − v*e* + κR₁/ρ⟩ = ρ₊/α, where v* is the largest violation that is no error, e* the density
+    # of violations there, R₁ the mean correction of a pattern and κ = margin·√ρ.
+    effective_tight: float
+    nonzero: float  # ρ₊, the share of variables with a weight other than zero
+    tight: float  # ⟨p₊⟩, the share of patterns at the margin
+    norm: float  # ∫Dz p⟨w²⟩, equal to ρ at the saddle
+    overlap: float  # ∫Dz (p⟨w⟩)², equal to q₀ at the saddle
+
+
+class StabilityProducts(NamedTuple):
+    """How much small differences between supports grow in a round of the equations: stable below 1.
+
+    The differences are in the overlap of the weights of two supports (choices of variables).
+    """
+
+    between: float  # the replicon: all weight vectors of a support differ alike
+    weights: float  # the difference depends on the weight vectors of both supports
+    mixed: float  # it depends on the weight vectors of one of them
+
+
 @dataclass(frozen=True)
 class RSState:
     """The equations at one point: order parameters, relative residual, Jacobian, what follows.
 
-    Gradients are by all coordinates of the point, (coordinates,). Letters: z is the field of a
-    variable or of a pattern, p the probability that a variable is chosen and w its weight then, p₊
-    the probability that a pattern is at the margin, R₁ its mean correction; ⟨·⟩ is the mean over
-    fields and classes of patterns.
+    Gradients are by all coordinates of the point, (coordinates,).
     """
 
     alpha: float  # the load
@@ -99,19 +125,27 @@ class RSState:
     residual: Array  # (equations,)
     jacobian: Array  # (equations, coordinates)
     alpha_gradient: Array
-    # ⟨p₊ − v*e* + κR₁/ρ⟩ = ρ₊/α, where v* is the largest violation that is no error, e* the density
-    # of violations there and κ = margin·√ρ.
-    effective_tight: float
-    nonzero: float  # ρ₊, the share of variables with a weight other than zero
-    tight: float  # ⟨p₊⟩, the share of patterns at the margin
-    norm: float  # ∫Dz p⟨w²⟩, equal to ρ at the saddle
-    overlap: float  # ∫Dz (p⟨w⟩)², equal to q₀ at the saddle
     entropy: float  # Σ = ln(number of separating choices)/N
     entropy_gradient: Array
     entropy_by_alpha: float  # ∂Σ/∂α at the saddle
-    replicon_between: float  # the replicon between supports: above 1 replica symmetry is unstable
-    weights_mode: float  # stability products of two further modes between supports
-    mixed_mode: float
+    checks: SaddleChecks
+    stability: StabilityProducts
+
+    @property
+    def replicon_between(self) -> float:
+        """The replicon between supports: above 1 replica symmetry is unstable."""
+        return self.stability.between
+
+
+class _Evaluated(NamedTuple):
+    """All that is known at a point; its numbers are Duals, which carry their derivatives."""
+
+    ensemble: Ensemble
+    coords: Coordinates  # the order parameters that the point gives directly
+    laws_of_classes: list[ClassLaw]  # the patterns of each class
+    pattern_averages: PatternMeans
+    variable_averages: VariableMeans
+    values: PointValues  # load and multipliers, which need the averages
 
 
 def equations(
@@ -119,16 +153,13 @@ def equations(
 ) -> RSState:
     """The residual and Jacobian of the replica-symmetric saddle equations at a point, and more.
 
-    A point holds the order parameters, as coordinates of Newton's method. It is a saddle, that is a
-    solution, where `RSState.residual` vanishes: then `alpha` is its load (patterns per variable)
-    and `entropy` is ln(number of separating choices of variables) per variable. Jacobian and
-    gradients are by the coordinates, and exact up to rounding.
+    A point holds the order parameters. It is a saddle, that is a solution, where the residual
+    vanishes: then `alpha` is its load and `entropy` that of separating choices of variables.
 
     Parameters
     ----------
     point : (coordinates,)
-        (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b if the threshold is free, then ln t* if
-        errors are allowed; `decode_point` says what they are.
+        The unknowns of the solver; `decode_point` says what each of them is.
     rho
         The density ρ, the share of variables chosen.
     ensemble
@@ -136,55 +167,74 @@ def equations(
     step
         Step of the quadrature.
     """
-    # Refuse a point where exp would overflow. Only K and b are no logarithms: K may be large and is
-    # left out of the check, b is always small.
+    _check_coordinates(point)
+
+    # The coordinates become Duals: whatever is computed from a Dual carries its gradient.
+    evaluated = _evaluate(independent(point), rho, ensemble, step)
+    load = evaluated.values.alpha
+    errors = _residual(evaluated)
+    entropy = _entropy(evaluated)
+
+    # The result has numbers and gradients apart.
+    alpha = float(load.value)
+    return RSState(
+        alpha=alpha,
+        to_gardner=_load_below_gardner(evaluated.laws_of_classes, rho, ensemble, alpha),
+        order=_order_parameters(evaluated),
+        residual=np.array([error.value for error in errors]),
+        jacobian=np.array([error.gradient for error in errors]),
+        alpha_gradient=load.gradient,
+        entropy=float(entropy.value),
+        entropy_gradient=entropy.gradient,
+        entropy_by_alpha=evaluated.values.entropy_by_alpha.value,
+        checks=_checks(evaluated),
+        stability=_stability_products(evaluated),
+    )
+
+
+def _check_coordinates(point: Array) -> None:
+    """OutsideDomain for a point, (coordinates,), at which an exponential would overflow.
+
+    Only K and the threshold are no logarithms. K may be large and is left out of the check; the
+    threshold is always small.
+    """
     logarithms = point.copy()
     logarithms[K_INDEX] = 0.0
     check_logarithms(logarithms)
 
-    # Decode the point and average over variables and over patterns. The coordinates are Duals:
-    # whatever is computed from them carries its gradient.
-    coords = decode_point(independent(point), rho, ensemble)
+
+def _evaluate(
+    coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensemble, step: float
+) -> _Evaluated:
+    """Order parameters, averages, load and multipliers at a point; `step` is of the quadrature.
+
+    `coordinates` are those of the point, `rho` is the density. Where they are Duals, the results
+    carry their derivatives.
+    """
+    coords = decode_point(coordinates, rho, ensemble)
     variable_averages = variable_means(coords.supports, step, ensemble.signed)
     laws_of_classes = class_laws(ensemble, coords.patterns, step)
     pattern_averages = pattern_means(laws_of_classes, ensemble, rho)
-
-    # From the averages: load and multipliers, the errors of the equations, the entropy.
-    values = evaluate_point(coords, ensemble, pattern_averages, variable_averages)
-    residual = _residual(values, coords, ensemble, pattern_averages, variable_averages)
-    entropy = _entropy(values, coords, variable_averages)
-    alpha = float(values.alpha.value)
-    return RSState(
-        alpha=alpha,
-        to_gardner=_load_below_gardner(laws_of_classes, rho, ensemble, alpha),
-        order=_order_parameters(values, coords, ensemble),
-        residual=np.array([error.value for error in residual]),
-        jacobian=np.array([error.gradient for error in residual]),
-        alpha_gradient=values.alpha.gradient,
-        effective_tight=float(pattern_averages.effective_tight.value),
-        nonzero=float(value_of(values.nonzero)),
-        tight=pattern_averages.tight,
-        norm=float(values.norm.value),
-        overlap=float(values.overlap.value),
-        entropy=float(entropy.value),
-        entropy_gradient=entropy.gradient,
-        entropy_by_alpha=values.entropy_by_alpha.value,
-        replicon_between=_replicon_between(values, pattern_averages, variable_averages),
-        weights_mode=_weights_mode(values, coords, pattern_averages, variable_averages),
-        mixed_mode=_mixed_mode(values, coords, pattern_averages, variable_averages),
+    return _Evaluated(
+        ensemble=ensemble,
+        coords=coords,
+        laws_of_classes=laws_of_classes,
+        pattern_averages=pattern_averages,
+        variable_averages=variable_averages,
+        values=evaluate_point(coords, ensemble, pattern_averages, variable_averages),
     )
 
 
-def _order_parameters(
-    values: PointValues, coords: Coordinates, ensemble: Ensemble
-) -> OrderParameters:
+def _order_parameters(evaluated: _Evaluated) -> OrderParameters:
     """The order parameters and multipliers of a point as plain numbers, without their gradients.
 
     `coords` has those that the coordinates give directly, `values` those that need averages. Most
     of them are Duals, whose `.value` is the number alone.
     """
+    coords = evaluated.coords
+    values = evaluated.values
     price = np.inf  # where no error is allowed; `values.price` is 0 then
-    if ensemble.error_rate:
+    if evaluated.ensemble.error_rate:
         price = values.price.value
     return OrderParameters(
         q0=float(coords.q0.value),
@@ -198,9 +248,28 @@ def _order_parameters(
     )
 
 
-def _replicon_between(
-    values: PointValues, pattern_averages: PatternMeans, variable_averages: VariableMeans
-) -> float:
+def _checks(evaluated: _Evaluated) -> SaddleChecks:
+    """The averages that check a solution, as plain numbers without gradients."""
+    values = evaluated.values
+    return SaddleChecks(
+        effective_tight=float(evaluated.pattern_averages.effective_tight.value),
+        nonzero=float(value_of(values.nonzero)),  # a plain ρ where the signs are free
+        tight=evaluated.pattern_averages.tight,
+        norm=float(values.norm.value),
+        overlap=float(values.overlap.value),
+    )
+
+
+def _stability_products(evaluated: _Evaluated) -> StabilityProducts:
+    """The three stability products between supports at a point, each stable below 1."""
+    return StabilityProducts(
+        between=_replicon_between(evaluated),
+        weights=_weights_mode(evaluated),
+        mixed=_mixed_mode(evaluated),
+    )
+
+
+def _replicon_between(evaluated: _Evaluated) -> float:
     """The replicon between supports, α⟨g''²⟩∫Dz f''²: above 1 replica symmetry is unstable.
 
     It is the factor by which small differences among the overlaps of supports grow in one round of
@@ -209,18 +278,14 @@ def _replicon_between(
     fields of patterns and of variables.
     """
     # The mean of f''² was taken with the multiplier E = 1, and scales as 1/E².
-    alpha = values.alpha.value
-    mean_g_square = pattern_averages.curvature_square  # ⟨g''²⟩
-    mean_f_square = variable_averages.curvature_square / values.E.value**2  # ∫Dz f''²
+    alpha = evaluated.values.alpha.value
+    E = evaluated.values.E.value
+    mean_g_square = evaluated.pattern_averages.curvature_square  # ⟨g''²⟩
+    mean_f_square = evaluated.variable_averages.curvature_square / E**2  # ∫Dz f''²
     return float(alpha * mean_g_square * mean_f_square)
 
 
-def _weights_mode(
-    values: PointValues,
-    coords: Coordinates,
-    pattern_averages: PatternMeans,
-    variable_averages: VariableMeans,
-) -> float:
+def _weights_mode(evaluated: _Evaluated) -> float:
     """Stability against changes that differ among the weight vectors of both of two supports.
 
     The overlap of two supports then depends on which weight vectors of each are compared. In the
@@ -231,17 +296,16 @@ def _weights_mode(
     p₊ is the probability that a pattern is at the margin, p that a variable is chosen (and its
     weight is not 0), α the load, χ the response and E the multiplier of the norm of the weights.
     """
-    # α/χ² and 1/E², as the mean of p² was taken with E = 1.
-    scale = values.alpha.value / (coords.chi.value * values.E.value) ** 2
-    return float(scale * pattern_averages.tight_square * variable_averages.nonzero_square)
+    alpha = evaluated.values.alpha.value
+    E = evaluated.values.E.value
+    chi = evaluated.coords.chi.value
+    scale = alpha / (chi * E) ** 2  # α/χ² and 1/E², as the mean of p² was taken with E = 1
+    mean_tight_square = evaluated.pattern_averages.tight_square  # ⟨p₊²⟩
+    mean_chosen_square = evaluated.variable_averages.nonzero_square  # ⟨p²⟩
+    return float(scale * mean_tight_square * mean_chosen_square)
 
 
-def _mixed_mode(
-    values: PointValues,
-    coords: Coordinates,
-    pattern_averages: PatternMeans,
-    variable_averages: VariableMeans,
-) -> float:
+def _mixed_mode(evaluated: _Evaluated) -> float:
     """Stability against changes that differ among the weight vectors of one of two supports.
 
     One support responds as in `_weights_mode`, by p₊/χ and p/E, the other as in the replicon
@@ -253,48 +317,55 @@ def _mixed_mode(
     probability that a pattern is at the margin, p that a variable is chosen; g and f are the
     log-weights of a pattern and of a variable, with derivatives by their fields.
     """
+    alpha = evaluated.values.alpha.value
+    E = evaluated.values.E.value
+    chi = evaluated.coords.chi.value
     # α/χ and 1/E². One 1/E stands in the product; the other comes from f'', which scales as 1/E
     # while its mean was taken with E = 1.
-    scale = values.alpha.value / (coords.chi.value * values.E.value**2)
-    return float(-scale * pattern_averages.curvature_tight * variable_averages.curvature_nonzero)
+    scale = alpha / (chi * E**2)
+    pattern_mean = evaluated.pattern_averages.curvature_tight  # ⟨g''p₊⟩
+    variable_mean = evaluated.variable_averages.curvature_nonzero  # ⟨f''p⟩
+    return float(-scale * pattern_mean * variable_mean)
 
 
-def _residual(
-    values: PointValues,
-    coords: Coordinates,
-    ensemble: Ensemble,
-    pattern_averages: PatternMeans,
-    variable_averages: VariableMeans,
-) -> list[Dual]:
+def _residual(evaluated: _Evaluated) -> list[Dual]:
     """The relative errors of the saddle equations, each with its gradient by the coordinates.
 
-        share of variables chosen = ρ          the density,
-        norm of the weights = ρ,
-        overlap of two choices = q₀            both in one equation,
-        (α/χ²)⟨R₁²⟩ = F₀                       the multiplier of q₀,
-        (α/χ²)⟨R₂ − R₁²⟩ = V                   V + d = E, the multiplier of the norm,
-        Σ_c σ_c f_c ∫Dz R₁ = 0                 if the threshold is free,
-        share of errors = error rate allowed   if errors are allowed.
-
-    R₁ and R₂ are the mean and the mean square of the correction of a pattern, ⟨·⟩ the mean over
-    patterns, f_c and σ_c share and sign of class c; α is the load and χ the response. `values` has
-    both sides of the equations of F₀ and V.
+    There is one fewer than coordinates: the saddles of one density form a line, a point for each
+    load.
     """
-    density_error = _chosen_error(variable_averages, coords.rho)
-    overlap_error = _norm_and_overlap_error(values, coords)
-    F0_error = values.F0_of_patterns / values.F0 - 1
-    # Relative to V d/E, which is within a factor 2 the smaller one of V and d: both must be
-    # accurate.
-    V_difference = values.V_of_patterns - values.V
-    V_error = V_difference * values.E / (values.V * values.d)
-
-    errors = [density_error, overlap_error, F0_error, V_error]
+    values = evaluated.values
+    coords = evaluated.coords
+    ensemble = evaluated.ensemble
+    pattern_averages = evaluated.pattern_averages
+    errors = [
+        # The share of variables chosen is ρ.
+        _chosen_error(evaluated.variable_averages, coords.rho),
+        # The norm of the weights is ρ, and the overlap of two choices of variables is q₀.
+        _norm_and_overlap_error(values, coords),
+        # F₀, the multiplier of q₀, equals its average over the patterns; V = F₁ − F₀ does, too.
+        values.F0_of_patterns / values.F0 - 1,
+        _V_error(values),
+    ]
     if ensemble.free_threshold:
-        # Corrections are of the order of √ρ.
+        # At the best threshold Σ_c σ_c f_c ∫Dz R₁ = 0: the mean corrections R₁ of the classes c, of
+        # share f_c and sign σ_c, balance. Corrections are of the order of √ρ.
         errors.append(pattern_averages.correction_by_sign / float(np.sqrt(coords.rho)))
     if ensemble.error_rate:
+        # The share of errors is the error rate allowed.
         errors.append(pattern_averages.wrong / ensemble.error_rate - 1)
     return errors
+
+
+def _V_error(values: PointValues) -> Dual:
+    """The error of V against its average over the patterns, with its gradient.
+
+    V and d = E − V must both be accurate, however small one of them is: so the error is relative to
+    the smaller one. For that stands V d/E, which is smooth: the larger of V and d lies between E/2
+    and E, and V d/E between half the smaller one and all of it.
+    """
+    difference: Dual = values.V_of_patterns - values.V
+    return difference * values.E / (values.V * values.d)
 
 
 def _chosen_error(variable_averages: VariableMeans, rho: float) -> Dual:
@@ -331,7 +402,7 @@ def _norm_and_overlap_error(values: PointValues, coords: Coordinates) -> Dual:
     return combined_excess / coords.rho
 
 
-def _entropy(values: PointValues, coords: Coordinates, variable_averages: VariableMeans) -> Dual:
+def _entropy(evaluated: _Evaluated) -> Dual:
     """The entropy of separating choices, Σ = ln(their number)/N, with its gradient:
 
         Σ = α ∂Σ/∂α + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
@@ -340,10 +411,12 @@ def _entropy(values: PointValues, coords: Coordinates, variable_averages: Variab
     E, F₁ and F₀ are the multipliers of ρ, of the norm of the weights, of their overlap within a
     choice and of q₀.
     """
+    coords = evaluated.coords
+    values = evaluated.values
     # Of the patterns: Σ is linear in the load α.
     pattern_term = values.alpha * values.entropy_by_alpha
     # Of the variables: one weighs e^{−K}B if it is chosen, 1 if not.
-    variable_term = variable_averages.log_partition
+    variable_term = evaluated.variable_averages.log_partition
     # (E − F₁)ρ − F₁χ + F₀q₀ = dρ − F₀s² − F₁χ, as E − F₁ = d − F₀ and s² = ρ − q₀. The terms Eρ
     # and F₁ρ, which are large and nearly cancel where χ is small, are not on the right-hand side.
     order_terms = values.d * coords.rho - values.F0 * coords.s2 - values.F1 * coords.chi
@@ -351,25 +424,22 @@ def _entropy(values: PointValues, coords: Coordinates, variable_averages: Variab
 
 
 def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> float:
-    """∂Σ/∂ρ at a saddle: how the entropy of separating choices changes with the density ρ.
+    """∂Σ/∂ρ at a saddle: the slope of the entropy by the density ρ, at fixed load α.
 
-    Σ is ln(number of choices of ρN variables that separate) per variable, and the load α (patterns
-    per variable) is fixed. `point` is the saddle, as in `equations`, (coordinates,). Σ is
-    stationary in the order parameters there: so they may be held while ρ moves.
+    Σ is ln(number of choices of ρN variables that separate) per variable. `point` is the saddle, as
+    in `equations`, (coordinates,).
     """
-    # Only ρ is a Dual: gradients are derivatives by ρ, with one component.
+    # Only ρ is a Dual, so gradients have one component, d/dρ. The coordinates may stay fixed: at a
+    # saddle Σ is stationary in the order parameters.
     (dual_rho,) = independent(np.array([rho]))
-    coords = decode_point(point.tolist(), dual_rho, ensemble)
-    variable_averages = variable_means(coords.supports, QUADRATURE_STEP, ensemble.signed)
-    laws_of_classes = class_laws(ensemble, coords.patterns, QUADRATURE_STEP)
-    pattern_averages = pattern_means(laws_of_classes, ensemble, dual_rho)
-    values = evaluate_point(coords, ensemble, pattern_averages, variable_averages)
+    evaluated = _evaluate(point.tolist(), dual_rho, ensemble, QUADRATURE_STEP)
+    values = evaluated.values
 
-    # The load of `values` comes from the averages and moves with ρ, but α is fixed: what this adds
-    # to the slope, ∂Σ/∂α·dα/dρ, is subtracted.
-    (by_rho,) = _entropy(values, coords, variable_averages).gradient
-    (alpha_by_rho,) = values.alpha.gradient
-    return float(by_rho - values.entropy_by_alpha.value * alpha_by_rho)
+    # With fixed coordinates the load is not: it is computed from them and ρ, and moves with ρ. The
+    # gradient of Σ is therefore dΣ/dρ = ∂Σ/∂ρ + ∂Σ/∂α·dα/dρ, of which the first term is wanted.
+    (total_slope,) = _entropy(evaluated).gradient
+    (load_slope,) = values.alpha.gradient  # dα/dρ
+    return float(total_slope - values.entropy_by_alpha.value * load_slope)
 
 
 def _load_below_gardner(

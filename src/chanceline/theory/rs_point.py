@@ -179,49 +179,53 @@ def evaluate_point(
     pattern_averages: PatternMeans,
     variable_averages: VariableMeans,
 ) -> PointValues:
-    """The load and the multipliers at a point, and the averages that equal them at a saddle.
+    """Load and multipliers at a point, and the averages that its saddle equations compare.
 
-    Two saddle equations set the load α, and E, the multiplier of the norm of the weights:
-
-        χE = ρ₊,    α·effective_tight = ρ₊,
-
-    with the response χ and the share ρ₊ of variables that have a weight. `coords` has the other
-    multipliers V, d = E − V and F₀ as shares of E. Two more equations hold at a saddle only, so
-    both sides are returned:
-
-        F₀ = (α/χ²)⟨R₁²⟩,    V = (α/χ²)⟨R₂ − R₁²⟩,
-
-    with the mean R₁ and the mean square R₂ of the correction of a pattern, and ⟨·⟩ the mean over
-    patterns. `rs_equations` derives the equations.
+    `coords` has the order parameters that the point gives directly; what else the solver needs
+    follows from them and from the averages over patterns and variables.
     """
-    # The load and the multipliers.
+    # Two equations are used to set a number, and so hold at every point: α·effective_tight = ρ₊
+    # sets the load α, and χE = ρ₊ the multiplier E of the norm of the weights. ρ₊ is the share of
+    # variables with a weight, χ the response of the weights.
     chi = coords.chi
     nonzero = _nonzero_share(coords, ensemble, variable_averages)  # ρ₊
     alpha = _load(nonzero, pattern_averages)
     E = nonzero / chi
+
+    # The point has the other multipliers as shares of E: V, d = E − V, and F₀ of the overlap q₀.
     V = E * coords.V_over_E
+    d = E * coords.d_over_E
     F0 = E * coords.F0_over_E
 
-    # The averages.
+    # Averages over the patterns, which F₀ and V equal only at a saddle: with the mean R₁ and the
+    # mean square R₂ of the correction of a pattern they are (α/χ²)⟨R₁²⟩ and (α/χ²)⟨R₂ − R₁²⟩.
     alpha_over_chi2 = alpha / square(chi)
-    price = _price(coords, ensemble)  # y: an error weighs e^{−y}
+    F0_of_patterns = alpha_over_chi2 * pattern_averages.mean_correction_square
+    V_of_patterns = alpha_over_chi2 * pattern_averages.correction_variance
+
+    # Averages over the variables, which are ρ and q₀ only at a saddle: the mean square of the
+    # weights and the overlap of two choices. They were taken with E = 1, and scale as 1/E.
+    norm = variable_averages.norm / E
+    overlap = variable_averages.overlap / E
+
+    # ∂Σ/∂α = ⟨ln A⟩ + yε: the mean log-weight of a pattern, and the price y of an error times the
+    # error rate ε.
+    price = _price(coords, ensemble)
+    entropy_by_alpha = pattern_averages.log_mean_weight + price * ensemble.error_rate
     return PointValues(
         nonzero=nonzero,
         E=E,
         V=V,
-        d=E * coords.d_over_E,
+        d=d,
         F0=F0,
         F1=F0 + V,
         alpha=alpha,
-        F0_of_patterns=alpha_over_chi2 * pattern_averages.mean_correction_square,
-        V_of_patterns=alpha_over_chi2 * pattern_averages.correction_variance,
-        # These two means were taken with E = 1, and scale as 1/E.
-        norm=variable_averages.norm / E,
-        overlap=variable_averages.overlap / E,
+        F0_of_patterns=F0_of_patterns,
+        V_of_patterns=V_of_patterns,
+        norm=norm,
+        overlap=overlap,
         price=price,
-        # ∂Σ/∂α = ⟨ln A⟩ + yε: the mean log-weight of a pattern, and the price y of an error times
-        # the error rate ε.
-        entropy_by_alpha=pattern_averages.log_mean_weight + price * ensemble.error_rate,
+        entropy_by_alpha=entropy_by_alpha,
     )
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import logit
@@ -153,33 +153,41 @@ def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
     """The replica-symmetric solution at the load α = 2ρ of the plain ensemble, in closed form.
 
     It is the largest load that a typical choice of ρN variables separates, and the common limit of
-    the solutions below and above. One weight vector is left for each choice: so the overlap q₁
-    within a choice is ρ, the norm. The overlap between two choices is q₀ = cρ, with c from
-    `typical_overlap`. The response χ diverges, and the multipliers E, F₁ and F₀ vanish.
+    the solutions below and above: one weight vector is left for each choice.
     """
+    # The overlap of the weights of two choices is q₀ = cρ, where ρ is the norm of the weights.
     overlap_over_rho = typical_overlap(rho)  # c
-    # The replicon between supports is α ∫Dz [∫Dy (ln H)'']², H the normal tail (`typical`). As
-    # q₁ → ρ, (ln H)'' becomes a step from 0 to −1 in the field of a pattern. The integral is then
-    # the probability that two Gaussians of correlation c are both positive, ¼ + arcsin(c)/2π.
-    both_positive = 0.25 + math.asin(overlap_over_rho) / (2 * math.pi)
-    replicon_between = 2 * rho * both_positive
     return RSSolution(
         alpha=alpha,
         rho=rho,
         regime=Regime.TYPICAL.value,
         entropy=binary_entropy(rho),  # that of all choices, as typical ones separate
         q0=overlap_over_rho * rho,
-        q1=rho,
-        chi=math.inf,
+        q1=rho,  # within a choice: with one weight vector, the overlap is its norm
+        chi=math.inf,  # the response of the weights diverges here
         K=float(logit(1 - rho)),  # e^{−K} = ρ/(1 − ρ): every variable is as likely chosen
+        # In the rescaled units of χ the multipliers of the norm, of q₁ and of q₀ vanish.
         E=0.0,
         F1=0.0,
         F0=0.0,
-        stability=Stability(within=1.0, between=replicon_between),
+        stability=Stability(within=1.0, between=_replicon_at_cover_gardner(rho, overlap_over_rho)),
         residual=0.0,
         quadrature_error=0.0,
         identity_error=0.0,
     )
+
+
+def _replicon_at_cover_gardner(rho: float, overlap_over_rho: float) -> float:
+    """The replicon between supports at the load 2ρ of the plain ensemble, stable below 1.
+
+    It is the load times the mean product of (ln H)'' at the fields of a pattern on two supports
+    (choices of ρN variables); H is the normal tail. The fields are Gaussians of the correlation c,
+    `overlap_over_rho`.
+    """
+    # At this load (ln H)'' has become a step, −1 at positive fields and 0 at negative ones: the
+    # mean product is the probability that both fields are positive.
+    both_positive = 0.25 + math.asin(overlap_over_rho) / (2 * math.pi)  # Sheppard's formula
+    return 2 * rho * both_positive
 
 
 def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
@@ -198,38 +206,23 @@ def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     """The replica-symmetric solution at load α and density ρ where errors are allowed.
 
-    With errors the entropy Σ of the branch of solutions counts pairs of a choice of variables and a
-    cluster of weights. Only the part of the branch with Σ < H₂(ρ), the entropy of all choices,
-    counts: elsewhere a typical choice has several clusters. The branch is followed from its
-    beginning to its first point on that part with load α or more.
-
-    InputError where α lies before that part: typical choices separate there with so many errors.
+    It lies on the branch of this density, a line of solutions. Only the part of the branch counts
+    where its entropy is below that of all choices of variables. InputError where α lies before it.
     """
     branch = Branch(rho, ensemble)
-    entropy_of_all = binary_entropy(rho)  # H₂(ρ)
+    part = _part_that_counts(branch, alpha)
+    first_load = part.points[0].state.alpha
 
-    def has_arrived(state: RSState) -> bool:
-        """Whether the point lies on the part that counts, at load α or more."""
-        return state.entropy < entropy_of_all and state.alpha >= alpha
-
-    points = list(branch.from_entrance(until=has_arrived))
-    # With many errors Σ begins above H₂(ρ), and the branch folds back in the load before Σ falls
-    # below. The part that counts begins where it does.
-    has_fold = any(point.state.entropy >= entropy_of_all for point in points)
-    if has_fold:
-        points = _past_fold(branch, points, entropy_of_all)
-
-    # The last point is the first with load α or more: so α lies between the last two points, unless
-    # already the first point of all is beyond α.
-    first_load = points[0].state.alpha
+    # The usual case: the part begins before α and ends with its first point beyond α, so that α
+    # lies between its last two points.
     if first_load < alpha:
-        before, after = points[-2:]
+        before, after = part.points[-2:]
         assert before.state.alpha < alpha <= after.state.alpha
         return _at_load(branch, alpha, (before, after))
 
-    # α lies before the first point. Without a fold the branch reaches back to the Cover–Gardner
-    # load, where it begins.
-    if not has_fold and alpha > bounds_at(rho, ensemble).cover_gardner:
+    # Already its first point lies beyond α. If the whole branch counts, it goes on before this
+    # point: back to its entrance, at the Cover–Gardner load.
+    if part.is_whole_branch and alpha > bounds_at(rho, ensemble).cover_gardner:
         return _above_cover_gardner(alpha, rho, ensemble)
     raise InputError(
         f"at alpha = {alpha:g} typical choices of variables already do with this many errors (up "
@@ -238,16 +231,42 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     )
 
 
-def _past_fold(
+class _PartThatCounts(NamedTuple):
+    """The part of a branch with errors where its entropy is below that of all choices."""
+
+    is_whole_branch: bool
+    points: list[Solved[RSState]]  # along the branch, up to the first at the load asked for or more
+
+
+def _part_that_counts(branch: Branch, alpha: float) -> _PartThatCounts:
+    """The part of a branch with errors that counts, up to its first point with load α or more.
+
+    With errors the entropy Σ of the branch counts pairs of a choice of variables and a cluster of
+    weights. Where Σ is above H₂(ρ), the entropy of all choices, a typical choice has several
+    clusters: that part does not count.
+    """
+    entropy_of_all = binary_entropy(branch.rho)  # H₂(ρ)
+
+    def has_arrived(state: RSState) -> bool:
+        """Whether the point lies on the part that counts, at load α or more."""
+        return state.entropy < entropy_of_all and state.alpha >= alpha
+
+    points = list(branch.from_entrance(until=has_arrived))
+    all_count = all(point.state.entropy < entropy_of_all for point in points)
+    if not all_count:
+        # With many errors Σ begins above H₂(ρ), and the branch folds back in the load before Σ
+        # falls below. The part that counts begins where it does.
+        points = _after_crossing(branch, points, entropy_of_all)
+    return _PartThatCounts(is_whole_branch=all_count, points=points)
+
+
+def _after_crossing(
     branch: Branch, points: list[Solved[RSState]], entropy_of_all: float
 ) -> list[Solved[RSState]]:
-    """The point where the entropy Σ falls to that of all choices, H₂(ρ), and all points after it.
+    """The point where the entropy falls to that of all choices, and all points after it.
 
-    With errors Σ counts pairs of a support (a choice of variables) and a cluster of weights. If
-    many are allowed, a typical support has several clusters, and Σ is above H₂(ρ) at first.
-
-    `points` follow each other along the branch; at least one lies above H₂(ρ) (`entropy_of_all`),
-    and the last one below.
+    `points` follow each other along the branch; at least one has a larger entropy than
+    `entropy_of_all`, and the last one a smaller one.
     """
     indices_above = [i for i, point in enumerate(points) if point.state.entropy >= entropy_of_all]
     last_above = indices_above[-1]
@@ -295,10 +314,7 @@ def _solution_of(
 ) -> RSSolution:
     """A solved point of the branch at load α, in the form that users see.
 
-    `entropy` is that of separating choices, with its `quadrature_error` (`_at_load`). The letters
-    are the paper's: q₀ is the overlap of the weights of two choices of variables, q₁ that of two
-    weight vectors on one choice, χ the response, and K, E, F₁ and F₀ are the multipliers of the
-    density (share of variables chosen), of the norm, of q₁ and of q₀.
+    `entropy` is that of separating choices of variables, and `quadrature_error` its error.
     """
     ensemble = branch.ensemble
     state = solved.state
@@ -308,25 +324,26 @@ def _solution_of(
         price = order.price
     nonzero = None  # the share of variables with a weight, which is ρ with free signs
     if ensemble.signed:
-        nonzero = state.nonzero
+        nonzero = state.checks.nonzero
     return RSSolution(
         alpha=alpha,
         rho=branch.rho,
         regime=regime_above_entrance(entropy).value,
         entropy=entropy,
-        q0=order.q0,
-        q1=branch.rho,  # q₁ = ρ − mχ in the limit m → 0
-        chi=order.chi,
-        K=order.K,
-        E=order.E,
-        F1=order.F1,
-        F0=order.F0,
+        q0=order.q0,  # overlap of the weights of two choices
+        # Overlap of two weight vectors on one choice, ρ − mχ: in the limit m → 0 it is the norm ρ.
+        q1=branch.rho,
+        chi=order.chi,  # response of the weights
+        K=order.K,  # multiplier of the density ρ
+        E=order.E,  # multiplier of the norm of the weights
+        F1=order.F1,  # multiplier of q₁
+        F0=order.F0,  # multiplier of q₀
         stability=_stability(state, alpha, ensemble),
-        residual=max(solved.residual, _unsolved_error(state, branch.rho)),
+        # The solver imposes two of the equations only in one combination: their own errors count,
+        # too.
+        residual=max(solved.residual, _error_of_combined_equations(state, branch.rho)),
         quadrature_error=quadrature_error,
-        # An identity of the exact solution: as many tight patterns as weights that are not zero.
-        # `effective_tight` is the share of tight patterns, corrected for margin and errors.
-        identity_error=alpha * state.effective_tight - state.nonzero,
+        identity_error=_identity_error(state, alpha),
         ensemble=ensemble,
         threshold=order.threshold,
         price=price,
@@ -334,15 +351,23 @@ def _solution_of(
     )
 
 
-def _unsolved_error(state: RSState, rho: float) -> float:
+def _error_of_combined_equations(state: RSState, rho: float) -> float:
     """The larger relative error of two equations that the solver imposes only in combination.
 
     They are "the overlap of the weights of two choices is q₀" and "the norm, |w|² per variable, is
     ρ". By an identity both hold where the combination does: so their errors check the solution.
     """
-    overlap_error = abs(state.overlap / state.order.q0 - 1)
-    norm_error = abs(state.norm / rho - 1)
+    overlap_error = abs(state.checks.overlap / state.order.q0 - 1)
+    norm_error = abs(state.checks.norm / rho - 1)
     return max(overlap_error, norm_error)
+
+
+def _identity_error(state: RSState, alpha: float) -> float:
+    """The error of "as many tight patterns as weights that are not zero", exact for a solution.
+
+    Both are counted per variable; the share of tight patterns is corrected for margin and errors.
+    """
+    return alpha * state.checks.effective_tight - state.checks.nonzero
 
 
 def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
@@ -352,13 +377,14 @@ def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
     `weights` and `mixed`, of two further kinds of changes, are not known with errors.
     """
     within = _replicon_within(state, alpha, ensemble)
+    products = state.stability
     if ensemble.error_rate:
-        return Stability(within=within, between=state.replicon_between)
+        return Stability(within=within, between=products.between)
     return Stability(
         within=within,
-        between=state.replicon_between,
-        weights=state.weights_mode,
-        mixed=state.mixed_mode,
+        between=products.between,
+        weights=products.weights,
+        mixed=products.mixed,
     )
 
 
@@ -370,7 +396,7 @@ def _replicon_within(state: RSState, alpha: float, ensemble: Ensemble) -> float:
     """
     if ensemble.error_rate:
         return math.inf
-    return alpha * state.tight / state.nonzero
+    return alpha * state.checks.tight / state.checks.nonzero
 
 
 def branch_table(rho: float, points: int) -> pd.DataFrame:
