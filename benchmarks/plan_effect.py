@@ -2,6 +2,7 @@
 
     python benchmarks/plan_effect.py            what is missing, then docs/tables/plan-effect.md
     python benchmarks/plan_effect.py --table    the table from what is there
+    python benchmarks/plan_effect.py --cell 3 --tables 5000 --shuffled 1500    one cell on fresh tables: its row, printed
 
 Tables have independent Gaussian features. The decision is that of the shuffles alone, with what the proofs leave of the level: no rule
 is fitted and nothing is cross-validated. Two things make a table cheap:
@@ -70,6 +71,9 @@ NOISE_DRAWS = 6000
 N_STEPS = TestSettings().largest
 ROUNDS = 50
 MIN_TABLES = 20  # of a cell that is shown
+# The number of the first table of a fresh row, far above those of the stored ones.
+FIRST_FRESH_TABLE = 1_000_000
+TABLES_AT_ONCE = 100
 
 
 class Cell(NamedTuple):
@@ -263,6 +267,29 @@ def foreseen(cell: Cell) -> PowerPlan:
     )
 
 
+def row_of_table(cell: Cell, plan: PowerPlan, rows: list[dict[str, Any]]) -> str:
+    """What is foreseen of a cell beside what its tables show."""
+    n_shuffled = sum("seen" in row for row in rows)
+    simulated = share_seen(rows)
+    difference = plan.power - simulated.value
+    both_errors = float(np.hypot(plan.error, simulated.error))
+    return (
+        f"| {cell.n_samples} × {cell.n_features} | {cell.features_with_effect} | {cell.balance:g} | {cell.effect:g} "
+        f"| {100 * plan.power:.1f} ± {100 * plan.error:.1f} | {100 * simulated.value:.1f} ± {100 * simulated.error:.1f} "
+        f"| {100 * difference:+.1f} ± {100 * both_errors:.1f} | {len(rows)} ({n_shuffled}) |"
+    )
+
+
+def print_fresh_row(cell: Cell, n_tables: int, n_shuffled: int) -> None:
+    """A row from tables that no other run has drawn; it is not stored."""
+    fresh = cell._replace(shuffled=FIRST_FRESH_TABLE + n_shuffled)
+    rows: list[dict[str, Any]] = []
+    for start in range(0, n_tables, TABLES_AT_ONCE):
+        stop = min(start + TABLES_AT_ONCE, n_tables)
+        rows += run_tables(fresh, range(FIRST_FRESH_TABLE + start, FIRST_FRESH_TABLE + stop))
+    print(row_of_table(cell, foreseen(cell), rows))
+
+
 def write_table() -> None:
     lines = [
         f"By `python benchmarks/plan_effect.py`: level {LEVEL:g}, at most 404 to 448 shuffles, in hundredths, ± standard errors of the draws.",
@@ -273,18 +300,8 @@ def write_table() -> None:
     there = read_store()
     for cell in CELLS:
         rows = there.get(cell.name, [])
-        n_shuffled = sum("seen" in row for row in rows)
-        if n_shuffled < MIN_TABLES:
-            continue
-        plan = foreseen(cell)
-        simulated = share_seen(rows)
-        difference = plan.power - simulated.value
-        both_errors = float(np.hypot(plan.error, simulated.error))
-        lines.append(
-            f"| {cell.n_samples} × {cell.n_features} | {cell.features_with_effect} | {cell.balance:g} | {cell.effect:g} "
-            f"| {100 * plan.power:.1f} ± {100 * plan.error:.1f} | {100 * simulated.value:.1f} ± {100 * simulated.error:.1f} "
-            f"| {100 * difference:+.1f} ± {100 * both_errors:.1f} | {len(rows)} ({n_shuffled}) |"
-        )
+        if sum("seen" in row for row in rows) >= MIN_TABLES:
+            lines.append(row_of_table(cell, foreseen(cell), rows))
     write_text(TABLE, "\n".join(lines) + "\n")
 
 
@@ -292,7 +309,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--share", type=float, default=1.0, help="of all tables")
     parser.add_argument("--table", action="store_true", help="only write the table")
+    parser.add_argument("--cell", type=int, help="the number of one cell, from 0; fresh tables")
+    parser.add_argument("--tables", type=int, default=5000, help="of the cell")
+    parser.add_argument("--shuffled", type=int, default=1500, help="of these tables")
     options = parser.parse_args()
+    if options.cell is not None:
+        print_fresh_row(CELLS[options.cell], options.tables, options.shuffled)
+        return
     if not options.table:
         fill(options.share)
     write_table()
