@@ -1,4 +1,4 @@
-"""What tiles tell of forward paths: the largest squares by their sizes, and states that were lost on the way."""
+"""What tiles tell of forward paths: means of the largest squares, and states that were lost."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from chanceline.significance.path_gains import columns_in_share
 from chanceline.significance.path_steps import SPREAD_SHARES
 from chanceline.significance.tile_gains import (
     LARGEST_SQUARE,
-    N_SIZES,
+    N_BINS,
     SMALLEST_SQUARE,
     KeptStates,
+    bins_of_squares,
     end_of_share,
-    size_of_squares,
 )
 from chanceline.significance.tiled_columns import make_tiled_columns
 
@@ -56,24 +56,25 @@ def test_means_of_the_largest_squares_are_those_of_sorted_ones(columns, labellin
     np.testing.assert_allclose(gains.mean_squares(), np.column_stack(expected), rtol=1e-12)
 
 
-def test_sizes_rise_with_squares_and_end_at_the_first_and_the_last():
+def test_bins_rise_with_squares_and_end_at_the_first_and_the_last():
     squares = np.array([0.0, 1e-30, SMALLEST_SQUARE, 1.0, 1.2, 2.0, LARGEST_SQUARE, 1e30])
-    sizes = size_of_squares(squares.astype(np.float32))
-    assert sizes.tolist() == sorted(sizes)
-    assert sizes[[0, 1, 2]].tolist() == [0, 0, 0]
-    assert sizes[[-2, -1]].tolist() == [N_SIZES - 1] * 2
-    # Eight sizes in a doubling.
-    assert sizes[5] - sizes[3] == 8
-    assert sizes[4] == sizes[3] + 1
+    bins = bins_of_squares(squares.astype(np.float32))
+    assert bins.tolist() == sorted(bins)
+    assert bins[[0, 1, 2]].tolist() == [0, 0, 0]
+    assert bins[[-2, -1]].tolist() == [N_BINS - 1] * 2
+    # Eight bins in a doubling.
+    assert bins[5] - bins[3] == 8
+    assert bins[4] == bins[3] + 1
 
 
 @pytest.mark.parametrize(
-    ("n_best", "size", "n_of_size"), [(1, 3, 1), (2, 3, 2), (3, 1, 1), (7, 1, 5), (8, 0, 1)]
+    ("n_in_share", "lowest_bin", "n_from_lowest_bin"),
+    [(1, 3, 1), (2, 3, 2), (3, 1, 1), (7, 1, 5), (8, 0, 1)],
 )
-def test_a_share_ends_among_the_squares_of_one_size(n_best, size, n_of_size):
-    end = end_of_share(np.array([[4, 5, 0, 2]]), n_best)
-    assert end.size.tolist() == [size]
-    assert end.n_of_size.tolist() == [n_of_size]
+def test_a_share_ends_among_the_squares_of_one_bin(n_in_share, lowest_bin, n_from_lowest_bin):
+    end = end_of_share(np.array([[4, 5, 0, 2]]), n_in_share)
+    assert end.lowest_bin.tolist() == [lowest_bin]
+    assert end.n_from_lowest_bin.tolist() == [n_from_lowest_bin]
 
 
 def same_paths(ours, expected):

@@ -45,24 +45,29 @@ def placed_on_cluster(table: ColumnTable, n_jobs: int | None = None) -> ColumnTa
     table : all columns.
     n_jobs : 1 for this process alone, None where that is not known.
     """
-    # One job is this process; but a `dask.array` is computed on the cluster of its client.
+    # One job is this process. But a `dask.array` is computed on the cluster of its client.
     is_dask_array = _dask_array_of(table.source) is not None
-    stays_here = n_jobs == 1 and not is_dask_array
-    if isinstance(table, TableOnCluster):
-        return table.here if stays_here else table
-    if stays_here:
-        return table
+    if n_jobs == 1 and not is_dask_array:
+        return table.local_table if isinstance(table, TableOnCluster) else table
 
-    # The cluster that joblib was told to use; else, for a `dask.array`, that of Dask itself.
-    client = None
-    if n_jobs != 1:
-        client = active_client()
-    if client is None and is_dask_array:
-        client = default_client()
+    if isinstance(table, TableOnCluster):
+        return table
+    client = _client_to_use(n_jobs, is_dask_array)
     if client is None:
         return table
     refuse_other_versions(client)
     return TableOnCluster(table, TilesOnCluster(client, table))
+
+
+def _client_to_use(n_jobs: int | None, is_dask_array: bool) -> Any | None:
+    """The client of the cluster that joblib was told to use, or else, for a `dask.array`, of Dask.
+
+    None without a cluster. One job does not ask joblib.
+    """
+    client = None if n_jobs == 1 else active_client()
+    if client is None and is_dask_array:
+        client = default_client()
+    return client
 
 
 class TilesOnCluster:
@@ -199,7 +204,7 @@ class TableOnCluster(ColumnTable):
 
     Attributes
     ----------
-    here : `table`.
+    local_table : `table`.
     """
 
     def __init__(
@@ -210,18 +215,22 @@ class TableOnCluster(ColumnTable):
         samples: Ints | None = None,
     ) -> None:
         super().__init__(table.source, table.tile_width)
-        self.here = table
-        self._tiles = tiles
+        self.local_table = table
+        self._worker_tiles = tiles
         self._features = features
         self._samples = samples
 
     def rows(self, indices: Ints) -> TableOnCluster:
         samples = indices if self._samples is None else self._samples[indices]
-        return TableOnCluster(self.here.rows(indices), self._tiles, self._features, samples)
+        return TableOnCluster(
+            self.local_table.rows(indices), self._worker_tiles, self._features, samples
+        )
 
     def select(self, indices: Ints) -> TableOnCluster:
-        features = self._numbers_in_whole(indices)
-        return TableOnCluster(self.here.select(indices), self._tiles, features, self._samples)
+        features = self._columns_of_whole(indices)
+        return TableOnCluster(
+            self.local_table.select(indices), self._worker_tiles, features, self._samples
+        )
 
     def stretch(self, start: int, stop: int) -> NDArray[Any]:
         return self.take(np.arange(start, stop))
@@ -234,19 +243,20 @@ class TableOnCluster(ColumnTable):
         n_threads: int = 1,
     ) -> Iterator[Value]:
         """As `ColumnTable.map_tiles`; workers call the function, each for tiles that it holds."""
-        if self._tiles.can_be_read_here_only:
-            yield from self.here.map_tiles(function, arguments, common, n_threads)
+        if self._worker_tiles.can_be_read_here_only:
+            yield from self.local_table.map_tiles(function, arguments, common, n_threads)
             return
-        arguments_of_tiles = list(self.without_arguments() if arguments is None else arguments)
+        if arguments is None:
+            arguments = self.without_arguments()
+        arguments_by_start = list(arguments)  # pairs of a tile's first column and its argument
 
         def items_after(n_done: int) -> Iterator[Any]:
-            """The items of `_on_tile` for the tiles without a result: asked for at the start, and
-            again when workers died, whose tiles are then made anew.
-            """
-            for start, argument in arguments_of_tiles[n_done:]:
+            """What `_on_tile` is told of every tile but the first ones, which are done."""
+            for start, argument in arguments_by_start[n_done:]:
                 yield self._item_of_tile(start, argument)
 
-        yield from self._tiles.map(_on_tile, items_after, (function, *common))
+        # Asks for the items after 0 tiles, and again for the rest when a worker has died.
+        yield from self._worker_tiles.map(_on_tile, items_after, (function, *common))
 
     def sum_over_tiles(
         self,
@@ -256,14 +266,14 @@ class TableOnCluster(ColumnTable):
         n_threads: int = 1,
     ) -> Ints:
         """As `ColumnTable.sum_over_tiles`; every worker sums up tiles that it holds."""
-        if self._tiles.can_be_read_here_only:
-            return self.here.sum_over_tiles(function, arguments, common, n_threads)
+        if self._worker_tiles.can_be_read_here_only:
+            return self.local_table.sum_over_tiles(function, arguments, common, n_threads)
 
         # A group is tiles of one worker, which sends back their sum.
         tile_bytes = len(self) * self.tile_width * self.dtype.itemsize
         tiles_in_one_sum = max(1, BYTES_IN_ONE_SUM // tile_bytes)
         argument_of = dict(arguments)
-        groups = self._tiles.neighbours(list(argument_of), at_most=tiles_in_one_sum)
+        groups = self._worker_tiles.neighbours(list(argument_of), at_most=tiles_in_one_sum)
 
         def items_after(n_done: int) -> Iterator[Any]:
             """The items of `_sum_of_tiles` for the groups without a sum, as in `map_tiles`."""
@@ -271,38 +281,39 @@ class TableOnCluster(ColumnTable):
                 yield [self._item_of_tile(start, argument_of[start]) for start in starts]
 
         # The sums of the groups, added up here.
-        sums = self._tiles.map(_sum_of_tiles, items_after, (function, *common))
+        sums = self._worker_tiles.map(_sum_of_tiles, items_after, (function, *common))
         total = np.array(next(sums))
         for sum_of_group in sums:
             total += sum_of_group
         return total
 
     def place(self, value: Any) -> Any:
-        return self._tiles.keep(value)
+        return self._worker_tiles.keep(value)
 
     def take(self, indices: Ints) -> NDArray[Any]:
         """As `ColumnTable.take`; workers send the columns."""
-        if self._tiles.can_be_read_here_only:
-            return self.here.take(indices)
+        if self._worker_tiles.can_be_read_here_only:
+            return self.local_table.take(indices)
 
-        # A column that is asked for several times is sent once.
-        numbers = self._numbers_in_whole(indices)
-        distinct_numbers, place_of_index = np.unique(numbers, return_inverse=True)
-        pieces = self._pieces(distinct_numbers)
+        # This table may be a part of a larger one, whose tiles are those on the workers. A column
+        # that is asked for several times is sent once.
+        columns = self._columns_of_whole(indices)
+        distinct_columns, place_of_index = np.unique(columns, return_inverse=True)
+        pieces = self._pieces(distinct_columns)  # one for each tile that has some of them
 
         def items_after(n_done: int) -> Iterator[Any]:
-            """The items of `_on_tile` for the pieces that were not sent yet, as in `map_tiles`."""
+            """What `_on_tile` is told of every piece but the first ones, which are here already."""
             for piece in pieces[n_done:]:
-                yield self._item(piece.start, [piece], argument=None)
+                yield self._item(piece.start, [piece], argument=None)  # `_values_of` needs none
 
-        parts = list(self._tiles.map(_on_tile, items_after, (_values_of,)))
+        # A part for each piece, in their order: (samples, columns of the piece).
+        parts = list(self._worker_tiles.map(_on_tile, items_after, (_values_of,)))
         if not parts:
             return np.zeros((len(self), 0), dtype=self.dtype)
-        distinct_columns = np.concatenate(parts, axis=1)
-        return distinct_columns[:, place_of_index]
+        return np.concatenate(parts, axis=1)[:, place_of_index]
 
-    def _numbers_in_whole(self, columns: Ints) -> Ints:
-        """The numbers in the whole table of some columns here."""
+    def _columns_of_whole(self, columns: Ints) -> Ints:
+        """The numbers in the whole table, whose tiles lie on workers, of some columns here."""
         return columns if self._features is None else self._features[columns]
 
     def _item_of_tile(self, start: int, argument: Any) -> tuple[Any, ...]:
@@ -328,7 +339,7 @@ class TableOnCluster(ColumnTable):
 
     def _on_workers(self, pieces: Sequence[Piece]) -> list[tuple[Future, Ints | None]]:
         """The tiles that pieces are of, and their places there."""
-        return [(self._tiles.future_of(piece.start), piece.columns) for piece in pieces]
+        return [(self._worker_tiles.future_of(piece.start), piece.columns) for piece in pieces]
 
 
 def keep_there(client: Any, value: Any) -> Future:

@@ -91,47 +91,49 @@ class Adjustment:
 
 def fit_adjustment(
     columns: Mapping[str, NDArray[Any]],
-    encoder: CovariateEncoder,
-    modelled: CovariateEncoder,
+    all_covariates: CovariateEncoder,
+    modelled_covariates: CovariateEncoder,
     units: LabelledUnits,
     X: AnyTable,
 ) -> Adjustment | None:
     """Choose the terms of the covariates, fit a model of the labels on them, and check it.
 
+    None if all terms are constant within blocks, so that there is nothing to model.
+
     Parameters
     ----------
     columns : one value for each sample, by the name of the covariate.
-    encoder : turns all covariates into columns of numbers.
-    modelled : the same for the covariates that need a model, which are no blocks.
+    all_covariates : turns covariates into columns of numbers.
+    modelled_covariates : the same for those that are no blocks.
     units : labels, blocks and samples.
     X : (samples, features) whose dependence on the covariates is looked at.
-
-    Returns
-    -------
-    The adjustment; None if all terms are constant within blocks, so that there is nothing to model.
     """
+    # The terms that are in the model whatever the data say: lines, squares and levels of the
+    # covariates that are no blocks.
     n_samples = len(units.unit_of_sample)
-    # The terms that are in the model whatever the data say: lines, squares and levels.
-    first_terms = modelled.transform(columns, n_samples)[units.sample_of_unit]  # (units, terms)
+    terms_of_samples = modelled_covariates.transform(columns, n_samples)
+    first_terms = terms_of_samples[units.sample_of_unit]  # (units, terms)
     first_span = make_known_span(first_terms, units.block_of_unit)
     if first_span.n_directions == 0:
         return None
 
-    # Further terms, where labels or features ask for them.
+    # Further terms of any covariates, where labels or features ask for them.
     values_of_units = {name: values[units.sample_of_unit] for name, values in columns.items()}
     responses = Responses(units.labels, units.feature_means(X))
-    library = make_library(encoder, values_of_units)
+    library = make_library(all_covariates, values_of_units)
     choice = choose_terms(library, first_span, responses)
-    added_columns = [_in_standard_deviations(term) for term in choice.added]
-    terms = np.column_stack([first_terms, *added_columns])
+    added_terms = [_in_standard_deviations(term) for term in choice.added]
+    terms = np.column_stack([first_terms, *added_terms])  # (units, terms)
+    left_overs = find_left_overs(all_covariates, values_of_units, choice.span, responses)
 
-    # The model from which labels are drawn, and what is taken out of columns and labels.
+    # The model from which labels are drawn: each unit has one label.
     model = fit_covariate_model(
-        names=encoder.names,
+        names=all_covariates.names,
         terms=terms,
         labels=units.labels,
         block_of_unit=units.block_of_unit,
     )
+    # What is taken out of the table's columns, which have a value for each sample.
     block_of_sample = units.block_of_unit[units.unit_of_sample]
     basis = residual_basis(terms[units.unit_of_sample], block_of_sample)
     return Adjustment(
@@ -139,7 +141,7 @@ def fit_adjustment(
         basis=basis,
         added=choice.added,
         left_out=choice.left_out,
-        left_overs=find_left_overs(encoder, values_of_units, choice.span, responses),
+        left_overs=left_overs,
     )
 
 

@@ -157,20 +157,32 @@ def _outcome_arrays(arguments: TestArguments) -> tuple[tuple[Any, ...], OutcomeK
         _refuse_beside_table(arguments.y)
         return (arguments.time, arguments.event), OutcomeKind.SURVIVAL
 
-    # Something that is no complete list of values is taken for two classes, whose checks then say
-    # what is wrong with it.
-    y = arguments.y
-    has_one_dimension = getattr(y, "ndim", 1) == 1  # lists have no attribute `ndim`
-    if not has_one_dimension or not pd.api.types.is_list_like(y):
-        return (y,), OutcomeKind.TWO_CLASSES
-    labels = pd.Series(list(y), name=getattr(y, "name", None) or "y")
-    if len(labels) == 0 or labels.isna().any():
-        return (y,), OutcomeKind.TWO_CLASSES
+    return (arguments.y,), _kind_of_labels(arguments)
 
-    # Two classes, several classes or a number.
+
+def _kind_of_labels(arguments: TestArguments) -> OutcomeKind:
+    """Whether `y` holds two classes, several classes or numbers.
+
+    If it is no complete list of labels, it is taken for two classes, whose checks then say what is
+    wrong with it.
+    """
+    labels = _complete_labels(arguments.y)
+    if labels is None:
+        return OutcomeKind.TWO_CLASSES
     positive = None if arguments.positive is None else str(arguments.positive)
-    settings = TableSettings(positive=positive)
-    return (y,), kind_of_label(labels, arguments.asked_kind, settings)
+    return kind_of_label(labels, arguments.asked_kind, TableSettings(positive=positive))
+
+
+def _complete_labels(y: Any) -> pd.Series | None:
+    """The labels as a column; None if they are no list, are empty, or have gaps or columns."""
+    n_dimensions = getattr(y, "ndim", 1)  # lists have no attribute `ndim`
+    if n_dimensions != 1 or not pd.api.types.is_list_like(y):
+        return None
+    labels = pd.Series(list(y), name=getattr(y, "name", None) or "y")
+    has_gaps = labels.isna().any()
+    if len(labels) == 0 or has_gaps:
+        return None
+    return labels
 
 
 def _refuse_beside_table(*arguments: Any) -> None:

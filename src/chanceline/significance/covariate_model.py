@@ -146,9 +146,10 @@ def fit_covariate_model(
     )
     log_odds = model_matrix @ weights
 
-    # Labels will be drawn at these odds, and only draws with the block's number of positives are
-    # accepted. A constant added to all log odds of a block does not change the distribution of the
-    # draws accepted, but how many are. Most are where that number is the expected one.
+    # Labels will be drawn at these odds, and a draw is thrown away unless the block has as many
+    # positives as it had. A constant added to all log odds of a block does not change how likely
+    # the draws are among those kept. So it is chosen to keep many: the expected number of positives
+    # is made the right one.
     block_log_odds = []
     for block, block_units in enumerate(units_of_blocks):
         log_odds_in_block = log_odds[block_of_row == block]

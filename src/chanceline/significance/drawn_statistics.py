@@ -225,64 +225,94 @@ class _FramePath:
     ----------
     coordinates : (draws, columns, axes) of the columns along the axes of the frame; zero along
         axes that are not there yet.
-    unseen : (draws, columns) squared length of the columns outside the frame.
+    squares_outside_frame : (draws, columns) squared lengths of the columns outside the frame.
     products : (draws, columns) C, of the columns with the residual of the labels.
-    squared_lengths : (draws, columns) L, of the columns outside the span of those taken.
-    directions : (draws, steps, axes) the orthonormal directions taken.
+    squares_outside_span : (draws, columns) L, squared lengths of the columns outside the span of
+        those taken.
+    taken_directions : (draws, steps, axes) the orthonormal directions taken.
     loss : (draws,) what is left of the labels, whose length is 1.
     """
 
     def __init__(self, correlations: Floats, n_dimensions: int, n_steps: int) -> None:
+        """Start with the labels as the only axis of the frame, and no column taken.
+
+        Parameters
+        ----------
+        correlations : (draws, columns) of columns of length 1 with the labels, of length 1 too.
+        n_dimensions : of the space of columns.
+        n_steps : number of columns that will be taken.
+        """
         n_draws, n_columns = correlations.shape
-        n_axes = 1 + n_steps  # the labels, and one that every step adds
         self.n_dimensions = n_dimensions
         self.n_taken = 0
+
+        # The frame: axis 0 are the labels, and every step will add an axis.
+        n_axes = 1 + n_steps
         self.coordinates = np.zeros((n_draws, n_columns, n_axes))
         self.coordinates[:, :, 0] = correlations
-        # Columns have length 1, and the residual is the labels before the first step.
-        self.unseen = 1 - correlations**2
-        self.products = correlations.copy()
-        self.squared_lengths = np.full((n_draws, n_columns), 1 + SMALLEST_SQUARED_LENGTH)
-        self.directions = np.zeros((n_draws, n_steps, n_axes))
+        self.squares_outside_frame = 1 - correlations**2
+
+        # The path: all of the labels is left, and columns have their full length, 1. The margin
+        # keeps gains finite when a column is taken and nothing of it is left.
         self.loss = np.ones(n_draws)
+        self.products = correlations.copy()
+        self.squares_outside_span = np.full((n_draws, n_columns), 1 + SMALLEST_SQUARED_LENGTH)
+        self.taken_directions = np.zeros((n_draws, n_steps, n_axes))
 
     def take_next_column(self, rng: np.random.Generator) -> Floats:
-        """Take the column of largest gain C²/L in every draw; (draws,) the loss that is left."""
-        gains = self.products**2 / self.squared_lengths
+        """Take the column of largest gain in every draw; (draws,) the loss that is left."""
+        # The gain is C²/L: C of a column with the residual, L its squared length outside the span.
+        gains = self.products**2 / self.squares_outside_span
         best = gains.argmax(axis=1)
+
+        # The direction that these columns add; the frame is made to hold it.
         self._add_axis(best, rng)
         draws = np.arange(len(best))
         taken_columns = self.coordinates[draws, best]  # (draws, axes)
         direction = self._direction_of(taken_columns)
 
-        # The residual is orthogonal to the directions taken before. So its product with the column
-        # is its part along the new direction, d, times the length of the column along it.
-        column_along_direction = np.einsum("da,da->d", taken_columns, direction)
-        coefficient = self.products[draws, best] / column_along_direction
-        # C ← C − dV and L ← L − V² with V the overlap of all columns with the direction.
-        overlap = np.einsum("dca,da->dc", self.coordinates, direction)
-        self.products -= coefficient[:, None] * overlap
-        self.squared_lengths -= overlap**2
-        self.directions[:, self.n_taken] = direction
-        self.loss = self.loss - coefficient**2
+        # The residual has no part along the directions taken before. So C of a column taken is its
+        # length along the new direction times d, the part of the residual along that direction.
+        length_along_direction = np.einsum("da,da->d", taken_columns, direction)
+        residual_part = self.products[draws, best] / length_along_direction  # d, (draws,)
+
+        # Take the direction out of the residual and of all columns, whose parts along it are V.
+        column_parts = np.einsum("dca,da->dc", self.coordinates, direction)  # V, (draws, columns)
+        self.products -= residual_part[:, None] * column_parts  # C ← C − dV
+        self.squares_outside_span -= column_parts**2  # L ← L − V²
+        self.loss = self.loss - residual_part**2
+        self.taken_directions[:, self.n_taken] = direction
         self.n_taken += 1
         return self.loss
 
     def _add_axis(self, best: np.ndarray, rng: np.random.Generator) -> None:
-        """Add the axis along which the columns taken now leave the frame.
+        """Add an axis to the frame, in every draw along what its best column has outside.
 
-        Of these columns nothing is unseen afterwards. The others have a random direction outside
-        the frame, in the dimensions that are left, and so a random coordinate along the axis.
+        This fills in the coordinates of all columns along the axis, and lowers what they have
+        outside the frame.
+
+        Parameters
+        ----------
+        best : (draws,) the columns that are taken now.
         """
         draws = np.arange(len(best))
-        n_axes = 1 + self.n_taken  # those that the frame has by now
-        n_left = self.n_dimensions - n_axes
-        gaussians = rng.standard_normal(self.unseen.shape)
-        other_squares = rng.chisquare(n_left - 1, self.unseen.shape)
-        along_axis = gaussians * np.sqrt(self.unseen / (gaussians**2 + other_squares))
-        along_axis[draws, best] = np.sqrt(self.unseen[draws, best])
-        self.coordinates[:, :, n_axes] = along_axis
-        self.unseen = np.maximum(self.unseen - along_axis**2, 0.0)
+        new_axis = 1 + self.n_taken  # as many axes as there are by now have the numbers before
+        n_dimensions_left = self.n_dimensions - new_axis
+
+        # What a column has outside the frame has a random direction in the dimensions left: that of
+        # a vector of Gaussians, g along the axis and others with the sum of squares χ². Of its
+        # length outside the frame the share g/√(g² + χ²) lies along the axis.
+        gaussians = rng.standard_normal(self.squares_outside_frame.shape)
+        other_squares = rng.chisquare(n_dimensions_left - 1, self.squares_outside_frame.shape)
+        along_axis = gaussians * np.sqrt(
+            self.squares_outside_frame / (gaussians**2 + other_squares)
+        )
+        # The best columns made the axis: they have all of that length along it.
+        along_axis[draws, best] = np.sqrt(self.squares_outside_frame[draws, best])
+
+        self.coordinates[:, :, new_axis] = along_axis
+        # Rounding may leave less than nothing.
+        self.squares_outside_frame = np.maximum(self.squares_outside_frame - along_axis**2, 0.0)
 
     def _direction_of(self, columns: Floats) -> Floats:
         """The part of one column a draw outside the directions taken, scaled to length 1.
@@ -291,8 +321,8 @@ class _FramePath:
         ----------
         columns : (draws, axes)
         """
-        components = np.einsum("da,dsa->ds", columns, self.directions)
-        outside = columns - np.einsum("ds,dsa->da", components, self.directions)
+        components = np.einsum("da,dsa->ds", columns, self.taken_directions)
+        outside = columns - np.einsum("ds,dsa->da", components, self.taken_directions)
         length = np.sqrt(np.einsum("da,da->d", outside, outside))
         direction: Floats = outside / length[:, None]
         return direction
@@ -329,6 +359,10 @@ class RidgeModel:
     def draw_fits(self, squared_length: Floats, rng: np.random.Generator) -> Floats:
         """How much of the labels each ridge fits, relative to chance: (draws, ridges).
 
+        A ridge λ fits the share s/(λ + s) of the labels, s = |c|²(1 − h), where c are the
+        correlations of the columns with the labels, and h is a mean of N shrinkages with random
+        weights.
+
         Parameters
         ----------
         squared_length : (draws,) |c|².
@@ -336,17 +370,17 @@ class RidgeModel:
         """
         n_draws = len(squared_length)
         n_axes = len(self.shrinkages)
-        # h: the eigenvalues' mean with random weights. Those not kept are zero, and only add to the
-        # sum of the weights.
-        squares = rng.standard_normal((n_draws, n_axes)) ** 2
-        other_squares = np.zeros(n_draws)
+        # Weights are squares of N Gaussians. Behind the first axes shrinkages are zero: weights
+        # there add nothing to the mean but their sum, by which all is divided.
+        weights = rng.standard_normal((n_draws, n_axes)) ** 2
+        weight_of_zeros = np.zeros(n_draws)
         if self.n_features > n_axes:
-            other_squares = rng.chisquare(self.n_features - n_axes, n_draws)
-        total = squares.sum(axis=1) + other_squares
-        weighted_mean = (squares @ self.shrinkages) / total[:, None]  # h, (draws, ridges)
+            weight_of_zeros = rng.chisquare(self.n_features - n_axes, n_draws)
+        total_weight = weights.sum(axis=1) + weight_of_zeros
+        h = (weights @ self.shrinkages) / total_weight[:, None]  # (draws, ridges)
 
-        # s/(λ + s) of the labels is fitted.
-        s = squared_length[:, None] * (1 - weighted_mean)
+        # By chance each free parameter fits the share 1/(P − 1).
+        s = squared_length[:, None] * (1 - h)
         fitted = s / (self.ridges + s)
         relative_to_chance: Floats = self.n_dimensions * fitted / self.n_parameters
         return relative_to_chance
@@ -357,32 +391,45 @@ def make_ridge_model(n_dimensions: int, n_features: int, rng: np.random.Generato
 
     Parameters
     ----------
-    n_dimensions : P − 1.
+    n_dimensions : P − 1, of the space of columns; one of them are the labels.
     n_features : N.
     rng : random numbers.
     """
-    if min(n_dimensions + 1, n_features) > MAX_AXES:
-        return RidgeModel(
-            ridges=np.zeros(0),
-            shrinkages=np.zeros((0, 0)),
-            n_parameters=np.zeros(0),
-            n_features=n_features,
-            n_dimensions=n_dimensions,
-        )
-    # Columns have length 1, of which every dimension has its share.
+    n_samples = n_dimensions + 1
+    if min(n_samples, n_features) > MAX_AXES:
+        return _no_ridges(n_dimensions, n_features)
+
+    # The spectrum of the whole table Z gives the ridges, as the test chooses them. Columns have
+    # length 1, of which every dimension has its share.
     share_of_dimension = 1 / n_dimensions
     eigenvalues = share_of_dimension * mean_spectrum(n_dimensions, n_features, rng)
-    # Of the table without its coordinates along the labels.
-    eigenvalues_of_rest = share_of_dimension * mean_spectrum(n_dimensions - 1, n_features, rng)
     ridges = np.array([ridge_of_share(eigenvalues, share) for share in RIDGE_SHARES])
-    shrinkages_of_table = eigenvalues[:, None] / (eigenvalues[:, None] + ridges)  # (axes, ridges)
+
+    # Fits are drawn by the spectrum of the table without its dimension along the labels, Z′.
+    eigenvalues_of_rest = share_of_dimension * mean_spectrum(n_dimensions - 1, n_features, rng)
     return RidgeModel(
         ridges=ridges,
-        shrinkages=eigenvalues_of_rest[:, None] / (eigenvalues_of_rest[:, None] + ridges),
-        n_parameters=shrinkages_of_table.sum(axis=0),
+        shrinkages=_shrinkages(eigenvalues_of_rest, ridges),
+        n_parameters=_shrinkages(eigenvalues, ridges).sum(axis=0),
         n_features=n_features,
         n_dimensions=n_dimensions,
     )
+
+
+def _no_ridges(n_dimensions: int, n_features: int) -> RidgeModel:
+    return RidgeModel(
+        ridges=np.zeros(0),
+        shrinkages=np.zeros((0, 0)),
+        n_parameters=np.zeros(0),
+        n_features=n_features,
+        n_dimensions=n_dimensions,
+    )
+
+
+def _shrinkages(eigenvalues: Floats, ridges: Floats) -> Floats:
+    """d/(d + λ) for every eigenvalue d and ridge λ: (axes, ridges)."""
+    shrinkages: Floats = eigenvalues[:, None] / (eigenvalues[:, None] + ridges)
+    return shrinkages
 
 
 def mean_spectrum(n_rows: int, n_columns: int, rng: np.random.Generator) -> Floats:

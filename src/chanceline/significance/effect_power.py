@@ -225,14 +225,14 @@ class EffectStudy:
     def samples_for(self, power: float) -> PowerPlan:
         """About the smallest number of samples that sees the effect with this probability.
 
-        The normal quantile of the power rises nearly straight in √P, the root of the number of
-        samples. For an effect d in one feature, and a share s of one class, its slope is
-        d√(s(1−s)). That line tells from the power of one size which size to try next, until the
-        next would hardly differ.
+        Sizes are tried, each guessed from the power of the one before, until the next would hardly
+        differ. The guess is by a straight line: the normal quantile of the power rises nearly so
+        with √P, the root of the number of samples. For an effect d in one feature, and a share s of
+        one class, its slope is d√(s(1−s)).
         """
         slope = self.effect * sqrt(self.balance * (1 - self.balance))
         z_wanted = float(ndtri(power))
-        # The size sought lies between these two.
+        # The size sought is above `too_few` and at most `enough`, as is every size that is tried.
         too_few = FEWEST_SAMPLES_FOR_POWER - 1
         enough = MAX_COUNT
         next_size = self._first_guess(z_wanted, slope)
@@ -240,16 +240,18 @@ class EffectStudy:
             tried = next_size
             rough_power = self.power_with(tried, ROUGH_DRAWS).power
             if rough_power < power:
-                too_few = max(too_few, tried)
+                too_few = tried
             else:
-                enough = min(enough, tried)
+                enough = tried
 
-            # Along the line, but not beyond sizes that are known to be too few or enough.
+            # The size at which the line reaches the quantile wanted, moved between the limits.
             change_of_root = (z_wanted - _quantile_of(rough_power)) / slope
             size_by_line = ceil(max(sqrt(tried) + change_of_root, 0.0) ** 2)
             next_size = min(max(size_by_line, too_few + 1), enough)
             if abs(next_size - tried) <= SAMPLES_TOLERANCE * tried:
                 break
+        # The last two sizes hardly differ. The one that was tried is taken, its power drawn anew
+        # with more draws.
         return self.power_with(tried, DRAWS)
 
     def _first_guess(self, z_wanted: float, slope: float) -> int:
@@ -290,10 +292,13 @@ def estimate_power(
     seed : of the draws.
     draws : how many.
     """
-    # With one feature for every sample but two, least squares fits any labels.
+    # The path of the test by default. It is short enough for any number of samples that is asked
+    # about, and for these features.
     n_steps = min(TestSettings().largest, design.n_features)
     spectrum_rng, null_rng, effect_rng = np.random.default_rng(seed).spawn(3)
     ridge_model = make_ridge_model(design.n_dimensions, design.n_features, spectrum_rng)
+
+    # The p-value of every table with the effect, and how many of them convince.
     noise = design.without_effect()
     null = draw_member_losses(noise, ridge_model, draws.null, n_steps=n_steps, rng=null_rng)
     with_effect = draw_member_losses(
@@ -302,16 +307,27 @@ def estimate_power(
     pvalues = pvalues_among(with_effect, null)
     shuffle_level = level_of_shuffles(design, level)
     power = float(np.mean(pvalues <= shuffle_level))
+    return PowerEstimate(power, error=_error_of_power(power, pvalues, shuffle_level, draws))
 
-    # The power is a share of the draws with the effect, which scatters as a binomial share does.
-    variance_of_share = power * (1 - power) / draws.effect
-    # A p-value is a share of the draws without it, and so scatters too: for one at the level by
-    # level(1 − level)/draws. That is as if the level moved, and the power moves with the level at
-    # the density of the p-values there, counted in a window around it (delta method).
-    half_width = LEVEL_SHARE * shuffle_level
-    density_at_level = np.mean(np.abs(pvalues - shuffle_level) <= half_width) / (2 * half_width)
-    variance_of_level = density_at_level**2 * shuffle_level * (1 - shuffle_level) / draws.null
-    return PowerEstimate(power=power, error=float(np.sqrt(variance_of_share + variance_of_level)))
+
+def _error_of_power(power: float, pvalues: Floats, level: float, draws: NumberOfDraws) -> float:
+    """The standard error of a power: the share of p-values up to the level.
+
+    Parameters
+    ----------
+    pvalues : (draws with the effect,) places among the draws without it.
+    """
+    # By the draws with the effect: the power is a share of these, which scatters as a binomial.
+    variance_by_effect = power * (1 - power) / draws.effect
+
+    # By the draws without it: a p-value is a share of these. One at the level has the variance
+    # level·(1 − level)/draws, and it is the same whether the p-values move or the level does.
+    # When the level moves, the power moves by as much times the density of p-values at the level,
+    # which is counted in a window around it.
+    half_width = LEVEL_SHARE * level
+    density = np.mean(np.abs(pvalues - level) <= half_width) / (2 * half_width)
+    variance_by_null = density**2 * level * (1 - level) / draws.null
+    return float(np.sqrt(variance_by_effect + variance_by_null))
 
 
 def level_of_shuffles(design: EffectDesign, level: float) -> float:

@@ -43,35 +43,36 @@ def evidence_of(plan: Plan, results: StageResults, overall: OverallP) -> Evidenc
     results : of its stages.
     overall : the p-value, and the stage that gave it.
     """
-    # A search of the user's own was repeated: the set that it found.
+    # The user's own search was repeated on shuffled labels: the set that it found.
     if repeats_own_search(plan):
         own_set = rule_evidence(plan, results, results.observed.rule)
         return replace(own_set, by=EvidenceSource.SEARCH)
 
-    # The user named features after looking at the table: these.
+    # The user named features after looking at the table: the features of the stage that gave the
+    # p-value, which are those.
     if plan.named_after:
         return evidence_of_stage(plan, results, overall.stage)
 
-    # All features together convince by shuffles, with a smaller p-value than any small set: none.
+    # By shuffles, all features together convince with a smaller p-value than any small set: no
+    # features are named.
     if overall.stage is Stage.SHUFFLES:
         all_features_together = convincing_spread(plan, results)
         if all_features_together is not None:
             return spread_evidence(all_features_together)
 
-    # Some sets convince by themselves: the features of the smallest that add to each other.
+    # Some sets convince by themselves: the smallest of them, and of its features those that add to
+    # the others.
     sets = convincing_sets(plan, results)
     if sets:
         return settle_names(plan, results, smallest_set(sets, overall.stage))
 
-    # No set convinces by itself, but the whole test is significant: no feature is named, and those
-    # of the set with the smallest p-value are described as unsettled.
-    surest_set = evidence_of_stage(plan, results, overall.stage)
+    # No set convinces by itself. The one that the p-value is about is described: its features are
+    # unsettled if the test is significant, which says that there is something somewhere.
+    described = evidence_of_stage(plan, results, overall.stage)
     is_significant = overall.log10_p <= log10(plan.settings.level)
     if is_significant:
-        return replace(surest_set, features=(), unsettled=surest_set.features)
-
-    # Nothing is significant: the features of the set with the smallest p-value.
-    return surest_set
+        return replace(described, features=(), unsettled=described.features)
+    return described
 
 
 def settle_names(plan: Plan, results: StageResults, evidence: Evidence) -> Evidence:

@@ -64,15 +64,19 @@ def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
     if plan.features is not None or plan.spending.stage1_convinces(fit.stage1):
         return fit
 
-    # Stage 2, first part: the one feature that goes best with the labels.
+    # Stage 2 looks at the one feature that goes best with the labels, if it is asked for.
+    feature = None
+    feature_convinces = False
     asks_stage2 = plan.spending.stage2_level > 0
-    feature = best_feature(plan, path) if asks_stage2 else None
-    feature_convinces = feature is not None and one_feature_convinces(plan, feature)
+    if asks_stage2:
+        feature = best_feature(plan, path)
+        feature_convinces = one_feature_convinces(plan, feature)
 
-    # Second part: the fewest errors for every number of features, by a search. A quick one is
-    # enough if the one feature convinces, which settles the verdict.
+    # The rules with the fewest errors for every number of features are told in any case, and stage
+    # 2 counts their errors. A quick search is enough if the one feature convinces, which settles
+    # the verdict.
     rules += searched_rules(plan, searched, path.errors, with_swaps=not feature_convinces)
-    # That search may have found a smaller set for stage 1, too: the bound covers every set.
+    # Stage 1 is asked again: its bound covers every set, and there may be a smaller one by now.
     fit = fit_of_rules(plan, rules)
     if feature is None:
         return fit

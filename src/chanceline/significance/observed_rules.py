@@ -61,23 +61,29 @@ def smallest_rule(plan: Plan, X: Floats) -> Rule:
         return rule_on(X, y, no_features, plan.settings.intercept)
 
     search = make_search(plan)
+    # The bound convinces with at most so many features.
     largest_convincing = plan.bounds.largest_convincing(plan.spending.stage1_level)
-    shuffles_will_decide = plan.settings.permutations != 0
-    if shuffles_will_decide:
-        # A set that the bound does not accept is of no use: the search spends less time on it.
-        search = replace(search, wanted=largest_convincing)
-    rule = search.find(X, y)
-    errors_allowed = search.errors
-    if rule.errors > errors_allowed or shuffles_will_decide:
-        return rule
+    if plan.settings.permutations == 0:
+        return smallest_rule_for_bound(plan, X, search, largest_convincing)
+    # If the bound does not convince, labels are shuffled. A larger set is of no use then, and the
+    # search spends less time on it.
+    return replace(search, wanted=largest_convincing).find(X, y)
 
-    # Without shuffles the bound decides. If it would accept one feature less, further searches
-    # from other seeds are worth while.
+
+def smallest_rule_for_bound(
+    plan: Plan, X: Floats, search: SearchProcedure, largest_convincing: int
+) -> Rule:
+    """The rule on the smallest set found where the bound alone decides, without shuffles.
+
+    If the bound would convince with one feature less, other seeds are tried.
+    """
+    rule = search.find(X, plan.data.y)
+    is_within_errors = rule.errors <= search.errors
     has_one_too_many = rule.n_selected == largest_convincing + 1
-    if largest_convincing > 0 and has_one_too_many:
-        smaller = search_again(plan, X, search, largest_convincing)
-        if smaller is not None:
-            return smaller
+    if is_within_errors and has_one_too_many and largest_convincing > 0:
+        smaller_rule = search_again(plan, X, search, largest_convincing)
+        if smaller_rule is not None:
+            return smaller_rule
     return rule
 
 
@@ -95,21 +101,23 @@ def search_again(plan: Plan, X: Floats, search: SearchProcedure, target: int) ->
 
 
 def certainly_inseparable(plan: Plan) -> bool:
-    """Whether no errors are allowed, but all features together are known to leave some.
+    """Whether a set without errors is wanted, but even all features together have none.
 
-    False if that is not known. Equal rows with opposite labels, which no rule can separate, are not
-    counted.
+    Equal rows with opposite labels, which no rule can separate, do not count. False where it is not
+    known, as then a search is not in vain.
     """
+    errors_are_allowed = bool(plan.settings.errors)
     X = plan.data.X
-    y = plan.data.y
-    # Errors are allowed, or the columns are read by tiles and are too many to ask about.
-    if plan.settings.errors or isinstance(X, ColumnTable):
+    is_read_by_tiles = isinstance(X, ColumnTable)  # and is too wide to ask
+    if errors_are_allowed or is_read_by_tiles:
         return False
-    # As many columns as rows separate almost surely: the search will see.
-    rows = consistent_rows(X, y)
+
+    rows = consistent_rows(X, plan.data.y)  # without those that contradict equal rows
     if len(plan.distinct_features) >= len(rows):
+        # As many columns as rows separate almost surely.
         return False
-    return not all_separate(X[rows], y[rows], plan.distinct_features, plan.settings.intercept)
+    y = plan.data.y[rows]
+    return not all_separate(X[rows], y, plan.distinct_features, plan.settings.intercept)
 
 
 def all_separate(X: Floats, y: Floats, distinct: Ints, intercept: bool) -> bool:

@@ -65,6 +65,8 @@ def follow_paths(
     with_errors : whether errors are counted, which takes longest in long tables.
     """
     target = _make_target(columns, labels)
+    # Spread and pairs are about the columns as they are. The steps of the path, by way of `state`,
+    # take directions out of the gains, so that these come first.
     gains = columns.start_gains(target.coordinates, n_steps)
     spread = _spread(gains, target)
     best_pairs = gains.best_pairs(target.squared_length, target.scale)
@@ -84,15 +86,16 @@ def follow_paths(
             fit = target.fit(columns, state.residual)
             errors[:, step] = fewest_threshold_errors(fit, labels, columns.intercept)
 
-    no_pair = np.full((n_labellings, 2), NO_FEATURE, dtype=np.int64)
+    no_pairs = np.full((n_labellings, 2), NO_FEATURE, dtype=np.int64)
     paths = ForwardPaths(
         losses=losses,
         errors=errors,
         chosen=chosen,
-        pair=no_pair,
+        pair=no_pairs,
         spread=spread,
         ridge_fits=_ridge_fits(columns.ridges, target),
     )
+    # A path takes one column at a time, and may miss two that explain much only together.
     if n_steps > 1 and best_pairs is not None:
         return _with_better_pairs(paths, best_pairs, columns, target)
     return paths

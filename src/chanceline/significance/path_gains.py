@@ -84,18 +84,27 @@ class GainsInMemory:
         return find_best_pairs(self._pairs, gains, squared_length=squared_length, scale=scale)
 
     def mean_squares(self) -> Floats:
-        products = self._first_products
-        n_columns = products.shape[1]
+        """The mean over the largest squared products, for each share of the columns.
+
+        A share of 0.1, for example, is the tenth of the columns with the largest squares.
+
+        Returns
+        -------
+        (labellings, SPREAD_SHARES)
+        """
+        n_labellings, n_columns = self._first_products.shape
+        # Where each share begins, once squares are in ascending order.
         starts = [n_columns - columns_in_share(share, n_columns) for share in SPREAD_SHARES]
-        means = np.empty((len(products), len(starts)))
+        means = np.empty((n_labellings, len(starts)))
         # So many labellings at a time that copies stay small.
         n_at_a_time = max(1, ENTRIES_TO_RANK // n_columns)
-        for first in range(0, len(products), n_at_a_time):
+        for first in range(0, n_labellings, n_at_a_time):
             rows = slice(first, first + n_at_a_time)
-            # From each start on are the columns that fit best.
-            ranked = np.partition(products[rows] ** 2, starts, axis=1)
-            for share, start in enumerate(starts):
-                means[rows, share] = ranked[:, start:].mean(axis=1, dtype=float)
+            squares = self._first_products[rows] ** 2
+            # Squares before a start are no larger than those from it on.
+            ranked = np.partition(squares, starts, axis=1)
+            for column, start in enumerate(starts):
+                means[rows, column] = ranked[:, start:].mean(axis=1, dtype=float)
         return means
 
     def best_columns(self) -> Ints:

@@ -125,11 +125,15 @@ class RuleToUse(PredictionRule):
         if expected is None or expected.few_minus_many is None or not self.may_be_useful:
             return text
 
-        # A rule on many features has one on few beside it.
-        n_few = n_features if self.few is None else len(self.few.support)
-        other_size = other_size_in_words(
-            n_few, expected.few_minus_many, rule_has_many=self.few is not None
-        )
+        if self.few is None:
+            # This rule is the one on few features.
+            other_size = other_size_in_words(
+                n_features, expected.few_minus_many, rule_has_many=False
+            )
+        else:
+            # This rule is on all features, and has one on few beside it.
+            n_few = len(self.few.support)
+            other_size = other_size_in_words(n_few, expected.few_minus_many, rule_has_many=True)
         return f"{text}; {other_size}"
 
 

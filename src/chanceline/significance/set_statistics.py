@@ -147,33 +147,45 @@ def set_statistics(columns_of_set: Ints, shuffles: SetShuffles) -> SetStatistics
     columns_of_set : distinct columns of X that vary.
     shuffles : the table and the labellings.
     """
-    # The losses of every labelling: of its path, and of all and of the best features together.
+    # Every labelling does its best on the columns of the set.
     columns = make_path_columns(shuffles.X, shuffles.design, shuffles.intercept, columns_of_set)
-    n_samples, n_columns = columns.normalized.shape
-    n_steps = longest_path(shuffles.largest, n_columns, n_samples)
-    batches = [
-        shuffles.follow(columns, slice(start, start + BATCH_SIZE), n_steps)
-        for start in range(0, shuffles.n_labellings, BATCH_SIZE)
-    ]
+    batches = _follow_all(columns, shuffles)
     losses = join_labellings([batch.member_losses for batch in batches])
 
-    # The place of a labelling says how many do as well, all its losses taken together. The observed
-    # one's place gives the p-value of the set.
+    # Labellings are compared in this set: the place of the observed one gives the set's p-value.
     places = _places(combine_losses(losses).totals)
 
-    # Places do not compare sets: the observed labelling may come first in many of them. How
-    # improbable its losses are by chance tells these sets apart.
-    log_probabilities = log_tails_of_losses(losses)  # of so small a loss, (labellings, columns)
-    log_probabilities_observed = MemberArrays(
-        *(member[OBSERVED_LABELLING] for member in log_probabilities)
-    )
+    # For comparing sets, in many of which the observed labelling may have the first place: how
+    # improbable losses as small are by chance, by their logarithms.
+    log_probabilities = log_tails_of_losses(losses)
+
+    # The features that carry the set, by the losses of the observed labelling.
     carriers = _find_carriers(
         columns=columns,
         correlations=shuffles.correlations(columns),
         first_batch=batches[0],
-        log_probabilities=log_probabilities_observed,
+        log_probabilities=_of_observed(log_probabilities),
     )
     return SetStatistics(places=places, evidence=log_evidence(log_probabilities), carriers=carriers)
+
+
+def _follow_all(columns: PathColumns, shuffles: SetShuffles) -> list[FollowedPaths]:
+    """The paths of all labellings over the columns of a set, in batches."""
+    n_samples, n_columns = columns.normalized.shape
+    n_steps = longest_path(shuffles.largest, n_columns, n_samples)
+    return [
+        shuffles.follow(columns, slice(start, start + BATCH_SIZE), n_steps)
+        for start in range(0, shuffles.n_labellings, BATCH_SIZE)
+    ]
+
+
+def _of_observed(members: MemberArrays) -> MemberArrays:
+    """The numbers (columns,) of the observed labelling, from those of all (labellings, columns)."""
+    return MemberArrays(
+        path=members.path[OBSERVED_LABELLING],
+        all_features=members.all_features[OBSERVED_LABELLING],
+        best_features=members.best_features[OBSERVED_LABELLING],
+    )
 
 
 def _places(totals: Floats) -> Ints:
@@ -193,36 +205,38 @@ def _find_carriers(
     """The fewest features whose loss is nearly as improbable by chance as the set's best loss.
 
     The path is asked first, from one feature on; then the best hundredth and the best tenth of the
-    features; else all features carry the set. If they are many, only the best are named.
+    features; else all features carry the set.
 
     Parameters
     ----------
     columns : of the set.
     correlations : (columns,) with the observed outcome.
     first_batch : paths of the first labellings, that of the observed one first.
-    log_probabilities : for each observed loss, ln of the probability of one as small: (losses,) of
-        the path at 1, 2, … features, of all features, and of the best tenth and hundredth.
+    log_probabilities : ln of the probability by chance of losses as small as the observed ones,
+        (losses,) for each member.
     """
-    # Losses nearly as improbable as the best one: of which sizes of the path, and which shares.
+    # The numbers of features on the path, and the shares of best features, whose losses are nearly
+    # as improbable as the most improbable loss.
     smallest = min(member.min() for member in log_probabilities)
     largest_accepted = smallest + log(NEARLY_AS_PROBABLE)
-    accepted_on_path = np.flatnonzero(log_probabilities.path <= largest_accepted)
-    accepted_shares = np.flatnonzero(log_probabilities.best_features <= largest_accepted)
+    sizes_on_path = 1 + np.arange(len(log_probabilities.path))
+    accepted_sizes = sizes_on_path[log_probabilities.path <= largest_accepted]
+    is_accepted_share = log_probabilities.best_features <= largest_accepted
+    accepted_shares = np.array(SHARES_OF_BEST)[is_accepted_share]
 
     # The columns that carry the set, the strongest correlation first.
     strongest_first = np.argsort(-np.abs(correlations), kind="stable")
-    if len(accepted_on_path) > 0:
-        n_features = int(accepted_on_path[0]) + 1  # position 0 has one feature
-        support = first_batch.support(OBSERVED_LABELLING, n_features)
+    if len(accepted_sizes) > 0:
+        support = first_batch.support(OBSERVED_LABELLING, int(accepted_sizes.min()))
         is_in_support = np.isin(columns.feature_of_column[strongest_first], support)
         carrying = strongest_first[is_in_support]
     elif len(accepted_shares) > 0:
-        # Shares are listed from the largest to the smallest.
-        smallest_share = SHARES_OF_BEST[accepted_shares[-1]]
-        n_carrying = columns_in_share(smallest_share, len(correlations))
+        n_carrying = columns_in_share(float(accepted_shares.min()), len(correlations))
         carrying = strongest_first[:n_carrying]
     else:
         carrying = strongest_first
+
+    # If they are many, only the first are named.
     named = carrying[:MAX_CARRIERS]
     return Carriers(
         columns=columns.feature_of_column[named],

@@ -125,14 +125,17 @@ class ShuffledLosses:
     def permutation_reading(self) -> PermutationReading:
         """The Monte Carlo p-value of all numbers of features together.
 
-        All draws count for the p-value; set sizes are those of the first batch. The observed
-        labelling is row 0 everywhere, the draws follow.
+        The observed labelling comes first everywhere, and the draws follow.
         """
-        observed, *drawn = self._first_batch_statistics()
+        # For the p-value: whether each draw fits as well as the observed labelling.
+        all_as_good = combine_losses(self.losses).as_good
+        # To be told beside it: how many features separate the classes. Errors, and so these
+        # numbers, are known of the first batch of draws alone.
+        observed, *first_draws = self._first_batch_statistics()
         draws = Draws(
             observed=observed,
-            drawn=drawn,
-            as_good=combine_losses(self.losses).as_good[1:],
+            drawn=first_draws,
+            as_good=all_as_good[1:],
             requested=self.requested,
             stopped_by=self.stopped_by,
         )

@@ -94,9 +94,11 @@ def combine_stages(
     """The p-value of stage 2, which pays for what stage 1 may have spent before.
 
     Let q be the p-value of stage 2 by itself, and v_0 = 0 ≤ v_1 ≤ v_2 ≤ … those that stage 1 can
-    take. At a level a stage 1 spends β(a), the largest v_i ≤ a, and leaves a − β(a) to stage 2. The
-    p-value is the smallest a at which that is enough, q ≤ a − β(a): the first of the sums q + v_i
-    that lies below v_{i+1}.
+    take. At a level a, stage 1 spends β(a), the largest v_i up to a, and a − β(a) is left for stage
+    2. The p-value is the smallest a with a − β(a) ≥ q.
+
+    From v_i on, and below v_{i+1}, β(a) is v_i. The smallest a that will do there is q + v_i, if
+    that is below v_{i+1}. So the p-value is the first of the sums q + v_i that is.
 
     Example: v = 0, 0.01, 0.02 and q = 0.012. The sum 0.012 is not below 0.01, and 0.022 is not
     below 0.02. Nothing follows 0.02, so that the p-value is 0.012 + 0.02 = 0.032.
@@ -106,7 +108,7 @@ def combine_stages(
     log10_counted, log10_feature
         log₁₀ of the p-values of the two proofs, as in `Stage2Proofs`.
     stage1_log10_values
-        log₁₀ of v_0, v_1, …, of shape (values,); the first is −∞.
+        log₁₀ of v_0, v_1, …, of shape (values,), rising; the first is −∞, of 0.
     """
     # q is twice the smaller p-value, because two proofs share the stage; at most 1.
     log10_q = min(0.0, min(log10_counted, log10_feature) + LOG10_2)
@@ -114,7 +116,6 @@ def combine_stages(
     # ∞ follows the last value, so that the last sum is always below.
     log10_next_values = np.append(stage1_log10_values[1:], np.inf)
     is_below_next = log10_sums < log10_next_values
-    # The sums rise, so that the first is the smallest.
     log10_p = log10_sums[is_below_next][0]
     return Stage2Proofs(
         log10_counted=log10_counted,

@@ -58,31 +58,55 @@ def choose_terms(library: TermLibrary, known: KnownSpan, responses: Responses) -
     """
     if not library.terms or known.n_free < MIN_FREE_DIMENSIONS:
         return TermChoice((), left_out=None, span=known)
-    candidate_columns = library.values  # (units, terms)
     max_dimensions = int(MAX_SHARE_OF_UNITS * (known.n_free + known.n_directions))
     added: list[Term] = []
-    while True:
-        # The term that labels or features ask for most; done if there is none. Without room it is
-        # only reported as left out, at another level.
-        has_room = known.n_directions < max_dimensions
-        level = LEVEL_OF_ADDING if has_room else LEVEL_OF_LEAVING_OUT
-        best_index = most_needed(candidate_columns, known, responses, level)
-        if best_index is None:
+    while known.n_directions < max_dimensions:
+        term = most_needed_term(library, known, responses, LEVEL_OF_ADDING)
+        if term is None:
             return TermChoice(tuple(added), left_out=None, span=known)
-        term = _with_best_factors(library.terms[best_index], library, known, responses)
-        if not has_room:
+        new_terms, known = _add_with_companions(term, library, known, max_dimensions)
+        if not new_terms:
+            # It does not fit in, and the next round would ask for it again.
             return TermChoice(tuple(added), left_out=term, span=known)
+        added += new_terms
 
-        # Add it with those that come with it, as far as they say something new and fit in.
-        n_added_before = len(added)
-        for new_term in _with_companions(term, library):
-            larger = known.with_column(new_term.values)
-            if known.n_directions < larger.n_directions <= max_dimensions:
-                known = larger
-                added.append(new_term)
-        if len(added) == n_added_before:
-            # Nothing could be added, and the next round would ask for the same term again.
-            return TermChoice(tuple(added), left_out=term, span=known)
+    # No room is left. A term that is clearly needed all the same is told of.
+    left_out = most_needed_term(library, known, responses, LEVEL_OF_LEAVING_OUT)
+    return TermChoice(tuple(added), left_out=left_out, span=known)
+
+
+def most_needed_term(
+    library: TermLibrary, known: KnownSpan, responses: Responses, level: float
+) -> Term | None:
+    """The term that labels or features ask for most; None if chance explains all of them.
+
+    Parameters
+    ----------
+    level : the probability with which chance may bring up one of the terms.
+    """
+    index = most_needed(library.values, known, responses, level)
+    if index is None:
+        return None
+    return _with_best_factors(library.terms[index], library, known, responses)
+
+
+def _add_with_companions(
+    term: Term, library: TermLibrary, known: KnownSpan, max_dimensions: int
+) -> tuple[list[Term], KnownSpan]:
+    """Add a term and those that come with it, as far as they say something new and fit in.
+
+    Returns
+    -------
+    The terms added, and the span with them.
+    """
+    added = []
+    for new_term in _with_companions(term, library):
+        larger = known.with_column(new_term.values)
+        says_something_new = larger.n_directions > known.n_directions
+        if says_something_new and larger.n_directions <= max_dimensions:
+            added.append(new_term)
+            known = larger
+    return added, known
 
 
 def most_needed(terms: Floats, known: KnownSpan, responses: Responses, level: float) -> int | None:

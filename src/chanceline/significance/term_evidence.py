@@ -188,18 +188,37 @@ def correlation_log_pvalues(squares: Floats, n_free: int) -> Floats:
 def sum_log_pvalues(sums: Floats, residuals: Floats, n_free: int) -> Floats:
     """ln p of each sum of squared correlations, if its direction ignored the features.
 
-    The sum over features x_j is uᵀGu, G = Σ_j x_j x_jᵀ, with a direction u. If u is uniform in f
-    dimensions, the sum has
-
-        mean = tr G/f,    variance = 2 (tr G² − (tr G)²/f)/(f (f + 2)),
-
-    and is taken for a gamma variable with this mean and variance, whose shape is a = mean²/variance
-    and whose scale is mean/a. The result bounds the upper tail of that variable.
+    The sum is taken for a gamma variable with its mean and variance, of a direction that is uniform
+    in f dimensions. The result bounds the upper tail of that variable.
 
     Parameters
     ----------
     sums : (directions,)
-    residuals : the features x_j, (units, features).
+    residuals : the features, (units, features).
+    n_free : f.
+    """
+    mean, variance = _moments_of_sum(residuals, n_free)
+    if mean <= 0 or variance <= SMALLEST_LENGTH * mean**2:
+        # The sum is the same in every direction, and no direction surprises: p = 1.
+        return np.zeros(len(sums))
+    # In units of its scale, a gamma variable has a mean that is its shape. Sums below the mean
+    # surprise nobody, and are taken for the mean.
+    shape = mean**2 / variance
+    in_units_of_scale = shape * np.maximum(sums / mean, 1.0)
+    return np.minimum(0.0, _log_gamma_tail(in_units_of_scale, shape))
+
+
+def _moments_of_sum(residuals: Floats, n_free: int) -> tuple[float, float]:
+    """The mean and the variance of the sum of squared correlations with a random direction.
+
+    With the features x_j and a direction u, the sum is Σ_j (x_j·u)² = uᵀGu, G = Σ_j x_j x_jᵀ. If u
+    is uniform in f dimensions, it has
+
+        mean = tr G/f,    variance = 2 (tr G² − (tr G)²/f)/(f (f + 2)).
+
+    Parameters
+    ----------
+    residuals : the features, (units, features).
     n_free : f.
     """
     # G, or the smaller matrix of products between features, which has the same tr G².
@@ -207,20 +226,21 @@ def sum_log_pvalues(sums: Floats, residuals: Floats, n_free: int) -> Floats:
     products = residuals.T @ residuals if n_features < n_units else residuals @ residuals.T
     trace = float(np.sum(residuals**2))
     trace_of_square = float(np.sum(products**2))
-
     mean = trace / n_free
     variance = 2 * (trace_of_square - trace**2 / n_free) / (n_free * (n_free + 2))
-    if mean <= 0 or variance <= SMALLEST_LENGTH * mean**2:
-        # The sum is the same in every direction, and no direction surprises: p = 1.
-        return np.zeros(len(sums))
+    return mean, variance
 
-    # In units of its scale the variable has mean a. From there on
-    # P(gamma variable ≥ x) ≤ x^a e^−x/(Γ(a) (x − max(0, a − 1))). Smaller sums are taken for the
-    # mean.
-    a = mean**2 / variance
-    x = a * np.maximum(sums / mean, 1.0)
-    log_bounds = a * np.log(x) - x - gammaln(a) - np.log(x - max(0.0, a - 1))
-    return np.minimum(0.0, log_bounds)
+
+def _log_gamma_tail(x: Floats, shape: float) -> Floats:
+    """ln of a bound on P(gamma variable ≥ x), of scale 1 and shape a, for x > a − 1.
+
+    The density t^(a−1) e^−t/Γ(a) falls from x on at least as fast as e^−rt with r = 1 − b/x,
+    b = max(0, a − 1). So the probability is at most the density at x, divided by r:
+
+        x^a e^−x/(Γ(a) (x − b)).
+    """
+    log_bounds: Floats = shape * np.log(x) - x - gammaln(shape) - np.log(x - max(0.0, shape - 1))
+    return log_bounds
 
 
 def product_log_pvalues(log_product: Floats) -> Floats:

@@ -255,14 +255,11 @@ def _uninformative_bound(result: SeparationTest) -> str:
 def _shuffles_words(result: SeparationTest) -> str:
     """The p-value of the shuffles and whether it is that of the test, or why there is none."""
     permutation = result.permutation
-    settings = result.settings
     if permutation is None:
-        # No shuffles were asked for, or they are not possible: they cannot repeat a choice among
-        # candidates that the table does not have.
-        could_be_run = settings.permutations and settings.candidates is None
-        return "not needed" if could_be_run else "not run"
+        # The number is 0 if no shuffles were asked for, or if they are not possible.
+        return "not needed" if result.settings.permutations else "not run"
     text = f"{permutation.summary()} ({permutation.kind})"
-    # For a search run again: how many features it needs on shuffled labels.
+    # Set sizes on the shuffled labels that the search separated.
     sizes = sorted(size for size in permutation.null_sizes if size is not None)
     if sizes and permutation.statistic is StatisticKind.SEARCH:
         median = sizes[len(sizes) // 2]

@@ -1,7 +1,7 @@
 """The gains of columns that are read by tiles: what is kept of a tile stays where the tile is.
 
 Labels, and the directions that paths take, go to the tiles; what comes back is the best column of
-every labelling, and how many columns have squared products of each size. Products of all columns
+every labelling, and a histogram of its squared products. Products of all columns
 with all labellings are in no process together, unless all tiles are.
 
 What a process has no longer, because a worker died or has no room, it makes again from the tile.
@@ -28,25 +28,25 @@ from chanceline.significance.path_steps import (
 
 # What tiles keep may take this share of a worker's memory.
 SHARE_OF_WORKER = 0.2
-# The leading bits of a float tell its size: so many of the 23 of its fraction are cut off, and
-# three are left, for eight sizes in every doubling.
+# The leading bits of a float tell its magnitude: so many of the 23 of its fraction are cut off, and
+# three are left, for eight bins in every doubling.
 BITS_CUT_OFF = 20
 # Squared products of a column of length 1 with labels ±1 are about 1 by chance, and at most the
-# number of samples. What is below or above these has the first or the last of all sizes.
+# number of samples. What is below or above these is in the first or the last of all bins.
 SMALLEST_SQUARE = 2.0**-4
 LARGEST_SQUARE = 2.0**14
 
 
-def size_of_squares(squares: Floats) -> Ints:
-    """A number for the size of each square, larger for larger ones, from 0 on.
+def bins_of_squares(squares: Floats) -> Ints:
+    """The histogram bin of each square, a whole number from 0 on, higher for larger squares.
 
     Parameters
     ----------
     squares : in single precision, of any shape.
     """
     leading_bits = squares.view(np.int32) >> BITS_CUT_OFF
-    sizes: Ints = np.clip(leading_bits - _SMALLEST_BITS, 0, N_SIZES - 1)
-    return sizes
+    bins: Ints = np.clip(leading_bits - _SMALLEST_BITS, 0, N_BINS - 1)
+    return bins
 
 
 def _leading_bits(number: float) -> int:
@@ -54,7 +54,7 @@ def _leading_bits(number: float) -> int:
 
 
 _SMALLEST_BITS = _leading_bits(SMALLEST_SQUARE)
-N_SIZES = 1 + _leading_bits(LARGEST_SQUARE) - _SMALLEST_BITS
+N_BINS = 1 + _leading_bits(LARGEST_SQUARE) - _SMALLEST_BITS
 
 
 class UsedColumns(Protocol):
@@ -159,44 +159,42 @@ class FirstLook(NamedTuple):
 
     Attributes
     ----------
-    n_of_size : (labellings, sizes) how many columns have squared products of each size.
+    bin_counts : (labellings, bins) a histogram of the squared products (`bins_of_squares`).
     sum_of_squares : (labellings,)
     best : the column of largest gain for every labelling.
     """
 
-    n_of_size: Ints
+    bin_counts: Ints
     sum_of_squares: Floats
     best: RowMaxima
 
 
-class LargeSquares(NamedTuple):
-    """The largest squared products of a tile, for every labelling and some shares of the columns.
-
-    A share ends among the squares of one size, its smallest.
-
-    Attributes
-    ----------
-    sum_of_larger : (labellings, shares) the sum of the squares of larger sizes.
-    n_smallest : (labellings, shares) how many have the smallest size.
-    smallest : for each share these squares, those of the first labelling before the others.
-    """
-
-    sum_of_larger: Floats
-    n_smallest: Ints
-    smallest: list[Floats]
-
-
 class EndOfShare(NamedTuple):
-    """Where a share of the columns ends, those with the largest squares: (labellings,).
+    """Where a share of the columns ends, which are those with the largest squares: (labellings,).
 
     Attributes
     ----------
-    size : the smallest size of squares in it.
-    n_of_size : how many squares of this size are in it.
+    lowest_bin : the lowest bin with squares in the share.
+    n_from_lowest_bin : how many squares of this bin, its largest, are in the share.
     """
 
-    size: Ints
-    n_of_size: Ints
+    lowest_bin: Ints
+    n_from_lowest_bin: Ints
+
+
+class SquaresForShare(NamedTuple):
+    """The squared products of a tile that may be in a share.
+
+    Attributes
+    ----------
+    sum_of_higher_bins : (labellings,) the sum of the squares above the share's lowest bin.
+    n_in_lowest_bin : (labellings,) how many squares the tile has in that bin.
+    lowest_bin_squares : (all of them,) these squares, one labelling after the other.
+    """
+
+    sum_of_higher_bins: Floats
+    n_in_lowest_bin: Ints
+    lowest_bin_squares: Floats
 
 
 class GainsByTiles:
@@ -205,7 +203,8 @@ class GainsByTiles:
     Parameters
     ----------
     table : all columns.
-    used : pairs of a tile's first column and the `UsedColumns` of the tile, placed in the table.
+    columns_by_tile : pairs of a tile's first column and the `UsedColumns` of the tile, placed in
+        the table.
     labels : (labellings, samples) what threshold, blocks and covariates leave of the labels.
     n_steps : of the paths.
     n_threads : tiles that are worked on at the same time.
@@ -214,52 +213,56 @@ class GainsByTiles:
     def __init__(
         self,
         table: ColumnTable,
-        used: Sequence[tuple[int, Any]],
+        columns_by_tile: Sequence[tuple[int, Any]],
         labels: Floats,
         *,
         n_steps: int,
         n_threads: int,
     ) -> None:
+        """Place the labels where the tiles are, and make a first pass over all tiles."""
         self._table = table
-        self._used = used
-        # Placed where the tiles are, so that labels are sent there once for all steps.
+        self._columns_by_tile = columns_by_tile
+        # Labels are sent to the tiles once for all steps.
         self._labels = table.place(labels.astype(np.float32))
         self._n_labellings = len(labels)
         self._n_steps = n_steps
         self._n_threads = n_threads
-        self._taken: list[Any] = []  # as in `PathSoFar`, and placed as well
-        self._kept = KeptStates(uuid4().hex)  # a name that no other paths have
-        self._first_looks = list(self._map(look_first))
+        # Directions that the paths took, with the labels' parts along them; none yet.
+        self._taken: list[Any] = []
+        # Tiles keep their products between steps, under a name that no other paths have.
+        self._kept = KeptStates(uuid4().hex)
+
+        # The first pass, which uses all of the above.
+        self._first_looks: list[FirstLook] = list(self._map(look_first))
 
     def best_pairs(self, squared_length: Floats, scale: Floats) -> None:
         """None: too many columns for a list of pairs."""
 
     def mean_squares(self) -> Floats:
-        """The mean squared product of each share of the columns: (labellings, SPREAD_SHARES).
+        """The mean over the largest squared products, by share: (labellings, SPREAD_SHARES).
 
-        No process has the squares of all columns, to take the largest. So every tile first tells
-        how many squares it has of each size (`size_of_squares`), which shows the size at which a
-        share ends. Then it gives the sum of its larger squares, and those of that size one by one.
+        A share of 0.1, for example, is the tenth of the columns with the largest squares.
+
+        No process has all squares to sort. A histogram shows in which bin a share ends; the tiles
+        then send the sums of the bins above, and the squares of that bin one by one.
         """
-        n_of_size = np.sum([look.n_of_size for look in self._first_looks], axis=0)
-        n_columns = int(n_of_size[0].sum())
+        # The histogram of all tiles, and the mean over all columns, which are the first share.
+        bin_counts = np.sum([look.bin_counts for look in self._first_looks], axis=0)
+        n_columns = int(bin_counts[0].sum())
         means = np.empty((self._n_labellings, len(SPREAD_SHARES)))
-        # The first share is all columns.
         means[:, 0] = sum(look.sum_of_squares for look in self._first_looks) / n_columns
 
-        # Of the others the tiles are asked for their largest squares.
-        n_best_of_share = [columns_in_share(share, n_columns) for share in SPREAD_SHARES[1:]]
-        ends = [end_of_share(n_of_size, n_best) for n_best in n_best_of_share]
-        smallest_sizes = np.column_stack([end.size for end in ends])  # (labellings, shares)
-        tiles = list(self._map(large_squares, smallest_sizes, is_last=self._n_steps == 1))
-        for share, (end, n_best) in enumerate(zip(ends, n_best_of_share, strict=True)):
-            totals = sum(tile.sum_of_larger[:, share] for tile in tiles)  # (labellings,)
-            for labelling, squares in enumerate(_joined_by_labelling(tiles, share)):
-                # Of the smallest size only the largest squares are in the share.
-                n_left_out = len(squares) - end.n_of_size[labelling]
-                in_share = np.sort(squares)[n_left_out:]
-                totals[labelling] += in_share.sum(dtype=float)
-            means[:, 1 + share] = totals / n_best
+        # The bins in which the other shares end.
+        n_in_shares = [columns_in_share(share, n_columns) for share in SPREAD_SHARES[1:]]
+        ends = [end_of_share(bin_counts, n_in_share) for n_in_share in n_in_shares]
+        lowest_bins = np.array([end.lowest_bin for end in ends])  # (shares, labellings)
+
+        # A second pass over the tiles, for the squares of these bins and above.
+        replies = list(self._map(largest_squares, lowest_bins, is_last=self._n_steps == 1))
+        squares_by_share = list(zip(*replies, strict=True))  # of each share: one item a tile
+        for share, n_in_share in enumerate(n_in_shares):
+            total = sum_of_share(squares_by_share[share], ends[share])
+            means[:, 1 + share] = total / n_in_share
         return means
 
     def best_columns(self) -> Ints:
@@ -283,7 +286,9 @@ class GainsByTiles:
         `is_last` : whether nothing is asked of the tiles after that.
         """
         taken = list(self._taken)
-        arguments = [(start, (used, self._labels, taken)) for start, used in self._used]
+        arguments = [
+            (start, (columns, self._labels, taken)) for start, columns in self._columns_by_tile
+        ]
         common = (function, self._kept, is_last, *common)
         return self._table.map_tiles(_of_tile, arguments, common, self._n_threads)
 
@@ -311,9 +316,9 @@ def _of_tile(
 def look_first(state: StateOfTile, first: int) -> FirstLook:
     """What a tile tells before anything is taken out; its columns begin with number `first`."""
     squares = state.products**2
-    sizes = size_of_squares(squares)
+    bins = bins_of_squares(squares)
     return FirstLook(
-        n_of_size=np.array([np.bincount(row, minlength=N_SIZES) for row in sizes], dtype=np.int32),
+        bin_counts=np.array([np.bincount(row, minlength=N_BINS) for row in bins], dtype=np.int32),
         sum_of_squares=squares.sum(axis=1, dtype=float),
         best=best_of_tile(state, first),
     )
@@ -324,53 +329,82 @@ def best_of_tile(state: StateOfTile, first: int) -> RowMaxima:
     return largest_in_chunk(first, state.products**2 / state.squared_lengths)
 
 
-def large_squares(state: StateOfTile, _first: int, smallest_sizes: Ints) -> LargeSquares:
-    """The squared products of a tile that may be among the largest of all columns.
-
-    Squares are sorted by their size, a small whole number (`size_of_squares`). Those of a larger
-    size than the smallest in a share are all in it, and summed up. Those of the smallest size may
-    be in it or not, and are given one by one.
+def largest_squares(state: StateOfTile, _first: int, lowest_bins: Ints) -> list[SquaresForShare]:
+    """The squared products of a tile that may be among the largest: an item for each share.
 
     Parameters
     ----------
     state : with nothing taken out.
-    smallest_sizes : (labellings, shares) the smallest size of squares in every share.
+    lowest_bins : (shares, labellings) the lowest bin with squares in the share.
     """
-    squares = state.products**2  # (labellings, columns)
-    sizes = size_of_squares(squares)
-    sum_of_larger = np.empty(smallest_sizes.shape)
-    n_smallest = np.empty(smallest_sizes.shape, dtype=np.int64)
-    smallest = []
-    for share in range(smallest_sizes.shape[1]):
-        smallest_size = smallest_sizes[:, share, None]  # (labellings, 1)
-        larger_squares = np.where(sizes > smallest_size, squares, 0)
-        sum_of_larger[:, share] = larger_squares.sum(axis=1, dtype=float)
-        is_smallest: Bools = sizes == smallest_size
-        n_smallest[:, share] = is_smallest.sum(axis=1)
-        smallest.append(squares[is_smallest])
-    return LargeSquares(sum_of_larger, n_smallest, smallest)
+    squares = state.products**2
+    bins = bins_of_squares(squares)
+    return [_squares_for_share(squares, bins, lowest_bin) for lowest_bin in lowest_bins]
 
 
-def end_of_share(n_of_size: Ints, n_best: int) -> EndOfShare:
-    """Where the `n_best` largest squares end.
+def _squares_for_share(squares: Floats, bins: Ints, lowest_bin: Ints) -> SquaresForShare:
+    """The squares of a tile that may be in a share, which ends in the lowest bin.
+
+    Squares of higher bins are in it, and are summed up. Of the lowest bin some may be in it, so
+    that these squares are given one by one.
 
     Parameters
     ----------
-    n_of_size : (labellings, sizes) how many squares there are of each size.
+    squares, bins : (labellings, columns) the squares of the tile, and the bin of each.
+    lowest_bin : (labellings,)
     """
-    # Of this size or a larger one: (labellings, sizes), falling.
-    n_up_to = np.cumsum(n_of_size[:, ::-1], axis=1)[:, ::-1]
-    size = np.count_nonzero(n_up_to >= n_best, axis=1) - 1
-    rows = np.arange(len(n_of_size))
-    n_larger = n_up_to[rows, size] - n_of_size[rows, size]
-    return EndOfShare(size, n_best - n_larger)
+    is_higher = bins > lowest_bin[:, None]
+    is_lowest: Bools = bins == lowest_bin[:, None]
+    return SquaresForShare(
+        sum_of_higher_bins=np.where(is_higher, squares, 0).sum(axis=1, dtype=float),
+        n_in_lowest_bin=is_lowest.sum(axis=1),
+        lowest_bin_squares=squares[is_lowest],
+    )
 
 
-def _joined_by_labelling(parts: Sequence[LargeSquares], share: int) -> list[Floats]:
-    """The squares of the smallest size in a share, of all tiles: an array for every labelling."""
-    counts = np.array([part.n_smallest[:, share] for part in parts])  # (tiles, labellings)
-    n_labellings = counts.shape[1]
-    squares = np.concatenate([part.smallest[share] for part in parts])
-    labelling = np.concatenate([np.repeat(np.arange(n_labellings), row) for row in counts])
-    order = np.argsort(labelling, kind="stable")
-    return np.split(squares[order], np.cumsum(counts.sum(axis=0))[:-1])
+def end_of_share(bin_counts: Ints, n_in_share: int) -> EndOfShare:
+    """Where the `n_in_share` largest squares end.
+
+    Parameters
+    ----------
+    bin_counts : (labellings, bins) how many squares there are in each bin.
+    """
+    # Squares in each bin and all higher ones: (labellings, bins), falling from bin 0 on.
+    n_from_bin_on = np.cumsum(bin_counts[:, ::-1], axis=1)[:, ::-1]
+    # The highest bin from which on there are squares enough.
+    lowest_bin = np.count_nonzero(n_from_bin_on >= n_in_share, axis=1) - 1
+    labellings = np.arange(len(bin_counts))
+    n_higher = n_from_bin_on[labellings, lowest_bin] - bin_counts[labellings, lowest_bin]
+    return EndOfShare(lowest_bin, n_in_share - n_higher)
+
+
+def sum_of_share(tiles: Sequence[SquaresForShare], end: EndOfShare) -> Floats:
+    """The sum of the squares in a share: (labellings,).
+
+    Parameters
+    ----------
+    tiles : the squares of every tile that may be in it.
+    end : where the share ends.
+    """
+    totals = np.zeros(len(end.lowest_bin))
+    for tile in tiles:
+        totals += tile.sum_of_higher_bins
+    # Of the lowest bin only the largest squares are in the share.
+    for labelling, squares in enumerate(_lowest_bin_by_labelling(tiles)):
+        n_outside = len(squares) - end.n_from_lowest_bin[labelling]
+        totals[labelling] += np.sort(squares)[n_outside:].sum(dtype=float)
+    return totals
+
+
+def _lowest_bin_by_labelling(tiles: Sequence[SquaresForShare]) -> list[Floats]:
+    """The squares of all tiles in the lowest bin of a share: an array for every labelling."""
+    counts = np.array([tile.n_in_lowest_bin for tile in tiles])  # (tiles, labellings)
+    labellings = np.arange(counts.shape[1])
+    # Tile after tile, and in each tile labelling after labelling.
+    squares = np.concatenate([tile.lowest_bin_squares for tile in tiles])
+    labelling_of_square = np.concatenate([np.repeat(labellings, row) for row in counts])
+
+    # Labelling after labelling, cut where the next labelling begins.
+    order = np.argsort(labelling_of_square, kind="stable")
+    ends_of_labellings = np.cumsum(counts.sum(axis=0))
+    return np.split(squares[order], ends_of_labellings[:-1])

@@ -14,7 +14,7 @@ taken is in double precision.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -94,12 +94,12 @@ class ScaledColumns:
     Attributes
     ----------
     first : the number of the first one among all that paths may take.
-    places : (columns,) where they are in the tile; None if they are all of it.
+    columns_in_tile : (columns,) where they are in the tile; None if they are all of it.
     scaling : of these columns.
     """
 
     first: int
-    places: Ints | None
+    columns_in_tile: Ints | None
     scaling: ColumnScaling
 
     def scaled(self, tile: Tile) -> Floats:
@@ -108,7 +108,7 @@ class ScaledColumns:
         They lie in memory row by row, however the tile does: products may depend on that in their
         last digits.
         """
-        values = values_at_places(tile, self.places)
+        values = values_of_columns(tile, self.columns_in_tile)
         return np.ascontiguousarray(self.scaling.apply(values))
 
     @property
@@ -200,18 +200,16 @@ class TiledColumns:
 
     @cached_property
     def used_by_tile(self) -> list[tuple[int, ScaledColumns]]:
-        """The tiles with columns that are used: where each begins, and those of its columns."""
-        return [
-            (
-                chosen.start,
-                ScaledColumns(
-                    first=chosen.place.start,
-                    places=chosen.places_in_tile,
-                    scaling=self.scaling.take(chosen.place),
-                ),
+        """Pairs of a tile's first column and those of its columns that are used, with scaling."""
+        pairs = []
+        for chosen in chosen_columns_by_tile(self.table, self.feature_of_column):
+            columns = ScaledColumns(
+                first=chosen.stretch.start,
+                columns_in_tile=chosen.columns_in_tile,
+                scaling=self.scaling.take(chosen.stretch),
             )
-            for chosen in chosen_columns_by_tile(self.table, self.feature_of_column)
-        ]
+            pairs.append((chosen.tile_start, columns))
+        return pairs
 
     @cached_property
     def _placed_by_tile(self) -> list[tuple[int, Any]]:
@@ -220,18 +218,18 @@ class TiledColumns:
 
 
 class ChosenOfTile(NamedTuple):
-    """The columns of a tile that are used.
+    """The columns of a tile that are chosen.
 
     Attributes
     ----------
-    start : where the tile begins in the table.
-    place : where these columns stand among all that are used.
-    places_in_tile : (columns,) where they are in the tile; None if they are all of it.
+    tile_start : the first column of the tile.
+    columns_in_tile : (columns,) where the chosen columns are in the tile; None if they are all.
+    stretch : where they stand among the chosen columns of all tiles.
     """
 
-    start: int
-    place: slice
-    places_in_tile: Ints | None
+    tile_start: int
+    columns_in_tile: Ints | None
+    stretch: slice
 
 
 def chosen_columns_by_tile(table: ColumnTable, features: Ints) -> Iterator[ChosenOfTile]:
@@ -241,13 +239,13 @@ def chosen_columns_by_tile(table: ColumnTable, features: Ints) -> Iterator[Chose
         first, last = np.searchsorted(features, [start, stop]).tolist()
         if last > first:
             has_all = last - first == stop - start
-            places = None if has_all else features[first:last] - start
-            yield ChosenOfTile(start, slice(first, last), places)
+            columns_in_tile = None if has_all else features[first:last] - start
+            yield ChosenOfTile(start, columns_in_tile, stretch=slice(first, last))
 
 
-def values_at_places(tile: Tile, places: Ints | None) -> NDArray[Any]:
+def values_of_columns(tile: Tile, columns_in_tile: Ints | None) -> NDArray[Any]:
     """Some of a tile's columns as they are stored; all of them, without a copy, if None."""
-    return tile.values if places is None else tile.values[:, places]
+    return tile.values if columns_in_tile is None else tile.values[:, columns_in_tile]
 
 
 def products_of_tile(tile: Tile, used: ScaledColumns, rows: Floats) -> Floats:
@@ -293,11 +291,13 @@ def make_tiled_columns(
     intercept : whether the rule has a threshold.
     n_threads : tiles that are worked on at the same time.
     """
+    # The first pass.
     chosen_by_tile = [
-        (chosen.start, chosen.places_in_tile) for chosen in chosen_columns_by_tile(table, features)
+        (chosen.tile_start, chosen.columns_in_tile)
+        for chosen in chosen_columns_by_tile(table, features)
     ]
     scalings = list(table.map_tiles(measure_tile, chosen_by_tile, (design, intercept), n_threads))
-    scaling = ColumnScaling(*(np.concatenate(numbers) for numbers in zip(*scalings, strict=True)))
+    scaling = join_scalings(scalings)
 
     # Columns of which nothing but rounding is left have the length 0, and are dropped.
     varies = scaling.length > 0
@@ -316,34 +316,49 @@ def make_tiled_columns(
     return with_ridges(columns)  # the second pass
 
 
+def join_scalings(parts: Sequence[ColumnScaling]) -> ColumnScaling:
+    """The scaling of the columns of all parts, one part after the other."""
+    return ColumnScaling(
+        lowest=np.concatenate([part.lowest for part in parts]),
+        highest=np.concatenate([part.highest for part in parts]),
+        centre=np.concatenate([part.centre for part in parts]),
+        length=np.concatenate([part.length for part in parts]),
+    )
+
+
 def measure_tile(
-    tile: Tile, places: Ints | None, design: ColumnDesign, intercept: bool
+    tile: Tile, columns_in_tile: Ints | None, design: ColumnDesign, intercept: bool
 ) -> ColumnScaling:
     """The scaling of the columns of a tile that are used."""
-    values = values_at_places(tile, places)
+    values = values_of_columns(tile, columns_in_tile)
     return measure_columns(np.ascontiguousarray(values, dtype=float), design, intercept)
 
 
 def measure_columns(values: Floats, design: ColumnDesign, intercept: bool) -> ColumnScaling:
-    """The scaling of some columns (samples, columns); blocks and covariates as in the design."""
+    """How to clip, centre and normalise columns (samples, columns).
+
+    Without an intercept they are neither clipped nor centred.
+    """
     n_columns = values.shape[1]
-    lowest = np.full(n_columns, -np.inf)
-    highest = np.full(n_columns, np.inf)
+    limits = OutlierLimits(lowest=np.full(n_columns, -np.inf), highest=np.full(n_columns, np.inf))
     centre = np.zeros(n_columns)
     residuals = values
     if intercept:
-        lowest, highest = limits_that_matter(values)
-        values = np.clip(values, lowest, highest)
+        # Outliers are moved to the limits before anything is measured.
+        limits = clipping_limits(values)
+        values = np.clip(values, limits.lowest, limits.highest)
         centre = values.mean(axis=0)
+        # Lengths are those of what blocks and covariates leave.
         block_of_sample = blocks_to_centre_within(design, intercept)
         residuals = column_residuals(values, block_of_sample, design.covariate_basis)
+
     # A length of 0 says that nothing but rounding is left of the column.
     lengths = column_lengths(residuals)
     varies = vary_beyond_rounding(lengths, values)
-    return ColumnScaling(lowest, highest, centre, np.where(varies, lengths, 0.0))
+    return ColumnScaling(limits.lowest, limits.highest, centre, np.where(varies, lengths, 0.0))
 
 
-def limits_that_matter(values: Floats) -> OutlierLimits:
+def clipping_limits(values: Floats) -> OutlierLimits:
     """The limits of outliers of columns, infinite where no value lies beyond them.
 
     Then tiles without outliers need not be clipped, as those of genotypes.

@@ -235,15 +235,17 @@ def one_feature_probability(n_samples: int, positives: int, errors: int) -> floa
     negatives = n_samples - positives
     gap = n_samples - 2 * errors
     n_walks_touching = 0
-    # First terms of the sum: k = e − jg.
-    for k in range(errors, -1, -gap):
-        n_walks_touching += 2 * math.comb(n_samples, k)
-    # Second and third terms: k = 2e − (size of a class) − jg.
-    for class_size in (positives, negatives):
-        for k in range(2 * errors - class_size, -1, -gap):
-            n_walks_touching -= math.comb(n_samples, k)
+    for jg in range(0, errors + 1, gap):  # from there on all terms of the sum are zero
+        n_walks_touching += 2 * _binomial(n_samples, errors - jg)
+        n_walks_touching -= _binomial(n_samples, 2 * errors - positives - jg)
+        n_walks_touching -= _binomial(n_samples, 2 * errors - negatives - jg)
     n_walks = math.comb(n_samples, positives)
     return n_walks_touching / n_walks
+
+
+def _binomial(n: int, k: int) -> int:
+    """C(n, k), which is 0 for negative k."""
+    return math.comb(n, k) if k >= 0 else 0
 
 
 @lru_cache(maxsize=1_000)

@@ -164,22 +164,25 @@ def whose_pvalue(grounds: Grounds) -> str:
     The p-value may be that of a larger set, for example, although fewer features convince too.
     """
     evidence = grounds.evidence
-    overall = grounds.overall
     # The features named have a p-value by shuffles, but do not convince by themselves.
     if evidence.pvalue is not None and not evidence.convinces:
         return _remark_on_joint_evidence(grounds, evidence.pvalue)
 
-    # They convince by themselves, with the p-value of the test or with another.
-    if evidence.log10_p_alone is None:
+    # What the test would give by them alone; None where they do not convince.
+    log10_p_alone = evidence.log10_p_alone
+    if log10_p_alone is None:
         return ""
-    has_same_pvalue = abs(evidence.log10_p_alone - overall.log10_p) <= SAME_LOG10_P
-    if has_same_pvalue:
+    if abs(log10_p_alone - grounds.overall.log10_p) <= SAME_LOG10_P:
         return ""
-    convinces_alone = "this convinces by itself"
-    if not evidence.unsettled:
-        verb = "convinces" if len(evidence.features) == 1 else "convince"
-        convinces_alone = f"{listed(evidence.features)} {verb} alone"
-    return f" The p-value is that of {_owner_of_pvalue(grounds)}; {convinces_alone}."
+    return f" The p-value is that of {_owner_of_pvalue(grounds)}; {_convinces_alone(evidence)}."
+
+
+def _convinces_alone(evidence: Evidence) -> str:
+    """`g1, g2 convince alone`; or `this convinces by itself`, if it is not settled which do."""
+    if evidence.unsettled:
+        return "this convinces by itself"
+    verb = "convinces" if len(evidence.features) == 1 else "convince"
+    return f"{listed(evidence.features)} {verb} alone"
 
 
 def _remark_on_joint_evidence(grounds: Grounds, pvalue: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import atanh, sqrt, tanh
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -244,9 +245,8 @@ def concordance(
     """Harrell's concordance: of the pairs whose order in time is known, the share with the higher
     risk first.
 
-    Pairs are of samples of the same fold: others have risks by different rules. With w_ij = 1 for a
-    pair that can be compared, and h_ij = 1 where it is concordant (½ at equal risks), the
-    concordance is C = Σh/Σw. As a U-statistic it has the variance
+    As a U-statistic C = Σh/Σw of pairs (i, j), with w_ij = 1 for a pair that can be compared and
+    h_ij = 1 where it is concordant (½ at equal risks), it has the variance
 
         Σ_i (Σ_j (h_ij − C w_ij))²/(number of pairs)².
 
@@ -256,28 +256,51 @@ def concordance(
     held_out : predictions of one column, large for high risk.
     share : as in `r_squared`.
     """
-    n_samples = len(times)
-    # Of every sample, over all repeats: Σ_j h_ij and Σ_j w_ij.
-    concordant = np.zeros(n_samples)
-    comparable = np.zeros(n_samples)
-    for risks, folds in zip(held_out.predicted[:, :, 0], held_out.fold_of_sample, strict=True):
-        pairs = comparable_pairs(times, events) & (folds[:, None] == folds)
-        agreeing = pairs * (0.5 + 0.5 * np.sign(risks[:, None] - risks))  # (samples, samples)
-        # Every pair counts for both of its samples.
-        concordant += agreeing.sum(axis=0) + agreeing.sum(axis=1)
-        comparable += pairs.sum(axis=0) + pairs.sum(axis=1)
-    n_pairs = comparable.sum() / 2
+    sums = _pair_sums(times, events, held_out)
+    n_pairs = sums.comparable.sum() / 2  # every pair is in the sums of both its samples
     if n_pairs == 0:
         return Measure(name="concordance", value=0.5, interval=(0.0, 1.0), guess=0.5)
-    value = float(concordant.sum() / (2 * n_pairs))
+    value = float(sums.concordant.sum() / (2 * n_pairs))  # C
 
-    changes = concordant - value * comparable  # Σ_j (h_ij − C w_ij), (samples,)
+    # The sums over j are over all repeats, and so is the number of pairs: it is as if h and w were
+    # means over repeats.
+    changes = sums.concordant - value * sums.comparable  # Σ_j (h_ij − C w_ij), (samples,)
     # Fewer samples count than there are, which makes the variance larger.
-    counted_share = share * held_out.n_independent(changes) / n_samples
+    counted_share = share * held_out.n_independent(changes) / len(times)
     standard_error = sqrt(np.sum(changes**2) / counted_share) / float(n_pairs)
     reach = float(ndtri(UPPER_QUANTILE)) * standard_error
     interval = (max(0.0, value - reach), min(1.0, value + reach))
     return Measure(name="concordance", value=value, interval=interval, guess=0.5)
+
+
+class PairSums(NamedTuple):
+    """Pairs with each sample, over all repeats: (samples,) how many are concordant (a tie is half),
+    and how many can be compared.
+    """
+
+    concordant: Floats
+    comparable: Floats
+
+
+def _pair_sums(times: Floats, events: Bools, held_out: HeldOutPredictions) -> PairSums:
+    """Count the pairs with each sample. Other folds have risks by other rules: no pair is of two.
+
+    Parameters
+    ----------
+    times, events, held_out : as in `concordance`.
+    """
+    concordant = np.zeros(len(times))
+    comparable = np.zeros(len(times))
+    has_known_order = comparable_pairs(times, events)  # (samples, samples)
+    for risks, folds in zip(held_out.predicted[:, :, 0], held_out.fold_of_sample, strict=True):
+        pairs = has_known_order & (folds[:, None] == folds)
+        # 1 where the first sample has the higher risk, ½ where it has the same.
+        agreement = 0.5 + 0.5 * np.sign(risks[:, None] - risks)
+        agreeing = pairs * agreement
+        # Every pair counts for both of its samples.
+        concordant += agreeing.sum(axis=0) + agreeing.sum(axis=1)
+        comparable += pairs.sum(axis=0) + pairs.sum(axis=1)
+    return PairSums(concordant, comparable)
 
 
 def comparable_pairs(times: Floats, events: Bools) -> Bools:

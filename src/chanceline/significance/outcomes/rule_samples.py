@@ -62,6 +62,12 @@ class Background:
         term_deviations = terms - self.term_means[block_of_sample]
         return self.block_means[block_of_sample] + term_deviations @ self.slopes
 
+    def of_columns(self, columns: Ints) -> Background:
+        """The same of some of the columns alone."""
+        return replace(
+            self, block_means=self.block_means[:, columns], slopes=self.slopes[:, columns]
+        )
+
 
 def learn_background(
     columns: Floats, samples: RuleSamples, unknown_means: Floats | None = None

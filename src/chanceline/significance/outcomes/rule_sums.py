@@ -113,19 +113,27 @@ def sums_of_rule(
 def sums_of_guesses(
     target_background: Background, training: RuleSamples, strata: Sequence[Stratum]
 ) -> RuleSums:
-    """What blocks and covariates alone say, as sums without features.
+    """What blocks and covariates alone say of the targets, as plain sums without features.
+
+    They say intercept + z·slopes for the covariates' terms z. An intercept makes that the mean
+    target at the mean terms: of a block, or of all training samples for those of unknown block.
 
     Parameters
     ----------
-    target_background : what they say of the targets.
-    training, strata : as in `sums_of_rule`.
+    target_background : mean targets and mean terms of the blocks, and the slopes.
+    training : the samples that it was learnt from.
+    strata : by the number of the block.
     """
-    slopes = target_background.slopes
+    slopes = target_background.slopes  # (terms, targets)
+    # (blocks, targets)
     block_intercepts = target_background.block_means - target_background.term_means @ slopes
-    mean_targets = training.outcome.targets.mean(axis=0)
+
+    mean_targets = training.outcome.targets.mean(axis=0)  # (targets,)
+    mean_terms = training.terms.mean(axis=0)  # (terms,)
+    average_intercept = mean_targets - mean_terms @ slopes
     return RuleSums(
         weights=np.zeros((0, len(mean_targets))),
         term_weights=slopes,
-        intercepts=mean_targets - training.terms.mean(axis=0) @ slopes,
+        intercepts=average_intercept,
         stratum_intercepts=dict(zip(strata, block_intercepts, strict=True)),
     )

@@ -82,18 +82,21 @@ class OutcomeRule(Result):
         raise InputError(f"the rule knows no {self.roles.in_words(unknown[0])}; {remedy}.")
 
     def linear_outputs(self) -> LinearOutputs:
-        """What is predicted as sums over features, then over the terms of covariates.
+        """The rule as weighted sums of features and of covariates' terms, one for each output.
 
-        The intercepts are those of the average block, then of every stratum where there are blocks,
-        in the order of `sums.stratum_intercepts`.
+        There is a row of weights for every feature and then for every term, a row of intercepts for
+        the average block, and one for each block of the rule, if it knows any.
         """
         sums = self.sums
+        weights = np.vstack([sums.weights, sums.term_weights])  # (features + terms, targets)
         intercepts = [sums.intercepts]
         if self.roles.stratum_columns:
             intercepts += sums.stratum_intercepts.values()
+        # These give targets. The outcome makes them give what it predicts, such as log odds of
+        # classes, for which it looks at the targets fitted in the training samples.
         return self.training.outcome.linear_outputs(
-            np.vstack([sums.weights, sums.term_weights]),
-            np.vstack(intercepts),
+            weights,
+            np.vstack(intercepts),  # (1 + blocks, targets)
             self.score_rule.training_fits,
         )
 

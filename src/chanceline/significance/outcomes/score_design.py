@@ -8,10 +8,10 @@ enough. The rest is taken out by least squares, and what it leaves of the scores
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import lgamma
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,43 +110,49 @@ def make_score_design(outcome: Outcome, declared: DeclaredRoles = DeclaredRoles(
     outcome : of every sample.
     declared : blocks, groups, pairs and covariates.
     """
-    # Units: groups with one outcome, or every sample by itself.
-    scores = outcome.scores
-    n_samples = len(scores)
+    units = _number_units(outcome, declared)
+    declared_blocks = _number_blocks_of_units(declared, units)
+    covariates = _read_covariates(outcome, declared, units, declared_blocks)
+
+    # The declared blocks, split by categories that are large enough.
+    block_of_unit = covariates.block_of_unit
+    # What is permuted: what blocks and covariates leave of the scores.
+    unit_terms = covariates.unit_terms
+    scores_of_units = outcome.scores[units.sample_of_unit]
+    unit_scores = _residual_scores(scores_of_units, block_of_unit, unit_terms)
+    return ScoreDesign(
+        unit_scores=unit_scores,
+        unit_of_sample=units.unit_of_sample,
+        block_of_unit=block_of_unit,
+        covariate_terms=None if unit_terms is None else unit_terms[units.unit_of_sample],
+        log_permutations=_log_permutations(unit_scores, block_of_unit),
+        encoder=covariates.encoder,
+        block_categories=covariates.block_categories,
+    )
+
+
+class _Units(NamedTuple):
+    """What one outcome belongs to: every sample by itself, or groups.
+
+    Attributes
+    ----------
+    unit_of_sample : (samples,) numbers 0, 1, … of the units.
+    sample_of_unit : (units,) one sample of each unit.
+    """
+
+    unit_of_sample: Ints
+    sample_of_unit: Ints
+
+
+def _number_units(outcome: Outcome, declared: DeclaredRoles) -> _Units:
+    """The groups declared, which must have one outcome each; else every sample is a unit."""
+    n_samples = len(outcome.scores)
     unit_of_sample = np.arange(n_samples)
     if declared.groups is not None:
         unit_of_sample = number_values(declared.groups, n_samples, "groups")
     _, sample_of_unit = np.unique(unit_of_sample, return_index=True)
-    _check_outcome_of_groups(outcome, sample_of_unit[unit_of_sample])
-
-    # Blocks, or pairs: every unit lies within one of them.
-    block_of_sample = _number_outcome_blocks(declared, n_samples)
-    block_of_unit = block_of_sample[sample_of_unit]
-    if not np.array_equal(block_of_unit[unit_of_sample], block_of_sample):
-        raise InputError("every group must lie within one block or pair.")
-    if declared.pairs is not None:
-        _check_pairs_of_two(np.asarray(declared.pairs)[sample_of_unit], block_of_unit)
-
-    # Covariates: categories become further blocks where these are large enough.
-    covariates = _Covariates(block_of_unit)
-    if declared.covariates:
-        columns = read_columns(declared.covariates, n_samples)
-        check_covariates_of_units(columns, unit_of_sample, sample_of_unit)
-        columns_of_units = {name: values[sample_of_unit] for name, values in columns.items()}
-        covariates = _read_covariates(outcome, columns_of_units, block_of_unit)
-
-    # What is permuted: what all of these leave of the scores.
-    unit_terms = covariates.unit_terms
-    unit_scores = _residual_scores(scores[sample_of_unit], covariates.block_of_unit, unit_terms)
-    return ScoreDesign(
-        unit_scores=unit_scores,
-        unit_of_sample=unit_of_sample,
-        block_of_unit=covariates.block_of_unit,
-        covariate_terms=None if unit_terms is None else unit_terms[unit_of_sample],
-        log_permutations=_log_permutations(unit_scores, covariates.block_of_unit),
-        encoder=covariates.encoder,
-        block_categories=covariates.block_categories,
-    )
+    _check_outcome_of_groups(outcome, representative=sample_of_unit[unit_of_sample])
+    return _Units(unit_of_sample, sample_of_unit)
 
 
 def _check_outcome_of_groups(outcome: Outcome, representative: Ints) -> None:
@@ -166,7 +172,20 @@ def _check_outcome_of_groups(outcome: Outcome, representative: Ints) -> None:
         )
 
 
-def _number_outcome_blocks(declared: DeclaredRoles, n_samples: int) -> Ints:
+def _number_blocks_of_units(declared: DeclaredRoles, units: _Units) -> Ints:
+    """The number of every unit's block or pair as declared, 0 if there are none: (units,)."""
+    block_of_sample = _number_blocks_of_samples(declared, len(units.unit_of_sample))
+    block_of_unit = block_of_sample[units.sample_of_unit]
+    is_within_one_block = block_of_unit[units.unit_of_sample] == block_of_sample  # (samples,)
+    if not np.all(is_within_one_block):
+        raise InputError("every group must lie within one block or pair.")
+    if declared.pairs is not None:
+        pair_names = np.asarray(declared.pairs)[units.sample_of_unit]
+        _check_pairs_of_two(pair_names, block_of_unit)
+    return block_of_unit
+
+
+def _number_blocks_of_samples(declared: DeclaredRoles, n_samples: int) -> Ints:
     """The number of every sample's block or pair, 0 if there are none: (samples,)."""
     if declared.blocks is not None and declared.pairs is not None:
         raise InputError("pairs are blocks already; give pairs or blocks, not both.")
@@ -214,46 +233,72 @@ class _Covariates:
 
 
 def _read_covariates(
-    outcome: Outcome, columns_of_units: Mapping[str, NDArray[Any]], block_of_unit: Ints
+    outcome: Outcome, declared: DeclaredRoles, units: _Units, declared_blocks: Ints
 ) -> _Covariates:
-    """Categories as blocks if these have units enough, and all others as terms.
+    """The covariates declared: categories as blocks if these are large enough, else all as terms.
 
     Parameters
     ----------
     outcome : whose residuals may be exchangeable or not.
-    columns_of_units : one value for each unit, by the name of the covariate.
-    block_of_unit : (units,) the blocks that were declared.
+    declared_blocks : (units,) the blocks that were declared.
     """
+    if not declared.covariates:
+        return _Covariates(declared_blocks)
+    columns = read_columns(declared.covariates, len(units.unit_of_sample))
+    check_covariates_of_units(columns, units.unit_of_sample, units.sample_of_unit)
+    columns_of_units = {name: values[units.sample_of_unit] for name, values in columns.items()}
     encoder = make_encoder(columns_of_units, adjusting=True)
     categories = [item for item in encoder.covariates if isinstance(item, Category)]
-    # Units with the same block and the same levels of all categories are one stratum: 0, 1, …
+    numbers = [item for item in encoder.covariates if not isinstance(item, Category)]
+
+    # Strata of blocks and categories become the blocks if they are large enough on average. Then
+    # numbers alone are left for terms.
+    strata = _strata(declared_blocks, categories, columns_of_units)
+    n_strata = strata.max() + 1
+    if len(strata) >= MIN_MEAN_BLOCK_SIZE * n_strata:
+        return _Covariates(
+            block_of_unit=strata,
+            unit_terms=_terms(outcome, CovariateEncoder(tuple(numbers)), columns_of_units),
+            encoder=encoder,
+            block_categories=tuple(category.name for category in categories),
+        )
+    return _Covariates(
+        block_of_unit=declared_blocks,
+        unit_terms=_terms(outcome, encoder, columns_of_units),
+        encoder=encoder,
+    )
+
+
+def _strata(
+    block_of_unit: Ints,
+    categories: Sequence[Category],
+    columns_of_units: Mapping[str, NDArray[Any]],
+) -> Ints:
+    """(units,) numbers 0, 1, …, the same for units of one block and of equal levels throughout."""
     block_and_levels = [block_of_unit]
     for category in categories:
         block_and_levels.append(category.codes(columns_of_units[category.name]))
     strata = np.unique(np.column_stack(block_and_levels), axis=0, return_inverse=True)[1]
-    strata = strata.reshape(-1).astype(np.int64)
+    return strata.reshape(-1).astype(np.int64)
 
-    # Strata become the blocks if they are large enough on average: then numbers alone are left.
-    modelled = encoder
-    block_categories: tuple[str, ...] = ()
-    n_strata = strata.max() + 1
-    if len(strata) >= MIN_MEAN_BLOCK_SIZE * n_strata:
-        block_of_unit = strata
-        block_categories = tuple(category.name for category in categories)
-        numbers = [item for item in encoder.covariates if not isinstance(item, Category)]
-        modelled = CovariateEncoder(tuple(numbers))
-    if not modelled.covariates:
-        return _Covariates(block_of_unit, None, encoder, block_categories)
 
-    # The rest are taken out by a regression, whose residuals are permuted.
+def _terms(
+    outcome: Outcome, encoder: CovariateEncoder, columns_of_units: Mapping[str, NDArray[Any]]
+) -> Floats | None:
+    """The covariates of an encoder as numbers, (units, terms); None without covariates.
+
+    They are for a regression whose residuals are permuted: stop if the outcome does not allow that.
+    """
+    if not encoder.covariates:
+        return None
     if not outcome.residuals_are_exchangeable:
         raise InputError(
-            f"adjusting for {listed(modelled.names)} needs residuals that can be exchanged, which "
+            f"adjusting for {listed(encoder.names)} needs residuals that can be exchanged, which "
             f"{outcome.noun} do not have; cut it into few categories of at least "
             f"{MIN_MEAN_BLOCK_SIZE} rows each, within which rows are exchanged."
         )
-    terms = modelled.transform(columns_of_units, len(block_of_unit))
-    return _Covariates(block_of_unit, terms, encoder, block_categories)
+    n_units = len(next(iter(columns_of_units.values())))
+    return encoder.transform(columns_of_units, n_units)
 
 
 def _residual_scores(unit_scores: Floats, block_of_unit: Ints, unit_terms: Floats | None) -> Floats:

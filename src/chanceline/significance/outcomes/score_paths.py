@@ -73,7 +73,7 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Fo
     """
     target = make_score_target(columns, scores)
     state = start_score_path(columns.coordinates, target.coordinates, n_steps)
-    # Both need the products of the columns with the scores themselves, which the steps change.
+    # Before the first step `state.products` are those of the columns with the scores themselves.
     spread = _score_spread(state.products, target)
     best_pairs = find_best_pairs(
         columns.pairs,
@@ -86,17 +86,20 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Fo
     losses = np.empty((n_permutations, n_steps))
     chosen = np.full((n_permutations, n_steps), NO_FEATURE, dtype=np.int64)
     for step in range(n_steps):
+        # This changes the state, its residual and its products among others.
         taken, is_taken = state.take_next_column()
         chosen[is_taken, step] = columns.feature_of_column[taken[is_taken]]
         losses[:, step] = target.loss(state.residual)
 
+    no_pairs = np.full((n_permutations, 2), NO_FEATURE, dtype=np.int64)
     paths = FollowedPaths(
         losses=losses,
         chosen=chosen,
-        pair=np.full((n_permutations, 2), NO_FEATURE, dtype=np.int64),
+        pair=no_pairs,
         spread=spread,
         ridge_fits=_score_ridge_fits(columns, target),
     )
+    # A path takes one column at a time, and may miss two that explain much only together.
     if n_steps > 1 and best_pairs is not None:
         return _with_better_score_pairs(paths, best_pairs, columns.feature_of_column)
     return paths
@@ -152,20 +155,23 @@ class ScorePathState:
     def take_next_column(self) -> tuple[Ints, Bools]:
         """Take the column of largest gain in every permutation, which changes the state.
 
-        Products and lengths are brought up to date only when the next step needs the gains.
-
         Returns
         -------
         (permutations,) the columns, and (permutations,) whether anything of them was left to take.
         """
+        # Gains need products and lengths without the direction taken last: it is taken out of these
+        # now, while `directions`, `last_coefficients` and `n_taken` are still those of that step.
         best, _ = largest_of_rows(self._update_and_yield_gains(), n_rows=len(self.residual))
 
-        # The part of each column outside the directions taken before, of length 1.
+        # The part of each column outside the directions taken before, scaled to length 1.
         candidates = self.columns[:, best].T.astype(float)  # (permutations, coordinates)
         direction, is_taken = orthogonal_part(candidates, self.directions[:, : self.n_taken])
-        coefficients = np.matmul(self.residual, direction[:, :, None])
+
+        # Take the new direction out of the residual.
+        coefficients = np.matmul(self.residual, direction[:, :, None])  # (permutations, q, 1)
         self.residual = self.residual - coefficients * direction[:, None, :]
 
+        # Keep it, to be taken out of products and lengths when the next step asks for gains.
         self.directions[:, self.n_taken] = direction
         self.last_coefficients = coefficients.astype(self.columns.dtype)
         self.n_taken += 1

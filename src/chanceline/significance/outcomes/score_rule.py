@@ -97,7 +97,7 @@ class PreparedSamples:
     ----------
     columns : (samples, features) of SD 1, zero where a column is constant.
     targets : (samples, targets)
-    column_background, target_background : what was taken out.
+    column_background, target_background : what blocks and covariates say, which was taken out.
     spreads : (features,) standard deviations, infinite for constant columns.
     """
 
@@ -106,6 +106,15 @@ class PreparedSamples:
     column_background: Background
     target_background: Background
     spreads: Floats
+
+    def guesses(self, samples: RuleSamples) -> Floats:
+        """What blocks and covariates alone say of the targets of samples: (samples, targets)."""
+        return self.target_background.explained(samples.block_of_sample, samples.terms)
+
+    def prepare_columns(self, samples: RuleSamples) -> Floats:
+        """The columns of other samples, prepared as those of the training samples were."""
+        background = self.column_background.explained(samples.block_of_sample, samples.terms)
+        return (samples.X - background) / self.spreads
 
 
 def prepare_samples(samples: RuleSamples, training: Bools) -> PreparedSamples:
@@ -243,46 +252,48 @@ def train_score_rule(
     cross_fits = [cross_fit(training_samples, candidates, seed)]
     for repeat in range(1, n_repeats):
         cross_fits.append(cross_fit(training_samples, candidates, [*seed, repeat]))
-    targets = training_samples.outcome.targets
-    errors = np.mean([squared_errors(fits, targets) for fits in cross_fits], axis=0)
-    unit_errors = errors_of_units(errors, training_samples.unit_of_sample)
-    chosen = choose_candidate(candidates, unit_errors)
+    chosen = choose_candidate(candidates, mean_errors_of_units(cross_fits, training_samples))
 
     # Fit the chosen one to all training samples. Its weights are for columns of SD 1.
     prepared = prepare_samples(samples, training)
     fitted = fit_candidates(prepared, [candidates[chosen]])[0]
     weights = fitted.weights / prepared.spreads[fitted.support][:, None]
-    background = prepared.column_background
 
-    # What it fits in the training samples: the part of the features is from the folds.
-    guesses = prepared.target_background.explained(
-        training_samples.block_of_sample, training_samples.terms
-    )
-    gains_of_chosen = np.mean([fits.gains[chosen] for fits in cross_fits], axis=0)
+    # In the training samples, what features add is taken from the folds, where the sample had no
+    # part in the weights.
+    added_by_features = np.mean([fits.added_by_features[chosen] for fits in cross_fits], axis=0)
     return ScoreRule(
         support=fitted.support,
         weights=weights,
-        column_background=Background(
-            block_means=background.block_means[:, fitted.support],
-            term_means=background.term_means,
-            slopes=background.slopes[:, fitted.support],
-        ),
+        column_background=prepared.column_background.of_columns(fitted.support),
         target_background=prepared.target_background,
-        training_fits=guesses + gains_of_chosen,
+        training_fits=prepared.guesses(training_samples) + added_by_features,
     )
 
 
 class CrossFits(NamedTuple):
-    """Targets fitted by rules that the sample had no part in.
+    """Targets fitted by rules that the sample had no part in: the sum of these two.
 
     Attributes
     ----------
-    guesses : (samples, targets) what blocks and covariates say.
-    gains : (candidates, samples, targets) what the features of each candidate add.
+    guesses : (samples, targets) what blocks and covariates alone say.
+    added_by_features : (candidates, samples, targets) what the features of each candidate add.
     """
 
     guesses: Floats
-    gains: Floats
+    added_by_features: Floats
+
+
+def mean_errors_of_units(cross_fits: list[CrossFits], samples: RuleSamples) -> Floats:
+    """The mean squared errors of several cross-fits, for each unit: (candidates, units).
+
+    Parameters
+    ----------
+    samples : those that were fitted.
+    """
+    targets = samples.outcome.targets
+    errors = np.mean([squared_errors(fits, targets) for fits in cross_fits], axis=0)
+    return errors_of_units(errors, samples.unit_of_sample)
 
 
 def squared_errors(fits: CrossFits, targets: Floats) -> Floats:
@@ -297,7 +308,7 @@ def squared_errors(fits: CrossFits, targets: Floats) -> Floats:
     -------
     (candidates, samples)
     """
-    left = fits.guesses + fits.gains - targets
+    left = fits.guesses + fits.added_by_features - targets
     errors: Floats = np.sum(left**2, axis=2)
     return errors
 
@@ -321,23 +332,24 @@ def errors_of_units(errors: Floats, unit_of_sample: Ints) -> Floats:
 
 
 def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed) -> CrossFits:
-    """Fit every candidate in folds, and fit the targets of each fold by the samples outside it."""
+    """Fit the targets of each fold by every candidate, made from the samples outside the fold."""
     folds = samples.outcome.deal_to_folds(samples.unit_of_sample, n_folds=N_INNER_FOLDS, seed=seed)
     guesses = np.zeros(samples.outcome.targets.shape)
-    gains = np.zeros((len(candidates), *guesses.shape))
+    added_by_features = np.zeros((len(candidates), *guesses.shape))
     for fold in range(folds.max() + 1):
+        # Everything is learnt from the samples outside the fold.
         is_held_out = folds == fold
         prepared = prepare_samples(samples, ~is_held_out)
-        held_out = samples.take(is_held_out)
-        blocks = held_out.block_of_sample
-        guesses[is_held_out] = prepared.target_background.explained(blocks, held_out.terms)
+        fitted_candidates = fit_candidates(prepared, candidates)
 
-        # The samples held out are prepared with the numbers of the training samples.
-        background = prepared.column_background.explained(blocks, held_out.terms)
-        columns = (held_out.X - background) / prepared.spreads
-        for number, fitted in enumerate(fit_candidates(prepared, candidates)):
-            gains[number, is_held_out] = columns[:, fitted.support] @ fitted.weights
-    return CrossFits(guesses=guesses, gains=gains)
+        # What blocks and covariates say of the samples held out, and what features add.
+        held_out = samples.take(is_held_out)
+        guesses[is_held_out] = prepared.guesses(held_out)
+        columns = prepared.prepare_columns(held_out)  # (samples, features)
+        for number, fitted in enumerate(fitted_candidates):
+            added = columns[:, fitted.support] @ fitted.weights  # (samples, targets)
+            added_by_features[number, is_held_out] = added
+    return CrossFits(guesses, added_by_features)
 
 
 def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:

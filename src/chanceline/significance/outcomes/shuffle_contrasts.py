@@ -29,6 +29,7 @@ MAX_CONTRAST_SHUFFLES = 999
 # With more columns the paths of contrasts have no list of correlated pairs, which would be made
 # anew for each.
 MAX_COLUMNS_FOR_CONTRAST_PAIRS = 2_000
+NO_MEMBER = -1  # the number of a unit that is none
 
 
 @dataclass(frozen=True)
@@ -73,36 +74,38 @@ class ContrastDesign(ScoreDesign):
 
 
 def restricted_exchange(donors: Ints, members: Ints, block_of_member: Ints) -> Ints:
-    """A permutation of some units, from one of all units: (members,).
+    """A permutation of some units, the members, from one of all units: (members,).
 
     Within every block the members' donors are taken in the order in which the permutation of all
     units lists them, so that the permutation of the members is uniform if that of all is.
 
     Example with one block: the donors of units 0 … 3 are 2, 0, 3, 1, and the members are the units
-    0, 1, 3. Without unit 2 the list of donors is 0, 3, 1. Member number 0 is unit 0, number 1 is
-    unit 1, and number 2 is unit 3: so the result is 0, 2, 1.
+    0, 1, 3, with the numbers 0, 1, 2. Without unit 2 the list of donors is 0, 3, 1. By their
+    numbers that is 0, 2, 1, which is the result.
 
     Parameters
     ----------
     donors : (all units,) for every unit the one whose outcome it gets.
-    members : (members,) the numbers of some units.
+    members : (members,) the members among all units, rising.
     block_of_member : (members,) numbers of the blocks.
 
     Returns
     -------
-    (members,) for every member the one, by its number among the members, whose outcome it gets.
+    (members,) for every member the number of the one whose outcome it gets.
     """
-    # Where the list of donors has each unit: (all units,). In the example 1, 3, 0, 2.
-    place_of_unit = np.empty(len(donors), dtype=np.int64)
-    place_of_unit[donors] = np.arange(len(donors))
-    place_of_member = place_of_unit[members]  # 1, 3, 2
+    # The list of donors with members alone, by their numbers. In the example 0, 2, 1.
+    member_of_unit = np.full(len(donors), NO_MEMBER)
+    member_of_unit[members] = np.arange(len(members))
+    member_of_donor = member_of_unit[donors]  # 0, 2, 1 and one that is none
+    listed_members = member_of_donor[member_of_donor != NO_MEMBER]
 
-    # The members block by block, in each block as they are numbered: 0, 1, 2.
+    # Both the members as they are numbered and the list are put block after block; stable sorts
+    # keep their order within blocks. At every position both have members of one block, and the
+    # first gets the outcome of the second.
     receivers = np.argsort(block_of_member, kind="stable")
-    # Block by block as well (`lexsort` sorts by its last key first), but by their places: 0, 2, 1.
-    listed_donors = np.lexsort((place_of_member, block_of_member))
+    listed_by_block = np.argsort(block_of_member[listed_members], kind="stable")
     donor_of_member = np.empty(len(members), dtype=np.int64)
-    donor_of_member[receivers] = listed_donors
+    donor_of_member[receivers] = listed_members[listed_by_block]
     return donor_of_member
 
 
@@ -111,34 +114,34 @@ def contrast_design(design: ScoreDesign, contrast: Contrast) -> ContrastDesign |
 
     Parameters
     ----------
-    design : of the whole outcome.
+    design : of the whole outcome, without covariate terms.
     contrast : whose signs are the same in all samples of a unit.
     """
-    # The units of the two sides, and their blocks.
+    # The members: units of the two sides. Their blocks are numbered 0, 1, … without gaps.
     _, sample_of_unit = np.unique(design.unit_of_sample, return_index=True)
-    unit_signs = contrast.signs[sample_of_unit]
-    members = np.flatnonzero(unit_signs)
-    # Numbers 0, 1, … without gaps among the members.
+    sign_of_unit = contrast.signs[sample_of_unit]
+    members = np.flatnonzero(sign_of_unit)
     block_of_member = np.unique(design.block_of_unit[members], return_inverse=True)[1]
 
     # Their scores: the signs ±1, centred within blocks. In a block of one side nothing is left.
-    signs = unit_signs[members].astype(float)
+    signs = sign_of_unit[members].astype(float)
     block_means = np.bincount(block_of_member, weights=signs) / np.bincount(block_of_member)
     centred_signs = signs - block_means[block_of_member]
     if np.abs(centred_signs).max() == 0:
         return None
 
-    # Members are in ascending order, so that this is the number of every unit among them.
+    # The units of this design are the members: each sample has the number of its unit among these.
     samples = samples_of_contrast(contrast)
-    unit_of_sample = np.searchsorted(members, design.unit_of_sample[samples])
+    member_of_sample = np.searchsorted(members, design.unit_of_sample[samples])
     return ContrastDesign(
         unit_scores=orthonormal_columns(centred_signs[:, None]),
-        unit_of_sample=unit_of_sample,
+        unit_of_sample=member_of_sample,
         block_of_unit=block_of_member.astype(np.int64),
         covariate_terms=None,
-        log_permutations=0.0,
+        log_permutations=0.0,  # not asked for
         encoder=design.encoder,
         block_categories=design.block_categories,
+        # Draws are made of all units, and then restricted to the members.
         members=members,
         all_blocks=design.block_of_unit,
     )
