@@ -139,22 +139,19 @@ def results_on_cluster(  # noqa: PLR0913
         When what calls share died with a worker, so that the rest must be started anew.
     """
     tasks = _ClusterTasks(client, function, common)
-    remaining = iter(items)
+    not_submitted = iter(items)
     try:
-        if all_at_once:
-            tasks.submit_some(remaining, at_most=None)
-        while True:
-            if not all_at_once:
-                tasks.submit_some(remaining, at_most=tasks.room)
-            if not tasks.pending:
-                return
-            # Wait for results, but not for long: then more workers may have room for more items.
-            done = tasks.first_done(ordered=ordered)
-            if not done:
+        # All items, or as many as workers have room for.
+        tasks.submit_some(not_submitted, at_most=None if all_at_once else tasks.room)
+        while tasks.pending:
+            # This does not wait for long: meanwhile more workers may have room for more items.
+            done = tasks.take_done(ordered=ordered)
+            if done:
+                yield from _results_of(client, done)
+            else:
                 tasks.require_workers()
-            for future in done:
-                tasks.pending.remove(future)
-            yield from _results_of(client, done)
+            if not all_at_once:
+                tasks.submit_some(not_submitted, at_most=tasks.room)
     finally:
         tasks.cancel()
 
@@ -185,11 +182,10 @@ class _ClusterTasks:
                 )
                 self.pending.append(future)
 
-    def first_done(self, *, ordered: bool) -> list[Any]:
-        """Tasks that are done: if `ordered`, only those before the first that is not done.
+    def take_done(self, *, ordered: bool) -> list[Any]:
+        """Take tasks that are done off the pending ones; empty if none is done after a short wait.
 
-        It waits until there is one, but not for long, as meanwhile there may be more workers; then
-        the list is empty.
+        If `ordered`, they are only those before the first that is not done.
         """
         from distributed import wait
 
@@ -203,7 +199,10 @@ class _ClusterTasks:
             done = list(takewhile(lambda future: future.done(), self.pending))
         else:
             done = [future for future in self.pending if future.done()]
-        return done[:MOST_COLLECTED]
+        done = done[:MOST_COLLECTED]
+        for future in done:
+            self.pending.remove(future)
+        return done
 
     def require_workers(self) -> None:
         """Raise WorkersLostError if there have been no workers for too long."""

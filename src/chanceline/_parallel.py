@@ -128,15 +128,16 @@ def start(
     Items are taken as workers become free. Closing the generator ends the workers.
     """
     n_jobs = check_jobs(n_jobs)
-    parent = os.getpid()
+    # Calls are told the process that asks for them: a worker process ends when that one is gone.
+    this_process = os.getpid()
     client = active_client()
 
-    # One job is this process, even within `joblib.parallel_config("dask")`, where joblib itself
-    # would use the cluster.
+    # One job is this process, call by call. Without a cluster joblib does the same below; with a
+    # Dask client joblib would send even one job to the cluster.
     if client is not None and n_jobs == 1:
-        return (_call(function, item, parent, *common) for item in items)
+        return (_call(function, item, this_process, *common) for item in items)
 
-    # On the Dask cluster.
+    # On the Dask cluster. Its workers run on when this process ends.
     if client is not None:
         common_on_cluster = (function, __version__, *common)
         return results_on_cluster(
@@ -154,7 +155,7 @@ def start(
     except ValueError as error:
         # The engine that `joblib.parallel_config` names cannot give results as they come.
         raise InputError(f"{error}; use joblib's engine 'loky' or 'dask'.") from error
-    return parallel(delayed(_call)(function, item, parent, *common) for item in items)
+    return parallel(delayed(_call)(function, item, this_process, *common) for item in items)
 
 
 def map_on_cluster(

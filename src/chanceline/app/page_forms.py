@@ -71,50 +71,50 @@ def with_answer(choices: Choices, action: Action, refusal: Refusal | None) -> Ch
     return choices
 
 
-def choices_of_form(form: Mapping[str, str], choices: Choices, view: TableView) -> Choices:
+def choices_of_form(form: Mapping[str, str], before: Choices, view: TableView) -> Choices:
     """The user's choices after a form was sent.
 
     Parameters
     ----------
     form : the fields by name.
-    choices, view : the choices before, and what the page with the form showed.
+    before, view : the choices before, and what the page with the form showed.
     """
     if not view.names:
         # The file could not be read: the page asked for nothing but how to read it.
         file_texts = texts_of_form(form, TABLE_FIELD, FILE_FIELDS)
-        return replace(choices, table_texts={**choices.table_texts, **file_texts})
+        return replace(before, table_texts={**before.table_texts, **file_texts})
 
-    # Everything but single columns.
+    # Everything but the list of columns.
     chosen = replace(
-        choices,
-        outcome=outcome_of_form(form, choices.outcome, view),
+        before,
+        outcome=outcome_of_form(form, before.outcome, view),
         table_texts=texts_of_form(form, TABLE_FIELD, TABLE_FIELDS),
         test_texts=texts_of_form(form, TEST_FIELD, TEST_FIELDS),
         features=form.get("features", ""),
         search=form.get("search", ""),
     )
 
-    # The list of columns. Only rows that were changed count: a column may also have been chosen
-    # elsewhere on the page, as part of the outcome, and its row then says what it said before.
+    # The list of columns sends all its rows. A row that the user did not touch says what it said
+    # before. It is passed over, since the column may have become part of the outcome just now,
+    # elsewhere on the page.
     for row in column_rows(form, view.names):
-        is_changed = row.choice is not choices.of_column(row.name)
-        if is_changed:
+        if row.choice is not before.of_column(row.name):
             chosen = with_column_row(chosen, row)
 
     # Another label: what was said about the classes of the one before no longer holds.
     if chosen.outcome.label != view.label:
-        outcome = of_another_column(chosen.outcome, choices.outcome)
+        outcome = of_another_label(chosen.outcome, kind_before=before.outcome.asked_kind)
         chosen = replace(chosen, outcome=outcome)
     return chosen.for_columns(view.names)
 
 
-def of_another_column(outcome: OutcomeChoices, before: OutcomeChoices) -> OutcomeChoices:
+def of_another_label(outcome: OutcomeChoices, kind_before: str) -> OutcomeChoices:
     """The choices without what was said about the classes or the kind of the label before.
 
-    A kind that was chosen together with the new label stays.
+    A kind that was chosen together with the new label stays: it differs from `kind_before`.
     """
     kind_of_new_label = ""
-    if outcome.asked_kind != before.asked_kind:
+    if outcome.asked_kind != kind_before:
         kind_of_new_label = outcome.asked_kind
     return replace(outcome, asked_kind=kind_of_new_label, positive="", compared=())
 

@@ -205,28 +205,31 @@ def look_at(files: TableFiles, choices: Choices, n_jobs: int) -> TableView:
 def _fill(view: TableView, files: TableFiles, choices: Choices, n_jobs: int) -> None:
     """Fill the view step by step; `InputError` where a step fails.
 
-    The view is filled as soon as something is known, so that the page shows it after a failure.
+    Each step writes what it finds into the view at once, so that the page shows it even if a later
+    step fails.
     """
-    # The file.
-    settings = reading_settings(choices, files.labels)
-    raw_table = read_table(files.table, choices.outcome.first_column, settings)
+    # The file: sets names and first rows, which the next steps need.
+    file_settings = reading_settings(choices, files.labels)
+    raw_table = read_table(files.table, choices.outcome.first_column, file_settings)
     _show_table(view, raw_table)
 
-    # The columns. A label that was chosen is shown first: it stays on the page if columns are
-    # refused.
+    # A label that was chosen comes before the columns: it stays on the page if they are refused.
     chosen_label = choices.outcome.columns.get(ColumnChoice.LABEL)
     if chosen_label in view.names:
         _show_label(view, find_label_column(raw_table, chosen_label))
-    settings = _show_columns(view, raw_table, choices, settings)
-    view.table_settings = settings
 
-    # The outcome. If the user chose no label, one is looked for.
+    # The columns: sets their list. The settings with what was chosen for them are those that count.
+    table_settings = _show_columns(view, raw_table, choices, file_settings)
+    view.table_settings = table_settings
+
+    # The outcome: sets its label and kind, and the line that sums up the table. If the user chose
+    # no label, one is looked for.
     with at_step(ReadingStep.LABEL):
         names = choices.outcome.names()
         if choices.outcome.question is OutcomeQuestion.ONE_COLUMN:
             _show_label(view, find_label_column(raw_table, names.label))
-    view.kind = kind_of_outcome(raw_table, names, settings)
-    table = outcome_of_raw_table(raw_table, names, settings, source_name(files.table))
+    view.kind = kind_of_outcome(raw_table, names, table_settings)
+    table = outcome_of_raw_table(raw_table, names, table_settings, source_name(files.table))
     _show_outcome(view, table)
 
     # The test. It cannot be run while a column looks like subjects or pairs and nothing is said
@@ -274,24 +277,25 @@ def _show_columns(
     settings : how the file is read, from `reading_settings`.
     """
     default_uses = column_uses(table, None, settings)
-    choices = choices.for_columns(default_uses)
-    default_list = ColumnList(
+    known_choices = choices.for_columns(default_uses)  # the file may have had other columns before
+    list_as_found = ColumnList(
         places=view.places(),
         beginning=beginning_of(table),
         found=default_uses,
-        uses=_with_uses_of_outcome(default_uses, choices),
-        choices=choices,
+        uses=_with_uses_of_outcome(default_uses, known_choices),
+        choices=known_choices,
     )
-    view.column_list = default_list
-    if not choices.columns:
+    # This list stays in the view if what was chosen for columns is refused below.
+    view.column_list = list_as_found
+    if not known_choices.columns:
         return settings
 
-    # What the columns are used as now. If the choices are refused, the list above stays.
     with at_step(ReadingStep.COLUMNS):
-        settings = column_settings(choices, settings, default_uses)
-        uses = column_uses(table, choices.outcome.first_column, settings)
-    view.column_list = replace(default_list, uses=_with_uses_of_outcome(uses, choices))
-    return settings
+        chosen_settings = column_settings(known_choices, settings, default_uses)
+        uses = column_uses(table, choices.outcome.first_column, chosen_settings)
+    uses = _with_uses_of_outcome(uses, known_choices)
+    view.column_list = replace(list_as_found, uses=uses)
+    return chosen_settings
 
 
 def _with_uses_of_outcome(uses: Mapping[str, ColumnUse], choices: Choices) -> dict[str, ColumnUse]:

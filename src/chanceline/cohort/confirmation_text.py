@@ -112,16 +112,21 @@ def per_cent(interval: tuple[float, float]) -> str:
 
 
 def _error_words(confirmation: Confirmation) -> str:
-    """The error with its exact interval, and beside it that of naming one class."""
+    """`5 of 60 samples wrong, 8 % (exact 95 % interval 3–18 %); always naming one class 40 % (…)`.
+
+    Of groups the error of single rows is said, too.
+    """
     noun = unit_noun(confirmation)
-    wrong = f"{confirmation.wrong} of {plural(confirmation.n_units, noun)} wrong"
-    interval = f"exact 95 % interval {per_cent(confirmation.error_interval)}"
-    words = f"{wrong}, {100 * confirmation.error:.0f} % ({interval})"
+    interval = per_cent(confirmation.error_interval)
+    one_class_p = p_in_figures(confirmation.one_class_pvalue)
+
+    words = f"{confirmation.wrong} of {plural(confirmation.n_units, noun)} wrong"
+    words += f", {100 * confirmation.error:.0f} % (exact 95 % interval {interval})"
     if noun == "group":
         words += f", {100 * confirmation.row_error:.0f} % of rows"
-    p_in_words = p_in_figures(confirmation.one_class_pvalue)
-    one_class = f"always naming one class {100 * confirmation.one_class_error:.0f} %"
-    return f"{words}; {one_class} (that the rule is no better: p = {p_in_words})"
+    words += f"; always naming one class {100 * confirmation.one_class_error:.0f} %"
+    words += f" (that the rule is no better: p = {one_class_p})"
+    return words
 
 
 def _expected_words(confirmation: Confirmation) -> str:

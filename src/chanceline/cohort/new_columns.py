@@ -165,7 +165,8 @@ def _indicator(column: pd.Series, indicator: IndicatorColumn) -> Floats:
         )
     numbers = (text == indicator.value).fillna(False).to_numpy(dtype=float)
     if len(indicator.levels) == 2:
-        # Neither of the two is known to be there.
+        # Of two levels there is one indicator, in which 0 would say that the other level is there.
+        # Of more levels each has its own, and a gap is told by 0 in all of them.
         numbers[is_gap] = np.nan
     return numbers
 
@@ -176,7 +177,7 @@ def _numbers(column: pd.Series, recipe_column: NumberColumn, recipe: TableRecipe
     """
     if pd.api.types.is_numeric_dtype(column):
         numbers = column.to_numpy(dtype=float, na_value=np.nan)
-        return _replace_measured(numbers, recipe_column.limits)
+        return _replace_measured_beyond(numbers, recipe_column.limits)
 
     # A column with text in it: refuse words, and limits of detection if none are known.
     cells = read_cells(column.to_numpy(dtype=object)[:, None], recipe.na)
@@ -204,8 +205,7 @@ def _place_of_cell(column: pd.Series, is_meant: Bools) -> str:
 def _within_limits(cells: Cells, limits: ColumnLimits, below: str | None) -> Floats:
     """The numbers of one column of cells, (samples,).
 
-    A cell below a limit becomes half of the larger one of its own limit and that of the table
-    tested, or a gap. A cell above a limit becomes the smaller one of the two.
+    A cell such as `<0.5` becomes half of a limit, or a gap; a cell such as `>100` becomes a limit.
 
     Parameters
     ----------
@@ -214,21 +214,45 @@ def _within_limits(cells: Cells, limits: ColumnLimits, below: str | None) -> Flo
     below : "half", or "missing" for gaps.
     """
     kinds = cells.kinds[:, 0]
-    own_limits = cells.numbers[:, 0]
-    numbers = _replace_measured(own_limits, limits)
-
-    lower = np.nan if limits.lower is None else limits.lower
-    values_below = np.full(len(numbers), np.nan)
+    # The number in each cell, (samples,): a measured one, or the limit after < or >; else NaN.
+    written = cells.numbers[:, 0]
     if below == "half":
-        values_below = np.fmax(own_limits, lower) / 2
-    upper = np.nan if limits.upper is None else limits.upper
-    values_above = np.fmin(own_limits, upper)
+        below_limit = _larger_limit(written, limits.lower) / 2
+    else:
+        below_limit = np.full(len(written), np.nan)
+    above_limit = _smaller_limit(written, limits.upper)
 
-    numbers = np.where(kinds == CellKind.BELOW_LIMIT, values_below, numbers)
-    return np.where(kinds == CellKind.ABOVE_LIMIT, values_above, numbers)
+    measured = _replace_measured_beyond(written, limits)
+    numbers = np.where(kinds == CellKind.BELOW_LIMIT, below_limit, measured)
+    return np.where(kinds == CellKind.ABOVE_LIMIT, above_limit, numbers)
 
 
-def _replace_measured(numbers: Floats, limits: ColumnLimits) -> Floats:
+def _larger_limit(own_limits: Floats, tested: float | None) -> Floats:
+    """The larger one of a cell's own lower limit and that of the table tested; of one alone, that.
+
+    Where both are unknown, it is NaN.
+
+    Parameters
+    ----------
+    own_limits : (samples,) NaN where the cell has none.
+    tested : None if the table tested had none.
+    """
+    if tested is None:
+        return own_limits
+    return np.fmax(own_limits, tested)  # of a number and NaN the number
+
+
+def _smaller_limit(own_limits: Floats, tested: float | None) -> Floats:
+    """The smaller one of a cell's own upper limit and that of the table tested; of one alone, that.
+
+    Parameters as in `_larger_limit`.
+    """
+    if tested is None:
+        return own_limits
+    return np.fmin(own_limits, tested)
+
+
+def _replace_measured_beyond(numbers: Floats, limits: ColumnLimits) -> Floats:
     """Numbers that were measured beyond the limits of the table tested, replaced as there."""
     if limits.lower is not None:
         value_below = np.nan if limits.value_below is None else limits.value_below

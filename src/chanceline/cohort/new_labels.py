@@ -163,22 +163,39 @@ def refuse_undeclared(
     if was_said or NO_COLUMN in (settings.groups, settings.pairs):
         return
 
-    # A column that puts the same rows together as a known one is no suspect. Rows with the same
-    # class are known to belong together; rows with the same number may be those of a subject.
+    # All columns are looked at, but for the outcome and covariates.
+    outcome_names = [column.name for column in outcome_columns]
+    others = table.raw.without_columns([*outcome_names, *covariates])
+    known = _known_columns(table, outcome_columns, signs, recipe)
+    suspect = find_suspect(_columns_about_samples(others), signs, known)
+    if suspect is not None:
+        raise InputError(suspect.sentence)
+
+
+def _known_columns(
+    table: NewTable,
+    outcome_columns: Sequence[pd.Series],
+    signs: Floats,
+    recipe: TableRecipe,
+) -> list[pd.Series]:
+    """Columns whose grouping of the rows is known; another column that groups alike is no suspect.
+
+    Parameters as in `refuse_undeclared`.
+    """
+    # Rows of one class belong together. Rows with the same number need not, and may be of one
+    # subject: so a numeric outcome is not among the known columns.
     known = [pd.Series(signs)]
     known += [column for column in outcome_columns if not pd.api.types.is_numeric_dtype(column)]
-    known += [find_column(table.raw, name, "independent") for name in settings.independent]
+
+    # What the user says of this table must be there.
+    known += [find_column(table.raw, name, "independent") for name in table.settings.independent]
+
+    # What was said of the table tested may be missing here.
     for name in (*recipe.independent, *table.roles.values()):
         column = table.raw.column(name)
         if column is not None:
             known.append(column)
-
-    # All other columns are looked at, but for the outcome and covariates.
-    outcome_names = [column.name for column in outcome_columns]
-    others = table.raw.without_columns([*outcome_names, *covariates])
-    suspect = find_suspect(_columns_about_samples(others), signs, known)
-    if suspect is not None:
-        raise InputError(suspect.sentence)
+    return known
 
 
 def _columns_about_samples(raw: RawTable) -> SampleColumns:

@@ -24,6 +24,7 @@ from chanceline.significance.rule_inputs import RuleInputs
 from chanceline.tables.dataset import Finding
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.readers.source import read_source, source_name
+from chanceline.tables.recipe import TableRecipe
 from chanceline.tables.roles import STEM_PREFIX, Role, find_role
 from chanceline.tables.second_file import attach_second_file
 from chanceline.tables.settings import TableSettings
@@ -163,25 +164,24 @@ class FixedRule(Protocol):
 
 def new_samples(table: NewTable, rule: FixedRule, inputs: RuleInputs) -> NewSamples:
     """The complete rows of a table as samples in the units of a rule."""
-    # Find the columns that the rule is made of, each once. The recipe has the rule's features
-    # alone or, where a transform looks at whole rows, all features of the table tested.
+    # How columns of the file become features: those of the rule alone or, where a transform looks
+    # at whole rows, all features of the table tested.
     recipe = inputs.recipe.for_features(rule.features)
-    sources = [column.source for column in recipe.columns]
-    needed = list(dict.fromkeys([*sources, *rule.encoder.names]))
-    with_needed = table.raw.in_memory(set(needed))
-    columns = ColumnFinder(with_needed).find_all(needed, table.source)
+    columns = _columns_of_recipe(table, recipe, rule.encoder.names)
     covariates = {name: columns[name] for name in rule.encoder.names}
 
-    # Features of the recipe in the rows that have no gap, (samples, features of the recipe).
+    # The features of the recipe, (rows, features of the recipe), and which rows have no gap.
     with_gaps = untransformed_features(columns, recipe, n_rows=len(table.raw.values))
     is_complete = _complete_rows(with_gaps, covariates, table.source)
+
+    # From them the features of the rule, (samples, features of the rule).
     untransformed = with_gaps[is_complete]
     transformed = transformed_features(untransformed, recipe, inputs.ranked_values)
     rule_columns = np.ascontiguousarray(transformed[:, recipe.column_numbers(rule.features)])
 
-    # Units are compared where the ranges of the table tested were taken: before the transform, or
-    # after one that looks at whole rows.
-    compared = rule_columns if recipe.looks_at_rows else untransformed
+    # The ranges of the table tested are those of its numbers before the transform; only where that
+    # looks at whole rows, after it. New numbers are compared with them at the same stage.
+    numbers_in_ranges = rule_columns if recipe.looks_at_rows else untransformed
 
     blocks, about_blocks = _blocks(table, rule, is_complete)
     return NewSamples(
@@ -190,11 +190,28 @@ def new_samples(table: NewTable, rule: FixedRule, inputs: RuleInputs) -> NewSamp
         blocks=blocks,
         is_complete=is_complete,
         findings=(
-            *_about_units(compared, rule.features, inputs),
+            *_about_units(numbers_in_ranges, rule.features, inputs),
             *_about_gaps(is_complete, columns),
             *about_blocks,
         ),
     )
+
+
+def _columns_of_recipe(
+    table: NewTable, recipe: TableRecipe, covariates: Sequence[str]
+) -> dict[str, pd.Series]:
+    """The columns of the file that a recipe and covariates need, by name, each once.
+
+    Parameters
+    ----------
+    table : new samples.
+    recipe : how columns become features.
+    covariates : their names.
+    """
+    sources = [column.source for column in recipe.columns]
+    needed = list(dict.fromkeys([*sources, *covariates]))
+    with_needed = table.raw.in_memory(set(needed))
+    return ColumnFinder(with_needed).find_all(needed, table.source)
 
 
 def _complete_rows(features: Floats, covariates: Mapping[str, pd.Series], source: str) -> Bools:

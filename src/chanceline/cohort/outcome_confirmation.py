@@ -164,26 +164,38 @@ def means_of_units(rows: Floats, unit_of_sample: Ints) -> Floats:
 
 
 def measures_of_units(units: OutcomeUnits) -> tuple[Measure, ...]:
-    """How good the predictions are, in the outcome's own measures."""
+    """How good the predictions are, in the outcome's own measures, the most important first."""
+    held_out = units_as_held_out(units)
+    outcome = units.outcome
+    # The intervals count all units (`WHOLE_SHARE`): none had a part in making the rule.
+    if isinstance(outcome, NumberOutcome):
+        return (
+            r_squared(outcome.numbers, held_out, WHOLE_SHARE),
+            rank_correlation(outcome.numbers, held_out, WHOLE_SHARE),
+        )
+    if isinstance(outcome, ClassesOutcome):
+        return (
+            balanced_error(outcome.codes, held_out, WHOLE_SHARE),
+            error_rate(outcome.codes, held_out, WHOLE_SHARE),
+        )
+    assert isinstance(outcome, SurvivalOutcome)
+    return (concordance(outcome.times, outcome.events, held_out, WHOLE_SHARE),)
+
+
+def units_as_held_out(units: OutcomeUnits) -> HeldOutPredictions:
+    """New units as samples held out by a cross-validation of one repeat with one fold.
+
+    The measures are made for cross-validations. As there, the members of a block that is
+    never split, such as a pair, count as far as they tell different things.
+    """
     n_units = len(units.predictions)
-    predicted = HeldOutPredictions(
+    return HeldOutPredictions(
         predicted=units.predictions[None],
         guessed=units.guesses[None],
         fold_of_sample=np.zeros((1, n_units), dtype=np.int64),
-        # The samples of a pair are one independent sample, as in the cross-validation.
         unit_of_sample=join_units(np.arange(n_units), units.block_of_unit),
         n_features=(),
     )
-    outcome = units.outcome
-    if isinstance(outcome, NumberOutcome):
-        explained = r_squared(outcome.numbers, predicted, WHOLE_SHARE)
-        return explained, rank_correlation(outcome.numbers, predicted, WHOLE_SHARE)
-    if isinstance(outcome, ClassesOutcome):
-        codes = outcome.codes
-        balanced = balanced_error(codes, predicted, WHOLE_SHARE)
-        return balanced, error_rate(codes, predicted, WHOLE_SHARE)
-    assert isinstance(outcome, SurvivalOutcome)
-    return (concordance(outcome.times, outcome.events, predicted, WHOLE_SHARE),)
 
 
 def permutation_pvalue(units: OutcomeUnits) -> float:

@@ -5,6 +5,7 @@ It predicts new samples and is confirmed by them. How it becomes a file: `outcom
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from chanceline._results import Result, visible
 from chanceline.cohort.new_labels import refuse_undeclared
 from chanceline.cohort.new_outcome import SavedColumns, read_new_outcome
-from chanceline.cohort.new_samples import NewSamples, new_samples
+from chanceline.cohort.new_samples import NewSamples, NewTable, new_samples
 from chanceline.cohort.new_settings import read_with_fixed_settings
 from chanceline.cohort.outcome_confirmation import (
     N_PERMUTATIONS,
@@ -33,6 +34,7 @@ from chanceline.cohort.saved_outcome_rule import (
 from chanceline.cohort.saved_result import declared_roles
 from chanceline.errors import InputError
 from chanceline.significance.outcomes.measures import Measure
+from chanceline.significance.outcomes.outcome import Outcome
 from chanceline.significance.outcomes.result import OutcomeTest
 from chanceline.significance.outcomes.score_design import make_score_design
 from chanceline.significance.outcomes.survival import SurvivalOutcome
@@ -96,8 +98,8 @@ class SavedOutcome(Result):
         """
         table = read_with_fixed_settings(data, None, self.inputs, settings, changes)
         samples = new_samples(table, self.rule, self.inputs)
-        told = self._predictions(samples)
-        predictions = told.predictions
+        rule_says = self._predictions(samples)
+        predictions = rule_says.predictions
         rows = table.raw.values.index.tolist()
         predicted = np.full(len(rows), None, dtype=object)
         predicted[samples.is_complete] = self.rule.named(predictions)
@@ -111,7 +113,7 @@ class SavedOutcome(Result):
             predicted_name=self.predicted_name,
             class_names=self.rule.class_names,
             probabilities=probabilities,
-            findings=(*samples.findings, *told.findings, *table.findings),
+            findings=(*samples.findings, *rule_says.findings, *table.findings),
             source=table.source,
         )
 
@@ -135,35 +137,21 @@ class SavedOutcome(Result):
         label, time, event
             The columns of the outcome; by default as in the table tested.
         """
-        # The columns of the outcome.
         named = SavedColumns(label or "", time or "", event or "")
-        self._refuse_other_columns(named)
-        columns = named.or_those(self.columns)
+        # `table` has only the rows with an outcome, `known_outcome` that of these rows.
+        table, known_outcome = self._rows_with_outcome(data, named, settings, changes)
 
-        # The rows that have an outcome.
-        first_column = columns.label or columns.time
-        table = read_with_fixed_settings(data, first_column, self.inputs, settings, changes)
-        read = read_new_outcome(table, columns, self.outcome_kind, self.rule.class_names)
-        table = table.with_rows(read.is_filled)
-        refuse_undeclared(
-            table,
-            outcome_columns=read.columns,
-            signs=two_halves(read.columns[0]),
-            recipe=self.inputs.recipe,
-            covariates=self.rule.encoder.names,
-        )
-
-        # Of these the rows without gaps, refused if the rule was made from them.
+        # Of these the samples are the rows without gaps in the features. Rows that the rule was
+        # made from are refused.
         samples = new_samples(table, self.rule, self.inputs)
         refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
+        outcome = known_outcome.take(samples.is_complete)
 
-        # Predictions and outcomes of what counts once: rows, or groups of them.
-        declared = declared_roles(table, samples.is_complete)
-        outcome = read.outcome.take(samples.is_complete)
-        # The design is refused where a group has several outcomes, or a pair not two units.
-        design = make_score_design(outcome, declared)
-        told = self._predictions(samples)
-        units = make_outcome_units(outcome, told.predictions, told.guesses, design)
+        # What counts once, a sample or a group of them, with its prediction and outcome. The design
+        # is refused where a group has several outcomes, or a pair not two units.
+        design = make_score_design(outcome, declared_roles(table, samples.is_complete))
+        rule_says = self._predictions(samples)
+        units = make_outcome_units(outcome, rule_says.predictions, rule_says.guesses, design)
 
         return OutcomeConfirmation(
             source=table.source,
@@ -175,8 +163,37 @@ class SavedOutcome(Result):
             expected=self.expected,
             pvalue=permutation_pvalue(units),
             n_permutations=N_PERMUTATIONS,
-            findings=(*samples.findings, *told.findings, *table.findings),
+            findings=(*samples.findings, *rule_says.findings, *table.findings),
         )
+
+    def _rows_with_outcome(
+        self,
+        data: Any,
+        named: SavedColumns,
+        settings: TableSettings | None,
+        changes: Mapping[str, Any],
+    ) -> tuple[NewTable, Outcome]:
+        """The rows of a new table that have an outcome, and the outcome of these rows.
+
+        Parameters
+        ----------
+        data, settings, changes : as in `confirm`.
+        named : the outcome columns that the user named.
+        """
+        self._refuse_other_columns(named)
+        names = named.or_those(self.columns)
+        label = names.label or names.time
+        table = read_with_fixed_settings(data, label, self.inputs, settings, changes)
+        known = read_new_outcome(table, names, self.outcome_kind, self.rule.class_names)
+        table = table.with_rows(known.is_filled)
+        refuse_undeclared(
+            table,
+            outcome_columns=known.columns,
+            signs=two_halves(known.columns[0]),
+            recipe=self.inputs.recipe,
+            covariates=self.rule.encoder.names,
+        )
+        return table, known.outcome
 
     def _predictions(self, samples: NewSamples) -> RulePredictions:
         """What the rule says of every complete sample."""

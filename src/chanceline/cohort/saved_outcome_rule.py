@@ -81,7 +81,7 @@ class SavedOutcomeRule:
         return "an intercept"
 
     def predict(self, samples: NewSamples, training_means: Floats) -> RulePredictions:
-        """What it says of new samples, with and without features.
+        """What the rule predicts of new samples, and what would be guessed without its features.
 
         Parameters
         ----------
@@ -89,17 +89,27 @@ class SavedOutcomeRule:
         training_means : (features,) of the table tested.
         """
         n_samples = len(samples.columns)
+
+        # Covariates as numbers, (samples, terms); and the stratum of every sample, its block and
+        # categories, which says what intercept it gets.
         terms = self.roles.terms(samples.covariates, n_samples)
         strata = self.roles.strata(samples.blocks, samples.covariates, n_samples)
+
+        # features·weights + terms·weights + intercept, (samples, targets).
         fitted = self.sums.fits(samples.columns, terms, strata, training_means)
-        no_columns = samples.columns[:, :0]
+
+        # The guess is such a sum with no features, so that its arrays of features are empty.
+        no_columns = np.empty((n_samples, 0))
+        no_means = np.empty(0)
+        guesses = self.guess_sums.fits(no_columns, terms, strata, no_means)
+
         return RulePredictions(
-            predictions=self._predictions(fitted),
-            guesses=self.guess_sums.fits(no_columns, terms, strata, training_means[:0]),
-            findings=self._about_combinations(strata),
+            predictions=self._in_units_of_outcome(fitted),
+            guesses=guesses,
+            findings=self._note_new_combinations(strata),
         )
 
-    def _predictions(self, fitted: Floats) -> Floats:
+    def _in_units_of_outcome(self, fitted: Floats) -> Floats:
         """A number, probabilities of the classes, or a risk: (samples, columns of predictions).
 
         Parameters
@@ -110,7 +120,7 @@ class SavedOutcomeRule:
             return fitted
         return self.regression.probabilities(fitted)
 
-    def _about_combinations(self, strata: Sequence[Stratum] | None) -> tuple[Finding, ...]:
+    def _note_new_combinations(self, strata: Sequence[Stratum] | None) -> tuple[Finding, ...]:
         """A note on known blocks and levels that the table tested had in no sample together."""
         known_blocks = self.block_names
         new_combinations = set()

@@ -20,7 +20,7 @@ from chanceline.cohort.confirmation import (
     confirm_units,
     make_units,
 )
-from chanceline.cohort.new_labels import read_new_labels, refuse_undeclared
+from chanceline.cohort.new_labels import NewLabels, read_new_labels, refuse_undeclared
 from chanceline.cohort.new_samples import (
     NO_COLUMN,
     NewSamples,
@@ -143,41 +143,61 @@ class SavedResult(Result):
             The column of the classes; by default as in the table tested.
         """
         chosen = self.rule(rule)
-
-        # The rows of the two classes.
         label = label or self.inputs.recipe.label or None
-        table = read_with_fixed_settings(data, label, self.inputs, settings, changes)
-        labels = read_new_labels(table, label, self.classes, self.inputs.recipe)
-        table = table.with_rows(labels.is_compared)
-        labels = labels.of_compared_rows()
-        refuse_undeclared(
-            table,
-            outcome_columns=[labels.column],
-            signs=labels.signs,
-            recipe=self.inputs.recipe,
-            covariates=chosen.encoder.names,
-        )
+        whole_table = read_with_fixed_settings(data, label, self.inputs, settings, changes)
+        # From here on `table` and `labels` have only the rows of the two classes.
+        table, labels = self._rows_of_classes(whole_table, label, chosen)
 
-        # Of these the rows without gaps, refused if the rule was made from them, which is known by
-        # the features of the first rule.
+        # Of these the samples are the rows without gaps in the features of the chosen rule.
         samples = new_samples(table, chosen, self.inputs)
+        # Rows that the rule was made from are refused. They are known by digests of the features of
+        # the first rule; rows of other features cannot be compared with these.
         if chosen is self.rules[0]:
             refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
 
-        # What counts once, beside what was fixed beforehand.
+        # What counts once, a sample or a group of them, with its score and class.
         units = make_units(
             scores=self._scores(chosen, samples),
             labels=labels.signs[samples.is_complete],
             declared=declared_roles(table, samples.is_complete),
         )
-        claim = Claim(
-            classes=self.classes,
-            rule=chosen.choice.value,
-            gives_probabilities=chosen.gives_probabilities,
-            expected=self.expected if chosen.choice is RuleChoice.RULE else None,
-        )
         findings = (*samples.findings, *table.findings, *labels.findings)
+        claim = self._claim_of(chosen)
         return confirm_units(units, claim, source=table.source, findings=findings)
+
+    def _rows_of_classes(
+        self, whole_table: NewTable, label: str | None, rule: SavedRule
+    ) -> tuple[NewTable, NewLabels]:
+        """The rows of a new table that are of the two classes, and the labels of these rows.
+
+        Parameters
+        ----------
+        whole_table : new samples.
+        label : the column of the classes.
+        rule : whose covariates are no subjects.
+        """
+        recipe = self.inputs.recipe
+        labels_of_all = read_new_labels(whole_table, label, self.classes, recipe)
+        table = whole_table.with_rows(labels_of_all.is_compared)
+        labels = labels_of_all.of_compared_rows()
+        refuse_undeclared(
+            table,
+            outcome_columns=[labels.column],
+            signs=labels.signs,
+            recipe=recipe,
+            covariates=rule.encoder.names,
+        )
+        return table, labels
+
+    def _claim_of(self, rule: SavedRule) -> Claim:
+        """What was fixed before the new samples were seen."""
+        return Claim(
+            classes=self.classes,
+            rule=rule.choice.value,
+            gives_probabilities=rule.gives_probabilities,
+            # Only the rule to use was cross-validated.
+            expected=self.expected if rule.choice is RuleChoice.RULE else None,
+        )
 
     def _scores(self, rule: SavedRule, samples: NewSamples) -> Any:
         """x·w + b of every complete sample, (samples,)."""

@@ -156,7 +156,7 @@ class _Ladder:
     """
 
     def __init__(self, rows: NDArray[np.float64], m: int, spacing: int, steps: int, seed: int):
-        """Draw a support for the lowest rung, and climb by `spacing` patterns at a time.
+        """Draw a support for the lowest rung, and add rungs by `spacing` patterns at a time.
 
         `rows` are the patterns, (P, N); supports have `m` columns; a walk tries `steps` swaps when
         it moves. The ladder ends early, or stays empty, where no support is found to go on with.
@@ -178,13 +178,16 @@ class _Ladder:
             hinge=self._softened(n_old=n_lowest, n_new=n_lowest, theta=1.0),
             order=np.arange(n_columns),
         )
-        if not self._draw(lowest, MAX_FIRST_DRAWS):
+        # This leaves the support in the first m places of `lowest.order`.
+        n_draws = self._draw(lowest, MAX_FIRST_DRAWS)
+        if n_draws == 0:
             return
         self.rungs.append(lowest)
 
-        # The rungs above it.
+        # The rungs above it. Each call appends to `self.rungs` those up to `n_next` patterns.
         for n_next in range(n_lowest + spacing, n_patterns + 1, spacing):
-            if not self._climb(n_old=n_next - spacing, n_new=n_next):
+            has_reached_next = self._add_rungs(n_old=n_next - spacing, n_new=n_next)
+            if not has_reached_next:
                 return
 
     def _softened(self, n_old: int, n_new: int, theta: float) -> Hinge:
@@ -198,7 +201,7 @@ class _Ladder:
         rows[n_old:] = theta * rows[n_old:] + (1 - theta) * centre
         return make_hinge(np.ascontiguousarray(rows.T), self.m, ridge=SAMPLING_RIDGE)
 
-    def _climb(self, n_old: int, n_new: int) -> bool:
+    def _add_rungs(self, n_old: int, n_new: int) -> bool:
         """Add rungs from `n_old` patterns up to `n_new`; False if hardly any support is left.
 
         The supports of a rung are those that separate its patterns. New patterns may be hard, so
@@ -262,7 +265,10 @@ class _Ladder:
         return best_rung
 
     def _draw(self, rung: _Rung, max_draws: int) -> int:
-        """Draw a new support for a rung; how many were drawn, or 0 if none of them separates."""
+        """Draw supports into the order of a rung until one separates its patterns.
+
+        Returns how many were drawn, or 0 if none of them separates.
+        """
         n_draws = draw_support(
             rung.hinge, rung.order, m=self.m, max_draws=max_draws, random=self.random
         )
@@ -326,10 +332,13 @@ def sample_counts(  # noqa: PLR0913
     """Estimate ln Z_p, Z_p the number of supports of m variables that separate p patterns.
 
     p is 2m, 2m + spacing, … up to the number of rows, and the patterns are the first p. The points
-    of the curve are rungs of a ladder. A sweep tries supports on each rung, and the share that also
-    separates the patterns of the next one is measured:
+    of the curve are rungs of a ladder. Measured is the share of the supports of one rung that also
+    separate the patterns of the next; for the lowest, the share of all supports:
 
         ln Z_p = ln C(N, m) + Σ over rungs up to p of ln(share).
+
+    Where few supports pass from one point to the next, there are rungs in between that ask for the
+    new patterns only in part.
 
     Parameters
     ----------
@@ -356,24 +365,33 @@ def sample_counts(  # noqa: PLR0913
     for _ in range(sweeps // 5):
         ladder.sweep()
 
-    # Each further sweep says, for each rung, how many supports it tried and how many separated.
+    # The sums of ln(share) run over all rungs, from the lowest up.
+    separated, tried = _counts_in_blocks(ladder, sweeps)
+    sums_of_log_shares, errors = _cumulative_log_shares(separated, tried)
+    log_counts = float(log_binomial(n, m)) + sums_of_log_shares  # (rungs,)
+
+    # Rungs that ask for their newest patterns only in part ("softened") are no points of the curve.
+    is_point = np.array([not rung.is_softened for rung in ladder.rungs], dtype=bool)
+    n_patterns = np.array([rung.n_patterns for rung in ladder.rungs], dtype=np.int64)
+    return CountCurve(
+        patterns=n_patterns[is_point], log_counts=log_counts[is_point], errors=errors[is_point]
+    )
+
+
+def _counts_in_blocks(
+    ladder: _Ladder, sweeps: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How many supports separated on each rung and how many were tried, (blocks, rungs) each.
+
+    The sweeps, which move the walks of the ladder, are counted in `ERROR_BLOCKS` blocks.
+    """
     separated_in_sweeps = []
     tried_in_sweeps = []
     for _ in range(sweeps):
         separated, tried = ladder.sweep()
         separated_in_sweeps.append(separated)
         tried_in_sweeps.append(tried)
-    sums_of_log_shares, errors = _cumulative_log_shares(
-        separated=_block_sums(separated_in_sweeps), tried=_block_sums(tried_in_sweeps)
-    )
-    log_counts = float(log_binomial(n, m)) + sums_of_log_shares
-
-    # Rungs between two numbers of patterns, with the newest softened, are no points of the curve.
-    is_point = np.array([not rung.is_softened for rung in ladder.rungs], dtype=bool)
-    n_patterns = np.array([rung.n_patterns for rung in ladder.rungs], dtype=np.int64)
-    return CountCurve(
-        patterns=n_patterns[is_point], log_counts=log_counts[is_point], errors=errors[is_point]
-    )
+    return _block_sums(separated_in_sweeps), _block_sums(tried_in_sweeps)
 
 
 def _cumulative_log_shares(

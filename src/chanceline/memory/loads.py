@@ -194,27 +194,24 @@ def _largest_number_held(job: tuple[int, LearningRule], patterns: Patterns) -> i
 def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
     """The load that a neuron holds if it keeps the share ρ of inputs of largest Hebbian coupling.
 
-    The load α counts random patterns per input, for infinitely many inputs; κ is the stability
-    asked of the neuron. It is a minimum over one number b, as the head of the module derives:
+    The load α is the number of random patterns for each input, where inputs are infinitely many; κ
+    is the stability asked of the neuron. With the Hebbian couplings h of the inputs kept,
 
-        α = min_b ρ [I₂ − I₁² + ⟨h²⟩ I₁²] / (κ I₁ + Φ(b))².
+        α = min_b [ρ I₂ + ρ (⟨h²⟩ − 1) I₁²] / (κ I₁ + Φ(b))².
 
     I₁ and I₂ are the means of (z + b)₊ and (z + b)₊² over a standard Gaussian z, with the
-    distribution function Φ. ⟨h²⟩ is the mean squared Hebbian coupling of the inputs kept; the
-    couplings are standard Gaussians, and those with |h| > θ are kept. With all inputs b = κ, and α
-    is Gardner's 1/I₂(κ).
+    distribution function Φ. With all inputs b = κ, and α is Gardner's 1/I₂(κ).
     """
-    # θ, beyond which both tails of a Gaussian hold the share ρ; and ρ (⟨h²⟩ − 1) = 2θφ(θ), with the
-    # normal density φ.
-    threshold = -ndtri(rho / 2)
-    kept_excess = 2 * threshold * _normal_density(threshold)
+    # Couplings h are standard Gaussian, and those with |h| > θ are kept: the share ρ of all.
+    threshold = -ndtri(rho / 2)  # θ
+    # Their mean square: ρ ⟨h²⟩ = ∫ h² φ(h) dh over |h| > θ, which is ρ + 2θφ(θ) by parts.
+    rho_times_excess = 2 * threshold * _normal_density(threshold)  # ρ (⟨h²⟩ − 1)
 
     def load(b: float) -> float:
         """What is minimised over b."""
         I1 = b * ndtr(b) + _normal_density(b)
         I2 = ndtr(b) + b * I1
-        # ρ [I₂ − I₁² + ⟨h²⟩ I₁²] = ρ I₂ + ρ (⟨h²⟩ − 1) I₁²
-        numerator = rho * I2 + kept_excess * I1**2
+        numerator = rho * I2 + rho_times_excess * I1**2
         return float(numerator / (kappa * I1 + ndtr(b)) ** 2)
 
     minimum = minimize_scalar(load, bounds=SHIFTS, method="bounded", options={"xatol": 1e-9})

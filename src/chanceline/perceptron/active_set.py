@@ -113,38 +113,39 @@ def border_column(hinge: Any, place: int) -> None:
     """Extend the inverse Hessian and the target by the column at a place of the support.
 
     The Hessian is A_actᵀA_act + (ε + δ)I, where A_act holds the active samples on the columns of
-    the support, ε is the ridge and δ the damping. Columns before `place` are in it already. The new
-    one adds a row: its dot products with the columns before it (`cross`), and with itself plus ε +
-    δ (`diagonal`). The target A_actᵀ1 gets the sum of the column over the active samples.
+    the support, ε is the ridge and δ the damping. Columns before `place` are in it already. The
+    target is A_actᵀ1.
 
     hinge : the workspace, whose `state.inverse` and `state.target` are extended.
     place : position of the new column in the support.
     """
-    # Read.
     columns = hinge.data.columns
     ridge = hinge.data.ridge
     support = hinge.state.support
     active = hinge.state.active
     damping = hinge.state.damping[0]
-    # Extended.
     inverse = hinge.state.inverse
     target = hinge.state.target
-    # Scratch.
+    # Scratch arrays, filled here.
     cross = hinge.scratch.products
-    solved = hinge.scratch.solved
+    inverse_times_cross = hinge.scratch.solved
 
-    # The new row of the Hessian.
+    # The new row of the Hessian: the column's products with those before it, and with itself.
     column = columns[support[place]]
     for i in range(place):
         cross[i] = dot_masked(columns[support[i]], column, active)
     diagonal = dot_masked(column, column, active) + ridge + damping
 
-    # In exact arithmetic the pivot is at least ε + δ. If the column depends linearly on those
-    # before it, rounding can make the pivot smaller, or NaN: then ε is used instead.
-    pivot = next_pivot(inverse, place, cross, diagonal, solved)
+    # The pivot is diagonal − crossᵀ·inverse·cross. In exact arithmetic it is at least ε + δ. If the
+    # column depends linearly on those before it, rounding can make it smaller, or NaN: then ε is
+    # used instead.
+    pivot = next_pivot(inverse, place, cross, diagonal, inverse_times_cross)
     if not pivot > ridge:
         pivot = ridge
-    border(inverse, place, pivot, solved)
+
+    # From the pivot and inverse·cross follows the new row of the inverse.
+    border(inverse, place, pivot, inverse_times_cross)
+    # The new entry of the target: the sum of the column over the active samples.
     target[place] = dot_first(column, active, column.size)
 
 

@@ -107,17 +107,13 @@ def gap_rounding(n_columns: int, longest_squared: float) -> float:
 def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool:
     """Whether approximate multipliers prove that the rows are in conflict, all rounding included.
 
-    A conflict means Σ λ_μ a_μ = 0 with λ > 0: then no weights separate. The exact multipliers of
-    sum 1 solve B λ = e with e = (0, …, 0, 1). The columns of B are the rows in conflict with one
-    more entry, 1 for a pattern and 0 for another row. With C a computed inverse of B, l = C e
-    approximates λ up to the error
-
-        |l − λ| ≤ |C (B l − e)| / (1 − |R|),   R = C B − 1, if |R| < 1 in the row sum norm.
-
-    The conflict is proven if every entry of l exceeds this error, so that λ > 0.
+    A conflict means Σ λ_μ a_μ = 0 with λ > 0: then no weights separate. Let B be the matrix of the
+    rows in conflict, as columns with one more entry each (`fill_basis`). The λ of sum 1 solve
+    B λ = (0, …, 0, 1), so that λ is the last column of the inverse of B. The conflict is proven if
+    every entry computed for this column exceeds its error.
 
     conflict : the `Conflict`, with the rows and the approximate multipliers.
-    basis, inverse : (≥ columns + 1, ≥ columns + 1) scratch for B and C.
+    basis, inverse : (≥ columns + 1, ≥ columns + 1) scratch for B and its inverse.
     """
     # Patterns are scaled to a length of at most 1, for numerical stability. This does not change
     # which λ are positive. B is square only if exactly columns + 1 rows are in conflict.
@@ -127,29 +123,38 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     if not is_square:
         return False
 
-    # C; inverting overwrites B, which is filled again.
+    # Inverting destroys B, which is filled again for the bound of the error.
     fill_basis(conflict, shrink, basis)
     if not invert(basis, inverse, size):
         return False
     fill_basis(conflict, shrink, basis)
+    multiplier_error = bound_multiplier_error(basis, inverse, size)
 
-    rounding = rounding_of_products(size)
-    inverse_error = bound_inverse_error(basis, inverse, size, rounding)  # |R|
-    if not inverse_error < MAX_INVERSE_ERROR:
-        return False
-
-    # The error of l follows from C (B l − e) = C B (l − λ) = (1 + R) (l − λ). It is enlarged a
-    # little, for the rounding of the bound itself.
-    multiplier_error = bound_solution_error(basis, inverse, size, rounding)
-    multiplier_error *= (1.0 + rounding) / (1.0 - inverse_error)
-
-    # l = C e is the last column of C: each entry must exceed the error.
     last = size - 1
     for i in range(size):
         is_positive = inverse[i, last] > multiplier_error
         if not is_positive:
             return False
     return True
+
+
+@inner_kernel()
+def bound_multiplier_error(basis: NDArray, inverse: NDArray, size: int) -> float:
+    """Bound the error of every entry of l, the last column of `inverse`; ∞ if that is too inexact.
+
+    The exact λ solves B λ = e with e = (0, …, 0, 1). With C the computed inverse and R = C B − 1,
+
+        C (B l − e) = C B (l − λ) = (1 + R) (l − λ),   so |l − λ| ≤ |C (B l − e)| / (1 − |R|).
+
+    basis, inverse : B and C, in their leading size × size places. B is overwritten.
+    """
+    rounding = rounding_of_products(size)
+    inverse_error = bound_inverse_error(basis, inverse, size, rounding)  # |R|
+    if not inverse_error < MAX_INVERSE_ERROR:
+        return np.inf
+    residual_error = bound_solution_error(basis, inverse, size, rounding)  # |C (B l − e)|
+    # The bound is enlarged a little, for its own rounding.
+    return residual_error * ((1.0 + rounding) / (1.0 - inverse_error))
 
 
 @leaf_kernel()
@@ -290,8 +295,8 @@ def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: 
     `rounding` times the sum of their absolute values. B is overwritten.
     """
     last = size - 1
-    # Bound |B l − e|. To save an array the bounds are written into the first column of B: entry i
-    # after row i has been read, which is not needed again.
+    # Bound |B l − e|. Entry i of it takes row i of B and no other row. So its bound can be stored
+    # in that row, in column 0, which saves an array: no later entry reads it.
     residual_bounds = basis[:, 0]
     for i in range(size):
         e_entry = 0.0

@@ -41,10 +41,7 @@ class IntegerSolution(NamedTuple):
 def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]) -> NearestPoint:
     """Minimise |Σ_i λ_i b_i − target|² over λ ≥ 0, exactly, with the target (0, …, 0, unit).
 
-    Lawson and Hanson's method: only the λ of "passive" rows may be positive. Each pass solves the
-    least squares on them. If some other row has a positive product with the residual (target minus
-    sum), a little of it would bring the sum nearer: the row of largest product becomes passive. If
-    there is none, the sum is the point nearest to the target.
+    This is Lawson and Hanson's method: only the λ of "passive" rows may be positive.
 
     rows : the b_i, lists of integers, all of one length.
     unit : the last entry of the target.
@@ -52,15 +49,18 @@ def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]
     """
     passive = _PassiveRows(rows, unit, start)
     while True:
+        # Solve the least squares on the passive rows; those whose λ would be negative leave.
         solution = passive.settle()
-        residual = passive.residual(solution)
+        residual = passive.residual(solution)  # the target less the sum, times an integer
         if not any(residual):
+            # The sum is the target itself.
             return NearestPoint(weights=None, positive=passive.members)
 
+        # A little of a row with a positive product with the residual brings the sum nearer to the
+        # target. Without such a row the sum is as near as can be.
         entering = _row_along(residual, rows)
         if entering is None:
-            # The sum is the nearest point, and the weights are the sum less the target, −residual,
-            # without the last entry.
+            # The sum less the target is −residual; without its last entry these are the weights.
             weights = [-entry for entry in residual[:-1]]
             return NearestPoint(weights=weights, positive=passive.members)
         passive.add(entering)

@@ -383,47 +383,47 @@ def verdict_at_optimum(n_members: int, lowest: float) -> int:
 def take_in(table: Any, passive: Any, n_queued: int) -> None:
     """Move the queued rows into the passive set, except those linearly dependent on its members.
 
-    The array `passive.members` holds the members in places 0 … size − 1, and behind them the queue,
-    up to place n_queued − 1; `passive.values` holds the multipliers λ in the same places. For each
-    row that enters, the inverse of the members' Gram matrix grows by one row and column. Rows for
-    which there is no room are left out as well.
+    `passive.members` holds the members in places 0 … size − 1, and behind them the queue, up to
+    place n_queued − 1; `passive.values` holds the multipliers λ in the same places. Rows for which
+    there is no room are left out as well. What stands behind the members afterwards is of no use.
     """
-    # Read.
     rows = table.rows
     n_patterns = table.n_patterns
     n_columns = table.n_columns
     unit = table.unit
-    # Changed.
     size = passive.size
     members = passive.members
     queue = passive.members  # the same array: the queue stands behind the members
     values = passive.values
     is_member = passive.is_member
-    inverse = passive.inverse
-    # Scratch.
+    inverse = passive.inverse  # of the members' Gram matrix
+    # Scratch arrays: the row's products with the members, and the inverse times these.
     cross = passive.cross
-    solved = passive.solved
+    inverse_times_cross = passive.solved
 
     for place in range(size[0], n_queued):
-        # Products of the new row with the members and with itself. The pivot is the squared length
-        # of its part orthogonal to the members: if that is tiny, the row depends on them.
         row = queue[place]
         n_members = size[0]
+
+        # The pivot is the squared length of the row's part orthogonal to the members: if that is
+        # tiny, the row depends on them. `next_pivot` fills `inverse_times_cross`, too.
         for i in range(n_members):
             cross[i] = gram_product(rows, members[i], row, n_patterns, n_columns, unit)
         diagonal = gram_product(rows, row, row, n_patterns, n_columns, unit)
-        pivot = next_pivot(inverse, n_members, cross, diagonal, solved)
-
-        is_member[row] = 0
-        has_room = n_members < table.max_members
+        pivot = next_pivot(inverse, n_members, cross, diagonal, inverse_times_cross)
         is_independent = pivot >= DEPENDENT * diagonal
-        if has_room and is_independent:
-            border(inverse, n_members, pivot, solved)
-            is_member[row] = 1
-            # This place is never beyond `place`, so no queued row is overwritten.
-            members[n_members] = row
-            values[n_members] = values[place]
-            size[0] = n_members + 1
+        has_room = n_members < table.max_members
+        if not (has_room and is_independent):
+            is_member[row] = 0  # it may have been one, where all members are taken in again
+            continue
+
+        # The row becomes the last member. Its new place is not beyond `place`, so that no row still
+        # in the queue is overwritten.
+        border(inverse, n_members, pivot, inverse_times_cross)
+        is_member[row] = 1
+        members[n_members] = row
+        values[n_members] = values[place]
+        size[0] = n_members + 1
 
 
 @leaf_kernel()
@@ -445,39 +445,39 @@ def gram_product(  # noqa: PLR0913
 def settle(passive: Any, n_patterns: int, unit: float) -> int:
     """Solve the least squares on the passive set under λ ≥ 0; return how many rows were removed.
 
-    λ (`passive.values`) moves on a straight line towards the unconstrained solution
-    (`passive.goal`). If some λ would become negative on the way, the move stops where the first one
-    is zero; that row leaves the passive set, and λ moves on towards the solution of the smaller
-    problem. A row whose goal is zero up to rounding leaves as well.
+    λ (`passive.values`) moves on a straight line towards the solution without the constraint. Where
+    a λ becomes zero, its row leaves the passive set, and λ moves on towards the solution of the
+    smaller problem.
 
     passive : the `PassiveSet`, changed.
     n_patterns : rows from this index on are unit vectors of nonnegative weights.
     unit : squared length of the longest row.
     """
-    # Changed.
     size = passive.size
     members = passive.members
     values = passive.values
     is_member = passive.is_member
-    inverse = passive.inverse
-    # Scratch.
-    solved = passive.solved
+    inverse = passive.inverse  # of the members' Gram matrix, in the order of the members
+    # Scratch arrays.
     goal = passive.goal
+    removed_row = passive.solved
 
     n_departures = ZERO
     while size[0] > 0:
-        # Move λ towards the unconstrained solution, as far as every λ ≥ 0 allows.
+        # Fill the goal, and move λ towards it as far as every λ ≥ 0 allows. `leaving` is the place
+        # of a λ that is now zero, or that has a goal of zero up to rounding; −1 if there is none.
         n_members = size[0]
         solve_unconstrained(inverse, members, n_members, n_patterns, unit, goal)
         step, leaving = step_towards_goal(values, goal, n_members)
         for i in range(n_members):
             values[i] += step * (goal[i] - values[i])
         if leaving < 0:
-            break  # the unconstrained solution was reached
+            break  # the goal was reached
 
-        # Remove the row; the last member takes its place.
+        # Remove that member. The last one moves to its place: in the inverse (`unborder`), and
+        # likewise in the lists.
         is_member[members[leaving]] = 0
-        unborder(inverse, n_members, leaving, solved)
+        unborder(inverse, n_members, leaving, removed_row)
         members[leaving] = members[n_members - 1]
         values[leaving] = values[n_members - 1]
         size[0] = n_members - 1
@@ -562,14 +562,10 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     """Compute the margins of all rows, and check them against the conditions of the optimum.
 
     At the optimum the margin a_μ·w of a pattern is `slack` for members of the passive set, and at
-    least slack for all others. (The derivative of the objective by λ_μ is 2 (a_μ·w − slack).) For a
-    unit vector e_j the margin is w_j, and the bound is 0 instead of slack. Its margin is raised by
-    slack, to compare with those of patterns.
+    least `slack` for all others. How far members are from it is the `drift`, by rounding. Of the
+    others the row of smallest margin is `entering`. The weights separate if `lowest` is positive.
 
-    The row of smallest margin that is no member may have to enter the passive set. How far members
-    are from slack tells how much rounding has added up: the `drift`.
-
-    table : the `PatternRows`; unit vectors are the rows from `n_patterns` on.
+    table : the `PatternRows`; rows from `n_patterns` on are unit vectors of nonnegative weights.
     passive : the `PassiveSet`.
     weights : (columns,) w = Σ λ_μ a_μ.
     slack : unit · (1 − Σ λ_μ).
@@ -581,7 +577,6 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     is_member = passive.is_member
     tolerance = OPTIMAL * table.unit
 
-    # What the survey says; see `MarginSurvey`.
     lowest = np.inf
     entering = NONE
     entering_margin = np.inf
@@ -597,12 +592,15 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
             entering_margin = margin
             entering = row
 
-    # Unit vectors of nonnegative weights.
+    # Unit vectors e_j, whose margin is the weight w_j.
     for row in range(n_patterns, n_rows):
         weight = dot_first(rows[row], weights, n_columns)
-        # A weight that is negative only by rounding is set to zero at the end, and does not count.
+        # A negative weight is not allowed, and then the weights do not separate. One that is
+        # negative only by rounding does not count: it is set to zero at the end.
         if weight < -tolerance:
             lowest = min(lowest, weight)
+        # At the optimum w_j is 0 for members and at least 0 for others. Raised by `slack`, it is
+        # compared with `slack`, like the margins of patterns.
         raised_margin = weight + slack
         if is_member[row] > 0:
             drift = max(drift, abs(raised_margin - slack))

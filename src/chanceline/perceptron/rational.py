@@ -84,6 +84,11 @@ class _RaisedColumns(NamedTuple):
     raised_by: list[int]
     bits: int
 
+    def factors(self) -> list[Fraction]:
+        """By what y (x − centre) was multiplied in every column: sign · 2^(shift + raised_by)."""
+        pairs = zip(self.columns, self.raised_by, strict=True)
+        return [column.sign * Fraction(2) ** (column.shift + more) for column, more in pairs]
+
 
 class _ErrorBranch(NamedTuple):
     """A branch of the search for errors: some of its samples may still turn out to be errors.
@@ -122,11 +127,6 @@ class ExactTable:
     ) -> Decision:
         """Decide exactly whether weights on these columns (and the intercept) separate the samples.
 
-        With rows a_μ = y_μ x_μ and multipliers λ ≥ 0, take the sum Σ_μ λ_μ (a_μ, unit) that is
-        nearest to the target (0, …, 0, unit), by nonnegative least squares in integers. If it
-        reaches the target, Σ_μ λ_μ a_μ = 0: nothing separates, and the samples with λ_μ > 0 are in
-        conflict. Otherwise the difference of the sum from the target gives weights that separate.
-
         Parameters
         ----------
         support : indices of columns of X.
@@ -142,24 +142,26 @@ class ExactTable:
         if not samples:
             return Decision(separable=True, slopes=(Fraction(0),) * len(support))
 
-        # The columns as integers, each multiplied by a power of two ("raised") so that all are of
-        # about the same size. `unit` is about the length of a row, so that in the squared distance
-        # to the target the last coordinate counts about as much as all others together.
+        # A row (a_μ, unit) for each sample, where a_μ is y_μ x_μ in integers, and unit is about as
+        # long. After them a row (unit · e_j, 0) for each weight w_j that must not be negative.
         raised_columns = self._raised_columns(support)
         unit = self._unit(raised_columns)
-
-        # The rows (a_μ, unit) of the samples. After them one row for each weight that must not be
-        # negative; these have 0 as last coordinate.
         rows = [[*row, unit] for row in self._pattern_rows(raised_columns, samples)]
         rows += self._sign_rows(support, unit)
 
+        # The sum of the rows times multipliers λ ≥ 0 that is nearest to the target (0, …, 0, unit).
         if start is None:
             start = self._approximate_multipliers(support, samples)
         point = nearest_point(rows, unit, _multipliers_of_rows(start, samples))
-        if point.weights is None:  # the distance from the target is zero
-            # Nothing separates. A conflict names samples only, not rows of signs.
+
+        # If it reaches the target, the λ prove that nothing separates (Gordan's theorem). The
+        # conflict names samples only, not the rows of signs behind them.
+        if point.weights is None:
             conflict = [samples[row] for row in point.positive if row < len(samples)]
             return Decision(separable=False, conflict=tuple(conflict))
+
+        # Else no row has a negative product with sum − target = (w, unit · (s − 1)), s = Σ λ_μ: so
+        # w_j ≥ 0, and a_μ·w ≥ unit² (1 − s). As s < 1 unless the target is reached, w separates.
         return self._in_units_of_X(point.weights, raised_columns)
 
     def _raised_columns(self, support: list[int]) -> _RaisedColumns:
@@ -213,26 +215,18 @@ class ExactTable:
         return rows
 
     def _in_units_of_X(self, weights: Integers, raised_columns: _RaisedColumns) -> Decision:
-        """Convert weights v of the integer rows (`_pattern_rows`) into slopes and a bias for X.
+        """Convert weights v of the integer rows into slopes and a bias for X.
 
-        A row has the integer entries factor_j · y (x_j − centre_j), and y · 2^bits for the
-        intercept. So v·row = y (Σ_j slope_j x_j + bias) with
+        In its row a sample with label y has the entry factor_j · y (x_j − centre_j) for column j
+        and the entry y · 2^bits for the intercept. So v·row = y (Σ_j slope_j x_j + bias) with
 
             slope_j = v_j · factor_j
             bias    = v_intercept · 2^bits − Σ_j slope_j · centre_j.
-
-        Here factor_j = sign_j · 2^(shift_j + raised_by_j): the shift made integers of column j, the
-        raising brought it to the size of all columns, and the sign is −1 where the weight must not
-        be positive.
         """
         columns = raised_columns.columns
-        column_weights = weights[: len(columns)]
-        slopes = []
-        for column, raised_by, weight in zip(
-            columns, raised_columns.raised_by, column_weights, strict=True
-        ):
-            factor = column.sign * Fraction(2) ** (column.shift + raised_by)
-            slopes.append(weight * factor)
+        column_weights = weights[: len(columns)]  # without the intercept's
+        pairs = zip(column_weights, raised_columns.factors(), strict=True)
+        slopes = [weight * factor for weight, factor in pairs]
 
         bias = Fraction(0)
         if self.problem.intercept:

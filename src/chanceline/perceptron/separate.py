@@ -235,9 +235,6 @@ def _is_refuted_in_integers(
 ) -> bool:
     """Whether the multipliers prove that nothing separates, in exact integer arithmetic.
 
-    The multipliers only say which samples and signs are in conflict: those where they are not
-    negligible. Exact multipliers of these are then computed.
-
     Parameters
     ----------
     integers : (columns, samples) y_μ x_μ in small integers, from `integer_columns`. A column that
@@ -246,17 +243,23 @@ def _is_refuted_in_integers(
     multipliers : (samples,) of sum 1.
     sign_multipliers : (nonnegative weights,) negligible ones are exactly zero.
     """
+    # The multipliers only say which rows seem to be in conflict: samples, and unit vectors e_j of
+    # weights that must not be negative.
+    samples_in_conflict = np.flatnonzero(multipliers > NEGLIGIBLE_MULTIPLIER)
+    signs_in_conflict = np.flatnonzero(nonnegative)[sign_multipliers > 0]  # the j of these e_j
+
+    # Whether they are, is computed anew: exact multipliers of these rows must all be positive.
     n_columns = len(integers)
     conflict = IntegerConflict(
         integer_values=integers,
-        used_columns=np.arange(n_columns),
+        used_columns=np.arange(n_columns),  # all of them
         n_columns=n_columns,
-        patterns=np.flatnonzero(multipliers > NEGLIGIBLE_MULTIPLIER),
-        unit_places=np.flatnonzero(nonnegative)[sign_multipliers > 0],
+        patterns=samples_in_conflict,
+        unit_places=signs_in_conflict,
     )
-    n_members = conflict.patterns.size + conflict.unit_places.size
-    work = np.zeros((n_columns, n_members), dtype=np.int64)
-    return bool(conflict_is_exact(conflict, work))
+    scratch_shape = (n_columns, samples_in_conflict.size + signs_in_conflict.size)
+    scratch = np.zeros(scratch_shape, dtype=np.int64)
+    return bool(conflict_is_exact(conflict, scratch))
 
 
 def widest_rule(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -210,51 +210,84 @@ def summarize_scores(
     held_out : their scores
     covariates_rate : the error of covariates alone, if there are any
     """
+    n_samples = samples.n_samples
     positive = samples.positive
+    n_positive = int(np.count_nonzero(positive))
+    n_negative = n_samples - n_positive
+    # Intervals count fewer samples than there are: rules differ from fold to fold, and samples of a
+    # unit tell the same in part.
+    n_independent = count_independent(samples, held_out.to_use)
+
+    # The error, and the rule against the larger class.
     errors = mean_errors(held_out.to_use, samples)
     rate = float(errors.mean())
     sensitivity = float(1 - errors[positive].mean())
     specificity = float(1 - errors[~positive].mean())
-
-    # Intervals count fewer samples than there are: rules differ from fold to fold, and samples of a
-    # unit tell the same in part.
-    n_independent = count_independent(samples, held_out.to_use)
     n_effective = EFFECTIVE_SHARE * n_independent
-    effective_share = n_effective / samples.n_samples
-    area_share = AREA_SHARE * n_independent / samples.n_samples
-    n_positive = int(np.count_nonzero(positive))
-    n_negative = samples.n_samples - n_positive
+    against_majority = compare_with_majority(errors, positive, n_effective / n_samples)
+
+    # The area under the curve, whose interval counts fewer samples still.
     auc = mean_area(held_out, positive)
+    area_share = AREA_SHARE * n_independent / n_samples
+    auc_interval = cross_validated_area_interval(
+        auc, area_share * n_positive, area_share * n_negative
+    )
 
-    # Rules on few features beside rules on many, where both were made in every fold.
-    few_errors = None if held_out.few is None else mean_errors(held_out.few, samples)
-    many_errors = None if held_out.many is None else mean_errors(held_out.many, samples)
-    few_minus_many = None
-    if few_errors is not None and many_errors is not None:
-        few_minus_many = paired_difference(few_errors, many_errors, samples.unit_of_sample)
-
+    few_and_many = compare_few_with_many(held_out, samples)
     return ExpectedError(
         rate=rate,
         interval=cross_validated_interval(rate, n_effective),
-        majority_error=min(n_positive, n_negative) / samples.n_samples,
-        against_majority=compare_with_majority(errors, positive, effective_share),
+        majority_error=min(n_positive, n_negative) / n_samples,
+        against_majority=against_majority,
         balanced_rate=1 - (sensitivity + specificity) / 2,
         sensitivity=sensitivity,
         specificity=specificity,
         auc=auc,
-        auc_interval=cross_validated_area_interval(
-            auc, area_share * n_positive, area_share * n_negative
-        ),
+        auc_interval=auc_interval,
         n_folds=held_out.n_folds,
         n_repeats=held_out.n_repeats,
         predictions=held_out.to_use,
         n_features=held_out.n_features,
         n_effective=n_effective,
-        few_rate=None if few_errors is None else float(few_errors.mean()),
-        many_rate=None if many_errors is None else float(many_errors.mean()),
-        few_minus_many=few_minus_many,
+        few_rate=few_and_many.few_rate,
+        many_rate=few_and_many.many_rate,
+        few_minus_many=few_and_many.difference,
         covariates_rate=covariates_rate,
     )
+
+
+class FewAndMany(NamedTuple):
+    """Rules on few features beside rules on many.
+
+    Attributes
+    ----------
+    few_rate, many_rate : their errors; None where a fold had no such rule.
+    difference : of the two errors, few less many; None unless both are known.
+    """
+
+    few_rate: float | None = None
+    many_rate: float | None = None
+    difference: LossDifference | None = None
+
+
+def compare_few_with_many(held_out: HeldOutScores, samples: Samples) -> FewAndMany:
+    """The errors of rules on few features and on many, where they were made in every fold."""
+    few_errors = None
+    few_rate = None
+    if held_out.few is not None:
+        few_errors = mean_errors(held_out.few, samples)
+        few_rate = float(few_errors.mean())
+
+    many_errors = None
+    many_rate = None
+    if held_out.many is not None:
+        many_errors = mean_errors(held_out.many, samples)
+        many_rate = float(many_errors.mean())
+
+    difference = None
+    if few_errors is not None and many_errors is not None:
+        difference = paired_difference(few_errors, many_errors, samples.unit_of_sample)
+    return FewAndMany(few_rate, many_rate, difference)
 
 
 def mean_errors(scores: Floats, samples: Samples) -> Floats:

@@ -42,34 +42,35 @@ class Stream(IntEnum):
 def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
     """The number of every sample's unit, (samples,): groups, joined by the blocks held out whole.
 
-    A unit is a connected component: groups in the same block belong together, and so do blocks with
-    rows of the same group. Patients 1 and 2 of site A, and 3 of site B, are two units; if patient 3
-    was at both sites, all is one. Where groups connect most of the blocks, as patients connect the
-    days on which they were seen, groups alone are units and blocks are split after all.
+    Patients (groups) 1 and 2 of site (block) A, and 3 of site B, are two units; if patient 3 was at
+    both sites, all is one.
 
     Parameters
     ----------
     group_of_sample : number of every sample's group, 0, 1, …, (samples,)
     block_of_sample : number of every sample's block, 0, 1, …, (samples,)
     """
-    is_whole = blocks_held_out_whole(block_of_sample)
+    is_whole = blocks_held_out_whole(block_of_sample)  # (blocks,)
     if not is_whole.any():
         return group_of_sample
+
+    # Groups in the same whole block belong together, and so do such blocks with rows of the same
+    # group: they make a connected component.
     in_whole_block = is_whole[block_of_sample]
     component_of_group = connected_groups(group_of_sample, block_of_sample, in_whole_block)
     component_of_sample = component_of_group[group_of_sample]
 
-    # Each block held out whole is a component of its own, unless groups connect it with others.
+    # Groups may connect most of the whole blocks, as patients connect the days on which they were
+    # seen. Then few components are left to deal to folds. With less than half as many as there
+    # could be, groups alone are units, and blocks are split after all.
     n_whole = int(np.count_nonzero(is_whole))
     n_components = len(np.unique(component_of_sample[in_whole_block]))
-    no_group_connects_blocks = n_components == n_whole
-
-    # Groups that connect most blocks leave too few components to deal to folds.
-    too_few_for_folds = n_components < min(N_OUTER_FOLDS, n_whole) / 2
-    if too_few_for_folds:
+    if n_components < min(N_OUTER_FOLDS, n_whole) / 2:
         return group_of_sample
-    if is_whole.all() and no_group_connects_blocks:
-        return block_of_sample  # each block is a component; its number is kept
+
+    # Where every block is whole and a component by itself, the units keep the blocks' numbers.
+    if is_whole.all() and n_components == n_whole:
+        return block_of_sample
     return component_of_sample
 
 

@@ -186,41 +186,39 @@ def stability_of_support(  # noqa: PLR0913
     seed : seed of the splits into halves
     screening : when columns of a very wide table are left out beforehand
     """
-    # Fits on all samples, of the set itself and with one feature replaced.
-    screened, screened_columns = screen_columns(samples, samples.all_rows, support, screening)
+    # The columns that screening leaves. Inside of it they are numbered by their places 0, 1, …; in
+    # the table the column at a place has the number table_columns[place].
+    screened, table_columns = screen_columns(samples, samples.all_rows, support, screening)
+    support_places = np.searchsorted(table_columns, support)
+
+    # Fits on all samples, of the set itself and, below, with one feature replaced.
     scale = fit_scale(screened, screened.all_rows)
     fit = TrainingFit(
         samples=screened,
         columns=scale.transform(screened.X, screened.block_of_sample),
         penalty=penalty,
     )
-    # From here on `feature` is a number within the screened columns, and its number in the table
-    # is screened_columns[feature].
-    screened_support = np.searchsorted(screened_columns, support)
-    errors = int(fit.training_errors(screened_support[None])[0])
+    errors = int(fit.training_errors(support_places[None])[0])
     ranked = samples_for_ranking(screened, scale)
-    shares = selection_shares(ranked, len(support), family, seed)
+    shares = selection_shares(ranked, len(support), family, seed)  # (screened columns,)
 
     readings = []
     alternatives: list[tuple[int, ...]] = []
-    for feature in screened_support:
-        column = screened_columns[feature]
-
-        # Columns that make about as few errors in the place of this feature.
-        replacements, replacement_errors = fit.replacements(screened_support, feature)
+    for place, feature in zip(support_places, support.tolist(), strict=True):
+        # Columns of the table in the place of this feature, and the errors of the set with each.
+        replacement_places, replacement_errors = fit.replacements(support_places, place)
+        replacements = table_columns[replacement_places]
         surrogates = replacements[replacement_errors <= errors + SURROGATE_ERRORS]
-
-        # Those that make no error more give other sets that are as good.
         as_good = replacements[replacement_errors <= errors]
-        alternatives += exchanged_sets(support, column, screened_columns[as_good])
+        alternatives += exchanged_sets(support, feature, as_good)
 
-        values = fit.columns[:, feature]  # (samples,)
+        values = fit.columns[:, place]  # (samples,)
         reading = FeatureReading(
-            feature=int(column),
-            selected=float(shares[feature]),
+            feature=feature,
+            selected=float(shares[place]),
             difference=standardized_difference(values, screened.positive),
             auc=area_under_curve(values, screened.positive),
-            surrogates=tuple(screened_columns[surrogates].tolist()),
+            surrogates=tuple(surrogates.tolist()),
         )
         readings.append(reading)
 

@@ -19,11 +19,11 @@ from numpy.typing import ArrayLike
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline.columns.precision import single_if_exact
 from chanceline.columns.table import ColumnTable, Tile
-from chanceline.perceptron.validation import check_labels, find_features
+from chanceline.perceptron.validation import check_labels
 from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.prediction.samples import Samples, make_samples, samples_of_checked
 from chanceline.prediction.screening import ScreeningLimits, label_residuals
-from chanceline.prediction.train import FeatureChoice, TrainedRules
+from chanceline.prediction.train import FeatureChoice, TrainedRules, check_numbers_of_features
 
 # A column of which the spread is less than this share of its size is constant but for rounding.
 SMALLEST_SPREAD_SHARE = 1e-6
@@ -101,18 +101,20 @@ def pool_samples(  # noqa: PLR0913
     labels = check_labels(y, X.shape, min_classes=2)
     without_columns = samples_of_checked(np.zeros((n_samples, 0)), labels, **roles)
 
-    # A training set has at most n_screened columns: one of a larger pool is screened.
-    limits = ScreeningLimits()
-    limits = replace(limits, max_unscreened=limits.n_screened)
+    # A training set looks at `n_screened` columns at most. A pool that joins those of several sets
+    # is larger, and whoever trains screens it again by the samples of one set: that is what these
+    # limits tell.
+    n_screened = ScreeningLimits().n_screened
+    limits = ScreeningLimits(max_unscreened=n_screened, n_screened=n_screened)
 
     # The pool: the columns named; all, if one training set may have them; else the best of each.
     if features is not None:
-        pool = find_features(features, [""] * n_features)
-    elif n_features <= limits.max_unscreened:
+        pool = check_numbers_of_features(features, n_features)
+    elif n_features <= n_screened:
         pool = np.arange(n_features)
     else:
         sets = training_sets(without_columns)
-        pool = best_of_training_sets(X, without_columns, sets, limits.n_screened, n_threads)
+        pool = best_of_training_sets(X, without_columns, sets, n_screened, n_threads)
     if required is not None:
         pool = np.union1d(pool, required)
     return PooledSamples(

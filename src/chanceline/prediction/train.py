@@ -114,11 +114,16 @@ def check_feature_choice(
     """
     named = None
     if features is not None:
-        # Columns are named by number here: there are no names to find them by.
-        named = find_features(features, [""] * n_features)
+        named = check_numbers_of_features(features, n_features)
     if max_features is not None:
         max_features = whole_number(max_features, "max_features", at_least=1)
     return FeatureChoice(named, max_features)
+
+
+def check_numbers_of_features(features: Sequence[int], n_features: int) -> Ints:
+    """The numbers of columns, sorted; one beyond the table's, or the same twice, is an error."""
+    no_names = [""] * n_features  # by which columns could be found
+    return find_features(features, no_names)
 
 
 def train(
@@ -165,15 +170,20 @@ def train_selected(
 
     Parameters as in `train`: only the samples where `training` is true are learnt from.
     """
-    # Choose how the rules are made.
+    # The training samples, in the units of the table, with the columns that screening leaves; and
+    # the scale that standardizes these.
     screened, screened_columns = screen_columns(samples, training, limits=features.screening)
-    scale = fit_scale(screened, training)
     training_samples = screened.take(training)
+    scale = fit_scale(screened, training)
+
+    # Choose how the rules are made. In a large table columns are compared in single precision, and
+    # for that they are standardized beforehand: `ranked` has other units than `scale` is for.
     ranked = samples_for_ranking(training_samples, scale)
     choice = choose_candidates(ranked, features.max_features, seed, n_repeats=n_repeats)
+    scale_of_ranked = fit_scale(ranked, ranked.all_rows)
+    residualized = residualize(ranked, scale_of_ranked)
 
     # Make the rules on no, few and many features, from all training samples.
-    residualized = residualize(ranked, fit_scale(ranked, ranked.all_rows))
     rule_on_none = train_on_path(training_samples, scale, residualized, choice.none)
     rule_on_few = None
     if choice.few is not None:

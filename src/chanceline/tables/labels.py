@@ -54,26 +54,39 @@ def _hint_at_label(table: RawTable, name: str | None) -> str:
     name : of the column that was looked for; None if nobody said one.
     """
     has_second_file = table.about.shape[1] > 0  # its columns
-    to_transpose = "set transpose=True"
-    if not has_second_file:
-        to_transpose += " (and labels=FILE if another file has the classes)"
     with_two_values = [
         *_columns_with_two_values(table.about),
         *_columns_with_two_values(table.values),
     ]
-    # Of a table with features in rows no column has two values, or, if they are indicators, most.
-    may_have_label = 0 < 2 * len(with_two_values) < table.values.shape[1]
     if _names_its_rows_after_features(table, name):
-        if not may_have_label:
-            return f"the table seems to have features in rows; {to_transpose}."
-        columns = quoted(with_two_values)
-        return f"columns with two values: {columns}; if features are in rows, {to_transpose}."
-
+        return _hint_to_transpose(with_two_values, table.values.shape[1], has_second_file)
     if with_two_values:
         return f"columns with two values: {quoted(with_two_values)}."
     if has_second_file:
         return "no column has exactly two values."
     return "no column has exactly two values; if another file has the classes, say labels=FILE."
+
+
+def _hint_to_transpose(with_two_values: list[str], n_columns: int, has_second_file: bool) -> str:
+    """What an error proposes of a table that may have features in rows.
+
+    Parameters
+    ----------
+    with_two_values : names of the columns with two values.
+    n_columns : of the table.
+    has_second_file : whether a second file was given already.
+    """
+    to_transpose = "set transpose=True"
+    if not has_second_file:
+        to_transpose += " (and labels=FILE if another file has the classes)"
+
+    # Where features are in rows, columns are samples. None of them has two values; or, if the
+    # features are indicators (0 and 1), most have. If a few have, these may be labels after all.
+    some_but_not_most = 0 < 2 * len(with_two_values) < n_columns
+    if some_but_not_most:
+        columns = quoted(with_two_values)
+        return f"columns with two values: {columns}; if features are in rows, {to_transpose}."
+    return f"the table seems to have features in rows; {to_transpose}."
 
 
 def _columns_with_two_values(frame: pd.DataFrame) -> list[str]:

@@ -170,18 +170,21 @@ def _look_for_traces(
     labels : ±1 of shape (samples,).
     named : the columns that the user names.
     """
-    kept_rows = complete.kept_rows
-    kept_labels = labels[kept_rows]
-    # Rows of a group are not independent: each group counts once, by its first row.
-    is_counted = first_of_each_kept_group(named.groups, kept_rows)
+    # Rows of a group are not independent: each group counts once, by its first row that was kept.
+    # There is one mask for all samples, and one for the kept rows, which `complete` has.
+    kept_rows = complete.kept_rows  # (samples,)
+    is_counted = first_of_each_kept_group(named.groups, kept_rows)  # (samples,)
+    is_counted_of_kept = is_counted[kept_rows]  # (kept rows,)
     about_batches = warn_of_batches(
         text=read.sample_columns.text.loc[is_counted],
-        features=complete.features.loc[is_counted[kept_rows]],
+        features=complete.features.loc[is_counted_of_kept],
         labels=labels[is_counted],
         allowed_for=[column.loc[is_counted] for column in named.allowed_for],
     )
-    # Only columns without gaps: what was filled in here is known not to look at the labels.
+
+    # Fills are looked for in all kept rows, and in columns without gaps: what was filled in here is
+    # known not to look at the labels.
     without_gap = np.isfinite(read.features.to_numpy()).all(axis=0)
     as_written = read.features.loc[kept_rows, without_gap]
-    about_fills = warn_of_class_fills(as_written.to_numpy(), kept_labels, as_written.columns)
+    about_fills = warn_of_class_fills(as_written.to_numpy(), labels[kept_rows], as_written.columns)
     return [*about_batches, *about_fills]

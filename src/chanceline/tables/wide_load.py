@@ -249,33 +249,29 @@ def _look_for_traces(
     samples : all samples.
     settings : with a transform, totals and means are not looked at.
     """
+    # One pass over all columns, of the kept rows: `complete` has these alone.
     features = complete.features
-    kept_rows = complete.kept_rows
-    labels = samples.labels[kept_rows]
-
-    # One pass over all columns.
-    counts = CountScan(len(labels))
+    kept_rows = complete.kept_rows  # (samples,)
+    kept_labels = samples.labels[kept_rows]
+    counts = CountScan(len(kept_labels))
     # What was filled in here is known not to look at the labels.
-    fills = ClassFillScan(labels, is_known_blind=complete.had_gap)
+    fills = ClassFillScan(kept_labels, is_known_blind=complete.had_gap)
     few_whole = FewWholeScan()
     scan_table(features.table, [counts, fills, few_whole])
 
-    # Rows of a group are not independent: each group counts once, by its first row. There is one
-    # mask for all samples, and one for the rows that are kept, which `features` has.
+    # Rows of a group are not independent: each group counts once, by its first row that was kept.
+    # There is one mask for what all samples have, and one for what the kept rows have.
     is_counted = first_of_each_kept_group(samples.named.groups, kept_rows)  # (samples,)
     is_counted_of_kept = is_counted[kept_rows]  # (kept rows,)
-    counted_features = features.with_rows(is_counted_of_kept)
     counted_labels = samples.labels[is_counted]
+    counted_features = features.with_rows(is_counted_of_kept)
 
-    # Totals of rows (of counts) or means of rows that follow the classes, then batches.
     findings = []
     if settings.transform is None:
-        row_totals = counts.row_totals[is_counted_of_kept]
-        if counts.are_counts:
-            findings += warn_of_totals(row_totals, counted_labels)
-        else:
-            row_means = row_totals / features.n_columns
-            findings += warn_of_shifted_rows(counted_features.table, counted_labels, row_means)
+        counted_totals = counts.row_totals[is_counted_of_kept]
+        findings += _look_at_depth(
+            counted_features, counted_labels, counted_totals, are_counts=counts.are_counts
+        )
     findings += warn_of_batches_in_table(
         text=samples.text.loc[is_counted],
         features=counted_features,
@@ -284,3 +280,21 @@ def _look_for_traces(
         allowed_for=[column.loc[is_counted] for column in samples.named.allowed_for],
     )
     return [*findings, *fills.findings(features.names)]
+
+
+def _look_at_depth(
+    features: WideFeatures, labels: Floats, row_totals: Floats, *, are_counts: bool
+) -> list[Finding]:
+    """Warnings about counts whose totals, or measurements whose means, follow the classes.
+
+    Parameters
+    ----------
+    features : of the rows that count, one of each group.
+    labels : ±1, (rows,).
+    row_totals : sums over all features, (rows,).
+    are_counts : whether the features are counts.
+    """
+    if are_counts:
+        return warn_of_totals(row_totals, labels)
+    row_means = row_totals / features.n_columns
+    return warn_of_shifted_rows(features.table, labels, row_means)

@@ -75,13 +75,16 @@ def vanishing_combinations(X: AnyTable) -> Floats:
     # Nothing but rounding is left below this.
     rounding = np.finfo(float).eps * n_samples * total_variance
     most_combinations = min(MOST_BATCHES - 1, n_samples // FEWEST_ROWS_A_BATCH)
+    # One variance more: after the last combination there has to be a gap to the next larger one.
     smallest = np.maximum(variances[: most_combinations + 1], rounding)
-    return weights[:, : _n_below_last_gap(smallest)]
+    n_combinations = _n_below_last_gap(smallest)
+    return weights[:, :n_combinations]
 
 
 def _n_below_last_gap(variances: Floats) -> int:
-    """How many of some ascending variances lie below the last one that is far above its
-    predecessor; 0 if none is.
+    """How many of some ascending variances lie below the last gap; 0 if there is no gap.
+
+    A gap is where one of them is at most `VARIANCE_TOO_SMALL` times the next.
     """
     is_gap = variances[:-1] <= VARIANCE_TOO_SMALL * variances[1:]
     if not is_gap.any():

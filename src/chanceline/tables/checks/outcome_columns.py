@@ -101,21 +101,25 @@ def warn_of_columns_filtered_by_outcome(X: Floats, links: ScoreLinks) -> list[Fi
     if n_columns < FEWEST_COLUMNS or n_rows < FEWEST_ROWS:
         return []
 
+    # Noise has large p-values. Of unchosen columns some are noise.
     pvalues = links.normal_pvalues(links.explained(columns))  # (columns,)
-    has_noise = float(np.mean(pvalues > LARGE_PVALUE)) > MOST_LARGE
-    # The p-values of features that are good by themselves differ by orders of magnitude, and most
-    # are far below the largest.
-    upper_quartile, upper_end = np.quantile(pvalues, [0.75, UPPER_END])
-    fills_range = upper_quartile >= SMALLEST_QUARTILE * upper_end
-    if has_noise or not fills_range:
+    share_of_large = float(np.mean(pvalues > LARGE_PVALUE))
+    if share_of_large > MOST_LARGE:
+        return []
+
+    # The p-values of chosen columns lie evenly below a limit, and their upper quartile at 3/4 of
+    # it. Those of features that are good by themselves differ by orders of magnitude, and their
+    # quartile is a small share of the largest.
+    upper_quartile, limit = np.quantile(pvalues, [0.75, UPPER_END])
+    if upper_quartile < SMALLEST_QUARTILE * limit:
         return []
     if _chance_of_no_noise(columns, links) > FILTER_LEVEL:
         return []
     return [
         Finding.warning(
-            f"hardly any of the {n_columns} columns looks like noise: 95 % of their p-values, one "
-            f"by one, are below {upper_end:.2g} and fill the range up to it, as those of features "
-            "that were chosen by this outcome; if they were, give all features."
+            f"hardly any of the {n_columns} columns looks like noise: {100 * UPPER_END:.0f} % of "
+            f"their p-values, one by one, are below {limit:.2g} and fill the range up to it, as "
+            "those of features that were chosen by this outcome; if they were, give all features."
         )
     ]
 

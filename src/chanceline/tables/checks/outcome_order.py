@@ -32,21 +32,28 @@ def warn_of_outcome_drift(X: Floats, links: ScoreLinks) -> list[Finding]:
     X : (rows, features) in the order of the table.
     links : tests whether something goes with the outcome's scores.
     """
-    # Neighbouring rows have like outcomes, …
     n_rows = len(X)
-    if n_rows < FEWEST_ROWS_FOR_DRIFT or like_neighbours_pvalue(links) > LINK_LEVEL:
+    if n_rows < FEWEST_ROWS_FOR_DRIFT:
         return []
 
-    # … which do not merely follow the order of the rows, as in a table sorted by the outcome, …
+    # Does the outcome change along the rows, so that neighbours have like outcomes?
+    if like_neighbours_pvalue(links) > LINK_LEVEL:
+        return []
+
+    # In a table that is sorted by the outcome it tells the places of the rows. A drift can be seen
+    # only in what it leaves of them.
     places = np.arange(n_rows, dtype=np.float64)
     places -= places.mean()
-    places_left = links.residuals(places[:, None])[:, 0]  # what the outcome leaves of the places
+    places_left = links.residuals(places[:, None])[:, 0]
     if places_left @ places_left < SMALLEST_SHARE_LEFT * (places @ places):
         return []
 
-    # … and the features drift along the rows, towards what goes with the outcome.
+    # Do the features go with the outcome as a drift along the rows predicts? (A cosine, 1 if they
+    # do so exactly.)
     if likeness_to_outcome_drift(X, places, places_left, links) < SMALLEST_LIKENESS:
         return []
+
+    # Do they drift along the rows beyond the outcome?
     pvalue = _pvalue_of_slopes(links.standardized_residuals(X), places_left)
     if pvalue > DRIFT_LEVEL:
         return []
@@ -74,9 +81,9 @@ def likeness_to_outcome_drift(
 ) -> float:
     """How like the effects of the outcome on the features are to those that a drift predicts.
 
-    The effect of a score z on a feature x is z·x. A feature that drifts with the slope b along the
-    places t of the rows has z·x = b (z·t). The slope is seen in t', what the outcome leaves of t:
-    b = t'·x/|t'|². The likeness is the cosine between both, over all features and scores.
+    The effect of a score z of the outcome on a feature x is z·x. If the feature only drifts along
+    the places t of the rows, x = b t, it is b (z·t). The likeness is the cosine between the effects
+    and those predicted, over all features and scores.
 
     Parameters
     ----------
@@ -85,10 +92,15 @@ def likeness_to_outcome_drift(
     places_left : t', (rows,).
     links : has the q scores z as columns.
     """
+    # Features count alike by what the outcome leaves of them: their own spread would make one that
+    # goes with the outcome smaller.
     columns = columns_in_steps(X)
     spread = links.residuals(columns).std(axis=0)
     scaled = columns / np.where(spread > 0, spread, np.inf)
     effects = links.scores.T @ scaled  # z·x, (q, features)
+
+    # The slope is seen in t', which has nothing of the outcome: b = t'·x/|t'|². A drift with this
+    # slope along all of t, which goes with the outcome, has the effects b (z·t).
     slopes = places_left @ scaled / (places_left @ places_left)  # b, (features,)
     predicted = np.outer(links.scores.T @ places, slopes)  # b (z·t), (q, features)
     lengths = float(np.linalg.norm(effects) * np.linalg.norm(predicted))

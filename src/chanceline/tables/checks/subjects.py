@@ -229,15 +229,13 @@ def find_suspect_stems(  # noqa: PLR0913
     """The names, if their stems look like subjects or pairs; else None.
 
     Names are cut again and again: the stem of `P07_V1_R2` is `P07_V1`, and the stem of that is
-    `P07`. The coarsest stems that are convincing are reported. The search ends at stems that show
-    no design, or, once some were convincing, at stems that show a design other than groups.
+    `P07`. The coarsest stems that are convincing are reported.
 
     Parameters
     ----------
     names, labels : a name and ±1 for each row, or for each of other `units`.
     place : where the names stand, if they are no column.
-    known : columns about which enough was said; stems that put the same rows together are passed
-        over.
+    known : columns about which enough was said.
     setting : how the names were declared, if they were.
     units : what has these names, as a sentence says it.
     """
@@ -246,20 +244,27 @@ def find_suspect_stems(  # noqa: PLR0913
     names_setting = setting or name
     coarsest: Suspect | None = None  # that was found up to now
     for n_cuts, stems in enumerate(cut_repeatedly(names.tolist()), start=1):
+        # Coarser stems can be subjects only as long as there is a design; and once there are
+        # subjects, pairs or blocks of them are no coarser subjects.
         design = design_of_stems(stems, labels)
         if design is None:
-            return coarsest
+            break
         if coarsest is not None and design.role != Role.GROUPS:
-            return coarsest  # pairs of subjects, or blocks of them, are no coarser subjects
-        is_convincing = _is_convincing(stems, design, name, labels)
-        if is_convincing and not _is_known(stems.stems, known):
-            stems_in_words = f"{stems.described(units)} ({stems.example()})"
-            coarsest = Suspect(
-                name=name,
-                setting=f"{n_cuts * STEM_PREFIX}{names_setting}",  # one prefix for each cut
-                observed=f"the names in {place} have {stems_in_words}",
-                design=design,
-            )
+            break
+
+        # Stems that are not convincing, or put the same rows together as a known column, are passed
+        # over: coarser ones may be subjects.
+        if not _is_convincing(stems, design, name, labels):
+            continue
+        if _is_known(stems.stems, known):
+            continue
+        stems_in_words = f"{stems.described(units)} ({stems.example()})"
+        coarsest = Suspect(
+            name=name,
+            setting=f"{n_cuts * STEM_PREFIX}{names_setting}",  # one prefix for each cut
+            observed=f"the names in {place} have {stems_in_words}",
+            design=design,
+        )
     return coarsest
 
 
@@ -273,20 +278,7 @@ def _is_convincing(stems: Stems, design: Design, name: str, labels: Floats) -> b
     name : of the column.
     labels : ±1 for each name.
     """
-    different_stems = list(stems.sizes)
-    are_codes = all(_has_digit(stem) for stem in different_stems)
-
-    # A few stems may be kinds of samples (`brain`, `T1`, `day7`), unless they are plain numbers or
-    # the codes of a column that is called after subjects.
-    if len(different_stems) < FEWEST_SUBJECTS:
-        are_numbers = all(stem.isdecimal() for stem in different_stems)
-        are_codes_of_subjects = are_codes and is_called_subject(name)
-        if not are_numbers and not are_codes_of_subjects:
-            return False
-
-    # Words may be kinds of samples too, unless all have equally many rows, as in a planned study.
-    have_equal_sizes = len(set(stems.sizes.values())) == 1
-    if not are_codes and not have_equal_sizes:
+    if not _may_name_subjects(stems, name):
         return False
 
     # P01_T and P01_N have the class in their tails, which chance hardly arranges.
@@ -294,6 +286,22 @@ def _is_convincing(stems: Stems, design: Design, name: str, labels: Floats) -> b
     if design.role == Role.PAIRS and tails_tell_class(stems, labels):
         largest_chance = CHANCE_IF_NAMED
     return bool(design.log_chance <= np.log(largest_chance))
+
+
+def _may_name_subjects(stems: Stems, name: str) -> bool:
+    """Whether the stems of a column of this name may be subjects, and not kinds of samples."""
+    different_stems = list(stems.sizes)
+    are_codes = all(_has_digit(stem) for stem in different_stems)  # P07, or plain numbers
+
+    # A few stems may be kinds of samples even with digits (`T1`, `day7`).
+    if len(different_stems) < FEWEST_SUBJECTS:
+        are_numbers = all(stem.isdecimal() for stem in different_stems)
+        return are_numbers or (are_codes and is_called_subject(name))
+
+    # Words may be kinds of samples (`brain`), unless each has equally many rows, as in a planned
+    # study.
+    have_equal_sizes = len(set(stems.sizes.values())) == 1
+    return are_codes or have_equal_sizes
 
 
 def _has_digit(text: str) -> bool:

@@ -72,7 +72,7 @@ def examine_wide_table(
     data: Dataset, X: ColumnTable, group_of_row: Ints, *, has_all_candidates: bool
 ) -> list[Finding]:
     """Warnings that the numbers and labels of a wide table give: rows that are too near, traces of
-    how the table was made, identifiers, copies of the label.
+    how the table was made, identifiers, copies of the label. They stand in the order of the report.
 
     Parameters
     ----------
@@ -83,14 +83,20 @@ def examine_wide_table(
     """
     y = data.y
     row_names = data.rows or range(1, len(y) + 1)
+
+    # Tests of columns need rows that do not depend on each other: one of each group. Comparisons of
+    # rows, and searches for columns that repeat the label or the rows, look at all.
     independent_rows = np.flatnonzero(first_of_each_group(data.groups, len(y)))
+    # The pass over all columns, for the questions that need every one of them.
     scans = _TableScans(data, X, independent_rows)
+    # Enough for traces that are in many columns at once, and small enough for memory.
     some_columns = columns_in_steps(X)  # (samples, some features)
     independent = _IndependentRows(
         y=y[independent_rows],
         X=X.rows(independent_rows),
         some_columns=some_columns[independent_rows],
     )
+
     return [
         *warn_of_near_rows(X, y, group_of_row, row_names),
         *warn_of_corrected_batches(some_columns, y),
