@@ -33,6 +33,9 @@ from chanceline.columns.table import ColumnTable, Tile
 Value = TypeVar("Value")
 Future = Any  # of Dask, which need not be installed
 
+# Of one worker, in one call: a call costs scheduler and client as much as a small tile takes.
+TILES_IN_ONE_CALL = 4
+BYTES_IN_ONE_CALL = 64_000_000
 BYTES_IN_ONE_SUM = 256_000_000  # of tiles that a worker sums up before it sends the sum
 LOST_STATES = ("cancelled", "lost")  # of a future whose value nobody can make again but us
 
@@ -120,7 +123,7 @@ class TilesOnCluster:
         at_most : so many tiles in a group.
         """
         futures = {start: self.future_of(start) for start in starts}
-        with lost_scheduler_is_told(self.client):
+        with self._loss_is_noted(), lost_scheduler_is_told(self.client):
             workers_of_key = self.client.who_has(list(futures.values()))
 
         # A tile that several workers hold counts for the first of them by name. Tiles that are
@@ -248,15 +251,25 @@ class TableOnCluster(ColumnTable):
             return
         if arguments is None:
             arguments = self.without_arguments()
-        arguments_by_start = list(arguments)  # pairs of a tile's first column and its argument
+        argument_of = dict(arguments)  # by the first column of a tile
+        starts = list(argument_of)
+        at_most = min(TILES_IN_ONE_CALL, self._tiles_of_bytes(BYTES_IN_ONE_CALL))
+        groups = sorted(self._groups_on_one_worker(starts, at_most))
 
         def items_after(n_done: int) -> Iterator[Any]:
-            """What `_on_tile` is told of every tile but the first ones, which are done."""
-            for start, argument in arguments_by_start[n_done:]:
-                yield self._item_of_tile(start, argument)
+            """What `_on_tiles` is told of every group but the first ones, which are done."""
+            for group in groups[n_done:]:
+                yield [self._item_of_tile(start, argument_of[start]) for start in group]
 
-        # Asks for the items after 0 tiles, and again for the rest when a worker has died.
-        yield from self._worker_tiles.map(_on_tile, items_after, (function, *common))
+        # Asks for the items after 0 groups, and again for the rest when a worker has died.
+        values_of_groups = self._worker_tiles.map(_on_tiles, items_after, (function, *common))
+
+        # Groups of two workers interlace: values wait here for their turn.
+        waiting: dict[int, Value] = {}
+        for group, values in zip(groups, values_of_groups, strict=True):
+            waiting.update(zip(group, values, strict=True))
+            while starts and starts[0] in waiting:
+                yield waiting.pop(starts.pop(0))
 
     def sum_over_tiles(
         self,
@@ -270,10 +283,9 @@ class TableOnCluster(ColumnTable):
             return self.local_table.sum_over_tiles(function, arguments, common, n_threads)
 
         # A group is tiles of one worker, which sends back their sum.
-        tile_bytes = len(self) * self.tile_width * self.dtype.itemsize
-        tiles_in_one_sum = max(1, BYTES_IN_ONE_SUM // tile_bytes)
         argument_of = dict(arguments)
-        groups = self._worker_tiles.neighbours(list(argument_of), at_most=tiles_in_one_sum)
+        at_most = self._tiles_of_bytes(BYTES_IN_ONE_SUM)
+        groups = self._groups_on_one_worker(list(argument_of), at_most)
 
         def items_after(n_done: int) -> Iterator[Any]:
             """The items of `_sum_of_tiles` for the groups without a sum, as in `map_tiles`."""
@@ -311,6 +323,17 @@ class TableOnCluster(ColumnTable):
         if not parts:
             return np.zeros((len(self), 0), dtype=self.dtype)
         return np.concatenate(parts, axis=1)[:, place_of_index]
+
+    def _groups_on_one_worker(self, starts: Sequence[int], at_most: int) -> list[list[int]]:
+        """Tiles, by their first columns, in groups that one worker has: all, or the first parts."""
+        tile_here = {self._pieces_of_tile(start)[0].start: start for start in starts}
+        groups = self._worker_tiles.neighbours(list(tile_here), at_most)
+        return [[tile_here[start] for start in group] for group in groups]
+
+    def _tiles_of_bytes(self, n_bytes: int) -> int:
+        """The number of tiles that have so many bytes together; at least one."""
+        tile_bytes = len(self) * self.tile_width * self.dtype.itemsize
+        return max(1, n_bytes // tile_bytes)
 
     def _columns_of_whole(self, columns: Ints) -> Ints:
         """The numbers in the whole table, whose tiles lie on workers, of some columns here."""
@@ -403,6 +426,11 @@ def _on_tile(item: Any, function: Callable[..., Value], *common: Any) -> Value:
     if samples is not None:
         values = values[samples]
     return function(Tile(start, values), argument, *common)
+
+
+def _on_tiles(items: Sequence[Any], function: Callable[..., Value], *common: Any) -> list[Value]:
+    """What `_on_tile` gives for each of several tiles."""
+    return [_on_tile(item, function, *common) for item in items]
 
 
 def _sum_of_tiles(items: Sequence[Any], function: Callable[..., Ints], *common: Any) -> Ints:
