@@ -149,15 +149,11 @@ def slab_moments(field: Floats, variance: float, nonnegative: NDArray[np.bool_])
 def sample_messages(
     columns: NDArray[np.float32], mean: Floats, variance: Floats, previous_response: Floats
 ) -> SampleMessages:
-    """Compute what all samples say of the weights: the first half of a message-passing step.
+    """Compute what all samples together say of each weight w: exp(field·w − ½ curvature·w²).
 
-    Every sample demands that its margin wᵀA/√N is positive. As the weights are believed to have
-    this mean and variance, the margin is Gaussian. The response of a sample, its push on the
-    margin, is the derivative of ln P(margin > 0) by the mean of that Gaussian. The responses are
-    combined into a Gaussian factor for every weight, exp(field·w − ½ curvature·w²).
+    Every sample demands that its margin wᵀA/√N is positive. Its response is its push on the margin:
+    how fast ln P(margin > 0) rises with the mean of the margin.
 
-    Parameters
-    ----------
     columns : (N, samples) the table A, every column of mean square 1, in single precision.
     mean, variance : (N,) beliefs on the weights.
     previous_response : (samples,) the responses of the step before.
@@ -165,25 +161,36 @@ def sample_messages(
     n_columns = columns.shape[0]
     sqrt_N = math.sqrt(n_columns)
 
-    # The margins: their variance V = Σ_i v_i / N is the same for all samples. Their means are
-    # ω = mᵀA/√N − V · previous response (Onsager's correction), with the weights' means m.
+    # The margins are Gaussian. Their variance V = Σ_i v_i / N is the same for all samples. Their
+    # means are ω = mᵀA/√N − V · previous response. The last term, Onsager's correction, removes
+    # what a sample has itself put into the weights' means m.
     margin_variance = max(variance.sum() / n_columns, SMALLEST_VARIANCE)
     uncorrected_mean = mean.astype(np.float32) @ columns / sqrt_N
     margin_mean = uncorrected_mean - margin_variance * previous_response
 
-    # The responses: P(margin > 0) = Φ(ω/√V), with the normal distribution function Φ and its
-    # density φ. The derivative of ln Φ(ω/√V) by ω is (φ/Φ)(ω/√V)/√V.
+    # The responses: P(margin > 0) = Φ(x) with x = ω/√V. The derivative of ln Φ(x) by ω is
+    # φ(x)/Φ(x)/√V, with the normal density φ and distribution function Φ.
     margin_deviation = math.sqrt(margin_variance)
     response = inverse_mills(margin_mean / margin_deviation) / margin_deviation
 
-    # The curvature: minus the derivative of the response by ω, summed over the samples and divided
-    # by N. For each sample it is response · (response + ω/V), since (φ/Φ)'(x) = −φ/Φ (x + φ/Φ).
-    sum_of_slopes = float(response @ (response + margin_mean / margin_variance))
-    curvature = max(sum_of_slopes / n_columns, 0.0)
-
-    # The field: curvature · m + A · response/√N
+    # The curvature and the field, to which the responses of all samples add up.
+    fall = summed_fall_of_responses(response, margin_mean, margin_variance)
+    curvature = max(fall / n_columns, 0.0)
     field = curvature * mean + columns @ response.astype(np.float32) / sqrt_N
     return SampleMessages(field=field, curvature=curvature, response=response)
+
+
+def summed_fall_of_responses(
+    response: Floats, margin_mean: Floats, margin_variance: float
+) -> float:
+    """Return −Σ d response/dω: how fast responses fall as the means ω of the margins rise.
+
+    A response is R(x)/√V, where x = ω/√V, V is the variance of the margins and R = φ/Φ has the
+    derivative −R·(x + R). So
+
+        −d response/dω = R·(x + R)/V = response · (ω/V + response).
+    """
+    return float(response @ (response + margin_mean / margin_variance))
 
 
 def probabilities_not_zero(evidence: Floats, n_variables: int, count: int) -> Floats:
@@ -207,13 +214,8 @@ def damped(old: Floats, new: Floats) -> Floats:
 def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> Iterator[Beliefs]:
     """Run message passing for K = `count` nonzero weights; yield the beliefs after every step.
 
-    A step has two halves. First the samples, given the beliefs on the weights, send a Gaussian
-    factor for every weight, exp(field·w − ½ curvature·w²). Then every weight combines it with its
-    prior (zero, or Gaussian of variance 1) to a new mean and variance, which are damped. The
-    generator ends if the evidence for nonzero weights diverges.
+    It ends if the evidence for nonzero weights diverges.
 
-    Parameters
-    ----------
     hinge : for its table of N columns; neither its state nor its scratch is used.
     count : the number K of nonzero weights that the prior expects.
     mean : (N,) the means of the weights to start from.
@@ -222,38 +224,53 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
     """
     columns = hinge.data.columns_float32
     n_columns, n_samples = columns.shape
-    n_variables = n_columns - hinge.data.n_unpenalized
-
     variance = np.full(n_columns, count / n_columns)  # of the weights
-    response = np.zeros(n_samples)
+    previous_response = np.zeros(n_samples)
     field = np.zeros(n_columns)
     curvature = 0.0
     for step in itertools.count(1):
-        # First half: the messages of the samples.
-        messages = sample_messages(columns, mean, variance, response)
-        response = messages.response
+        # The samples send every weight w a message exp(field·w − ½ curvature·w²). The curvature is
+        # one number, as all columns have the same mean square.
+        messages = sample_messages(columns, mean, variance, previous_response)
+        previous_response = messages.response
 
         # Reinforcement: add the messages of earlier steps, with a growing factor.
         memory = 1.0 - reinforcement**step
         field = messages.field + memory * field
         curvature = messages.curvature + memory * curvature
 
-        # Second half. The Gaussian prior of a nonzero weight has curvature 1, which adds to that of
-        # the messages; the variance of its posterior is the reciprocal of the sum. End if the
-        # evidence ½ variance·field² diverges.
-        slab_variance = 1.0 / (1.0 + curvature)
-        largest_evidence = (0.5 * slab_variance * field**2).max()
-        if not largest_evidence < RUNAWAY_EVIDENCE:  # "not" so that NaN ends it too
-            return
+        # Every weight combines the messages with its prior, and moves part of the way there.
+        new = beliefs_from_messages(hinge, count, field, curvature)
+        if new is None:
+            return  # the evidence diverges
+        variance = damped(variance, new.variance)
+        mean = damped(mean, new.mean)
+        yield Beliefs(mean=mean, variance=variance, evidence=new.evidence)
 
-        # The moments of a weight are those given that it is not zero, times the probability of it.
-        slab = slab_moments(field, slab_variance, hinge.data.nonnegative)
-        probability = probabilities_not_zero(slab.evidence, n_variables, count)
-        new_mean = probability * slab.mean
-        new_variance = probability * slab.second_moment - new_mean**2
-        variance = damped(variance, new_variance)
-        mean = damped(mean, new_mean)
-        yield Beliefs(mean=mean, variance=variance, evidence=slab.evidence)
+
+def beliefs_from_messages(
+    hinge: Hinge, count: int, field: Floats, curvature: float
+) -> Beliefs | None:
+    """Combine the samples' messages with the prior of the weights; None if the evidence diverges.
+
+    A message is exp(field·w − ½ curvature·w²). The prior says that a weight w is zero, or else
+    Gaussian of variance 1, and that `count` weights are not zero. `field` has shape (N,).
+    """
+    # If a weight is not zero: the curvature 1 of its Gaussian prior adds to that of the messages,
+    # and the variance is the reciprocal of the sum. The evidence that it is not zero, a log
+    # likelihood ratio, is ½ variance·field².
+    variance = 1.0 / (1.0 + curvature)
+    largest_evidence = (0.5 * variance * field**2).max()
+    if not largest_evidence < RUNAWAY_EVIDENCE:  # "not" so that NaN ends it too
+        return None
+    if_nonzero = slab_moments(field, variance, hinge.data.nonnegative)
+
+    # In general: the moments given that it is not zero, times the probability of that.
+    n_variables = field.size - hinge.data.n_unpenalized
+    probability = probabilities_not_zero(if_nonzero.evidence, n_variables, count)
+    mean = probability * if_nonzero.mean
+    second_moment = probability * if_nonzero.second_moment
+    return Beliefs(mean=mean, variance=second_moment - mean**2, evidence=if_nonzero.evidence)
 
 
 def load_most_evident(hinge: Hinge, count: int, beliefs: Beliefs) -> None:
@@ -298,9 +315,8 @@ def pass_down(
 ) -> Iterator[Candidate | int]:
     """Search for smaller and smaller supports that separate, by message passing.
 
-    Each try asks for fewer variables than are known to suffice. After a success further variables
-    are removed, the cheapest first, as long as the others separate. After a failure the next try
-    asks for only half as many fewer.
+    Yields a candidate for every support that separates, and between them the number of iterations
+    spent, as a chance to interrupt.
 
     Parameters
     ----------
@@ -309,34 +325,28 @@ def pass_down(
     seed : of the random numbers.
     tries : number of failures after which the search ends.
     spent : iterations of searches before this one, which are added to its own.
-
-    Yields
-    ------
-    A candidate for every support that separates, and between them the number of iterations spent,
-    as a chance to interrupt.
     """
     hinge.state.random[:] = random_state(seed)
     n_samples = hinge.state.margins.size
     pace = BRISK_PACE
     if n_samples >= SLOWLY_FROM:
         pace = SLOW_PACE
-    shrink = FIRST_SHRINK  # the number of variables to try, as a share of those known to suffice
+    goal_share = FIRST_SHRINK  # of the variables known to suffice, so many are tried next
     failures = 0
     while failures < tries and n_variables > 1:
-        goal = min(n_variables - 1, int(shrink * n_variables))
+        goal = min(n_variables - 1, int(goal_share * n_variables))
         n_steps = yield from steps_to_separate(hinge, goal, pace, spent)
-        if n_steps is None:
-            # Halve the distance of the next goal. A failure counts as the largest number of steps.
+        if n_steps is not None:
+            # Success: remove further variables, which counts no steps. The next goal is the same
+            # share of the variables left.
+            spent += n_steps
+            n_variables = yield from thin_out(hinge, spent)
+        else:
+            # Failure: from now on goals are only half as far below what suffices.
             spent += pace.max_steps
             failures += 1
-            shrink = 1.0 - 0.5 * (1.0 - shrink)
+            goal_share = 1.0 - 0.5 * (1.0 - goal_share)
             yield spent
-        else:
-            # Removing further variables counts no steps: all its candidates have the same `spent`.
-            spent += n_steps
-            for candidate in thin_out(hinge, spent):
-                n_variables = candidate.support.size
-                yield candidate
 
 
 def steps_to_separate(
@@ -353,16 +363,18 @@ def steps_to_separate(
     return None
 
 
-def thin_out(hinge: Hinge, spent: int) -> Iterator[Candidate]:
-    """Remove the cheapest variable again and again, as long as the others separate.
+def thin_out(hinge: Hinge, spent: int) -> Generator[Candidate, None, int]:
+    """Remove the cheapest variable as long as the others separate; return how many are needed.
 
     Yields a candidate for the present support of the workspace, which must separate, and for every
     smaller one that does. `spent` is the number of iterations that the candidates report.
     """
     separates = True
     while separates:
-        yield candidate_of(hinge, spent)
+        candidate = candidate_of(hinge, spent)
+        yield candidate
         separates = hinge.n_selected > 1 and drop_cheapest(hinge)
+    return candidate.support.size
 
 
 def iterations_of(event: Candidate | int) -> int:

@@ -278,14 +278,11 @@ def swap_and_note(  # noqa: PLR0913
 ) -> int:
     """Swap columns at a fixed size, and store every rule that is the best of its size.
 
-    This is the compiled part of `swap_for_errors`, which explains the arguments. A swap has two
-    halves, each followed by a fit that trims samples, that is leaves them out as errors:
+    A swap has two halves, each followed by a fit that trims samples, that is leaves them out as
+    errors: first the most attractive column is added, then the one that costs least is removed.
+    (A refit may also remove columns by itself, for their sign; additions then fill the support up.)
 
-    1. Add the most attractive column.
-    2. Remove the column that costs least.
-
-    The size of the support tells which half comes next: the second as long as it is too large. (A
-    refit may also remove columns by itself, for their sign.) The loop goes through halves.
+    This is the compiled part of `swap_for_errors`, which explains the arguments.
 
     hinge : a fitted `Hinge`. Its `n_used` (number of columns in use, which refits change) and
         `iteration` (number of the swap) are arrays of one entry, so that compiled functions can
@@ -300,46 +297,42 @@ def swap_and_note(  # noqa: PLR0913
     iteration = hinge.state.iteration
     fewest_errors = best.errors  # by the number of variables
     n_variables = size - hinge.data.n_unpenalized
-    n_trimmed = n_trimmed_at_first
+    n_trimmed = n_trimmed_at_first  # by fits; chosen at an addition, and kept for the removal
     for n_halves_done in range(2 * max_swaps):
         if n_used[0] <= size and fewest_errors[n_variables] <= target_errors:
             return n_halves_done // 2  # two halves are a swap
 
-        if n_used[0] > size:
-            # Second half: remove a column, and trim as many samples as after the addition. This is
-            # what `refit_and_note` does; calling it, or any function of these lines, would be
-            # slower by 4 %.
-            refit(
-                hinge,
-                add=NONE,
-                drop=choose_removal(hinge),
-                max_errors=n_trimmed,
-                trim_noise=0.0,
-                max_newton=SWAP_FIT_STEPS,
-            )
-            errors = note_rule(hinge, best)
-            if is_near_best(hinge, best, errors=errors, descent_gap=descent_gap):
-                descend_and_note(hinge, best)
+        # Choose the column of this half of a swap, and how to fit after it.
+        is_removal = n_used[0] > size
+        add = NONE
+        drop = NONE
+        if is_removal:
+            drop = choose_removal(hinge)
+            noise = 0.0
+            max_newton = SWAP_FIT_STEPS
         else:
-            # First half: add a column. This is only a look ahead: the fit has few steps, trims with
-            # noise, and no descent follows.
             iteration[0] += 1
             find_gradient(hinge)
             add = choose_addition(hinge)
             if add == NONE:
                 break
             # Aim at fewer errors than the best rule. It has at least one, or the swaps would have
-            # ended.
+            # ended. This fit is only a look ahead: it has few steps, and trims with noise.
             n_trimmed = int(trim_share * (fewest_errors[n_variables] - 1))
-            refit(
-                hinge,
-                add=add,
-                drop=NONE,
-                max_errors=n_trimmed,
-                trim_noise=trim_noise,
-                max_newton=ADDITION_FIT_STEPS,
-            )
-            note_rule(hinge, best)
+            noise = trim_noise
+            max_newton = ADDITION_FIT_STEPS
+
+        refit(
+            hinge,
+            add=add,
+            drop=drop,
+            max_errors=n_trimmed,  # a fit trims as many samples as it allows errors
+            trim_noise=noise,
+            max_newton=max_newton,
+        )
+        errors = note_rule(hinge, best)
+        if is_removal and is_near_best(hinge, best, errors=errors, descent_gap=descent_gap):
+            descend_and_note(hinge, best)
     return max_swaps
 
 

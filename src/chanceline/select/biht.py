@@ -21,7 +21,7 @@ last `n_unpenalized` of them (the intercept) always have a weight.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,29 +179,44 @@ def compute_margins(columns: NDArray, weights: NDArray, margins: NDArray) -> Non
             add_scaled(margins, weights[j], columns[j], margins.size)
 
 
-@inner_kernel()
-def update_sums(  # noqa: PLR0913
-    rows: NDArray,
-    gram: NDArray,
-    margins: NDArray,
-    wrong: NDArray,
-    gradient: NDArray,
-    velocity: NDArray,
-) -> None:
-    """Update which patterns are wrong, and two sums over the wrong patterns, for new margins.
+class WrongSums(NamedTuple):
+    """Which patterns a_μ were wrong when last looked at, and two sums over them.
 
-    Only patterns whose value in `wrong` has changed cost anything. If wrong_μ rises by δ, the
-    gradient rises by δ a_μ, and the velocity by δ times row μ of `gram`.
-
-    Parameters
+    Attributes
     ----------
-    rows : (samples, features) the patterns a_μ.
-    gram : (samples, samples) products of the patterns with each other, on the fixed places F only.
-    margins : (samples,) the present margins a_μ·w.
-    wrong : (samples,) 1 for a wrong pattern, 0 for a correct one, ½ on the threshold; updated.
-    gradient : (features,) Σ_μ wrong_μ a_μ, the step of the weights; updated.
-    velocity : (samples,) the change of the margins by the gradient's entries on F; updated.
+    wrong : (samples,) 1 for a wrong pattern, 0 for a correct one, ½ on the threshold.
+    gradient : (features,) Σ_μ wrong_μ a_μ, which an iteration adds to the weights.
+    velocity : (samples,) Σ_μ wrong_μ gram_μ, with the products gram of the patterns on the fixed
+        places: how much the margins change if the gradient is added at the fixed places.
     """
+
+    wrong: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+
+
+@inner_kernel()
+def no_wrong_pattern(n_samples: int, n_features: int) -> WrongSums:
+    """Return the sums for no wrong pattern: zeros."""
+    return WrongSums(
+        wrong=np.zeros(n_samples), gradient=np.zeros(n_features), velocity=np.zeros(n_samples)
+    )
+
+
+@inner_kernel()
+def update_sums(sums: Any, rows: NDArray, gram: NDArray, margins: NDArray) -> None:
+    """Update which patterns are wrong, and the two sums over them, for new margins.
+
+    Only patterns that have become wrong or correct since the last update cost anything.
+
+    sums : the `WrongSums`; all its arrays are changed.
+    rows : (samples, features) the patterns.
+    gram : (samples, samples) products of the patterns with each other, on the fixed places only.
+    margins : (samples,) the present margins.
+    """
+    wrong = sums.wrong
+    gradient = sums.gradient
+    velocity = sums.velocity
     for pattern in range(margins.size):
         wrong_now = 0.5 * (1.0 - np.sign(margins[pattern]))
         if wrong_now != wrong[pattern]:
@@ -264,73 +279,64 @@ def biht_steps(  # noqa: PLR0913
     max_iterations: int,
     min_squared_change: float,
 ) -> int:
-    """Run the inner loop of greedy-BIHT where all nonzero weights but one are at fixed places.
+    """Run the inner loop of greedy-BIHT with one free place; return the number of iterations done.
 
-    An iteration adds the gradient c, the sum of the wrong patterns, to the weights w. Then it keeps
-    the fixed places and the place of the largest other |w_j + c_j|, the free place:
-
-    1. Compute c, and the velocity: the change of the margins by the entries of c at fixed places.
-    2. Find the free place. If it is another one than before, clear the weight of the former.
-    3. Add c to the weights at the fixed places and the free place, and change the margins.
-
-    Step 1 is made cheap by an observation: the signs of the margins oscillate with period two, so
-    nearly the same patterns are wrong as two iterations ago. Therefore even and odd iterations keep
-    c and the velocity apart, and update them only for the patterns that became wrong or right in
-    the meantime. Both begin as for no wrong pattern, with zeros.
+    An iteration adds the gradient, the sum of the wrong patterns, to the weights at the fixed
+    places and at one free place: of the other places that with the largest result. All other
+    weights are zero.
 
     Parameters
     ----------
     columns, rows : the features times the labels ±1, as (features, samples) and as (samples,
         features).
     gram : (samples, samples) products of the patterns with each other, on the fixed places only.
-    weights : (features,) w in units of τ, changed in place; zero outside the fixed and free places.
+    weights : (features,) in units of τ, changed in place; zero outside the fixed and free places.
     is_fixed : (features,) the fixed places. At least one place is not fixed.
     free_place : the free place if it has a weight, that of the Gaussian start; else −1, and the
         first iteration chooses one.
-    iterations : number done before; its parity says whether the next one is even or odd.
+    iterations : number done before, which the number returned includes.
     max_iterations : it ends when the iterations exceed this, the paper's L.
     min_squared_change : it ends when |Δw|² is at most this.
-
-    Returns
-    -------
-    The number of iterations, including those done before.
     """
     n_features, n_samples = columns.shape
-    margins = np.zeros(n_samples)
+    margins = np.zeros(n_samples)  # of the present weights, at the beginning of every pass
     compute_margins(columns, weights, margins)
 
-    # Row 0 belongs to even iterations, row 1 to odd ones.
-    wrong_by_parity = np.zeros((2, n_samples))
-    gradient_by_parity = np.zeros((2, n_features))
-    velocity_by_parity = np.zeros((2, n_samples))
+    # Nearly the same patterns are wrong as two iterations ago. So even and odd iterations keep
+    # their own sums over the wrong patterns, where little has to be updated each time.
+    even_sums = no_wrong_pattern(n_samples, n_features)
+    odd_sums = no_wrong_pattern(n_samples, n_features)
 
-    # Whether the free weight still contains the Gaussian start. Later free weights grow from zero,
-    # which makes them exact on ±1 data, and cheap to clear.
+    # Whether the free weight still contains the Gaussian start. Later free weights grow from zero.
     is_from_start = free_place >= 0
     while iterations <= max_iterations:
-        # Step 1. Update c and the velocity of two iterations ago.
-        parity = iterations & 1
-        gradient = gradient_by_parity[parity]
-        velocity = velocity_by_parity[parity]
-        update_sums(rows, gram, margins, wrong_by_parity[parity], gradient, velocity)
+        # Step 1. Update the sums of two iterations ago: the gradient, and the velocity.
+        sums = even_sums
+        if iterations % 2 == 1:
+            sums = odd_sums
+        update_sums(sums, rows, gram, margins)
+        gradient = sums.gradient
 
-        # Step 2. Move the free place if another one has the largest |w_j + c_j| now.
+        # Step 2. Move the free place if another weight would be larger now. The former one is
+        # cleared.
         squared_change = 0.0
-        best_place = largest_free(weights, gradient, is_fixed)
-        if best_place != free_place:
+        largest_place = largest_free(weights, gradient, is_fixed)
+        if largest_place != free_place:
             if free_place >= 0:
                 squared_change = weights[free_place] ** 2
                 clear_weight(columns, weights, margins, free_place, is_from_start)
-            free_place = best_place
+            free_place = largest_place
             is_from_start = False
 
-        # Step 3. The velocity has the fixed places' part of the change of the margins, and the free
-        # place adds its own.
+        # Step 3. Add the gradient to the weights at the fixed places and at the free place.
         for j in range(n_features):
             if is_fixed[j] or j == free_place:
                 squared_change += gradient[j] ** 2
                 weights[j] += gradient[j]
-        add_scaled(margins, 1.0, velocity, n_samples)
+
+        # Step 4. Change the margins likewise: by the velocity, which stands for all fixed places,
+        # and by the free place.
+        add_scaled(margins, 1.0, sums.velocity, n_samples)
         add_scaled(margins, gradient[free_place], columns[free_place], n_samples)
 
         iterations += 1

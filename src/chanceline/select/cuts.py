@@ -258,8 +258,9 @@ def write_cuts(
                 for chosen[3] in 0, 1, …, chosen[2] − 1:
                     for last in 0, 1, …, chosen[3] − 1: the cut of these four
 
-    As the number of loops depends on the order, all but the innermost are written as one loop, and
-    `level` says which of them advances. Level 0 ends the walk; entry 0 of `chosen` is not used.
+    As the number of loops depends on the order, all but the innermost are written as one loop: each
+    of its passes advances the loop of the present `level`, which starts the next inner one, or ends
+    and goes back to the one around it.
 
     Parameters
     ----------
@@ -285,6 +286,9 @@ def write_cuts(
         if chosen[level] == n_choices:
             level -= 1  # this loop has ended: advance the one around it
             continue
+
+        # Note in `scratch`, for this level, how many of the patterns chosen so far are negative on
+        # each variable. It is all that inner loops need of them.
         add_pattern(patterns.negative, chosen[level], level, scratch)
 
         # Start the next inner loop, unless all levels have a pattern.
@@ -293,8 +297,9 @@ def write_cuts(
             chosen[level] = -1
             continue
 
-        # The innermost loop: count the cut, and write it if it is small. (As a function of its own,
-        # even an inlined one, it would be slower by 10 %.)
+        # The innermost loop: count the cut, and write it if it is small. Combinations whose cut
+        # every support meets anyway are skipped. (As a function of its own, even an inlined one,
+        # this loop would be slower by 10 %.)
         for last in range(chosen[level]):
             n_bits = fill_cut(patterns, last, level, half=order // 2, scratch=scratch)
             if n_bits != NOT_A_CUT:
@@ -342,21 +347,18 @@ def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> No
 
 @inlined_kernel()
 def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> int:
-    """Fill `scratch.cut` with the cut of the chosen patterns and one last pattern.
+    """Fill `scratch.cut` with the cut of the chosen patterns and one last pattern; return its size.
 
-    Let s_i be the sum of the patterns on variable i. Weights that separate have Σ_i w_i s_i > 0, so
-    they need a variable with w_i s_i > 0. These variables form the cut: those with s_i ≠ 0, or with
-    s_i > 0 if w_i must not be negative. As patterns are ±1, s_i is zero if exactly half of them are
-    negative there, and positive if fewer are.
-
-    For each variable the number of negative patterns is a binary number of three digits. Those of
-    the chosen patterns are in `scratch`, at `level`; the last pattern is added here. A word holds
-    one digit of 64 variables.
+    Patterns are ±1. Weights that separate need a variable on which the patterns do not cancel.
+    These variables are the cut: those where not exactly half of the patterns are negative. If a
+    weight must not be negative, its variable helps only where fewer than half of them are.
 
     Parameters
     ----------
     patterns : the `CutPatterns`.
     last : the last pattern.
+    level : `scratch` has the counts of the chosen patterns at this level, as `add_pattern` left
+        them.
     half : half the number of patterns, 1, 2 or 3.
 
     Returns
@@ -364,23 +366,26 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
     The number of bits of the cut; NOT_A_CUT if it contains a column that belongs to every support
     (the intercept): every support meets such a cut.
     """
-    # The binary digits of `half`, the same for all 64 variables of a word.
+    # The two binary digits of `half`, each repeated for all 64 variables of a word.
     half_ones = repeated_bit(half & 1)
     half_twos = repeated_bit(half & 2)
 
     size = 0
     met_by_every_support = EMPTY_WORD  # bits of the cut that belong to every support
     for w in range(scratch.cut.size):
+        # How many patterns, with the last one, are negative: a number of three digits for each of
+        # 64 variables.
         one, two, four = add_bit(
             scratch.ones[level, w],
             scratch.twos[level, w],
             scratch.fours[level, w],
             patterns.negative[w, last],
         )
-        differs_from_half = (one ^ half_ones) | (two ^ half_twos) | four
+        # A number is not half if one of its digits differs. Half is at most 3: its digit four is 0.
+        is_not_half = (one ^ half_ones) | (two ^ half_twos) | four
         is_above = is_above_half(one, two, four, half_ones, half_twos)
         is_left_out = patterns.nonnegative[w] & is_above
-        word = differs_from_half & ~is_left_out
+        word = is_not_half & ~is_left_out
         scratch.cut[w] = word
         met_by_every_support |= word & patterns.always[w]
         size += bits_set(word)

@@ -73,11 +73,10 @@ def prove(  # noqa: PLR0913
     lower: int = 1,
     max_decisions: int = RATIONAL_DECISIONS,
 ) -> Iterator[Candidate | LowerBound | int]:
-    """Rule out one size of supports after the other, until the smallest known one is minimal.
+    """Rule out sizes of supports, by walks over all supports of a size, until the best is minimal.
 
-    A size is ruled out by a walk over all supports of that size. If the walk finds one that
-    suffices, this is the smallest known from then on. Stops when `budget` nodes are used, or if
-    some supports could not be decided.
+    If a walk finds a support that suffices, this is the smallest known from then on. Stops when
+    `budget` nodes are used, or if some supports could not be decided.
 
     Parameters
     ----------
@@ -92,7 +91,9 @@ def prove(  # noqa: PLR0913
     A `LowerBound` for every size ruled out, a `Candidate` for every smaller support found, and
     between them the number of iterations spent.
     """
-    refuted = lower - 1  # the largest size known not to suffice
+    # A support that suffices still does with one variable more. So a size that is ruled out rules
+    # out all smaller ones, and `refuted` is the largest of them.
+    refuted = lower - 1
     nodes = 0
     if best is not None:
         iterations = best.iterations  # of the search before the proof
@@ -105,7 +106,7 @@ def prove(  # noqa: PLR0913
         size = _next_size(refuted, smallest)
         is_none_known = smallest > problem.n_features
         if is_none_known and max_errors == 0:
-            # Whether all variables together separate is decided quickly. If they do not, nothing
+            # Whether all variables together separate is decided quickly. If they do not, no support
             # does.
             size = problem.n_features
 
@@ -129,7 +130,7 @@ def prove(  # noqa: PLR0913
             )
             yield candidate._replace(rule=last_step.rule)
         elif last_step.verdict == EXHAUSTED and last_step.undecided == 0:
-            refuted = size
+            refuted = size  # and all smaller sizes, even if they were skipped
             yield LowerBound(smallest=size + 1, nodes=nodes, gap=last_step.gap)
         else:
             return  # the budget is used up, or rounding leaves supports undecided

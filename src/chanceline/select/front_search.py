@@ -176,8 +176,8 @@ class FrontSearch:
         """Search until `budget` swaps are granted; yields how many at every chance to interrupt.
 
         First it tries rules on no variable, on one, along greedy paths, and on promising pairs.
-        From these start up to MAX_WALKS walks over all sizes, each with the same share of the
-        budget. What is found is in `best`.
+        From these start up to MAX_WALKS walks over all sizes, which share the budget equally. What
+        is found is in `best`.
         """
         self._set_majority_rule()
         if self.max_variables == 0:
@@ -198,15 +198,16 @@ class FrontSearch:
         first_rules = deepcopy(self.best)
         best_of_walks = deepcopy(self.best)
         n_walks = max(1, min(MAX_WALKS, budget // MIN_SWAPS_PER_WALK))
-        for walk in range(1, n_walks):
+        for walk_number in range(1, n_walks):
             self._restart_from(first_rules, best_of_walks)
-            yield from self._walk(walk * budget // n_walks)
+            # Walks end at 1/n, 2/n, … of the budget, counted from the beginning of the search.
+            yield from self._walk_until(walk_number * budget // n_walks)
             has_improved = self.best.errors < best_of_walks.errors  # a mask over the sizes
             best_of_walks.take_where(has_improved, self.best)
 
         # The last walk starts from the best of all walks, so that `self.best` ends as the result.
         self._restart_from(best_of_walks, best_of_walks)
-        yield from self._walk(budget)
+        yield from self._walk_until(budget)
 
     def _restart_from(self, rules: BestRules, best_of_walks: BestRules) -> None:
         """Start a walk from these rules, as if no size had been visited before.
@@ -287,10 +288,11 @@ class FrontSearch:
                 return
             self._fit(k, trim_share, add=int(scores.argmax()))
 
-    def _walk(self, max_swaps: int) -> Iterator[int]:
+    def _walk_until(self, n_swaps_at_end: int) -> Iterator[int]:
         """Visit every size in turn, up and down, until so many swaps are granted in all.
 
-        All visits of a round are of the same kind. Yields the number of swaps granted after each.
+        Swaps of walks before this one count. All visits of a round are of the same kind. Yields the
+        number of swaps granted after each.
         """
         for round_number in count():
             # Even rounds go from small to large sizes, odd ones back.
@@ -301,9 +303,9 @@ class FrontSearch:
 
             swaps_before_round = self.n_swaps
             for k in sizes:
-                if self.n_swaps < max_swaps:
-                    max_visit_swaps = min(SWAPS_PER_VISIT, max_swaps - self.n_swaps)
-                    self._swap_at_size(k, visit, max_visit_swaps)
+                swaps_left = n_swaps_at_end - self.n_swaps
+                if swaps_left > 0:
+                    self._swap_at_size(k, visit, min(SWAPS_PER_VISIT, swaps_left))
                     yield self.n_swaps
             # No visit took swaps: the budget is spent, no size has anything to win, or none has a
             # support to start from. Further rounds would take none either.
@@ -326,25 +328,24 @@ class FrontSearch:
     def _swap_at_size(self, k: int, visit: Visit, max_swaps: int) -> None:
         """Swap variables at a fixed number k of them, and note the best rules on the way.
 
-        `visit` says where the swaps start (`_go_to_start` loads that support) and how many samples
-        the fits trim, that is leave out as errors. The variables at the end are kept for the next
-        visit of the same kind. All `max_swaps` count as done, even if the swaps end early. But if
-        there is no support of k variables to start from, none is made or counted.
+        `visit` says where the swaps start and how many samples the fits leave out as errors. All
+        `max_swaps` count as granted, even if the swaps end early; but none if there is no support
+        of k variables to start from.
         """
         hinge = self.hinge
         # Nothing is tabu at the beginning of a visit.
         hinge.state.tabu_until[:] = 0
         hinge.state.iteration[0] = 0
 
-        # Fewer than k variables are loaded in two cases. Without prescribed signs no column could
-        # be added, and there is nothing to swap. With signs columns have left the support for their
-        # sign, and the swaps fill it up again.
-        descent_gap = self._descent_gap(k, visit)
+        # Load the support to start from. It is too small if no column could be added. Then there is
+        # nothing to swap; unless signs are prescribed, for which columns may have left the support,
+        # and the swaps fill it up again.
+        descent_gap = self._descent_gap(k, visit)  # from the best rule known before
         self._go_to_start(k, visit)
         if hinge.n_selected != k and self.problem.signs is None:
             return
 
-        # A first fit at the start itself, then the swaps.
+        # A first fit at the start itself, then the swaps. Both note good rules in `best`.
         n_trimmed = self._errors_to_trim(k, visit.trim_share)
         try_change(hinge, self.best, n_trimmed=n_trimmed, descent_gap=descent_gap)
         swap_for_errors(
@@ -356,9 +357,11 @@ class FrontSearch:
             trim_share=visit.trim_share,
             descent_gap=descent_gap,
         )
+        self.n_swaps += max_swaps
+
+        # The next visit of the same kind may start where this one has ended.
         variables = hinge.support[self.problem.n_unpenalized :].copy()
         self.last_variables[k, visit.trim_share] = variables
-        self.n_swaps += max_swaps
 
     def _descent_gap(self, k: int, visit: Visit) -> int:
         """How many errors more than the best of k variables a rule may make and still descend.
@@ -371,28 +374,33 @@ class FrontSearch:
         return DESCENT_GAP
 
     def _go_to_start(self, k: int, visit: Visit) -> None:
-        """Load the support of k variables where a visit begins, as `visit.start` says.
-
-            LAST_END    where the last visit of the same kind ended; BEST if there was none
-            BELOW       the best rule of k − 1 variables, and one variable more
-            ABOVE       the best rule of k + 1 variables, without one; BEST if none is known
-            BEST        the best rule of k variables
-
-        If the best rule of k variables is no better than that of k − 1, or none is known, BEST and
-        ABOVE do as BELOW.
-        """
-        start = visit.start
-        last_variables = self.last_variables.get((k, visit.trim_share))
-        is_better_than_below = self.best.errors[k] < self.best.errors[k - 1]
-        is_worthwhile = self._has_rule(k) and is_better_than_below
-        if start is VisitStart.LAST_END and last_variables is not None:
-            self._set_variables(last_variables)
-        elif start is VisitStart.BELOW or not is_worthwhile:
+        """Load the support of k variables where a visit begins, as `_start_of` says."""
+        start = self._start_of(k, visit)
+        if start is VisitStart.LAST_END:
+            self._set_variables(self.last_variables[k, visit.trim_share])
+        elif start is VisitStart.BELOW:
             self._add_best_variable(k - 1)
-        elif start is VisitStart.ABOVE and self._has_rule(k + 1):
+        elif start is VisitStart.ABOVE:
             self._drop_best_variable(k + 1)
         else:
             self._load_best(k)
+
+    def _start_of(self, k: int, visit: Visit) -> VisitStart:
+        """Where a visit to k variables begins: `visit.start`, or another start if there is none."""
+        start = visit.start
+        has_last_end = (k, visit.trim_share) in self.last_variables
+        if start is VisitStart.LAST_END and not has_last_end:
+            start = VisitStart.BEST
+        if start is VisitStart.ABOVE and not self._has_rule(k + 1):
+            start = VisitStart.BEST
+
+        # The best rule of k variables may be unknown, or no better than that of one fewer. Then
+        # neither this rule nor that of one more is worth a visit.
+        is_better_than_below = self.best.errors[k] < self.best.errors[k - 1]
+        is_worthwhile = self._has_rule(k) and is_better_than_below
+        if start in (VisitStart.BEST, VisitStart.ABOVE) and not is_worthwhile:
+            start = VisitStart.BELOW
+        return start
 
     def _has_rule(self, k: int) -> bool:
         """Whether a rule of k variables is known: else the first column of its support is −1."""
@@ -462,31 +470,32 @@ class FrontSearch:
         self._change_without_fit(drop=first_place + int(np.argmin(errors)))
 
     def _add_best_variable(self, k: int) -> None:
-        """To the best rule of k variables add the one with which it makes the fewest errors.
+        """Load the best rule of k variables, and one more: that with which it makes fewest errors.
 
-        The most promising columns are added on trial, each with a fit. At the end the k + 1
-        variables that win are loaded without a fit, which the visit makes. If no column can be
-        added, the best rule of k variables stays loaded.
+        The most promising columns are tried, each with a fit. The k + 1 variables are then loaded
+        without one. If no column can be added, the k variables stay loaded.
         """
         columns = self._promising_additions(k)
-        if columns.size == 0:
-            self._load_best(k)
-            return
+        errors = [self._errors_with(column, k) for column in columns]
 
-        # A column that is not tried keeps more errors than there can be.
-        errors = np.full(columns.size, self.problem.n_samples + 1)
-        for i, column in enumerate(columns):
-            # Load the rule again, as the trial before has changed the support. A trial may also
-            # have improved the best rule of k variables: if that has the column now, it cannot be
-            # added.
-            self._load_best(k)
-            if not self._is_in_support(column):
-                errors[i] = self._fit(k + 1, add=int(column))
-
+        # The trials have changed the support, so load the rule anew. They may also have improved
+        # it, so that it has the best column already.
         self._load_best(k)
-        best_column = int(columns[errors.argmin()])
-        if not self._is_in_support(best_column):
-            self._change_without_fit(add=best_column)
+        if columns.size > 0:
+            best_column = int(columns[np.argmin(errors)])
+            if not self._is_in_support(best_column):
+                self._change_without_fit(add=best_column)
+
+    def _errors_with(self, column: int, k: int) -> int:
+        """Load the best rule of k variables, add a column, fit, and return the errors.
+
+        More errors than there can be if the rule has that column already: trials of other columns
+        may have improved it.
+        """
+        self._load_best(k)
+        if self._is_in_support(column):
+            return self.problem.n_samples + 1
+        return self._fit(k + 1, add=int(column))
 
     def _promising_additions(self, k: int) -> NDArray[np.int64]:
         """The columns of largest screening score after a fit of the best rule of k variables.

@@ -193,33 +193,36 @@ def fewest_on_line(
         return LineMinimum(errors, max(least_step, 0.0))
     sort_breakpoints(line, n_breaks)
 
-    # The interval before the first breakpoint, unless the lower limit excludes it.
-    best_step = step_before(breakpoints[0], least_step)
+    # The interval before the first breakpoint. If it lies below the limit, any other one wins.
     fewest = errors
+    best_step = step_before(breakpoints[0], least_step)
     if breakpoints[0] <= least_step:
         fewest = margins.size + 1  # more than is possible
 
-    # The interval after each breakpoint, where the errors are one more or fewer. Intervals are
-    # numbered anew, from 1, wherever the errors are fewer than ever before. A later interval of
-    # equally few errors, the n-th, replaces the one chosen with probability 1/n. As n counts
-    # intervals with more errors too, earlier ones are somewhat more probable.
-    interval_number = 1
+    # The interval after each breakpoint.
+    n_since_fewest = 1  # intervals looked at since the first one with so few errors, and that one
     for i in range(n_breaks):
+        # At the breakpoint one sample becomes correct, or wrong.
         if is_rising[i]:
             errors -= 1
         else:
             errors += 1
+        # An interval below the limit has no room either.
         step, has_room = step_after(breakpoints, i, n_breaks=n_breaks, least_step=least_step)
         if not has_room:
             continue
 
-        interval_number += 1
+        n_since_fewest += 1
         if errors < fewest:
             fewest = errors
             best_step = step
-            interval_number = 1
-        elif errors == fewest and next_random(random) * interval_number < 1.0:
-            best_step = step
+            n_since_fewest = 1
+        elif errors == fewest:
+            # Prefer it to the one chosen with probability 1/n. (As worse intervals count in n too,
+            # earlier ones of those equally good are somewhat more probable.)
+            is_preferred = next_random(random) * n_since_fewest < 1.0
+            if is_preferred:
+                best_step = step
     return LineMinimum(fewest, best_step)
 
 

@@ -16,46 +16,62 @@ NEARLY_EQUAL = 1e-6  # 1 − g² below this: one variable twice
 def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
     """Return up to `count` promising pairs of columns, (pairs, 2), the best first.
 
-    Two variables that are weak alone may be strong together. A pair is scored by how much a
-    least-squares fit of the labels on its two columns lowers the residual sum of squares. With
-    columns of length 1, `product` c_j of each with the labels and `overlap` g_ij with each other,
-    this gain is
-
-        (c_i² + c_j² − 2 g_ij c_i c_j) / (1 − g_ij²).
-
-    Every variable i is paired only with the best j > i, so that no pair occurs twice. Single
-    precision is enough for a ranking. If there are too many pairs to look at, none is returned.
+    Two variables that are weak alone may be strong together. A pair is scored by its gain: how much
+    a least-squares fit of the labels on its two columns lowers the residual sum of squares. Every
+    variable i is paired only with the best j > i, so that no pair occurs twice. If there are too
+    many pairs to look at, none is returned.
     """
     n_features = problem.n_features
     if n_features < 2 or n_features * (n_features - 1) // 2 > MAX_PAIRS:
         return np.zeros((0, 2), dtype=np.int64)
 
+    # Single precision is enough for a ranking.
     unit, labels = _unit_columns(problem)  # (features, samples) and (samples,)
-    product = (unit @ labels).astype(np.float32)  # c, (features,)
+    product = (unit @ labels).astype(np.float32)  # (features,) of each column with the labels
     unit_float32 = unit.astype(np.float32)
     best_gain = np.zeros(n_features, dtype=np.float32)
     best_partner = np.zeros(n_features, dtype=np.int64)
-    # The variables i in blocks, each with all partners j from the beginning of the block on.
     for start in range(0, n_features, BLOCK_COLUMNS):
+        # A block of variables i, each with the variables j from the beginning of the block on:
+        # column 0 of `gains` is variable `start`.
         block = slice(start, start + BLOCK_COLUMNS)
-        c_i = product[block, None]
-        c_j = product[start:]
-        overlap = unit_float32[block] @ unit_float32[start:].T  # g, (block, columns from start on)
-
-        # Count every pair once, j > i (above the diagonal, as rows and columns of `overlap` both
-        # begin at `start`), and no pair of nearly equal variables.
-        unexplained = 1 - overlap * overlap
-        is_pair = np.triu(unexplained > NEARLY_EQUAL, 1)
-        gain = c_i**2 + c_j**2 - 2 * c_i * c_j * overlap
-        gain /= np.where(is_pair, unexplained, np.inf)  # a gain of 0 where it is no pair
-        best_gain[block] = gain.max(axis=1)
-        best_partner[block] = start + gain.argmax(axis=1)
+        onwards = slice(start, n_features)
+        overlap = unit_float32[block] @ unit_float32[onwards].T
+        gains = _gains(product[block], product[onwards], overlap)
+        best_gain[block] = gains.max(axis=1)
+        best_partner[block] = start + gains.argmax(axis=1)
 
     # The variables i of largest gain. The last one has no partner after it.
     n_pairs = min(count, n_features - 1)
     order = np.argsort(-best_gain, kind="stable")[:n_pairs]
     pairs = np.column_stack([order, best_partner[order]])
     return pairs[best_gain[order] > 0]
+
+
+def _gains(
+    product_of_rows: NDArray[np.float32],
+    product_of_columns: NDArray[np.float32],
+    overlap: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """Return the gain of every pair, (rows, columns): row i above the diagonal with column j > i.
+
+    The gain of two columns of length 1 is the drop of the residual sum of squares when the labels
+    are fitted on both. With the products c of each with the labels, and their overlap g, it is
+
+        (c_i² + c_j² − 2 g c_i c_j) / (1 − g²).
+
+    It is 0 where j ≤ i, and for columns that are nearly equal.
+
+    product_of_rows, product_of_columns : (rows,) and (columns,) the c_i and c_j.
+    overlap : (rows, columns) g. Rows and columns are numbered from the same variable on.
+    """
+    c_i = product_of_rows[:, None]
+    c_j = product_of_columns[None, :]
+    unexplained = 1 - overlap * overlap
+    is_pair = np.triu(unexplained > NEARLY_EQUAL, 1)  # above the diagonal
+    gains = c_i**2 + c_j**2 - 2 * c_i * c_j * overlap
+    gains /= np.where(is_pair, unexplained, np.inf)  # 0 where it is no pair
+    return gains
 
 
 def _unit_columns(problem: Problem) -> tuple[Floats, Floats]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import whole_number
-from chanceline.perceptron.problem import make_problem
+from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.perceptron.validation import column_names
 from chanceline.select.column_pool import pool_width, pooled_problem, rank_columns
 from chanceline.select.front_proofs import prove_pairs, prove_singles
@@ -53,6 +54,7 @@ def front(  # noqa: PLR0913
         so that fewer errors may be possible.
     """
     max_features = whole_number(max_features, "max_features")
+    max_features = whole_number(max_features, "max_features")
     if budget is not None:
         budget = whole_number(budget, "The budget, a number of swaps,")
     seed = whole_number(seed, "The seed")
@@ -60,26 +62,19 @@ def front(  # noqa: PLR0913
     max_variables = min(max_features, problem.n_features)
     errors_of_singles = single_errors(problem)
 
-    # In a very wide table a pool of columns is searched. Swaps add a variable before they drop one.
-    searched_problem = problem
-    searched_columns = None
-    largest_support = max_variables + 1
-    width = pool_width(problem, pool, largest_support)
-    if width is not None:
-        ranking = rank_columns(problem, largest_support, errors_of_singles)
-        searched_columns = ranking.pool(width)
-        searched_problem = pooled_problem(problem, searched_columns)
-
-    search = FrontSearch(searched_problem, max_variables, seed)
+    # Search the whole table, or a pool of its columns.
+    table, columns_of_table = _table_to_search(problem, pool, max_variables, errors_of_singles)
     n_swaps_in_all = budget
     if n_swaps_in_all is None:
-        n_swaps_in_all = default_front_swaps(searched_problem, max_variables)
+        n_swaps_in_all = default_front_swaps(table, max_variables)
+    search = FrontSearch(table, max_variables, seed)
     for n_swaps in search.run(n_swaps_in_all):
         if progress is not None:
             progress(n_swaps, n_swaps_in_all)
 
-    # One and two variables are decided on the whole table.
-    points = search.points(problem, searched_columns)
+    # Decide one and two variables on the whole table. Who sets a budget of swaps does not want to
+    # wait for all pairs: then only the pair that was found is looked at.
+    points = search.points(problem, columns_of_table)
     points = prove_singles(problem, points, errors_of_singles)
     points = prove_pairs(problem, points, all_pairs=budget is None)
     return Front(
@@ -91,3 +86,22 @@ def front(  # noqa: PLR0913
         seed=seed,
         feature_names=column_names(X),
     )
+
+
+def _table_to_search(
+    problem: Problem, pool: int | None, max_variables: int, errors_of_singles: NDArray[np.int64]
+) -> tuple[Problem, NDArray[np.int64] | None]:
+    """Return the table in which rules of several variables are searched, and which columns it has.
+
+    That is a pool of the problem's columns, if `pool` or the width of the problem asks for one.
+    Otherwise it is the problem itself, and None stands for all columns.
+
+    errors_of_singles : (features,) the fewest errors of a rule on each column by itself.
+    """
+    largest_support = max_variables + 1  # swaps add a variable before they drop one
+    width = pool_width(problem, pool, largest_support)
+    if width is None:
+        return problem, None
+    ranking = rank_columns(problem, largest_support, errors_of_singles)
+    columns = ranking.pool(width)
+    return pooled_problem(problem, columns), columns

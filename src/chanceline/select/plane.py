@@ -88,12 +88,14 @@ def _split_through_origin(points: Floats, y: Floats) -> Split:
     """
     labelled_points = points * y[:, None]
     places = _group_by_place(labelled_points, is_positive=np.ones(len(y), dtype=bool))
-    nothing_positive = np.zeros(len(places.points), dtype=bool)
-    start = _PlaceSplit(errors=len(y), is_positive=nothing_positive)
+
+    # Before any line is looked at, no place lies on the positive side: all samples are wrong.
+    start = _PlaceSplit(errors=len(y), is_positive=np.zeros(len(places.points), dtype=bool))
     origin = np.zeros((1, 2))
     turned = _turn_about(pivots=origin, places=places, start=start, intercept=False)
 
-    # A sample at the origin is on every line: an error.
+    # Samples at the origin are on every line. Without an intercept they are counted among the
+    # errors, so they must not be marked as correct.
     called_positive = turned.best.is_positive[places.place_of_sample]  # (samples,)
     is_off_origin = np.any(labelled_points != 0, axis=1)
     return Split(
@@ -289,38 +291,42 @@ class _Turn(NamedTuple):
         """Find ties within which some split could make fewer errors than `fewest`.
 
         A tie is a set of places whose angles cannot be told apart, so that the order in which the
-        line meets them is unknown. In the best case it first meets all those that lower the errors:
-        then the errors fall by the sum of their changes.
-
-        `errors`, `change_at_step` and `is_tied` have a row for each pivot and a column for each
-        step. Here their rows are joined to one flat array.
+        line meets them is unknown.
         """
         if not self.is_tied.any():
             return
-        n_places = self.is_tied.shape[1]
-        starts, sizes = self._sets_of_tied_places()  # in the flat array
-
-        # The change of errors at a step has the opposite sign if the right is positive.
-        by_orientation = (
-            (self.errors[LEFT_IS_POSITIVE], self.change_at_step),
-            (self.errors[RIGHT_IS_POSITIVE], -self.change_at_step),
-        )
-        for errors, change in by_orientation:
-            errors_before_set = errors.ravel()[starts]
-            # Add up the negative changes of each set: its errors can fall that far.
-            falls = np.minimum(change, 0).ravel()
-            largest_fall = np.add.reduceat(falls, starts)  # (sets,)
-            fewest_within = errors_before_set + largest_fall
+        starts, sizes = self._sets_of_tied_places()
+        for orientation in (LEFT_IS_POSITIVE, RIGHT_IS_POSITIVE):
+            fewest_within = self._fewest_within_sets(orientation, starts)
             # Sets of one place are no ties.
             may_be_better = (sizes > 1) & (fewest_within < fewest)
             for i in np.flatnonzero(may_be_better):
-                # Convert the flat index back to the row (pivot) and the step where the set begins.
-                pivot, first_step = divmod(int(starts[i]), n_places)
+                # The row and the column of `order` at which the set begins.
+                pivot, first_step = np.unravel_index(starts[i], self.order.shape)
                 members = self.order[pivot, first_step : first_step + sizes[i]]
-                yield _Tie(errors=int(fewest_within[i]), pivot=pivot, places=members)
+                yield _Tie(errors=int(fewest_within[i]), pivot=int(pivot), places=members)
+
+    def _fewest_within_sets(self, orientation: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the fewest errors that some order of the places in each set leads to, (sets,).
+
+        In the best case a line first meets those places of the set that lower the errors. Then the
+        errors fall by the sum of these changes.
+
+        starts : (sets,) the first step of each set, in arrays (pivots, steps) that are flattened.
+        """
+        # A step that makes samples wrong if left is positive makes them correct if right is.
+        change = self.change_at_step
+        if orientation == RIGHT_IS_POSITIVE:
+            change = -change
+        falls = np.minimum(change, 0).ravel()
+        largest_fall = np.add.reduceat(falls, starts)  # (sets,), the sum within each
+
+        # `errors` are those just before a step: at its first one, those before the whole set.
+        errors_before_set = self.errors[orientation].ravel()[starts]
+        return errors_before_set + largest_fall
 
     def _sets_of_tied_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where each set of tied places begins in the flat `is_tied`, and its size; (sets,).
+        """Where each set of tied places begins in `is_tied`, flattened, and its size; both (sets,).
 
         A set begins at an angle that is not tied to the one before, and ends where the next set
         begins; most have one place only. No set reaches from one row into the next, since the first
@@ -346,45 +352,31 @@ class _Turn(NamedTuple):
 def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
     """Turn a line about each pivot by half a circle, and count its errors on the way.
 
-    A place is a point at which one or more samples lie. A line turns counter-clockwise and meets
-    every place once, with its front end or its back end. Example with the pivot at the origin: the
-    line starts along the x axis.
-
-        place      seen at    at first    the line meets it                     then
-        (1, 1)     π/4        left        at π/4, with its front end            right
-        (1, −1)    −π/4       right       at −π/4 + π = 3π/4, with its back     left
-
-    Angles run from −ANGLE_DOUBT to π − ANGLE_DOUBT, so that rounding does not move the frequent
-    angles 0 and π to the other end.
+    A place is a point at which one or more samples lie. Every place is met once, and changes sides
+    of the line then.
 
     places : the places of all samples.
     pivots : (pivots, 2).
     intercept : without one the pivot is the origin, and samples there are errors.
     """
-    # Each place as seen from each pivot, (pivots, places): its coordinates (x, z), its direction,
-    # and its side of the line at the start.
+    # Each place as seen from each pivot, (pivots, places): its coordinates, and its direction.
     x = places.points[:, 0] - pivots[:, None, 0]
     z = places.points[:, 1] - pivots[:, None, 1]
     is_pivot = (x == 0) & (z == 0)
     direction = np.arctan2(z, x)
     side_of_place = _side_at_start(direction, is_pivot)
 
-    # The angle by which the line has turned when it meets the place, with either end: therefore
-    # modulo π. It never meets the pivot.
-    angle_of_place = np.where(is_pivot, np.inf, (direction + ANGLE_DOUBT) % np.pi)
-
-    # Sort the places of each pivot by this angle; the pivot is last. From here on the second index
-    # of arrays is the step of the line, at which it meets one place.
+    # Sort the places of each pivot by the angle at which the line meets them. From here on the
+    # second index of arrays is the step of the line, at which it meets one place.
+    angle_of_place = _angle_when_met(direction, is_pivot)
     order = np.argsort(angle_of_place, axis=1, kind="stable")
     angles = np.take_along_axis(angle_of_place, order, axis=1)
-    is_tied = np.zeros(angles.shape, dtype=bool)
-    is_tied[:, 1:] = angles[:, 1:] <= angles[:, :-1] + ANGLE_DOUBT
-
-    # How the errors change at each step if left is positive: when a place moves from left (side +1)
-    # to right, its positive samples become errors and its negative ones become correct. When it
-    # moves from right (−1) to left it is the other way round.
-    excess_of_positives = places.n_positive - places.n_negative
     side_when_met = np.take_along_axis(side_of_place, order, axis=1)
+
+    # How the errors change at each step, if left is positive. A place that moves from left (side 1)
+    # to right makes its positive samples wrong and its negative ones correct. From right (side −1)
+    # to left it is the other way round.
+    excess_of_positives = places.n_positive - places.n_negative
     change_at_step = side_when_met * excess_of_positives[order]
     return _Turn(
         is_pivot=is_pivot,
@@ -393,7 +385,7 @@ def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
         angles=angles,
         change_at_step=change_at_step,
         errors=_errors_on_the_way(places, side_of_place, change_at_step, intercept),
-        is_tied=is_tied,
+        is_tied=_is_tied_to_previous(angles),
     )
 
 
@@ -409,46 +401,89 @@ def _side_at_start(direction: Floats, is_pivot: NDArray[np.bool_]) -> NDArray[np
     return side
 
 
+def _angle_when_met(direction: Floats, is_pivot: NDArray[np.bool_]) -> Floats:
+    """Return the angle by which a line has turned when it meets each place; ∞ for the pivot.
+
+    A line turns counter-clockwise by half a circle, and meets every place with its front end or its
+    back end: so the angle is the direction of the place modulo π. Lines that start along the x axis
+    meet
+
+        (1, 1)     in the direction π/4     at π/4, with the front end
+        (1, −1)    in the direction −π/4    at 3π/4, with the back end
+
+    The start is at −ANGLE_DOUBT instead, so that rounding does not move the frequent directions 0
+    and π to the other end of the turn. `direction` and `is_pivot` have the shape (pivots, places).
+    """
+    return np.where(is_pivot, np.inf, (direction + ANGLE_DOUBT) % np.pi)
+
+
+def _is_tied_to_previous(angles: Floats) -> NDArray[np.bool_]:
+    """Whether each angle, (pivots, steps) and ascending, cannot be told from that one step before.
+
+    The first of a row never is.
+    """
+    is_tied = np.zeros(angles.shape, dtype=bool)
+    is_tied[:, 1:] = angles[:, 1:] <= angles[:, :-1] + ANGLE_DOUBT
+    return is_tied
+
+
 def _errors_on_the_way(
     places: _Places,
     side_of_place: NDArray[np.int64],
     change_at_step: NDArray[np.int64],
     intercept: bool,
 ) -> NDArray[np.int64]:
-    """Count the errors of turning lines, just before each place (point of samples) that they meet.
+    """Count the errors of turning lines just before each of their steps, (2, pivots, steps).
 
-    Returns (2, pivots, steps); the first index is LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE. A line has
-    as many steps as there are places, in the order in which it meets them.
+    At every step a line meets one place (point of samples). The first index of the result is
+    LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE.
 
     side_of_place : (pivots, places) +1 if the place is on the left of the line at the start, −1 on
         the right, 0 for the pivot.
     change_at_step : (pivots, steps) how the errors change at a step if left is positive.
     intercept : without one the points must carry the labels, so that all samples are positive.
     """
-    n_positive = places.n_positive  # (places,)
-    n_negative = places.n_negative
-    is_pivot = side_of_place == 0  # (pivots, places)
+    # If left is positive: the errors at the start, and the changes at all steps before this one.
+    changes_with_this_step = np.cumsum(change_at_step, axis=1)
+    changes_before = changes_with_this_step - change_at_step
+    left_positive = _wrong_at_start(places, side_of_place) + changes_before  # without the pivot
 
-    # If left is positive: at the start negatives on the left and positives on the right are wrong.
-    wrong_on_left = np.where(side_of_place > 0, n_negative, 0)
-    wrong_on_right = np.where(side_of_place < 0, n_positive, 0)
-    wrong_at_start = (wrong_on_left + wrong_on_right).sum(axis=1, keepdims=True)
-    change_before_step = np.cumsum(change_at_step, axis=1) - change_at_step
-    left_positive = wrong_at_start + change_before_step  # (pivots, steps)
-
-    # If right is positive: samples not at the pivot that were correct are wrong now, and those that
-    # were wrong are correct.
-    n_off_pivot = np.where(is_pivot, 0, n_positive + n_negative).sum(axis=1, keepdims=True)
+    # If right is positive, every sample that was correct is wrong, and the other way round. So the
+    # two numbers of errors add up to all samples that are not at the pivot.
+    is_pivot = side_of_place == 0
+    n_samples = places.n_positive + places.n_negative  # (places,)
+    n_off_pivot = np.where(is_pivot, 0, n_samples).sum(axis=1, keepdims=True)
     right_positive = n_off_pivot - left_positive
 
-    # At the pivot the smaller class is wrong, as the line can pass on the better side. Without an
-    # intercept the pivot is the origin, which every line goes through: all its samples are wrong.
-    if intercept:
-        wrong_at_place = np.minimum(n_positive, n_negative)
-    else:
-        wrong_at_place = n_positive
-    wrong_at_pivot = np.where(is_pivot, wrong_at_place, 0).sum(axis=1, keepdims=True)
+    wrong_at_pivot = _wrong_at_pivot(places, is_pivot, intercept)
     return np.stack([left_positive + wrong_at_pivot, right_positive + wrong_at_pivot])
+
+
+def _wrong_at_start(places: _Places, side_of_place: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the errors of each line at the start, (pivots, 1), if left is positive.
+
+    Then negative samples on the left (`side_of_place` +1) and positive ones on the right (−1) are
+    wrong. Samples at the pivot do not count.
+    """
+    wrong_on_left = np.where(side_of_place > 0, places.n_negative, 0)
+    wrong_on_right = np.where(side_of_place < 0, places.n_positive, 0)
+    return (wrong_on_left + wrong_on_right).sum(axis=1, keepdims=True)
+
+
+def _wrong_at_pivot(
+    places: _Places, is_pivot: NDArray[np.bool_], intercept: bool
+) -> NDArray[np.int64]:
+    """Count the errors among the samples at the pivot of each line, (pivots, 1).
+
+    A line can pass its pivot on either side, so only the smaller class is wrong there. Without an
+    intercept the pivot is the origin, which every line goes through: all samples there are wrong.
+    They must all be positive then.
+    """
+    if intercept:
+        wrong_at_place = np.minimum(places.n_positive, places.n_negative)
+    else:
+        wrong_at_place = places.n_positive
+    return np.where(is_pivot, wrong_at_place, 0).sum(axis=1, keepdims=True)
 
 
 class _HiddenSplits:

@@ -60,22 +60,24 @@ def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> I
 def _sweep_all_pairs(problem: Problem, iterations: int, nodes: int) -> Iterator[Event]:
     """Try all pairs of variables, in a problem that no single variable separates.
 
-    Yields the pair that separates, with the proof that one variable is too few; or, at the end, the
-    proof that two are too few. In between it yields the number of iterations now and then, so that
-    the caller can interrupt.
+    Yields the pair that separates, and a `LowerBound` for what is proven at the end; before that
+    the number of iterations now and then, as a chance to interrupt.
 
     iterations : number spent before; the sweep adds none.
     nodes : size of the proof, the number of singles and pairs.
     """
     for found in sweep_pairs(problem):
         if isinstance(found, SeparatingPair):
+            # The candidate has the weights of largest margin. Rounding may spoil these, so it gets
+            # the rule of the sweep, which separates for certain.
             candidate = max_margin_candidate(problem, found.support, iterations)
             yield candidate._replace(rule=found.rule)
-            yield LowerBound(2, nodes=nodes)
+            yield LowerBound(2, nodes=nodes)  # one variable is too few
             return
         if found is PairSweep.NONE_SEPARATES:
-            yield LowerBound(3, nodes=nodes)
-        yield iterations
+            yield LowerBound(3, nodes=nodes)  # two are too few
+        else:
+            yield iterations  # the sweep goes on
 
 
 def exact_candidate(

@@ -70,15 +70,14 @@ def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
     )
     set_support(hinge, support, weights)
 
-    # A column leaves the support if its weight must not be negative and a Newton step makes it so.
-    # The rule may need that column. So with such weights no step is made, and the fit only computes
-    # the margins of the candidate's own weights, if it has any.
+    # Fit, which leaves the margins in the workspace. A Newton step may make weights negative that
+    # must not be; then their columns leave the support. The rule of the candidate may need them. So
+    # it is taken as it is, without a step, unless all weights are zero: that is no rule yet.
     max_newton = FULL_FIT_STEPS
     if problem.nonnegative.any() and start.weights.any():
         max_newton = 0
     fit(hinge, max_newton=max_newton)
 
-    # The margins say whether the support separates. (What `fit` returns is stricter: it demands
-    # margins above rounding.)
+    # Every positive margin counts. (The return value of `fit` demands more than rounding.)
     separates = bool(hinge.state.margins.min() > 0.0)
     return hinge, separates

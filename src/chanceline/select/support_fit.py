@@ -190,8 +190,9 @@ def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool)
 
     Returns
     -------
-    SEPARABLE, INSEPARABLE or UNDECIDED. If SEPARABLE, `alive` is the set of patterns that are
-    separated; otherwise it is as before.
+    SEPARABLE : `alive` is the set of patterns that are separated. Before the next question about a
+        support the caller must set `alive` and `must_be_right` anew.
+    INSEPARABLE or UNDECIDED : both are as before.
     """
     alive = fit.state.alive
     must_be_right = fit.state.must_be_right
@@ -210,7 +211,7 @@ def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool)
             alive[pattern] = False
             verdict_without = errors_suffice(fit, max_errors - 1, multipliers, early)
             if verdict_without == SEPARABLE:
-                return SEPARABLE
+                return SEPARABLE  # all callers return at once, and nothing is tried any more
             if verdict_without == UNDECIDED:
                 verdict = UNDECIDED
             alive[pattern] = True
@@ -432,31 +433,32 @@ def trust_conflict(state: Any, conflict: Any, column_sums: NDArray) -> int:
 def is_integer_conflict(fit: Any, n_in_rest: int) -> bool:
     """Whether a conflict found in floating point also holds in exact integer arithmetic.
 
-    In a conflict Σ_r λ_r a_r = 0 with λ ≥ 0, not all zero. The multipliers λ_r, of sum 1, are in
-    `scratch.row_multipliers`: first those of `n_in_rest` patterns, then those of the unit rows e_i,
-    each for a weight that must not be negative.
+    A conflict is Σ_r λ_r a_r = 0 with multipliers λ ≥ 0, not all zero. The rows a_r are patterns,
+    and unit rows e_i, one for each weight that must not be negative. Rows with a negligible λ_r,
+    which may be rounding, are left out; the λ_r of the others are computed anew in integers.
 
-    Rows with a negligible multiplier, which may be rounding, are left out. The multipliers of the
-    others are computed anew in integers. They can only be unique if there are at most used columns
-    + 1 of these rows.
+    fit : the `SupportFit`. The λ_r, of sum 1, are in `scratch.row_multipliers`.
+    n_in_rest : so many patterns were fitted; the unit rows come after them.
     """
-    # `scratch.members` is room for two lists: the patterns that remain, and the places i of the
-    # unit rows that remain.
-    n_patterns = fit.scratch.in_rest.size
-    patterns = fit.scratch.members[:n_patterns]
-    unit_places = fit.scratch.members[n_patterns:]
-    n_remaining_patterns = list_remaining_patterns(fit, patterns)
-    n_remaining_units = list_remaining_units(fit, n_in_rest, unit_places)
+    # Two lists, filled from the front: the patterns that remain, and the places i of the unit rows
+    # that remain. They share one scratch array, which has room for all patterns and all columns.
+    n_all_patterns = fit.scratch.in_rest.size
+    patterns = fit.scratch.members[:n_all_patterns]
+    unit_places = fit.scratch.members[n_all_patterns:]
+    n_patterns = list_remaining_patterns(fit, patterns)
+    n_units = list_remaining_units(fit, n_in_rest, unit_places)
 
+    # For each column used there is one equation, and one for the sum of the multipliers. With more
+    # rows than equations the multipliers are not unique.
     n_used = fit.state.n_used[0]
-    if n_remaining_patterns + n_remaining_units > n_used + 1:
-        return False  # their multipliers cannot be unique
+    if n_patterns + n_units > n_used + 1:
+        return False
     conflict = IntegerConflict(
         integer_values=fit.data.integer_columns,
         used_columns=fit.state.used,
         n_columns=n_used,
-        patterns=patterns[:n_remaining_patterns],
-        unit_places=unit_places[:n_remaining_units],
+        patterns=patterns[:n_patterns],
+        unit_places=unit_places[:n_units],
     )
     return conflict_is_exact(conflict, fit.scratch.integers)
 

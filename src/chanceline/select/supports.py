@@ -90,25 +90,29 @@ def all_supports(  # noqa: PLR0913
     n_without_rule = 0  # supports that suffice, but for which no rule in doubles was found
     while True:
         event = walk_on(walk, chunk)
-        step = _present_step(walk, n_without_rule)
         if event == EXHAUSTED:
-            yield step._replace(verdict=EXHAUSTED)
+            yield _present_step(walk, n_without_rule)._replace(verdict=EXHAUSTED)
             return
 
-        if event == ASKED:
-            answer_question(walk, table, max_decisions)
-        elif event == FOUND:
+        if event == FOUND:
+            step = _present_step(walk, n_without_rule)
             confirmed = confirm_support(
                 table, step.support, step.correct_samples, max_errors, max_decisions
             )
-            step = step._replace(correct_samples=confirmed.correct_samples, rule=confirmed.rule)
             if confirmed.verdict == SEPARABLE:
-                yield step._replace(verdict=FOUND)
+                yield step._replace(
+                    verdict=FOUND,
+                    correct_samples=confirmed.correct_samples,
+                    rule=confirmed.rule,
+                )
                 return
             if confirmed.verdict == UNDECIDED:
                 n_without_rule += 1
-                step = step._replace(undecided=step.undecided + 1)
-        yield step
+        elif event == ASKED:
+            answer_question(walk, table, max_decisions)
+
+        # The walk goes on.
+        yield _present_step(walk, n_without_rule)
 
 
 def _present_step(walk: Walk, n_without_rule: int) -> Step:
@@ -168,40 +172,48 @@ def confirm_support(
 
 
 def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
-    """Answer in rational arithmetic what floating point left open: do these variables suffice?
+    """Answer in rational arithmetic what floating point left open: do certain variables suffice?
 
-    In general "these" are the included variables. But while the walk grows a cut (the method of the
-    level is GROWING), they are all variables that are not excluded. There are three outcomes:
+    The answer is written to `walk.question.answer[0]`:
 
-    - It is decided: SEPARABLE or INSEPARABLE is written to `walk.question.answer[0]`.
-    - The question is about a cut, and of too many variables for rational arithmetic: UNDECIDED is
-      written, and the walk does without that cut.
-    - It takes too long otherwise, or the table has made `max_decisions` already: no answer is
-      written. The walk repeats its fit and from then on, to its end, trusts floating point.
+    - SEPARABLE or INSEPARABLE, if it is decided;
+    - UNDECIDED, if the question is about a cut, and of too many variables for rational arithmetic:
+      the walk does without that cut;
+    - none, if it takes too long otherwise, or the table has made `max_decisions` already: the walk
+      repeats its fit, and trusts floating point from then on, to its end.
     """
+    # A cut is a set of variables of which every support needs one: without them the other variables
+    # do not suffice. While one grows, that is what is asked. Else it is about a support.
     level = int(walk.path.levels.current[0])
-    status = walk.path.variables.status
     is_about_cut = walk.path.levels.method[level] == GROWING
-    is_in_question = status == INCLUDED
-    if is_about_cut:
-        is_in_question |= status == OPEN
-    # The walk numbers variables in its own order: translate them to columns of X.
-    support = np.sort(walk.order[is_in_question])
+    variables = _variables_in_question(walk, is_about_cut)
 
     # A doubtful cut can be done without: the walk then branches on another one, or on every open
     # variable.
-    n_columns = support.size + walk.n_unpenalized
+    n_columns = variables.size + walk.n_unpenalized
     is_small_enough = is_affordable(n_columns, table.problem.n_samples)
     if is_about_cut and not is_small_enough:
         walk.question.answer[0] = UNDECIDED
         return
 
     decisions_left = max_decisions - table.decisions
-    verdict = decide_support(table, support, walk.path.max_errors, decisions_left).verdict
+    verdict = decide_support(table, variables, walk.path.max_errors, decisions_left).verdict
     if verdict == UNDECIDED:
         trust_rounding(walk)  # no answer
     else:
         walk.question.answer[0] = verdict
+
+
+def _variables_in_question(walk: Walk, is_about_cut: bool) -> NDArray[np.int64]:
+    """Return the variables that the walk asks about, as sorted columns of X.
+
+    These are the included ones; if it is about a cut, all that are not excluded by it.
+    """
+    status = walk.path.variables.status
+    is_in_question = status == INCLUDED
+    if is_about_cut:
+        is_in_question |= status == OPEN
+    return np.sort(walk.order[is_in_question])  # from the walk's own numbers to columns of X
 
 
 def trust_rounding(walk: Walk) -> None:

@@ -203,31 +203,31 @@ class SwapResult(NamedTuple):
 def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
     """Swap columns at a fixed size of the support until it separates all samples.
 
-    A swap has two halves, each followed by a refit: add the most attractive column, then remove the
-    one that costs least. The size of the support tells which half comes next. Nonnegative columns
-    may leave by themselves during a refit. Then several additions follow each other, until the
-    support is full again.
+    A swap is an addition of the most attractive column, a refit, the removal of the one that costs
+    least, and another refit. Nonnegative columns may leave by themselves during a refit. Then
+    several additions follow each other, until the support is full again.
 
     Parameters
     ----------
     hinge : a fitted `Hinge`. Its `n_used` (number of columns in use, which refits change) and
-        `iteration` (number of the swap) are arrays of one entry, so that compiled functions can
-        change them.
+        `iteration` (number of additions, for the tabu) are arrays of one entry, so that compiled
+        functions can change them.
     size : number of columns of the support to reach, including the unpenalized ones.
     max_swaps : it ends after so many. If no column is left to add it ends too, and `max_swaps`
         count as done, since more swaps would not help.
     """
     n_used = hinge.state.n_used
     iteration = hinge.state.iteration
-    for n_halves in range(1, 2 * max_swaps + 1):
+    # Swaps are counted by their work: two refits are one, even if both follow an addition.
+    for n_refits in range(1, 2 * max_swaps + 1):
         add = NONE
         drop = NONE
         if n_used[0] > size:
-            # Second half: the support is one column too large.
+            # The support is one column too large: the second half of a swap.
             drop = choose_removal(hinge)
             max_newton = SWAP_FIT_STEPS
         else:
-            # First half: a new swap begins.
+            # The first half.
             iteration[0] += 1
             find_gradient(hinge)
             add = choose_addition(hinge)
@@ -244,7 +244,7 @@ def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
             max_newton=max_newton,
         )
         if separates and n_used[0] <= size:
-            return SwapResult(n_halves // 2, True)  # two halves are a swap
+            return SwapResult(n_refits // 2, True)
     return SwapResult(max_swaps, False)
 
 
@@ -311,9 +311,9 @@ def swap_down(
 ) -> Iterator[Candidate | int]:
     """Search for smaller and smaller supports that separate, by removals and swaps.
 
-    As long as the support separates, its cheapest variable is removed. When it does not separate
-    any more, variables are swapped at this size until it does again. The search ends at one
-    variable, when the budget is used up, or when its patience ends.
+    The cheapest variable is removed. If the support does not separate any more, variables are
+    swapped at this size until it does again. The search ends at one variable, when the budget is
+    used up, or when its patience ends.
 
     Parameters
     ----------
@@ -328,37 +328,40 @@ def swap_down(
     A candidate for every support that separates, and between them the number of iterations spent,
     as a chance to interrupt.
     """
-    n_columns, n_samples = hinge.data.columns.shape
     hinge.state.random[:] = random_state(seed)
     n_swaps = 0
-    last_swap = budget  # at this number of swaps budget or patience is used up
-    size = hinge.size  # number of columns to reach, including the intercept
-    separates = True
+    size = hinge.size  # number of columns to reach: the variables, and the intercept
     while True:
-        # As long as the support separates, remove its cheapest variable.
-        while separates:
-            yield candidate_of(hinge, spent + n_swaps)
-            if hinge.n_selected <= 1:
-                return
-            # Every success gives new patience.
-            patience_share = patience.share_at(hinge.n_selected - 1)
-            last_swap = min(budget, n_swaps + int(patience_share * budget))
-            # If nonnegative columns have left by themselves, the support is smaller than `size`.
-            size = min(size, hinge.size) - 1
-            separates = drop_cheapest(hinge)
+        # The support separates.
+        yield candidate_of(hinge, spent + n_swaps)
+        if hinge.n_selected <= 1:
+            return
 
-        # As long as it does not, swap variables; in chunks, so that the search can be interrupted.
+        # Remove a variable. If nonnegative columns have left by themselves, the support is smaller
+        # than `size`.
+        n_variables_to_reach = hinge.n_selected - 1
+        size = min(size, hinge.size) - 1
+        separates = drop_cheapest(hinge)
+
+        # If it does not separate any more, swap variables; in chunks, as a chance to interrupt.
+        patience_share = patience.share_at(n_variables_to_reach)
+        last_swap = min(budget, n_swaps + int(patience_share * budget))
         while not separates:
             if n_swaps >= last_swap:
                 return
-            work_per_swap = swap_work(n_columns, n_samples, float(hinge.size))
-            chunk_size = int(max(1.0, WORK_PER_CHUNK / work_per_swap))
-            max_swaps = min(chunk_size, last_swap - n_swaps)
+            max_swaps = min(_swaps_per_chunk(hinge), last_swap - n_swaps)
             result = swap_until_separated(hinge, size=size, max_swaps=max_swaps)
             n_swaps += result.n_swaps
             separates = result.separates
             if not separates:
                 yield spent + n_swaps
+
+
+def _swaps_per_chunk(hinge: Hinge) -> int:
+    """Return how many swaps are done between two chances to interrupt, at least one."""
+    n_columns, n_samples = hinge.data.columns.shape
+    work_per_swap = swap_work(n_columns, n_samples, float(hinge.size))
+    return int(max(1.0, WORK_PER_CHUNK / work_per_swap))
 
 
 def run_tabu(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:

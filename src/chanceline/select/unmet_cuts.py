@@ -38,15 +38,16 @@ def set_status(variables: Any, j: int, status: int) -> None:
 def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, size: int) -> int:
     """Find the open variables to branch on at a level of the search; return how many.
 
-    A cut is a set of variables of which every separating support contains at least one. It is met
-    if one of its variables is included. The variables found are written as bits to
-    `unmet.smallest`:
+    A cut is a set of variables of which every separating support contains at least one. It is unmet
+    as long as none of its variables is included. The variables found are written to
+    `unmet.smallest`, as bits:
 
-    - in general those of the unmet cut with the fewest open variables, so that there are few
-      branches;
-    - at the last level, size − 1, those that all unmet cuts share, because the one variable that is
-      still missing must meet them all;
-    - without any cuts all open variables. Then the number of all variables is returned instead.
+    1. at the last level, size − 1, those that all unmet cuts share, because the one variable that
+       is still missing must meet them all;
+    2. at other levels those of the unmet cut with the fewest open variables, so that there are few
+       branches;
+    3. if no cut is unmet, or there are none, all open variables. Then the number of all variables
+       is returned instead.
 
     If 0 is returned, no support can meet all cuts.
 
@@ -58,12 +59,12 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
     level : depth of the search, 0 … size − 1.
     size : number of variables of a support.
     """
-    # At the last level the unmet cuts need not be listed: they are those of the level above that
-    # lack the variable included there. (There is a level above, as supports of one variable are
-    # searched without cuts.)
     has_cuts = unmet.cuts.shape[2] > 0
     is_last_level = level == size - 1
     if has_cuts and is_last_level:
+        # Case 1. The level above has listed the cuts that were unmet there. Those of them that lack
+        # the variable included there are unmet here; they are not listed again. (There is a level
+        # above, as supports of one variable are searched without cuts.)
         return open_in_all_cuts(
             cuts=unmet.cuts[level - 1],
             n_cuts=unmet.n_unmet[level - 1],
@@ -72,7 +73,7 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
             shared_words=unmet.smallest,
         )
 
-    # List the cuts that are still unmet at this level, and find the smallest.
+    # Cases 2 and 3. List the cuts that are unmet here; at level 0 all are, and are listed.
     if level > 0:
         list_unmet(unmet, included, level)
     return smallest_of_level(unmet, level, variables.open_words, variables.status.size)

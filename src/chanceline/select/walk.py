@@ -84,11 +84,8 @@ def walk_on(walk: Any, max_nodes: int) -> int:
     of variables of which every separating support contains at least one. Some cuts grow step by
     step: one more variable is put into the cut, and all variables outside it are fitted.
 
-    Every pass of the loop has three phases: go to the next place that needs a fit, make the fit,
-    react to its verdict.
-
-    walk : the `Walk`, with all that the next call needs to continue. Its single numbers are arrays
-        of one entry, so that compiled functions can change them.
+    walk : the `Walk`, with all that the next call needs to continue; changed. Its single numbers
+        are arrays of one entry, so that compiled functions can change them.
     max_nodes : a node is one fit, or all supports that differ only in their last three variables.
 
     Returns
@@ -108,27 +105,30 @@ def walk_on(walk: Any, max_nodes: int) -> int:
         enter_level(path, ZERO)
 
     while True:
-        # Phase 1: go to the next place that needs a fit. After a question the walk is there.
+        # Go to the next place that needs a fit: at a growing cut, or with one more variable
+        # included. After a question the walk is there already.
         waits_for_answer = question.is_asked[0] == 1
         if not waits_for_answer:
             event = advance(path, node_limit)
             if event != WALKING:
                 return event
 
-        # Phase 2: make the fit, or take the answer to the question.
+        # Make the fit, or take the answer to the question.
         level = path.levels.current[0]
         is_growing = path.levels.method[level] == GROWING
         verdict = verdict_or_question(path, fit, cut_fits, question, is_growing)
         if verdict == ASKED:
             return ASKED
 
-        # Phase 3: react to the verdict, on the variables outside a growing cut or on the included
-        # variables.
+        # React to the verdict. It is on the variables outside a growing cut, which gets one more
+        # variable or is complete; or on the included variables.
         if is_growing:
             grow_cut(path, cut_fits, level, verdict)
         elif verdict == SEPARABLE and not path.counting:
             return FOUND
         else:
+            # Count the supports that contain the included variables if these separate. Otherwise
+            # go to the next level, if a variable is missing.
             count_or_descend(path, level, verdict)
 
 
@@ -174,10 +174,12 @@ def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_gr
 def advance(path: Any, node_limit: int) -> int:
     """Move a depth-first search over supports to the next place that needs a fit.
 
-    Each level 0 … size − 1 includes one variable of its cut at a time: these are its branches. A
-    pass of the loop takes one step at the level `current[0]`, which is −1 after the end:
+    Each level 0 … size − 1 has a cut, a set of variables, and includes one of them at a time: these
+    are its branches. The place is the level `current[0]`, which is −1 after the end. A pass of the
+    loop takes one step:
 
-    - if the cut of the level still grows (GROWING), its next variable needs a fit;
+    - if the cut of the level still grows (GROWING), a fit is needed: it says which variable comes
+      next, or that the cut is complete, and the caller goes on with the cut;
     - if no branch is left, the search goes one level up;
     - if the next branch completes a support, or supports are counted, it needs a fit;
     - otherwise the search goes one level down, if the next level has branches.
@@ -206,7 +208,8 @@ def advance(path: Any, node_limit: int) -> int:
         if method[level] == GROWING:
             return WALKING
 
-        # Include the next branch of this level, or go back to the level above.
+        # Include the next branch of this level, which becomes `chosen[level]`, instead of the last
+        # one. If there is none, go back to the level above.
         has_branch = include_next_branch(variables, branches, n_waiting, chosen, level)
         if not has_branch:
             current[0] = level - 1
@@ -215,9 +218,9 @@ def advance(path: Any, node_limit: int) -> int:
             return WALKING
 
         # Go down to the next level, which branches on the smallest cut without an included
-        # variable: `begin_level` sets `current`. If none of that cut's variables is open, no
-        # support of this branch separates. Then the search stays at this level, and the next pass
-        # takes its next branch.
+        # variable: `begin_level` sets `current` and `method`. If none of that cut's variables is
+        # open, no support of this branch separates. Then the search stays at this level, and the
+        # next pass takes its next branch.
         count_node(tally, level + 1, size)
         n_branches = smallest_open_cut(unmet, variables, chosen[level], level + 1, size)
         if n_branches > 0:
@@ -293,13 +296,10 @@ def count_node(tally: NDArray, level: int, size: int) -> None:
 def begin_level(path: Any, level: int, n_branches: int) -> None:
     """Begin a level of the search, and choose how to find the cut on which it will branch.
 
-    A cut is a set of variables of which every separating support contains at least one. There are
-    two kinds of cuts:
-
-    - from few patterns: a list is known. The smallest one that applies here has `n_branches` open
-      variables;
-    - by hard-margin fits: it grows by one variable after each fit (GROWING), and may be smaller.
-      This is only done where it can be worth its time.
+    A cut is a set of variables of which every separating support contains at least one. Either a
+    cut grows by hard-margin fits (GROWING), one variable after each fit; that is only done where it
+    can be worth its time. Or the smallest of the known cuts of few patterns is taken, which has
+    `n_branches` open variables; all open variables if there is none.
     """
     levels = path.levels
     levels.current[0] = level
@@ -357,15 +357,16 @@ def fit_with_open(path: Any, fit: Any, cut_fits: Any) -> int:
 
     path : where the walk is.
     fit : the `SupportFit` that makes the fit.
-    cut_fits : weights and multipliers of such fits, one row for each number of excluded variables.
-        The multipliers of the row are where the fit starts.
+    cut_fits : weights and multipliers of such fits: row r is that without r excluded variables. The
+        multipliers of the row are where the fit starts, and both are replaced by those found.
     """
     levels = path.levels
     level = levels.current[0]
     is_cut_empty = levels.n_waiting[level] == 0
     if is_cut_empty and was_fitted_above(levels, level):
-        # The level above has fitted just these variables, and they separated: otherwise its cut
-        # would have been complete before. The row still holds that fit.
+        # Nothing is excluded at this level yet, so the variables are those of a fit that the level
+        # above has made while its own cut grew. They separated, as that cut went on growing. The
+        # row still holds that fit.
         return SEPARABLE
 
     n_used = use_variables(fit.state, path.variables.status, with_open=YES)
@@ -491,22 +492,24 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
     multipliers = cut_fits.multipliers  # (rows, patterns)
     status = path.variables.status
     if verdict == INSEPARABLE:
-        levels.method[level] = BY_MARGIN
+        levels.method[level] = BY_MARGIN  # no longer GROWING: its variables are the branches now
         return
 
     fit_row = row_of_growing_cut(levels, level)  # of the fit just made
     heaviest = heaviest_open(status, weights[fit_row])
     cut_size = levels.n_waiting[level]  # all variables of a growing cut wait for their turn
     stays_smallest = cut_size + 1 < levels.max_branches[level]
-    if verdict == SEPARABLE and heaviest != NONE and stays_smallest:
-        exclude_next(path, level, heaviest)
-        # With one more variable excluded, the next fit has a row of its own. Its multipliers start
-        # from those of this one.
-        next_row = row_of_growing_cut(levels, level)
-        for pattern in range(multipliers.shape[1]):
-            multipliers[next_row, pattern] = multipliers[fit_row, pattern]
-    else:
+    can_grow = verdict == SEPARABLE and heaviest != NONE and stays_smallest
+    if not can_grow:
         give_up_growing(path, level)
+        return
+
+    # Rows are numbered by how many variables are excluded: the next fit, without one more, has the
+    # next row. Its multipliers start from those of this one.
+    exclude_next(path, level, heaviest)
+    next_row = fit_row + 1
+    for pattern in range(multipliers.shape[1]):
+        multipliers[next_row, pattern] = multipliers[fit_row, pattern]
 
 
 @inlined_kernel()

@@ -268,43 +268,30 @@ class _ErrorSearch:
     def shrink(self, budget: int) -> Iterator[Candidate | int]:
         """Go from a support that makes few enough errors to smaller ones, by `budget` swaps.
 
-        Variables are removed as long as the errors stay few enough; then variables are swapped at
-        that size until they are again. Yields a candidate at every success, and between them the
-        number of iterations, as a chance to interrupt.
-        """
-        swaps = _SwapBudget(total=budget, left=budget, spent_before=self.hinge.n_selected)
-        # The number of columns to reach, including the intercept. The support itself may be smaller
-        # if variables have left it because of their sign.
-        size = self.hinge.size
-        is_good_enough = True
-        while is_good_enough:
-            next_size = yield from self._drop_while_good(size, swaps)
-            if next_size is None:
-                return  # no smaller support is of interest
-            size = next_size
-            is_good_enough = yield from self._swap_until_good(size, swaps)
-
-    def _drop_while_good(
-        self, size: int, swaps: _SwapBudget
-    ) -> Generator[Candidate, None, int | None]:
-        """Remove the cheapest variable again and again, as long as errors stay few enough.
-
-        Yields a candidate after every success. Returns the `size` at which errors are too many;
-        None if two variables are reached, as rules on one variable were tried before. Few variables
-        need few swaps: from FEW_VARIABLES on, most of the swaps left are given up.
+        The cheapest variable is removed. If errors are too many then, variables are swapped at that
+        size until they are few enough again. Yields a candidate at every success, and between them
+        the number of iterations, as a chance to interrupt.
         """
         hinge = self.hinge
-        while True:
+        n_added = hinge.n_selected  # each variable added before counts as one iteration
+        swaps = _SwapBudget(total=budget, left=budget, spent_before=n_added)
+        size = hinge.size  # number of columns to reach: the variables, and the intercept
+        # Down to two variables, as rules on one were tried before.
+        while hinge.n_selected > 2:
+            # Few variables need few swaps: give up most of those left.
             if hinge.n_selected <= FEW_VARIABLES:
                 swaps.left = min(swaps.left, swaps.total // FEW_VARIABLES_DIVISOR)
-            if hinge.n_selected <= 2:
-                return None
-            # Variables may have left the support because of their sign: then it is below `size`.
+
+            # Remove a variable. If others have left because of their sign, the support is smaller
+            # than `size`.
             size = min(size, hinge.size) - 1
             self._drop_cheapest()
-            if not self._is_good_enough():
-                return size
-            yield self.candidate(swaps.iterations)
+            if self._is_good_enough():
+                yield self.candidate(swaps.iterations)
+            else:
+                is_good_enough = yield from self._swap_until_good(size, swaps)
+                if not is_good_enough:
+                    return  # no swaps are left
 
     def _swap_until_good(
         self, size: int, swaps: _SwapBudget
