@@ -30,7 +30,7 @@ from chanceline.theory.patterns import pattern_law
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import OrderParameters, RSState
-from chanceline.theory.support_averages import VariableParameters, variable_law_at_nodes
+from chanceline.theory.support_averages import VariableParameters, rule_for_variables
 from chanceline.theory.supports import variable_law
 
 # ρ* is sought between these densities. It grows with the margin from 0.017 to about 0.54 and falls
@@ -97,28 +97,26 @@ def break_point(
 def _pattern_moments(
     order: OrderParameters, rho: float, ensemble: Ensemble, step: float
 ) -> CurvatureMoments:
-    """Means of g''², g''³ and g'''² over all patterns, g = ln A the log-weight of a pattern.
+    """Means of g''², g''³ and g'''² over all patterns, g the log-weight of a pattern.
 
-    g is a function of the mean field μ = √q₀ z + θ_c of a pattern of class c, z a standard Gaussian
-    and θ_c the offset of the class (`pattern_law`). `order` has q₀ and the other order parameters,
-    `rho` is the density; `step` is that of the quadrature.
+    g is a function of the pattern's mean field, by which the primes differentiate. `order` has the
+    order parameters, `rho` is the density and `step` that of the quadrature. No errors are allowed.
     """
+    s2 = rho - order.q0  # variance of the field around its mean, q₀ the overlap of two choices
+    # Without a ceiling, above which a violation would be left as an error.
     parameters = PatternParameters(
-        rho=rho,
-        q0=order.q0,
-        s2=rho - order.q0,
-        chi=order.chi,
-        threshold=order.threshold,
+        rho=rho, q0=order.q0, s2=s2, chi=order.chi, threshold=order.threshold
     )
-    # Each class has nodes and weights of its own. The means are sums over classes, whose shares
-    # are factors of the weights.
     laws_of_classes = class_laws(ensemble, parameters, step)
     offsets = ensemble.offsets(rho, order.threshold)
     total = np.zeros(3)
     for class_law, pattern_class in zip(laws_of_classes, offsets, strict=True):
-        mean_field = np.sqrt(order.q0) * class_law.nodes + pattern_class.offset  # μ
-        # At fields that are Duals g'' carries its own derivative, g'''.
-        law = pattern_law(_with_unit_slope(mean_field), parameters.s2, order.chi)
+        # μ = √q₀ z + θ, at the nodes z of the class, for its offset θ.
+        mean_field = np.sqrt(order.q0) * class_law.nodes + pattern_class.offset
+        # `class_law.law` has g'' alone. From a field that carries derivatives (Duals) it is
+        # computed together with its derivative g'''.
+        law = pattern_law(_differentiable(mean_field), s2, order.chi)
+        # The share of the class is a factor of its weights: so the classes add up to the mean.
         total += _curvature_moments(law.curvature, class_law.weights)
     return CurvatureMoments(*total.tolist())
 
@@ -126,27 +124,28 @@ def _pattern_moments(
 def _variable_moments(order: OrderParameters, ensemble: Ensemble, step: float) -> CurvatureMoments:
     """Means of f''², f''³ and f'''² over all variables, f the log-weight of a variable.
 
-    f = ln(1 + e^{−K}B(u)) is a function of the mean field u = √F₀ z of a variable, z a standard
-    Gaussian, and e^{−K}B(u) are the odds that it is chosen (`variable_law`). `order` has F₀, K and
-    the other order parameters; `step` is that of the quadrature.
+    f is a function of the variable's mean field, by which the primes differentiate. `order` has the
+    order parameters; `step` is that of the quadrature.
     """
-    V = order.F1 - order.F0  # the variance of the field of a variable around its mean field u
-    d = order.E - order.F1 + order.F0  # the net stiffness: a chosen variable weighs u/d
-    parameters = VariableParameters(F0=order.F0, V=V, d=d, K=order.K)
-    _, rule = variable_law_at_nodes(parameters, step, ensemble.signed)
-    mean_field = np.sqrt(order.F0) * rule.nodes  # u
-    # At fields that are Duals f'' carries its own derivative, f'''.
+    field_variance = order.F1 - order.F0  # V, of the field of a variable around its mean field
+    net_stiffness = order.E - order.F1 + order.F0  # d: a chosen variable of mean field u weighs u/d
+    parameters = VariableParameters(F0=order.F0, V=field_variance, d=net_stiffness, K=order.K)
+    rule = rule_for_variables(parameters, step, ensemble.signed)
+
+    # u = √F₀ z, at the nodes z of the rule. From a field that carries derivatives (Duals) f'' is
+    # computed together with its derivative f'''.
+    mean_field = np.sqrt(order.F0) * rule.nodes
     law = variable_law(
-        mean_field=_with_unit_slope(mean_field),
-        field_variance=V,
-        net_stiffness=d,
+        mean_field=_differentiable(mean_field),
+        field_variance=field_variance,
+        net_stiffness=net_stiffness,
         price=order.K,
         signed=ensemble.signed,
     )
     return _curvature_moments(law.curvature, rule.weights)
 
 
-def _with_unit_slope(field: Array) -> Dual:
+def _differentiable(field: Array) -> Dual:
     """The field, (nodes,), as a Dual: functions of it then carry their derivative by the field."""
     return Dual(field, np.ones((1, len(field))))
 

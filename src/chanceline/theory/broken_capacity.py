@@ -24,6 +24,7 @@ from chanceline.errors import InputError
 from chanceline.theory.capacity_table import capacity_table
 from chanceline.theory.closed_forms import binary_entropy
 from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.newton import Solved
 from chanceline.theory.one_step import FINER, check_breaking, end_of_branch
 from chanceline.theory.quadrature import Array
 from chanceline.theory.rsb import RSBBranch, RSBState
@@ -47,36 +48,39 @@ class RSBCapacity:
 def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
     """The capacity with k steps of breaking, with its error, by Newton's method from a near point.
 
-    It is the load where the entropy Σ = ln(number of separating supports)/N vanishes. The saddle
-    equations and Σ = 0 are solved on the usual grids. One more Newton step on finer grids gives the
-    load, and how far the load has moved is the error of the grids.
-
-    `start` is a point near the solution, (coordinates,), as `rsb.pack_order` makes it.
+    It is the load where the entropy Σ = ln(number of separating supports)/N vanishes. `start` is a
+    point near the solution, (coordinates,), as `rsb.pack_order` makes it.
     """
+    # The solution on the usual grids, and a better one on finer grids.
     solved = branch.at_zero_entropy(start)
-    state = solved.state
-
-    # One more Newton step: the residual on finer grids, with the Jacobian of the usual ones, which
-    # is near enough for so short a step.
-    on_finer_grids = branch.equations(solved.unknowns, FINER)
-    scaled_entropy = on_finer_grids.entropy / binary_entropy(branch.rho)  # Σ/H₂(ρ)
-    residual = np.append(on_finer_grids.residual, scaled_entropy)
-    newton_step = -np.linalg.solve(solved.jacobian, residual)
-    point = solved.unknowns + newton_step
+    point = solved.unknowns + _newton_step_on_finer_grids(branch, solved)
     alpha = branch.equations(point, FINER).alpha
 
-    # Newton's last residual is part of the error: taken as an error of Σ, over the slope ∂Σ/∂α. As
-    # the residual has Σ/H₂(ρ), which is larger than Σ, this errs on the safe side.
-    grid_error = abs(alpha - state.alpha)
-    newton_error = abs(solved.residual / state.entropy_by_alpha)
+    # The error of the grids is how far the load has moved.
+    grid_error = abs(alpha - solved.state.alpha)
+    # Newton left an entropy Σ that is not quite 0, and moves the load by Σ/(∂Σ/∂α). The largest
+    # error of an equation, `solved.residual`, is a bound of Σ/H₂(ρ), and so of Σ, as H₂ < 1.
+    newton_error = abs(solved.residual / solved.state.entropy_by_alpha)
     return RSBCapacity(
         rho=branch.rho,
         steps=branch.steps,
         alpha=alpha,
         error=grid_error + newton_error + _LOAD_ROUNDING * alpha,
-        state=state,
+        state=solved.state,
         point=point,
     )
+
+
+def _newton_step_on_finer_grids(branch: RSBBranch, solved: Solved[RSBState]) -> Array:
+    """One more step of Newton's method from the capacity `solved`, (coordinates,), on finer grids.
+
+    The equations are the saddle equations and Σ/H₂(ρ) = 0 for the entropy. Their errors are those
+    of finer grids; their Jacobian, of the usual grids, is near enough for so short a step.
+    """
+    on_finer_grids = branch.equations(solved.unknowns, FINER)
+    scaled_entropy = on_finer_grids.entropy / binary_entropy(branch.rho)  # Σ/H₂(ρ)
+    errors = np.append(on_finer_grids.residual, scaled_entropy)
+    return -np.linalg.solve(solved.jacobian, errors)
 
 
 def capacity_1rsb(rho: float, ensemble: Ensemble = PLAIN) -> RSBCapacity:

@@ -104,65 +104,62 @@ class StabilityLaw:
 
 
 def weight_law(laws: FieldLaws) -> WeightLaw:
-    """The distribution of the weights w of the chosen variables, a mixture of Gaussians:
+    """The distribution of the weights of the chosen variables, in units of their root mean square.
 
-        ∫P(u) p(u) N(w; u/d, V/Ed) du / ρ.
-
-    P(u) is the density of the field u of a variable. A variable of this field is chosen with
-    probability p(u), and its weight is then Gaussian with mean u/d and variance V/Ed: E is the
-    multiplier of the norm of the weights, and V = E − d. ρ is the share of variables chosen. On a
-    grid of u the integral is a sum, and each grid point is a component of the mixture.
-
-    Weights are in units of their root mean square: |w|² per chosen variable is 1.
+    It is a mixture of Gaussians, one for each field u of a grid. A variable of field u is chosen
+    with probability p(u); its weight is then Gaussian, of mean u/d and a variance that is the same
+    for all fields.
     """
     _check_laws(laws)
-    stiffness = laws.E
-    net_stiffness = laws.d
-    # A variable is chosen with log-odds u²/2d − switch, switch = K − ½ ln(E/d), K its price.
-    switch = laws.K - 0.5 * np.log(stiffness / net_stiffness)
-    # `law_at_field` has p(u) and u/d on a grid of u, and `recursion` the density P(u) there: that
-    # of the top level if the supports fall into nested groups.
+    E = laws.E  # multiplier of the norm of the weights
+    d = laws.d
+    # `law_at_field` has p(u) and u/d on the grid, and `recursion` the density P(u) of the fields.
+    # Supports (choices of variables) may fall into nested groups: the fields are those inside the
+    # smallest group, the last level.
     law_at_field, recursion = support_recursion(
-        multipliers=np.array(laws.conjugates),
-        breaks=np.array(laws.breaks),
-        d=net_stiffness,
-        switch=switch,
+        multipliers=np.array(laws.conjugates),  # of the overlaps of supports, by level
+        breaks=np.array(laws.breaks),  # between the levels; none without groups
+        d=d,
+        switch=laws.K - 0.5 * np.log(E / d),  # p(u) has the log-odds u²/2d − switch
     )
     field_probabilities = recursion.weights[-1]  # P(u) du, (nodes,)
     chosen_shares = field_probabilities * law_at_field.p_chosen  # P(u) p(u) du, their sum is ρ
-    variance = (stiffness - net_stiffness) / (stiffness * net_stiffness)  # V/Ed
+
+    # These weights are in the units wanted already: the norm, their mean square times the share of
+    # variables chosen, is ρ as this share is. A saddle equation says so.
+    weight_variance = (E - d) / (E * d)  # 1/d − 1/E
     return WeightLaw(
         shares=chosen_shares / chosen_shares.sum(),
-        means=law_at_field.mean_weight,
-        sd=float(np.sqrt(variance)),
+        means=law_at_field.mean_weight,  # u/d
+        sd=float(np.sqrt(weight_variance)),
     )
 
 
 def stability_law(laws: FieldLaws) -> StabilityLaw:
     """The distribution of the stabilities y(w·x + b)/|w| of patterns x with labels y.
 
-    A pattern of mean field μ has the violation v ~ N(μ, s²) before the weights adapt to it.
-
-    - Violated, v > 0: it weighs e^{−v²/2χ} and is corrected. Its stability is then the margin.
-    - Satisfied, v < 0: it weighs 1, and its stability is margin − v/|w|.
-
-    These weights are divided by their mean over v, A(μ). The first case gives an atom at the
-    margin; the second, on a grid of μ, a sum of Gaussians cut at v = 0. The classes of patterns add
-    up. χ is the response of the weights, and s² = ρ − p_k with the density ρ, which is also |w|²,
-    and the largest overlap p_k of two choices of variables.
+    It has an atom at the margin, of the patterns that are corrected, and above the margin a
+    density, a sum of Gaussians that are cut there.
     """
     _check_laws(laws)
-    weight_length = np.sqrt(laws.rho)  # |w|
-    violation_sd = np.sqrt(laws.rho - laws.overlaps[-1])  # s
-    classes = []
-    for class_share, _, offset in laws.ensemble.offsets(laws.rho, laws.threshold):
-        classes.append(_stabilities_of_class(laws, class_share, offset))
-    # One Gaussian for each μ of the grid of each class.
+    classes = [
+        _stabilities_of_class(laws, class_share, offset)
+        for class_share, _, offset in laws.ensemble.offsets(laws.rho, laws.threshold)
+    ]
+    # The atoms of the classes add up. The Gaussians of all classes stand side by side.
+    corrected_share = float(sum(one_class.corrected_share for one_class in classes))
+    log_shares = np.concatenate([one_class.log_shares for one_class in classes])
     mean_violations = np.concatenate([one_class.mean_violations for one_class in classes])
+
+    # The Gaussians are those of the violation v. A pattern with v < 0 is satisfied and has the
+    # stability margin − v/|w|; `StabilityLaw` cuts the Gaussians at the margin, where v = 0.
+    weight_length = np.sqrt(laws.rho)  # |w|, as |w|² per variable is the density ρ
+    largest_overlap = laws.overlaps[-1]  # of two choices of variables
+    violation_sd = np.sqrt(laws.rho - largest_overlap)
     return StabilityLaw(
         margin=laws.ensemble.margin,
-        at_margin=float(sum(one_class.corrected_share for one_class in classes)),
-        log_shares=np.concatenate([one_class.log_shares for one_class in classes]),
+        at_margin=corrected_share,
+        log_shares=log_shares,
         means=laws.ensemble.margin - mean_violations / weight_length,
         sd=float(violation_sd / weight_length),
     )
@@ -182,11 +179,14 @@ class _ClassStabilities(NamedTuple):
 def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) -> _ClassStabilities:
     """The share of corrected patterns of one class, and the Gaussians of its satisfied ones.
 
-    Both are sums over a grid of the field μ of a pattern, its mean violation. `class_share` is the
-    share of the class among all patterns, `offset` where its field is centred.
+    A pattern of mean field μ is violated by v ~ N(μ, s²), which is tilted by a weight: 1 where
+    v < 0 (satisfied), e^{−v²/2χ} where v > 0 (it is corrected). A(μ) is the mean weight. So the
+    density of v is N(v; μ, s²)/A(μ) among satisfied patterns.
+
+    `class_share` is the share of the class among all patterns, `offset` where its field is centred.
     """
-    # `law_at_field` has the law of a pattern on the grid, and `recursion` the density P(μ) there:
-    # that of the top level if the supports fall into nested groups.
+    # `law_at_field` has the law of v on a grid of μ, and `recursion` the density P(μ) there: that
+    # of the top level if the supports fall into nested groups.
     law_at_field, recursion = pattern_recursion(
         overlaps=np.array(laws.overlaps),
         breaks=np.array(laws.breaks),
@@ -195,13 +195,12 @@ def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) ->
         offset=offset,
     )
     field_probabilities = recursion.weights[-1]  # P(μ) dμ, (nodes,)
-    share_at_field = class_share * field_probabilities  # of all patterns
-    # `p_tight` is the probability that a pattern of field μ is violated and corrected.
+    share_at_field = class_share * field_probabilities  # of all patterns, (nodes,)
+    # `p_tight` is the probability of v > 0.
     corrected_share = float(share_at_field @ law_at_field.p_tight)
 
-    # A satisfied pattern weighs 1, relative to the mean weight A(μ): so the Gaussian at μ, before
-    # it is cut, has the share of μ over A(μ). Shares that underflow to 0 have no logarithm, and are
-    # left out.
+    # The Gaussian N(v; μ, s²) enters with the factor share_at_field/A(μ), in logarithms. Shares
+    # that underflow to 0 have none, and are left out.
     counted = share_at_field > 0
     log_mean_weight = law_at_field.log_mean_weight[counted]  # ln A(μ)
     return _ClassStabilities(

@@ -139,11 +139,15 @@ def _solved_at_break(
     probability that two supports belong to different groups. All equations but that of x are
     solved.
     """
-    # Newton starts where groups begin: near replica symmetry, or at the static point of a jump.
     if transition.jump is None:
+        # Groups begin with the amplitude 0: Newton starts from replica symmetry.
         start = start_near_symmetric(branch, transition.critical, amplitude, x)
     else:
-        start = transition.jump.static.unknowns.copy()
+        # Groups begin by a jump, at the amplitude and x = 1 of a known solution. The one wanted is
+        # near to it, so that Newton starts there; amplitude and x themselves, which Newton holds,
+        # are those wanted.
+        beginning = transition.jump.static
+        start = beginning.unknowns.copy()
         start[LOG_AMPLITUDE] = np.log(amplitude)
         start[LOG_BREAK] = np.log(x)
     return branch.solve_with(
@@ -294,28 +298,28 @@ def _start_before_first_point(
     """A start at load α on the first piece of the one-step branch, from its beginning to `first`.
 
     On this piece the load grows with the amplitude (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps
-    of supports (choices of variables) within and between groups. Brent's method finds the amplitude
-    at which the load is α. None if it is too small to resolve. α must be below the load of `first`.
+    of supports (choices of variables) within and between groups. α must not be below the load of
+    the beginning, but below that of `first`. None where the amplitude is too small to resolve.
     """
     amplitude_at_beginning = transition.amplitude  # 0, or more after a jump
     lowest = max(amplitude_at_beginning, _UNRESOLVED_AMPLITUDE)
-    highest = float(np.exp(first.unknowns[LOG_AMPLITUDE]))  # there the load is above α
+    highest = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
 
     def excess(amplitude: float) -> float:
         """The load of the point with this amplitude, minus α."""
         point = _start_near_beginning(branch, transition, amplitude).point
         return branch.equations(point).alpha - alpha
 
-    if excess(lowest) < 0:
-        # α lies between the loads of the two amplitudes.
-        root = brentq(excess, lowest, highest, rtol=_TOLERANCE_OF_AMPLITUDE)
-        return _start_near_beginning(branch, transition, amplitude=float(root))
-    if amplitude_at_beginning < _UNRESOLVED_AMPLITUDE:
-        # α lies at or below the load of the lowest amplitude that can be resolved.
-        return None
-    # The branch begins with a jump to the lowest amplitude. α is not below its beginning: so both
-    # loads are equal within rounding.
-    return _start_near_beginning(branch, transition, amplitude=lowest)
+    if excess(lowest) >= 0:
+        # The amplitude at load α is not above the lowest one.
+        if lowest > amplitude_at_beginning:
+            return None  # it lies between that at the beginning and the lowest we can resolve
+        # The lowest one is the beginning itself, and so is α, within rounding.
+        return _start_near_beginning(branch, transition, lowest)
+
+    # Else it lies between the lowest amplitude and that of `first`, where the load is above α.
+    root = brentq(excess, lowest, highest, rtol=_TOLERANCE_OF_AMPLITUDE)
+    return _start_near_beginning(branch, transition, amplitude=float(root))
 
 
 def _start_near_beginning(
@@ -324,24 +328,32 @@ def _start_near_beginning(
     """The point of a given amplitude on the first piece of the one-step branch.
 
     The amplitude is (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps of supports (choices of
-    variables) within and between groups. The terms of the equation of the break point x shrink with
-    its third power: at small amplitudes they are lost in rounding. There x is interpolated linearly
-    in the amplitude, between where the branch begins and the smallest amplitude at which the
-    equation can be solved.
+    variables) within and between groups.
     """
     if amplitude >= _SMALLEST_AMPLITUDE:
         point = branch_off(branch, transition, amplitude).unknowns
         return BrokenStart(point, hold_breaks=False)
 
-    # Interpolate x, and solve the other equations with it.
-    at_smallest = branch_off(branch, transition, _SMALLEST_AMPLITUDE)
-    (x_at_smallest,) = at_smallest.state.order.x
-    amplitude_at_beginning = transition.amplitude
-    amplitude_range = _SMALLEST_AMPLITUDE - amplitude_at_beginning
-    share_of_range = (amplitude - amplitude_at_beginning) / amplitude_range
-    x = (1 - share_of_range) * transition.first_break + share_of_range * x_at_smallest
+    # At smaller amplitudes the equation of the break point x is lost in rounding: its terms are of
+    # third order in the amplitude. There x is interpolated, and the other equations are solved.
+    x = _interpolated_break(branch, transition, amplitude)
     point = _solved_at_break(branch, transition, amplitude, x).unknowns
     return BrokenStart(point, hold_breaks=True)
+
+
+def _interpolated_break(
+    branch: RSBBranch, transition: SupportTransition, amplitude: float
+) -> float:
+    """The break point x at an amplitude that is too small for the equation of x.
+
+    It lies on the line between two amplitudes: that at the beginning of the branch, which is not
+    above `amplitude`, and the smallest at which the equation of x can be solved.
+    """
+    begin = transition.amplitude
+    x_at_begin = transition.first_break
+    (x_at_smallest,) = branch_off(branch, transition, _SMALLEST_AMPLITUDE).state.order.x
+    share_of_range = (amplitude - begin) / (_SMALLEST_AMPLITUDE - begin)
+    return (1 - share_of_range) * x_at_begin + share_of_range * x_at_smallest
 
 
 def _start_by_following(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> BrokenStart:

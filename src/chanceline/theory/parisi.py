@@ -62,24 +62,26 @@ def uniform_grid(reach: float, step: float) -> Grid:
 def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid:
     """A grid from −reach to reach with `fine` steps up to |u| = `focus` and `coarse` ones beyond.
 
-    The nodes u(τ) at whole numbers τ, and the step between them, are
+    The nodes are u(τ) at whole numbers τ. With an abrupt change of the step the trapezoidal rule
+    would lose its exponential convergence: so the step rises smoothly, over a width w of τ,
 
-        u = coarse·τ − (coarse − fine) w tanh(τ/w),    du/dτ = fine + (coarse − fine) tanh²(τ/w).
-
-    The step rises smoothly from `fine` at τ = 0 to `coarse` for |τ| ≫ w: so the trapezoidal rule
-    keeps its exponential convergence, which it would lose if the step changed abruptly.
+        du/dτ = fine + (coarse − fine) tanh²(τ/w),
+        u     = coarse·τ − (coarse − fine) w tanh(τ/w).
     """
     if coarse <= fine:
         return uniform_grid(reach, coarse)
-    # |u| = focus lies at |τ| ≤ focus/fine, as steps are at least `fine`. With w three times that,
-    # the step has risen there by a tenth of the way at most: tanh²(1/3) = 0.10.
+    # Up to |u| = focus there are at most focus/fine steps. With w three times that number, τ/w is
+    # at most 1/3 there, and tanh²(τ/w) at most 0.10: the step is still nearly `fine`.
     width = _WIDTHS_OF_FOCUS * focus / fine  # w
-    shortfall = (coarse - fine) * width  # far away u is coarse·τ minus this
-    n_half = int(np.ceil((reach + shortfall) / coarse))
+
+    # As tanh < 1, u(τ) is above coarse·τ − shortfall: the nodes pass `reach` where this does.
+    shortfall = (coarse - fine) * width
+    n_half = int(np.ceil((reach + shortfall) / coarse))  # nodes on either side of 0
+
     tau = np.arange(-n_half, n_half + 1, dtype=float)
     bend = np.tanh(tau / width)
     return Grid(
-        nodes=coarse * tau - shortfall * bend,
+        nodes=coarse * tau - shortfall * bend,  # u
         spacing=fine + (coarse - fine) * bend**2,  # du/dτ
     )
 

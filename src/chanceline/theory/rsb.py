@@ -115,20 +115,21 @@ class RSBState:
 class _Layout:
     """Which coordinate of a point for Newton stands where, with k steps of breaking.
 
-    `pack_order` says what each of them is. A point has 3k + 5 coordinates, or one more where the
-    threshold is free. Any real numbers will do: what must be positive enters by its logarithm, and
-    what must ascend by the logarithms of its differences.
+    `pack_order` makes a point. It has 3k + 5 coordinates, or one more where the threshold is free.
+    Any real numbers will do: what must be positive enters by its logarithm, and what must ascend by
+    the logarithms of its differences.
     """
 
     def __init__(self, steps: int) -> None:
         """The positions with `steps` = k steps: single indices, or slices of k or k + 1 of them."""
         k = steps
         self.log_chi = 0
-        self.switch = 1
-        self.log_shares = slice(2, k + 3)  # k + 1, of the overlaps
+        self.switch = 1  # K − ½ ln(E/d)
+        # k + 1: ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …
+        self.log_shares = slice(2, k + 3)
         self.log_breaks = slice(k + 3, 2 * k + 3)  # k, of the break points
-        self.log_d = 2 * k + 3
-        self.log_G_parts = slice(2 * k + 4, 3 * k + 5)  # k + 1, of the multipliers of the overlaps
+        self.log_d = 2 * k + 3  # d = E − F₁ + G_k
+        self.log_G_parts = slice(2 * k + 4, 3 * k + 5)  # k + 1: ln G₀, ln (G₁ − G₀), …
         self.threshold = 3 * k + 5  # only where it is free
 
 
@@ -136,39 +137,29 @@ def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array
     """The order parameters of k steps of breaking as a point of the solver, (coordinates,).
 
     So that Newton's method can move freely, a positive number is given by its logarithm, and an
-    ascending sequence by the logarithms of its differences. In this order the coordinates are
-
-        ln χ                                          χ the response: a violation v costs v²/2χ,
-        switch = K − ½ ln(E/d)                        K the price of a variable,
-        ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …    p₀ < … < p_k < ρ the overlaps of supports,
-        ln x₁ … ln x_k                                x₁ < … < x_k the break points,
-        ln d                                          d = E − F₁ + G_k,
-        ln G₀, ln (G₁ − G₀), …                        G₀ < … < G_k the multipliers of the overlaps,
-        threshold                                     only where the ensemble leaves it free.
-
-    ρ is the density, the share of variables chosen. E is the multiplier of the norm of the weights,
-    F₁ that of their overlap on one support (choice of variables). A variable of field u is chosen
-    with the log-odds u²/2d − switch. `_unpack_order` is the inverse.
+    ascending sequence by the logarithms of its differences. `RSBOrder` explains the letters, and ρ
+    (`rho`) is the density of chosen variables. `_unpack_order` is the inverse.
     """
+    # d and `switch` stand in for F₁ and K: a variable of field u is chosen with the log-odds
+    # u²/2d − switch, and has the mean weight u/d then.
     d = order.E - order.F1 + order.G[-1]
+    switch = order.K - 0.5 * np.log(order.E / d)
     overlap_parts = np.diff(np.array(order.p), prepend=0.0)  # p₀, p₁ − p₀, …, (k + 1,)
-    overlap_shares = overlap_parts / (rho - order.p[-1])
+    overlap_shares = overlap_parts / (rho - order.p[-1])  # relative to ρ − p_k
     multiplier_parts = np.diff(np.array(order.G), prepend=0.0)  # G₀, G₁ − G₀, …, (k + 1,)
 
-    layout = _Layout(steps=len(order.x))
-    n_coordinates = layout.threshold  # all before the threshold
+    # `_Layout` has the position of each coordinate. E is none of them, as it is ρ/χ.
+    coordinates = [
+        np.log(order.chi),
+        switch,
+        *np.log(overlap_shares),
+        *np.log(order.x),  # break points, (k,)
+        np.log(d),
+        *np.log(multiplier_parts),
+    ]
     if ensemble.free_threshold:
-        n_coordinates += 1
-    point = np.empty(n_coordinates)
-    point[layout.log_chi] = np.log(order.chi)
-    point[layout.switch] = order.K - 0.5 * np.log(order.E / d)
-    point[layout.log_shares] = np.log(overlap_shares)
-    point[layout.log_breaks] = np.log(order.x)
-    point[layout.log_d] = np.log(d)
-    point[layout.log_G_parts] = np.log(multiplier_parts)
-    if ensemble.free_threshold:
-        point[layout.threshold] = order.threshold
-    return point
+        coordinates.append(order.threshold)
+    return np.array(coordinates)
 
 
 class _UnpackedOrder(NamedTuple):
@@ -189,9 +180,8 @@ class _UnpackedOrder(NamedTuple):
 def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
     """The order parameters at a point of the solver, the inverse of `pack_order`.
 
-    `pack_order` lists the coordinates, and `_Layout` has their positions with k = `steps` steps of
-    breaking. ρ (`rho`) is the density of chosen variables. Three multipliers are no coordinates but
-    follow from them:
+    `_Layout` has the positions of the coordinates with k = `steps` steps of breaking. ρ (`rho`) is
+    the density of chosen variables. Three multipliers are no coordinates but follow from them:
 
         E = ρ/χ                    of the norm of the weights, by a saddle equation,
         K = switch + ½ ln(E/d)     of the density, from switch = K − ½ ln(E/d),
@@ -418,8 +408,7 @@ class RSBBranch(ChiBranch[RSBState]):
 
         The point is a saddle where `residual`, the relative errors of the equations, vanishes: then
         `alpha` is its load (patterns per variable) and `entropy` is ln(number of separating
-        supports) per variable. There is one equation fewer than coordinates: so the saddles form a
-        line, along which the load changes.
+        supports) per variable.
 
         Parameters
         ----------
@@ -433,13 +422,16 @@ class RSBBranch(ChiBranch[RSBState]):
         patterns = averages.patterns
         variables = averages.variables
 
-        # The load α comes from an identity: as many tight patterns as chosen weights, α·tight = ρ.
-        # A margin adds a term to the share of tight patterns.
-        alpha = self.rho / (patterns.tight + self._margin_term(averages))
+        # The load α follows from an identity that holds at every saddle: as many patterns are tight
+        # as variables are chosen, α·(share of tight patterns) = ρ. A margin adds to this share.
+        effective_tight = patterns.tight + self._margin_term(averages)
+        alpha = self.rho / effective_tight
+
+        # The entropy is stationary in the order parameters: so its slope ∂Σ/∂α is that of its one
+        # term with α, α E₀[g₀]: load times the mean log-weight of a pattern on the bottom level.
         entropy = _entropy(unpacked, averages, self.rho, alpha)
-        # As the entropy is stationary in the order parameters, ∂Σ/∂α is that of its only term with
-        # α: α times the mean log-weight of a pattern on the bottom level.
-        entropy_by_alpha = patterns.mean_values[0]
+        entropy_by_alpha = patterns.mean_values[0]  # E₀[g₀]
+
         # Above 1 a replicon says that one more step of breaking is needed.
         replicons = _replicons(alpha, averages)
         return RSBState(
@@ -534,33 +526,26 @@ class RSBBranch(ChiBranch[RSBState]):
     ) -> list[float]:
         """The relative errors of the saddle equations of the break points x₁ … x_k, k numbers.
 
-        Supports fall into groups within groups. Let S_i be the mean log-weights on level i = 0 … k,
-        that of a pattern times the load α and that of a variable, added up. The entropy of
-        separating supports is stationary in x_i where
+        The entropy of separating supports is stationary in x_i where
 
-            S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}),
+            S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}).
 
-        with the overlap p_i and its multiplier G_i. In the last equation, i = k, large terms nearly
-        cancel. It is replaced by one that, given all others, says the same:
-
-            S₀ + Kρ = entropy,
-
-        K the multiplier of the density ρ. `entropy` is given by a formula without S₀. Without
-        breaking, k = 0, there are no equations.
+        S_i are the mean log-weights on level i = 0 … k, that of a pattern times the load α plus
+        that of a variable; p_i is an overlap and G_i its multiplier.
         """
         if not self.steps:
             return []
-        patterns = averages.patterns
-        variables = averages.variables
-        log_weights = alpha * patterns.mean_values + variables.mean_values  # S₀ … S_k
+        log_weights = alpha * averages.patterns.mean_values + averages.variables.mean_values  # S_i
+        overlap_terms = unpacked.multipliers * unpacked.overlaps  # G_i p_i, i = 0 … k
 
-        # The equations of i = 1 … k; the last one is dropped.
-        left_sides = np.diff(log_weights)
-        overlap_terms = unpacked.multipliers * unpacked.overlaps  # G_i p_i of i = 0 … k
-        right_sides = 0.5 * unpacked.breaks * np.diff(overlap_terms)
-        errors_below_top = left_sides[:-1] / right_sides[:-1] - 1
+        # The equations of x₁ … x_{k−1}.
+        left_sides = np.diff(log_weights[:-1])  # S_i − S_{i−1}, i = 1 … k − 1
+        right_sides = 0.5 * unpacked.breaks[:-1] * np.diff(overlap_terms[:-1])
+        errors_below_top = left_sides / right_sides - 1
 
-        # Its replacement, relative to Kρ.
+        # In that of x_k large terms nearly cancel. It is replaced by S₀ + Kρ = Σ, K the price of a
+        # variable. The left side is Σ on the bottom level. `entropy` is Σ on the top level, reached
+        # from there by all k equations: if the others hold, both agree where that of x_k holds.
         price_term = unpacked.order.K * self.rho  # Kρ
         top_error = 1 - (entropy - log_weights[0]) / price_term
         return [*errors_below_top, top_error]

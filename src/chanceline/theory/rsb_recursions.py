@@ -49,22 +49,16 @@ def pattern_recursion(  # noqa: PLR0913
     """The log-weight g_i(u) of a pattern of one class, on all levels i = 0 … k of breaking.
 
     Supports (choices of variables) fall into groups within groups, and u is the part of a pattern's
-    field that the supports of one group on level i share. Inside the smallest groups, on level k,
-    the log-weight is g_k = ln A of `pattern_law`. `recurse` leads from there down to g₀, with a
-    Gaussian density N:
-
-        g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')].
-
-    On each level u has a density P_i(u), over which averages are taken.
+    field that the supports of one group on level i share. The smallest groups are on level k.
 
     Parameters
     ----------
     overlaps : (k + 1,)
-        Overlaps p₀ < … < p_k < ρ of the weights of two replicas, by level.
+        Overlaps p₀ < … < p_k < ρ of the weights on two supports, by level: the variances of u.
     breaks : (k,)
         Break points 0 < x₁ < … < x_k < 1.
     chi
-        χ > 0, the response: a violation v of a constraint costs v²/2χ.
+        χ > 0, the response: a violation v > 0 of a constraint has the weight e^{−v²/2χ}.
     rho
         ρ, the share of variables that are chosen, which is also the norm of the weights.
     offset
@@ -75,20 +69,25 @@ def pattern_recursion(  # noqa: PLR0913
     Returns
     -------
     top_law
-        ln A and the law of the correction at the nodes of the top grid.
+        The law of a pattern inside a smallest group, at the nodes of the top grid.
     recursion
-        g_i, its slope and the density P_i on the grid of each level.
+        g_i, its slope and the density of u on the grid of each level.
     """
-    s2 = rho - overlaps[-1]  # s², the variance of the field within a smallest group
+    s2 = rho - overlaps[-1]  # s², the part of the field's variance that no other support shares
     increasing = np.all(np.diff(overlaps, prepend=0.0) > 0)  # 0 < p₀ < … < p_k
     if not (chi > 0 and s2 > 0 and increasing):
         raise OutsideDomain("χ > 0 and 0 < p₀ < … < p_k < ρ are needed")
 
-    # Grids are centred at 0, where A has its edge, and must reach over the field around `offset`.
+    # Grids are centred at u = 0, between satisfied and violated patterns, and must reach over the
+    # field around `offset`.
     reach = FIELD_REACH * np.sqrt(overlaps[-1]) + abs(offset)
     grids = _pattern_grids(
         overlaps=overlaps, breaks=breaks, s2=s2, chi=chi, reach=reach, fineness=fineness
     )
+
+    # In a smallest group a pattern is violated by v ~ N(u, s²): g_k is the ln of its mean weight.
+    # From there down to g₀ with p_i − p_{i−1}, the variance of u that level i adds:
+    # g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')].
     top_law = pattern_law(grids[-1].nodes, s2, chi)
     recursion = recurse(
         grids,
@@ -106,30 +105,20 @@ def _pattern_grids(  # noqa: PLR0913
 ) -> list[Grid]:
     """Grids of the field u of a pattern up to ±`reach`, one for each level 0 … k of breaking.
 
-    On each level a function of u is integrated against Gaussians, and the narrowest Gaussian sets
-    the step. Only on the top level does the function itself need shorter steps: a power of A(u),
-    the mean weight of a pattern, which falls from 1 around u = 0 over the width s.
-
-    Parameters
-    ----------
-    overlaps : (k + 1,)
-        Variances p₀ … p_k of u, by level.
-    breaks : (k,)
-        Break points x₁ … x_k.
-    s2, chi
-        s², the variance of the violation of a pattern around u; a violation v costs v²/2χ.
-    reach
-        How far the grids go.
-    fineness
-        Grids are finer by this factor.
+    `overlaps` are the variances of u by level, (k + 1,), and `breaks` the break points, (k,). A
+    pattern is violated by v ~ N(u, s²), and has the weight e^{−v²/2χ} where v > 0, else 1. Grids
+    are finer by the factor `fineness`.
     """
+    # Below the top level the Gaussians between the levels are the finest structure.
     steps_of_gaussians = gaussian_steps(overlaps) / fineness  # (k + 1,)
     lower_grids = [uniform_grid(reach, step) for step in steps_of_gaussians[:-1]]
 
-    # On the top grid the Gaussian is multiplied by a power of A and becomes narrower: A falls as
-    # e^{−u²/2(s² + χ)} where u is large (`patterns`).
+    # On the top level the Gaussian is multiplied by a power of the mean weight A(u) of a pattern.
+    # A falls from 1 around u = 0, over the width s of v: there the steps are short.
+    edge_width = np.sqrt(s2)  # s
+    # Farther out A is a Gaussian itself, the mean of e^{−v²/2χ} over v: e^{−u²/2(s² + χ)}. The
+    # product of the two Gaussians is narrower than the first one.
     narrowing = _narrowing_by_patterns(overlaps, breaks, decay_variance=s2 + chi)
-    edge_width = np.sqrt(s2)
     top_grid = focused_grid(
         reach,
         fine=edge_width / _POINTS_PER_PATTERN_EDGE / fineness,
@@ -201,46 +190,36 @@ def support_recursion(
     """The log-weight f_i(u) of a variable, on all levels i = 0 … k of breaking.
 
     Supports (choices of variables) fall into groups within groups, and u is the part of a
-    variable's field that the supports of one group on level i share. Inside the smallest groups, on
-    level k, the variable is chosen with the log-odds u²/2d − switch, and its log-weight is
-    f_k(u) = ln(1 + e^{u²/2d − switch}). `recurse` leads from there down to f₀, with a Gaussian
-    density N:
-
-        f_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; G_i − G_{i−1}) exp[x_i f_i(u')].
-
-    On each level u has a density P_i(u), over which averages are taken.
+    variable's field that the supports of one group on level i share. The smallest groups are on
+    level k.
 
     Parameters
     ----------
     multipliers : (k + 1,)
-        Multipliers 0 < G₀ < … < G_k of the overlaps, by level.
+        Variances 0 < G₀ < … < G_k of u, by level: the multipliers of the overlaps.
     breaks : (k,)
         Break points 0 < x₁ < … < x_k < 1.
-    d
-        The mean weight of a chosen variable is u/d.
-    switch
-        K − ½ ln(E/d), with the price K of a variable and the multiplier E of the norm: what u²/2d
-        must exceed for a variable to be likely chosen.
+    d, switch
+        In a smallest group a variable of field u is chosen with the log-odds u²/2d − switch, and
+        its mean weight is u/d then.
     fineness
         Grids are finer by this factor.
 
     Returns
     -------
     top_law
-        f_k, the probability of choosing and the mean weight at the nodes of the top grid.
+        The law of a variable inside a smallest group, at the nodes of the top grid.
     recursion
-        f_i, its slope and the density P_i on the grid of each level.
+        f_i, its slope and the density of u on the grid of each level.
     """
-    # For large u, f_i grows as u²/2d_i, where d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1}). Where
-    # a d_i is not positive the integrals diverge.
-    scales = descending_scales(d, breaks, multipliers)  # d₀ … d_k
-    increasing = np.all(np.diff(multipliers, prepend=0.0) > 0)  # 0 < G₀ < … < G_k
-    if not (increasing and scales.min() > _SMALLEST_SCALE * d):
-        raise OutsideDomain("d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
-
+    scales = _growth_scales(multipliers, breaks, d)
     grids = _support_grids(
         multipliers=multipliers, breaks=breaks, scales=scales, switch=switch, fineness=fineness
     )
+
+    # In a smallest group f_k = ln(1 + e^{u²/2d − switch}): the variable is rejected, or chosen.
+    # From there down to f₀ with G_i − G_{i−1}, the variance of u that level i adds:
+    # f_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; G_i − G_{i−1}) exp[x_i f_i(u')].
     top_law = _choice_law(grids[-1].nodes, d, switch)
     recursion = recurse(
         grids,
@@ -252,48 +231,56 @@ def support_recursion(
     return top_law, recursion
 
 
+def _growth_scales(multipliers: Array, breaks: Array, d: float) -> Array:
+    """The scales d₀ … d_k, (k + 1,): on level i the log-weight of a variable grows as u²/2d_i.
+
+    u is the field of the variable, with the variances G₀ … G_k by level (`multipliers`). d_k is
+    `d`, and d_{i−1} = d_i − x_i(G_i − G_{i−1}) with the break points x₁ … x_k (`breaks`). Where a
+    d_i is not positive the averages over u diverge: then OutsideDomain tells Newton to take a
+    shorter step.
+    """
+    scales = descending_scales(d, breaks, multipliers)
+    increasing = np.all(np.diff(multipliers, prepend=0.0) > 0)
+    if not (increasing and scales.min() > _SMALLEST_SCALE * d):
+        raise OutsideDomain("d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
+    return scales
+
+
 def _support_grids(
     multipliers: Array, breaks: Array, scales: Array, switch: float, fineness: float
 ) -> list[Grid]:
-    """Grids of the field u of a variable, fine where it goes from rejected to chosen.
-
-    There is one grid for each level i = 0 … k of breaking. The trapezoidal rule on it integrates
-    the log-weight of a variable, which is about
-
-        f_i(u) ≈ (1/x) ln(1 + e^{x(u²/2d_i − switch)}),    x = x_{i+1}, and 1 at the top.
-
-    f_i is singular where 1 + e^{…} has a complex zero. With the step h the rule has an error of
-    about e^{−2πa/h}, a the distance of the nearest zero from the real axis. So h is a fraction of a
-    for |u| up to the size of this zero. Further out the Gaussians set the step.
+    """Grids of the field u of a variable, one a level 0 … k, fine where it comes to be chosen.
 
     Parameters
     ----------
     multipliers : (k + 1,)
-        Variances G₀ … G_k of the field, by level.
+        Variances of u, by level.
     breaks : (k,)
         Break points x₁ … x_k.
     scales : (k + 1,)
-        d₀ … d_k of the levels.
+        d₀ … d_k: on level i a variable is likely chosen where u²/2d_i exceeds the switch.
     switch
-        Where u²/2d_i exceeds it a variable is likely chosen.
+        Negative where every variable is likely chosen.
     fineness
         Grids are finer by this factor.
     """
     reach = FIELD_REACH * np.sqrt(_tilted_variance(multipliers, scales))
-    # Where the switch is negative every variable is likely chosen: the grids of switch 0 will do.
-    nonnegative_switch = max(switch, 0.0)
-    next_breaks = np.append(breaks, 1.0)  # x_{i+1} of level i
-    coarse_steps = gaussian_steps(multipliers) / fineness
+    coarse_steps = gaussian_steps(multipliers) / fineness  # resolve the Gaussians between levels
+    nonnegative_switch = max(switch, 0.0)  # the grids of 0 will do for a negative one
+    # Level i has the exponent x_{i+1}, by which f_i was averaged from the level above; the top 1.
+    exponents = np.append(breaks, 1.0)
 
     grids = []
-    for scale, next_break, coarse_step in zip(scales, next_breaks, coarse_steps, strict=True):
-        complex_zero = _zero_of_switch(scale, nonnegative_switch, next_break)
-        distance_from_real_axis = complex_zero.imag  # a
+    for scale, exponent, coarse_step in zip(scales, exponents, coarse_steps, strict=True):
+        # The trapezoidal rule of step h has an error of about e^{−2πa/h}, where a is the distance
+        # of a singularity from the real axis. That of the level's log-weight lies here:
+        singularity = _singular_field(scale, nonnegative_switch, exponent)
+        distance = singularity.imag  # a
         grid = focused_grid(
             reach,
-            fine=distance_from_real_axis / _POINTS_PER_ZERO_DISTANCE / fineness,
+            fine=distance / _POINTS_PER_ZERO_DISTANCE / fineness,
             coarse=coarse_step,
-            focus=abs(complex_zero),
+            focus=abs(singularity),
         )
         grids.append(grid)
     return grids
@@ -318,23 +305,16 @@ def _tilted_variance(multipliers: Array, scales: Array) -> float:
     return float(variance)
 
 
-def _zero_of_switch(scale: float, switch: float, next_break: float) -> complex:
-    """The complex field u where 1 + e^{x_{i+1}(u²/2d_i − switch)} vanishes, next to the real axis.
+def _singular_field(scale: float, switch: float, exponent: float) -> complex:
+    """The complex field u next to the real axis at which the log-weight of a variable is singular.
 
-    On level i this sum switches from 1 to large values where the variable goes from rejected to
-    chosen. It vanishes where its exponent is iπ, at u² = 2d_i (switch + iπ/x_{i+1}). The distance
-    of this u from the real axis tells how fine a grid must be.
+    On a level with the scale d and the exponent x (a break point, 1 at the top) it is about
 
-    Parameters
-    ----------
-    scale
-        d_i: a chosen variable of field u gains u²/2d_i.
-    switch
-        What it must gain to be chosen, at least 0.
-    next_break
-        x_{i+1}, the break point above level i; 1 at the top.
+        (1/x) ln(1 + e^{x(u²/2d − switch)}),
+
+    the logarithm of a sum that vanishes where x(u²/2d − switch) = iπ. `switch` is at least 0.
     """
-    return complex(np.sqrt(2 * scale * (switch + 1j * np.pi / next_break)))
+    return complex(np.sqrt(2 * scale * (switch + 1j * np.pi / exponent)))
 
 
 class BrokenPatternMeans(NamedTuple):
@@ -385,10 +365,10 @@ def broken_class_means(  # noqa: PLR0913
     offset: float,
     fineness: float,
 ) -> BrokenPatternMeans:
-    """The averages over the patterns of one class with k steps of breaking, on levels 0 … k.
+    """The averages over the patterns of one class that the equations of k steps of breaking need.
 
-    `BrokenPatternMeans` says what each of them is. g_i is the log-weight of a pattern on level i,
-    as a function of its field (`pattern_recursion`).
+    `BrokenPatternMeans` says what each of them is. Results are cached: overlaps and breaks are
+    tuples because they are keys of the cache.
 
     Parameters
     ----------
@@ -402,10 +382,9 @@ def broken_class_means(  # noqa: PLR0913
         Where the field of the class is centred.
     fineness
         Grids are finer by this factor.
-
-    Results are cached: overlaps and breaks are tuples because they are keys of the cache.
     """
-    top_law, recursion = pattern_recursion(
+    # `law` is that of a pattern on the top level k, inside a smallest group of supports.
+    law, recursion = pattern_recursion(
         overlaps=np.array(overlaps),
         breaks=np.array(breaks),
         chi=chi,
@@ -413,20 +392,23 @@ def broken_class_means(  # noqa: PLR0913
         offset=offset,
         fineness=fineness,
     )
-    top_level = len(breaks)  # k
-    bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # g₀''
-    # What a pattern of a given field adds to the entropy of supports in a smallest group:
-    # g_k + ½(s² + χ)g_k'². s² is the variance of the field among the supports of the group.
+    # Of the entropy, α(g_k + ½(s² + χ)g_k'²) is due to patterns: g_k itself, their log-weight, and
+    # ½(s² + χ)G_k with the multiplier G_k, which by a saddle equation is α times the mean of g_k'².
     s2 = rho - overlaps[-1]
-    entropy_of_pattern = top_law.log_mean_weight + 0.5 * (s2 + chi) * top_law.slope**2
+    entropy_of_pattern = law.log_mean_weight + 0.5 * (s2 + chi) * law.slope**2
+    bottom_curvature = recursion.bottom_curvature(law.curvature)  # g₀'', which descends from g_k''
+
+    # `recursion.mean(i, values)` averages over the field of level i; i = k for all that is taken
+    # from `law`.
+    top = len(breaks)  # k
     return BrokenPatternMeans(
-        tight=recursion.mean(top_level, top_law.p_tight),
-        mean_correction=recursion.mean(top_level, top_law.mean_correction),
-        curvature=recursion.mean(top_level, top_law.curvature),
-        entropy_term=recursion.mean(top_level, entropy_of_pattern),
-        mean_square_slopes=recursion.mean_square_slopes,
-        mean_values=recursion.mean_values,
-        top_square_curvature=recursion.mean(top_level, top_law.curvature**2),
+        tight=recursion.mean(top, law.p_tight),
+        mean_correction=recursion.mean(top, law.mean_correction),
+        curvature=recursion.mean(top, law.curvature),
+        entropy_term=recursion.mean(top, entropy_of_pattern),
+        mean_square_slopes=recursion.mean_square_slopes,  # of all levels
+        mean_values=recursion.mean_values,  # of all levels
+        top_square_curvature=recursion.mean(top, law.curvature**2),
         bottom_square_curvature=recursion.mean(0, bottom_curvature**2),
         edge_weight=recursion.edge_weight,
     )
@@ -441,46 +423,47 @@ def broken_variable_means(
     *,
     fineness: float,
 ) -> BrokenVariableMeans:
-    """The averages over the variables with k steps of breaking, on levels 0 … k.
+    """The averages over the variables that the equations of k steps of breaking need.
 
-    `BrokenVariableMeans` says what each of them is. f_i is the log-weight of a variable on level i,
-    as a function of its field u (`support_recursion`).
+    `BrokenVariableMeans` says what each of them is. Results are cached: multipliers and breaks are
+    tuples because they are keys of the cache.
 
     Parameters
     ----------
     multipliers : (k + 1,)
-        Multipliers G₀ … G_k of the overlaps, the variances of the field u, by level.
+        Multipliers G₀ … G_k of the overlaps, the variances of a variable's field, by level.
     breaks : (k,)
         Break points x₁ … x_k.
-    d
-        The mean weight of a chosen variable is u/d.
-    switch
-        K − ½ ln(E/d), with the price K of a variable and the multiplier E of the norm: a variable
-        is chosen with the log-odds u²/2d − switch.
+    d, switch
+        A variable of field u is chosen with the log-odds u²/2d − switch, and its mean weight is u/d
+        then.
     fineness
         Grids are finer by this factor.
-
-    Results are cached: multipliers and breaks are tuples because they are keys of the cache.
     """
-    top_law, recursion = support_recursion(
+    # `law` is that of a variable on the top level k, inside a smallest group of supports: there it
+    # is chosen or rejected.
+    law, recursion = support_recursion(
         multipliers=np.array(multipliers),
         breaks=np.array(breaks),
         d=d,
         switch=switch,
         fineness=fineness,
     )
-    top_level = len(breaks)  # k
-    bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # f₀''
-    # −p ln p − (1 − p) ln(1 − p), the entropy of choosing a variable with probability p.
-    choice_entropy = entr(top_law.p_chosen) + entr(top_law.p_rejected)
+    # The entropy of choosing a variable with probability p, −p ln p − (1 − p) ln(1 − p).
+    choice_entropy = entr(law.p_chosen) + entr(law.p_rejected)
+    bottom_curvature = recursion.bottom_curvature(law.curvature)  # f₀'', which descends from f_k''
+
+    # `recursion.mean(i, values)` averages over the field of level i; i = k for all that is taken
+    # from `law`.
+    top = len(breaks)  # k
     return BrokenVariableMeans(
-        chosen=recursion.mean(top_level, top_law.p_chosen),
-        rejected=recursion.mean(top_level, top_law.p_rejected),
-        weight_square=recursion.mean(top_level, top_law.p_chosen * top_law.mean_weight**2),
-        choice_entropy=recursion.mean(top_level, choice_entropy),
-        mean_square_slopes=recursion.mean_square_slopes,
-        mean_values=recursion.mean_values,
-        top_square_curvature=recursion.mean(top_level, top_law.curvature**2),
+        chosen=recursion.mean(top, law.p_chosen),
+        rejected=recursion.mean(top, law.p_rejected),
+        weight_square=recursion.mean(top, law.p_chosen * law.mean_weight**2),
+        choice_entropy=recursion.mean(top, choice_entropy),
+        mean_square_slopes=recursion.mean_square_slopes,  # of all levels
+        mean_values=recursion.mean_values,  # of all levels
+        top_square_curvature=recursion.mean(top, law.curvature**2),
         bottom_square_curvature=recursion.mean(0, bottom_curvature**2),
         edge_weight=recursion.edge_weight,
     )

@@ -22,7 +22,7 @@ from chanceline.theory.one_step import (
     start_at_load,
 )
 from chanceline.theory.quadrature import Array
-from chanceline.theory.rsb import RSBBranch, RSBState
+from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState
 from chanceline.theory.solution import (
     ReplicaSolution,
     RSSolution,
@@ -287,83 +287,102 @@ def _solution_with_groups(
     alpha: float,
     quadrature_error: float,
 ) -> OneStepSolution:
-    """A solution with groups of supports at load α, in the form that users see.
+    """A solution with groups of supports (choices of variables) in the form that users see.
 
-    Two supports (choices of variables) of one group have the overlap p₁ with the multiplier G₁,
-    those of different groups p₀ and G₀; x is the probability that two belong to different groups.
-    `RSBOrder` explains the other letters. `transition` says where groups begin.
+    `solved` is the solution at the load α, `transition` says from which load on there are groups,
+    and `quadrature_error` is the error of the entropy.
     """
-    rho = branch.rho
     state = solved.state
-    order = state.order
-    p0, p1 = order.p
-    G0, G1 = order.G
-    (x,) = order.x
-
-    # The replicon within a support is αp₊/ρ, tight patterns per weight. Without a margin it is 1,
-    # and the solver imposes αp₊ = ρ in place of another equation. How far that one fails, in terms
-    # of αp₊ − ρ, is `identity_error`.
-    replicon_within = 1.0 + state.identity_error / rho
-    if branch.ensemble.margin:
-        replicon_within = alpha * state.tight / rho
+    stability = Stability(
+        within=_replicon_within_support(state, alpha, branch.rho),
+        between=state.replicon_inner,  # between supports of one group
+    )
     return OneStepSolution(
         alpha=alpha,
-        rho=rho,
+        rho=branch.rho,
+        ensemble=branch.ensemble,
         regime=regime_above_entrance(state.entropy).value,
         broken=True,
         phase=Phase.BROKEN.value,
         entropy=state.entropy,
-        q0=x * p0 + (1 - x) * p1,  # the mean over pairs of supports
-        q1=rho,  # weights on one support overlap by ρ − mχ, in the limit m → 0
-        chi=order.chi,
-        K=order.K,
-        E=order.E,
-        F1=order.F1,
-        F0=x * G0 + (1 - x) * G1,  # the mean over pairs of supports
-        p1=p1,
-        p0=p0,
-        G1=G1,
-        G0=G0,
-        x=x,
-        stability=Stability(within=replicon_within, between=state.replicon_inner),
+        stability=stability,
         replicon_inner=state.replicon_inner,
         replicon_outer=state.replicon_outer,
         residual=solved.residual,
         quadrature_error=quadrature_error,
         identity_error=state.identity_error,
-        ensemble=branch.ensemble,
-        threshold=order.threshold,
+        **_order_as_fields(state.order, branch.rho),
         **transition.as_fields(),
     )
+
+
+def _order_as_fields(order: RSBOrder, rho: float) -> dict[str, Any]:
+    """The order parameters with groups of supports, by their names in a `OneStepSolution`.
+
+    A solution without groups has one overlap q₀ of two supports, with its multiplier F₀. With
+    groups these are the means over pairs of supports. `rho` is the density ρ.
+    """
+    between_groups = order.x[0]  # x, the probability that two supports are of different groups
+    within_group = 1 - between_groups
+    p0, p1 = order.p  # overlaps of two supports of different groups, and of one group
+    G0, G1 = order.G  # their multipliers
+    return {
+        "x": between_groups,
+        "p0": p0,
+        "p1": p1,
+        "G0": G0,
+        "G1": G1,
+        "q0": between_groups * p0 + within_group * p1,
+        "F0": between_groups * G0 + within_group * G1,
+        "q1": rho,  # weights on one support overlap by ρ − mχ, in the limit m → 0
+        "chi": order.chi,
+        "K": order.K,
+        "E": order.E,
+        "F1": order.F1,
+        "threshold": order.threshold,
+    }
+
+
+def _replicon_within_support(state: RSBState, alpha: float, rho: float) -> float:
+    """The replicon product within a support, αp₊/ρ: tight patterns per chosen weight.
+
+    α is the load, p₊ the share of tight patterns and ρ the density of chosen variables.
+    """
+    if state.ensemble.margin:
+        return alpha * state.tight / rho
+    # Without a margin αp₊ = ρ at the exact solution, and the solver imposes this in place of
+    # another equation. By how much that one fails, put in terms of αp₊ − ρ, is `identity_error`.
+    return 1.0 + state.identity_error / rho
 
 
 def _solution_without_groups(
     symmetric: RSSolution, phase: Phase, transition: SupportTransition | None
 ) -> OneStepSolution:
-    """A replica-symmetric solution in the form of one with one step of breaking.
+    """A replica-symmetric solution in the form of one with groups of supports.
 
-    The overlaps p₁ and p₀ of two supports (choices of variables) within a group and between groups
-    are both q₀, and their multipliers G₁ and G₀ both F₀. The replicons are equal, too.
-
-    x, the probability that two supports belong to different groups, is None without groups. Where
-    they have just begun (`phase` is BROKEN), with p₁ − p₀ too small to resolve, it is its value at
-    their beginning. `transition` says where that is; None if it was not asked.
+    With the phase BROKEN groups have begun, but are too weak to be resolved. `transition` says
+    from which load on there are groups; None if that was not asked.
     """
     # The fields that both kinds of solution have.
     common: dict[str, Any] = {
         field.name: getattr(symmetric, field.name) for field in fields(ReplicaSolution)
     }
-    replicon = symmetric.stability.between
-    broken = phase is Phase.BROKEN
-    x = None
+
+    # Where groups begin.
     breaking = _NO_TRANSITION
     if transition is not None:
         breaking = transition.as_fields()
-        if broken:
-            x = transition.first_break
+    # The probability that two supports belong to different groups: only where groups have begun it
+    # has a value, that of their beginning.
+    x = None
+    if transition is not None and phase is Phase.BROKEN:
+        x = transition.first_break
+
+    # Overlaps of supports, their multipliers and the replicons: as without groups.
+    replicon = symmetric.stability.between
     return OneStepSolution(
         **common,
-        broken=broken,
+        broken=phase is Phase.BROKEN,
         phase=phase.value,
         p1=symmetric.q0,
         p0=symmetric.q0,

@@ -65,7 +65,7 @@ def variable_law_at_nodes(
     """
     # The nodes carry no derivatives, as the integral does not depend on where they lie.
     plain_parameters = VariableParameters._make(map(value_of, parameters))
-    rule = _rule_for_variables(plain_parameters, step, signed)
+    rule = rule_for_variables(plain_parameters, step, signed)
     law = variable_law(
         mean_field=sqrt(parameters.F0) * rule.nodes,  # u
         field_variance=parameters.V,
@@ -76,37 +76,50 @@ def variable_law_at_nodes(
     return law, rule
 
 
-def _rule_for_variables(parameters: VariableParameters, step: float, signed: bool) -> GaussianRule:
-    """Nodes and weights of ∫Dz, fine where a variable goes from rejected to chosen.
+def rule_for_variables(parameters: VariableParameters, step: float, signed: bool) -> GaussianRule:
+    """Nodes z and weights of ∫Dz, fine where a variable of mean field √F₀ z comes to be chosen.
 
-    At the mean field u = √F₀ z a variable is chosen with the log-odds u²/2d − switch, where
-    switch = K − ½ ln(E/d): K is the price of a variable and E = V + d. Short steps are needed
-
-    - around u = 0,
-    - around u = ±√(2d·switch), where the log-odds are 0, if the switch is large.
-
-    With `signed` the sign of each weight is given. `step` is the distance of nodes in the stretched
-    variable of the quadrature.
+    `parameters` are plain numbers, the variance F₀ of the mean field among them. `step` is the
+    distance of nodes in the stretched variable of the quadrature; `signed` says whether the sign of
+    each weight is given.
     """
     if parameters.F0 == 0:
-        return rule_for(1.0, step / 2)  # u = 0 for all z: there is nothing to resolve
+        return rule_for(1.0, step / 2)  # the mean field is 0 for all z: nothing is to be resolved
 
-    centre_width = _width_at_zero(parameters, signed)
-    switch = parameters.K - 0.5 * np.log1p(parameters.V / parameters.d)  # K − ½ ln(E/d)
+    # A variable of mean field u is chosen with the log-odds u²/2d − switch, K its price.
+    d = parameters.d
+    stiffness_ratio = parameters.V / d  # V/d = E/d − 1, E the stiffness of the weights
+    switch = parameters.K - 0.5 * np.log1p(stiffness_ratio)  # K − ½ ln(E/d)
+    width_at_zero = _width_at_zero(parameters, signed)
     if switch < _SHARP_SWITCH:
-        # The switch is smooth enough for a rule of half the step.
-        return rule_for(centre_width, step / 2)
+        # The probability of choosing rises so smoothly that half the step will do.
+        return rule_for(width_at_zero, step / 2)
 
-    # Where the log-odds are 0, in units of z, and over which length they rise there. The length is
-    # the distance of the poles of the probability from the real axis: the log-odds are ±iπ at them,
-    # so u = √(2d(switch ± iπ)) ≈ √(2d·switch)(1 ± iπ/2switch).
-    switch_position = np.sqrt(2 * parameters.d * switch / parameters.F0)
-    switch_width = switch_position * np.pi / (2 * switch)
+    # It rises sharply at two places, and each needs short steps of its own.
+    sharp_rise = _sharp_rise(switch, d, parameters.F0)
     return focused_rule(
-        centres=(-switch_position, 0.0, switch_position),
-        sizes=(switch_width, centre_width, switch_width),
+        centres=(-sharp_rise.z, 0.0, sharp_rise.z),
+        sizes=(sharp_rise.width, width_at_zero, sharp_rise.width),
         step=step,
     )
+
+
+class _SharpRise(NamedTuple):
+    """Where the probability that a variable is chosen rises from nearly 0 to nearly 1."""
+
+    z: float  # where it is ½, on the positive side
+    width: float  # over which length of z it rises
+
+
+def _sharp_rise(switch: float, d: float, F0: float) -> _SharpRise:
+    """Where in z the variables of mean field u = √F₀ z come to be chosen, for a large `switch`.
+
+    The log-odds of choosing one, u²/2d − switch, are 0 at u = √(2d·switch). Their slope there is
+    u/d = 2·switch/u: over the length πu/2switch they rise by π, and the probability from 0.17 to
+    0.83.
+    """
+    z = np.sqrt(2 * d * switch / F0)
+    return _SharpRise(z=z, width=z * np.pi / (2 * switch))
 
 
 def _width_at_zero(parameters: VariableParameters, signed: bool) -> float:
@@ -127,33 +140,38 @@ def _width_at_zero(parameters: VariableParameters, signed: bool) -> float:
 def variable_means(
     parameters: VariableParameters, step: float, signed: bool = False
 ) -> VariableMeans:
-    """The averages over all variables that the saddle equations need, in units where E = V + d = 1.
+    """The averages over all variables that the saddle equations need (`VariableMeans`).
 
-    `VariableMeans` says what each of them is. They are taken over the Gaussian mean field of the
-    variables, with a quadrature of step `step`. `signed` tells whether the sign of each weight is
-    given.
+    A variable that is not chosen counts with the weight 0. `parameters` are the order parameters,
+    given in units where the stiffness E = V + d of the weights is 1. `step` is that of the
+    quadrature, and `signed` says whether the sign of each weight is given.
     """
     law, rule = variable_law_at_nodes(parameters, step, signed)
-    weights = rule.weights
-    mean_square_weight = square(law.mean_weight) + law.weight_variance  # ⟨w²⟩ at each node
-    chosen_share = weighted_sum(weights, law.p_chosen)
+    weights = rule.weights  # of the nodes in the average over the mean field of a variable
+    p_chosen = law.p_chosen
+
+    chosen_share = weighted_sum(weights, p_chosen)
     nonzero_share = chosen_share  # with free signs every chosen variable has a weight
     if signed:
-        nonzero_share = weighted_sum(weights, law.p_chosen * law.p_nonzero)
+        nonzero_share = weighted_sum(weights, p_chosen * law.p_nonzero)
+    # At each node: of a chosen variable the mean ⟨w²⟩ of its squared weight, and of any variable
+    # the mean weight p⟨w⟩.
+    square_weight_if_chosen = square(law.mean_weight) + law.weight_variance
+    mean_weight = law.slope
 
     # The last three means serve stability alone. No equation is solved for them, so they need no
     # derivatives.
     plain_law = law.without_differentials()
-    curvature = plain_law.curvature  # f''
-    p_chosen_nonzero = plain_law.p_chosen * plain_law.p_nonzero  # chosen, with a weight
+    curvature = plain_law.curvature  # f'', of the log-weight f of a variable
+    p_nonzero = plain_law.p_chosen * plain_law.p_nonzero  # chosen, and with a weight
     return VariableMeans(
         chosen=chosen_share,
         rejected=weighted_sum(weights, law.p_rejected),
         nonzero=nonzero_share,
-        norm=weighted_sum(weights, law.p_chosen * mean_square_weight),
-        overlap=weighted_sum(weights, square(law.slope)),
+        norm=weighted_sum(weights, p_chosen * square_weight_if_chosen),
+        overlap=weighted_sum(weights, square(mean_weight)),
         log_partition=weighted_sum(weights, law.log_partition),
         curvature_square=weighted_sum(weights, curvature**2),
-        nonzero_square=weighted_sum(weights, p_chosen_nonzero**2),
-        curvature_nonzero=weighted_sum(weights, curvature * p_chosen_nonzero),
+        nonzero_square=weighted_sum(weights, p_nonzero**2),
+        curvature_nonzero=weighted_sum(weights, curvature * p_nonzero),
     )

@@ -120,22 +120,24 @@ def _variable_law_given_signs(
     h₊ = max(h, 0) and the stiffness E = V + d. The odds that it is chosen are e^{−K}B, K its price:
 
         B = ∫N(h; u, V) e^{h₊²/2E} dh.
-
-    `pattern_law` has the same integral, for a violation v ~ N(μ, s²) that weighs e^{−v₊²/2χ}. It
-    is B with v = h, μ = u, s² = V and χ = −E, and its correction of a pattern, v₊, is h₊. The
-    negative χ is allowed, as V < E makes the integral finite.
     """
     stiffness = field_variance + net_stiffness  # E
-    # The law of h₊: `log_mean_weight` is ln B, `mean_correction` the mean of h₊.
-    positive_field = pattern_law(mu=mean_field, s2=field_variance, chi=-stiffness)
-    log_odds = positive_field.log_mean_weight - price  # ln(e^{−K}B)
+
+    # A pattern has the same law. Its violation v ~ N(μ, s²) is tilted by e^{−v₊²/2χ}: with v = h,
+    # μ = u, s² = V and χ = −E this is the tilt e^{h₊²/2E} of the field. A negative χ is allowed, as
+    # V < E makes the integral finite.
+    tilted_field = pattern_law(mu=mean_field, s2=field_variance, chi=-stiffness)
+    log_b = tilted_field.log_mean_weight  # ln B: the integral is the mean of the tilt
+    mean_h = tilted_field.mean_correction  # of h₊, in the tilted law
+    variance_h = tilted_field.correction_variance  # of h₊, in the tilted law
+
+    log_odds = log_b - price  # ln(e^{−K}B)
     return VariableLaw(
         log_partition=softplus(log_odds),  # ln(1 + e^{−K}B)
         p_chosen=expit(log_odds),
         p_rejected=expit(-log_odds),
-        # Moments of w = h₊/E.
-        mean_weight=positive_field.mean_correction / stiffness,
-        weight_variance=positive_field.correction_variance / square(stiffness),
+        mean_weight=mean_h / stiffness,  # w = h₊/E
+        weight_variance=variance_h / square(stiffness),
         stiffness=stiffness,
-        p_nonzero=positive_field.p_tight,  # P(h > 0)
+        p_nonzero=tilted_field.p_tight,  # of h > 0, in the tilted law
     )

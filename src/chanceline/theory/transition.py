@@ -190,25 +190,29 @@ def _without_complexity(
 
 
 def _line_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> list[Solved[RSBState]]:
-    """Solutions with the break point x = 1, up to the first whose complexity is negative.
+    """Solutions with the break point x = 1, up to the first at which no groups are left.
 
-    The complexity is the entropy of groups of supports (choices of variables). The line of
-    solutions begins at `critical`, where replica symmetry becomes unstable with the break point
-    x_c > 1. It is followed in the logarithm of the amplitude (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being
-    the overlaps within and between groups. The amplitude grows along the line; the load (patterns
-    per variable) falls first and then rises.
+    Groups are groups of supports (choices of variables), with overlaps p₁ within one and p₀ between
+    two. The line of solutions begins at the symmetric state `critical`, with p₁ = p₀. Along it the
+    amplitude (p₁ − p₀)/(ρ − p₁) grows; the load (patterns per variable) falls first, then rises.
+
+    Symmetry breaks by a jump, which the break point `x_c` > 1 at `critical` says.
     """
-    # The nearer x_c is to 1, the smaller is the jump: so the first amplitude goes with x_c − 1.
-    log_amplitude = float(np.log(_FIRST_AMPLITUDE * (x_c - 1)))
-    start = start_near_symmetric(branch, critical, np.exp(log_amplitude), x=1.0)
 
     def has_no_groups_left(point: Solved[RSBState]) -> bool:
-        """Whether the complexity is negative."""
+        """Whether the complexity, ln(number of groups) per variable, is negative."""
         return complexity(point.state, branch.rho) < 0
 
+    # The first solution, a little away from `critical`. The jump is the smaller, the nearer x_c is
+    # to 1, and the first amplitude must be smaller than it: so it goes with x_c − 1.
+    log_amplitude = float(np.log(_FIRST_AMPLITUDE * (x_c - 1)))
+    start = start_near_symmetric(branch, critical, np.exp(log_amplitude), x=1.0)
+    first = _at_unit_break(branch, log_amplitude, start)
+
+    # The others. One amplitude has one solution, while one load can have two.
     points = follow(
         lambda target, guess: _at_unit_break(branch, target, guess),
-        first=_at_unit_break(branch, log_amplitude, start),
+        first=first,
         begin=log_amplitude,
         step=_LOG_AMPLITUDE_STEP,
         until=has_no_groups_left,
@@ -257,19 +261,18 @@ def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
 
 
 def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
-    """A start for Newton with one step of breaking, (coordinates,), near a symmetric solution.
+    """A start for Newton with groups of supports, (coordinates,), near a state without groups.
 
-    In the replica-symmetric state `critical` any two supports (choices of variables) have the same
-    overlap q₀, with the multiplier F₀. With one step of breaking supports fall into groups: the
-    start puts the overlap p₀ between groups a little below q₀ and p₁ within a group a little above.
-    Their multipliers G₀ and G₁ lie in proportion around F₀. All other parameters are kept.
+    Without groups any two supports (choices of variables) have the overlap q₀, with the multiplier
+    F₀. The start puts the overlap p₀ between groups a little below q₀ and p₁ within a group a
+    little above, and so their multipliers G₀ and G₁ around F₀. All other parameters are kept.
 
     Parameters
     ----------
     branch
-        The equations with one step, at a density ρ.
+        The equations with one step of breaking, at a density ρ.
     critical
-        The symmetric state.
+        The state without groups, on the line where it becomes unstable.
     amplitude
         How far the overlaps are apart, (p₁ − p₀)/(ρ − p₁).
     x
@@ -280,7 +283,8 @@ def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float,
     multiplier = symmetric.F0
     # p₁ − p₀ = amplitude·(ρ − p₁). As p₁ is not known yet, q₀ stands for it.
     overlap_gap = amplitude * (branch.rho - overlap)
-    multiplier_gap = overlap_gap * (multiplier / overlap)  # G₁ − G₀
+    # G₁ − G₀ by a rough guess, which Newton corrects: both gaps have the same relative size.
+    multiplier_gap = overlap_gap * (multiplier / overlap)
     order = RSBOrder(
         chi=symmetric.chi,
         K=symmetric.K,
@@ -292,7 +296,7 @@ def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float,
         threshold=symmetric.threshold,
     )
     point = pack_order(order, branch.rho, branch.ensemble)
-    # With q₀ for p₁ the packed amplitude is a little off. Callers hold this coordinate: so it is
-    # set to the exact value.
+    # With q₀ for p₁ the amplitude in `point` is a little off. It is the one coordinate that Newton
+    # does not correct, as callers hold it: so it is set to the value wanted. The others may stay.
     point[LOG_AMPLITUDE] = np.log(amplitude)
     return point

@@ -130,23 +130,25 @@ class Field:
     ) -> float:
         """The mean of the function's values in two choices of variables, for one class of patterns:
 
-            ∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset)]².
+            ∫Dz [∫Dy function(γ(√(1−c) y + shift))]²,    shift = √c z + offset/γ.
 
         z is the part of a pattern's field that the two choices share, y the part that one choice
         has alone; c = `common_part` is the share of z in the variance. The function must change
-        where its argument is 0, over a distance of about 1, and be smooth elsewhere: there both
-        integrals have their finest nodes.
+        where its argument is 0, over a distance of about 1, and be smooth elsewhere.
         """
-        own = np.sqrt(1 - common_part)  # the factor of y
-        common = np.sqrt(common_part)  # the factor of z
+        own = np.sqrt(1 - common_part)  # √(1−c)
+        common = np.sqrt(common_part)  # √c
+        # Nodes z, dense where the integral over y changes.
         z_rule = self._rule_for_common_part(own, common, offset)
-
-        # The inner integral. Its argument is γ(own·y + shift), with a shift for each z. As it is 0
-        # at another y for each z, so are the nodes.
         shift = common * z_rule.nodes + offset / self.gamma  # (z nodes,)
+
+        # The integral over y at each z. Its nodes are dense where the argument is 0, which is at
+        # another y for each z.
         y, y_weights = self._rules_for_own_part(own, shift)  # both (z nodes, y nodes)
-        argument = self.gamma * (own * y + shift[:, None])
+        argument = self.gamma * (own * y + shift[:, None])  # (z nodes, y nodes)
         mean_over_y = (y_weights * function(argument)).sum(axis=1)  # (z nodes,)
+
+        # With z given the two choices are independent: the mean of their product is the square.
         return float(z_rule.mean(mean_over_y**2))
 
     def _rule_for_common_part(self, own: float, common: float, offset: float) -> GaussianRule:
@@ -173,38 +175,41 @@ class Field:
 def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
     """The field of a pattern at a given ln γ, with the best threshold b if the threshold is free.
 
-    Typical solutions w have the squared length ρ and the overlap q₁; γ² = q₁/(ρ − q₁). In units of
-    their spread √(ρ − q₁), the length |w| is √(1 + γ²), and the field of a pattern of class c is
-
-        γt + offset_c,    offset_c = √(1 + γ²)(margin + σ_c b),
-
-    t a standard Gaussian, σ_c the sign and f_c the share of the class. At the best b the volume of
-    solutions is largest, and its derivative vanishes (h = `mills`):
-
-        Σ_c σ_c f_c ∫Dt h(γt + offset_c) = 0.
-
-    `step` is that of the quadrature.
+    γ² = q₁/(ρ − q₁), where q₁ is the overlap of two typical solutions w and ρ their squared length.
+    At the best b the volume of solutions is largest. `step` is that of the quadrature.
     """
     gamma = float(np.exp(log_gamma))
-    weight_length = np.sqrt(1 + gamma**2)  # |w| in units of √(ρ − q₁)
-
-    def with_threshold(threshold: float) -> Field:
-        """The field at a threshold b, in units of |w|."""
-        classes = tuple(
-            OffsetClass(share, sign, float(weight_length * (ensemble.margin + sign * threshold)))
-            for share, sign in ensemble.classes
-        )
-        return Field(gamma, threshold, classes, step)
+    if not ensemble.free_threshold:
+        return _field_with_threshold(0.0, gamma, ensemble, step)
 
     def volume_slope(threshold: float) -> float:
-        """How the volume of solutions changes with b, up to a factor: zero at the best b."""
-        return with_threshold(threshold).mean_by_sign(mills)
+        """The slope of ln(volume) by b, up to a positive factor: zero at the best b.
 
-    if not ensemble.free_threshold:
-        return with_threshold(0.0)
+        Of ln(volume) only the mean of ln H(field) over the patterns depends on b, which moves the
+        field by b times the sign of its class. So the slope is the mean of sign·h(field), with
+        h = (ln H)' (`mills`).
+        """
+        return _field_with_threshold(threshold, gamma, ensemble, step).mean_by_sign(mills)
+
     reach = LARGEST_THRESHOLD + ensemble.margin
     best = brentq(volume_slope, -reach, reach, xtol=1e-15, rtol=1e-14)
-    return with_threshold(float(best))
+    return _field_with_threshold(float(best), gamma, ensemble, step)
+
+
+def _field_with_threshold(threshold: float, gamma: float, ensemble: Ensemble, step: float) -> Field:
+    """The field of a pattern at a threshold b, in units of |w|: γt + offset in each class.
+
+    t is a standard Gaussian, and γ² = q₁/(ρ − q₁) with the overlap q₁ of two typical solutions w
+    and |w|² = ρ. The field is in units of √(ρ − q₁).
+    """
+    # As ρ/(ρ − q₁) = 1 + γ², |w| is √(1 + γ²) in the units of the field.
+    weight_length = np.sqrt(1 + gamma**2)
+    classes = []
+    for share, sign in ensemble.classes:
+        offset_in_lengths = ensemble.margin + sign * threshold  # in units of |w|
+        offset = float(weight_length * offset_in_lengths)
+        classes.append(OffsetClass(share, sign, offset))
+    return Field(gamma, threshold, tuple(classes), step)
 
 
 def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP) -> Field:

@@ -112,23 +112,21 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
         q₀    the overlap of weights in different clusters, 0 < q₀ < 1 as weights have length 1,
         b     the threshold of the rule,
         v*    the violation from which on a pattern is an error.
-
-    Stationarity in χ gives the load α; the other equations are the residual. It has relative
-    errors: with the bare slopes of Σ Newton loses its way at large margins.
     """
     parameters = _decode(point, ensemble)
     laws_of_classes = class_laws(ensemble, parameters, QUADRATURE_STEP)
     means = pattern_means(laws_of_classes, ensemble, rho=1.0)
 
-    # The identity "as many tight patterns as weights", α·effective_tight = 1, sets the load.
-    # `effective_tight` is the share of tight patterns, corrected for margin and errors.
+    # Where Σ is stationary in χ as many patterns are tight as there are weights, with a share of
+    # tight patterns that is corrected for margin and errors: α·effective_tight = 1 gives the load.
     if not means.effective_tight > 0:
         # No load is possible here: Newton takes a shorter step.
-        raise OutsideDomain("p₊ − v*e* must be positive")
+        raise OutsideDomain("the corrected share of tight patterns must be positive")
     alpha = 1 / means.effective_tight
 
-    # Σ is stationary in q₀ where the patterns return this overlap, and in the price of an error
-    # where the share of errors is the one allowed.
+    # The other equations, in any order, by relative errors: with the bare slopes of Σ Newton loses
+    # its way at large margins. Σ is stationary in q₀ where the patterns return this overlap, and in
+    # v* where the share of errors is the one allowed.
     overlap_error = _overlap_of_patterns(alpha, parameters, means) / parameters.q0 - 1
     wrong_error = means.wrong / ensemble.error_rate - 1
     cluster_exponent = _cluster_exponent(alpha, parameters, means, ensemble)  # Σ, to be 0

@@ -42,7 +42,7 @@ from chanceline.theory.parisi import (
     recurse,
     uniform_grid,
 )
-from chanceline.theory.quadrature import QUADRATURE_STEP, Array, rule_for
+from chanceline.theory.quadrature import QUADRATURE_STEP, Array, GaussianRule, rule_for
 from chanceline.theory.solution import Regime, RSSolution
 from chanceline.theory.symmetric import solve_rs
 from chanceline.theory.typical import mills
@@ -81,74 +81,62 @@ class FiniteMState:
 def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
     """The log-probability g_i(v) that a pattern is satisfied, on all levels i = 0 … L of replicas.
 
-    v is the part of a pattern's field that replicas of the weights share if they are on different
-    supports (level 0), on the same one (level 1) or, where there are groups of replicas, in the
-    same group (level 2). On the top level L the rest of the field has the variance ρ − q_L, so
-
-        g_L(v) = ln H(v/√(ρ − q_L)),
-
-    H the upper tail of the normal distribution. Averages over Gaussians lead from there down to g₀,
-    level by level (`recurse`).
+    v is the part of the pattern's field that replicas of the weights have in common: those on
+    different supports on level 0, on the same one on level 1 and, if replicas fall into groups, in
+    the same group on level 2. L is the last level.
 
     Parameters
     ----------
     q : (L + 1,)
-        Overlaps q₀ < … < q_L of the weights of two replicas, by level, which are the variances of
-        the field v.
+        Overlaps q₀ < … < q_L of the weights of two replicas, which are the variances of v.
     breaks : (L,)
-        Break points x₁ … x_L: m, the number of replicas within a support, and, with groups, their
-        size.
+        x₁ … x_L: the number m of replicas on a support and, with groups, the size of a group.
     gap
-        ρ − q_L, with the density ρ. It is an argument of its own, as for m → 0 it is lost in ρ.
+        ρ − q_L, ρ the density. It is given by itself, as for m → 0 the subtraction would cancel.
     """
     if not (gap > 0 and np.diff(q, prepend=0.0).min() > 0):
         raise OutsideDomain("0 < q₀ < q₁ < … < ρ is needed")
     grids = _field_grids(q, breaks, gap)
 
-    # g_L = ln H(t) at t = v/width. ln H(t) is `log_ndtr(−t)`, and its slope is `mills(t)`.
-    width = np.sqrt(gap)  # √(ρ − q_L)
+    # Given v on the top level the field of a replica is Gaussian, of variance ρ − q_L. The pattern
+    # is satisfied with probability H(t), t = v/√(ρ − q_L), H the upper tail of the normal law.
+    # ln H(t) is `log_ndtr(−t)`, and its slope by t is `mills(t)`.
+    width = np.sqrt(gap)
     scaled_field = grids[-1].nodes / width  # t
-    return recurse(
-        grids,
-        top_values=log_ndtr(-scaled_field),
-        top_slopes=mills(scaled_field) / width,
-        variances=q,
-        breaks=breaks,
-    )
+    top_values = log_ndtr(-scaled_field)  # g_L = ln H(t)
+    top_slopes = mills(scaled_field) / width  # dg_L/dv
+
+    # From there down to g₀, with a Gaussian density N:
+    # g_{i−1}(v) = (1/x_i) ln ∫dv' N(v' − v; q_i − q_{i−1}) exp[x_i g_i(v')].
+    return recurse(grids, top_values=top_values, top_slopes=top_slopes, variances=q, breaks=breaks)
 
 
 def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
-    """Grids of the field v of a pattern, one for each level 0 … L of nested replicas.
+    """Grids of the field v of a pattern, one for each level 0 … L of replicas.
 
-    On the bottom level only Gaussians need resolving. On the others a power of H(v/√gap) is
-    averaged, the probability that a pattern of field v is satisfied. It falls from 1 to 0 around
-    v = 0 over the width √gap, where the grid has short steps.
-
-    Parameters
-    ----------
-    q : (L + 1,)
-        Overlaps q₀ … q_L, which are the variances of v by level.
-    breaks : (L,)
-        Break points x₁ … x_L.
-    gap
-        ρ − q_L, with the density ρ.
+    `q` are the variances q₀ … q_L of v by level, (L + 1,), `breaks` the break points x₁ … x_L,
+    (L,). `gap` is ρ − q_L, the variance of what is left of the field on the top level.
     """
     reach = FIELD_REACH * np.sqrt(q[-1])
     steps_of_gaussians = gaussian_steps(q)  # resolve the Gaussians alone, (L + 1,)
-    # Far from the edge the power of H makes the Gaussians of levels 1 … L narrower.
-    coarse_steps = steps_of_gaussians[1:] * _narrowing_of_levels(q, breaks, gap)
-    edge_width = np.sqrt(gap)
 
-    grids = [uniform_grid(reach, steps_of_gaussians[0])]
-    for coarse_step in coarse_steps:
-        grid = focused_grid(
+    # On level 0 nothing else is to be resolved. On level i = 1 … L the Gaussian is multiplied by a
+    # power x_i of H(v/√gap), the probability that the pattern is satisfied.
+    bottom_grid = uniform_grid(reach, steps_of_gaussians[0])
+    # Far out on the violated side H^x falls as a Gaussian does: the product is a narrower one.
+    coarse_steps = steps_of_gaussians[1:] * _narrowing_of_levels(q, breaks, gap)  # (L,)
+    # H falls from 1 to 0 around v = 0, over this width: there the steps are short.
+    edge_width = np.sqrt(gap)
+    upper_grids = [
+        focused_grid(
             reach,
             fine=edge_width / _POINTS_PER_EDGE,
             coarse=coarse_step,
             focus=_EDGE_FOCUS * edge_width,
         )
-        grids.append(grid)
-    return grids
+        for coarse_step in coarse_steps
+    ]
+    return [bottom_grid, *upper_grids]
 
 
 def _narrowing_of_levels(q: Array, breaks: Array, gap: float) -> Array:
@@ -177,43 +165,54 @@ class SupportLaw(NamedTuple):
 def support_law(
     top_precision: float, multipliers: Array, price: float, breaks: Array
 ) -> SupportLaw:
-    """The log-odds that a variable is chosen, and its mean weight, at the nodes of its field.
+    """The log-odds that a variable is chosen, and its mean weight then, at the nodes of its field.
 
-    The field is h₀ = √q̂₀ z, z a standard Gaussian. The odds that the variable is chosen are
-    e^{−K}B(h₀), where B (`_log_b`) is the integral over the weights of its m replicas. A chosen
-    variable has the mean weight h₀/D₀, with the precision D₀ (one over the variance) of the weight.
-    On each further level i = 1 … L of the replicas more of the field is known, and the precision of
-    the weight in that field is D_i.
+    The patterns pull at the weight of the variable with a field. Replicas of the weight share a
+    part h_i of it, on the same support (level i = 1) a larger part than on different ones (0). The
+    choice depends on h₀ alone.
 
     Parameters
     ----------
     top_precision
-        D_L, the precision of w on the top level.
+        D_L: one over the variance of a weight whose field h_L on the top level L is known.
     multipliers : (L + 1,)
-        q̂₀ … q̂_L, the multipliers of the overlaps by level.
+        Variances q̂₀ … q̂_L of the fields h_i; they are the multipliers of the overlaps.
     price
-        K, the multiplier of the density ρ: the price of a variable.
+        K: the odds of choosing a variable have the factor e^{−K}.
     breaks : (L,)
-        Break points x₁ = m, …, x_L.
+        Break points x₁ … x_L; x₁ is the number m of replicas.
     """
-    precisions = descending_scales(top_precision, breaks, multipliers)  # D₀ … D_L
-    bottom_precision = precisions[0]  # D₀
+    # D₀ … D_L: a weight whose field h_i is known has the mean h_i/D_i. As the multipliers ascend,
+    # D_i falls towards level 0: D_{i−1} = D_i − x_i(q̂_i − q̂_{i−1}). Where D₀ is not positive the
+    # integral over the weights diverges.
+    precisions = descending_scales(top_precision, breaks, multipliers)
+    bottom_precision = precisions[0]
     if not 0 < bottom_precision <= top_precision:
         raise OutsideDomain("D_L ≥ … ≥ D₀ > 0 is needed")
-    n_replicas = breaks[0]  # m
-    field_variance = multipliers[0]  # q̂₀, of h₀
 
-    # B depends on z as e^{m q̂₀z²/2D₀}: it changes over the length √(D₀/m q̂₀). The step is half the
-    # usual one, as the probability of choosing changes faster than B where it goes from 0 to 1.
-    z_scale = float(np.sqrt(bottom_precision / (n_replicas * field_variance)))
-    rule = rule_for(z_scale, QUADRATURE_STEP / 2)
-    bottom_field = np.sqrt(field_variance) * rule.nodes  # h₀
+    field_variance = multipliers[0]  # q̂₀
+    rule = _rule_for_choice(bottom_precision, field_variance, n_replicas=breaks[0])
+    bottom_field = np.sqrt(field_variance) * rule.nodes  # h₀ = √q̂₀ z, z a standard Gaussian
     return SupportLaw(
         precisions=precisions,
-        log_odds=_log_b(bottom_field, precisions, breaks) - price,
+        log_odds=_log_b(bottom_field, precisions, breaks) - price,  # ln(e^{−K}B(h₀))
         mean_weight_square=(bottom_field / bottom_precision) ** 2,
         weights=rule.weights,
     )
+
+
+def _rule_for_choice(
+    bottom_precision: float, field_variance: float, n_replicas: float
+) -> GaussianRule:
+    """Nodes z and weights of ∫Dz that resolve the probability of choosing a variable.
+
+    With m replicas (`n_replicas`), the field √q̂₀ z of variance q̂₀ (`field_variance`) and D₀
+    (`bottom_precision`), the odds of choosing it grow as e^{m q̂₀z²/2D₀}: they change over the
+    length √(D₀/m q̂₀).
+    """
+    z_scale = float(np.sqrt(bottom_precision / (n_replicas * field_variance)))
+    # Half the usual step: the probability goes from 0 to 1 over a shorter length than the odds.
+    return rule_for(z_scale, QUADRATURE_STEP / 2)
 
 
 def _log_b(h0: Array, precisions: Array, breaks: Array) -> Array:
@@ -274,82 +273,83 @@ def _decode_overlaps(unknowns: Array, rho: float, split: float) -> _Overlaps:
 def _equations(
     unknowns: Array, alpha: float, rho: float, breaks: Array, split: float
 ) -> FiniteMState:
-    """The saddle equations with m replicas of the weights: their errors at a point, and φ(m) there.
+    """The saddle equations of φ(m) at a point: `residual` has their errors, and is 0 at a saddle.
 
     φ(m) is the growth rate of Σ_c V(c)^m over supports (choices of variables) c, V(c) the volume of
-    weights that separate. A point gives the overlaps q_i of two replicas: on different supports
-    (i = 0), on the same one (1) and, if replicas fall into groups, in the same group (2). L is the
-    last of these levels. Averages over patterns turn the overlaps into their multipliers q̂_i, and
-    averages over variables turn these into a density and overlaps. At a saddle they are those put
-    in: `residual` has the relative differences.
+    weights that separate the patterns, and m the number of replicas of the weights.
 
     Parameters
     ----------
     unknowns : (3,)
-        ln(ρ − q_L), logit(q₀/q₁) and K, the multiplier of the density ρ; see `_decode_overlaps`.
+        The overlaps of replicas and the price of a variable, encoded (`_decode_overlaps`).
     alpha, rho
         Load α (patterns per variable) and density ρ (share of variables chosen).
     breaks : (L,)
-        The number m of replicas and, with groups, their size k.
+        m and, if replicas fall into groups, the size of a group.
     split
-        (q₂ − q₁)/(ρ − q₂), how far groups differ; 0 without groups.
+        How far groups differ; 0 without groups (`_decode_overlaps`).
     """
     overlaps = _decode_overlaps(unknowns, rho, split)
-    n_replicas = breaks[0]  # m
 
-    # The patterns give the multipliers q̂_i = α E_i[g_i'²], and αm E₀[g₀], a term of φ. On level i,
-    # g_i is the log-probability that a pattern is satisfied, and E_i[·] the average over its field.
+    # Averages over the patterns turn the overlaps q_i of level i into their multipliers q̂_i:
+    # q̂_i = α E_i[g_i'²], where g_i is the log-probability that a pattern is satisfied, as a
+    # function of its field on level i, and E_i[·] the average over this field.
     patterns = volume_recursion(overlaps.q, breaks, overlaps.gap)
-    q_hat = alpha * patterns.mean_square_slopes
-    pattern_term = alpha * n_replicas * patterns.mean_values[0]
+    multipliers = alpha * patterns.mean_square_slopes  # (L + 1,)
 
-    # The variables. On the top level their weights have the precision D_L = Q̂ + q̂_L, Q̂ the
-    # multiplier of the norm. A saddle equation says D_L = ρ/(ρ − q_L), which gives Q̂.
-    precision = rho / overlaps.gap  # D_L
-    norm_multiplier = precision - q_hat[-1]  # Q̂
+    # The multipliers give the law of a variable: is it chosen, and with which weight?
+    top_precision = _top_precision(overlaps.gap, rho)  # of a weight, on the top level L
     variables = support_law(
-        top_precision=precision, multipliers=q_hat, price=overlaps.K, breaks=breaks
+        top_precision=top_precision, multipliers=multipliers, price=overlaps.K, breaks=breaks
     )
-    phi = _phi(
-        overlaps=overlaps,
-        rho=rho,
-        breaks=breaks,
-        pattern_term=pattern_term,
-        q_hat=q_hat,
-        variables=variables,
-    )
+
+    # At a saddle these variables have the density and the overlaps that were put in.
     return FiniteMState(
         q=overlaps.q,
-        q_hat=q_hat,
-        Q_hat=norm_multiplier,
+        q_hat=multipliers,
+        Q_hat=top_precision - multipliers[-1],  # of the norm: the precision is Q̂ + q̂_L
         K=overlaps.K,
-        phi=phi,
-        growth=_growth(overlaps, rho, q_hat, variables.precisions),
-        residual=_residual(overlaps, rho, q_hat, variables),
+        phi=_phi(
+            overlaps=overlaps,
+            rho=rho,
+            breaks=breaks,
+            pattern_term=alpha * breaks[0] * patterns.mean_values[0],  # αm E₀[g₀]
+            multipliers=multipliers,
+            variables=variables,
+        ),
+        growth=_growth(overlaps, rho, multipliers, variables.precisions),
+        residual=_residual(overlaps, rho, multipliers, variables),
     )
 
 
-def _residual(overlaps: _Overlaps, rho: float, q_hat: Array, variables: SupportLaw) -> Array:
-    """Relative errors of three saddle equations, of the density and two overlaps, (3,):
+def _top_precision(gap: float, rho: float) -> float:
+    """D_L = ρ/(ρ − q_L), one over the variance of a chosen weight around what replicas share.
 
-        ∫Dz p = ρ                                           the density,
-        ∫Dz p [(h₀/D₀)² + (q̂₁ − q̂₀)/(D₁D₀)] = q₁            the overlap of replicas on one support,
-        ∫Dz p² (h₀/D₀)² = q₀                                the overlap of two supports.
-
-    A variable of field h₀ = √q̂₀ z, z a standard Gaussian, is chosen with probability p, and its
-    mean weight is then h₀/D₀. q̂_i (`q_hat`) is the multiplier of q_i, and D_i the precision of a
-    weight in the field of level i.
+    `gap` is ρ − q_L: the norm ρ of the weights minus the overlap q_L of two replicas on the top
+    level. It is the variance 1/D_L of a chosen weight times the share ρ of variables chosen.
     """
-    precisions = variables.precisions
-    weights = variables.weights  # of the nodes z
-    mean_weight_square = variables.mean_weight_square  # (h₀/D₀)²
-    p = expit(variables.log_odds)
+    return rho / gap
 
-    # The left-hand sides. The factor (q̂₁ − q̂₀)/(D₁D₀) does not depend on z.
+
+def _residual(overlaps: _Overlaps, rho: float, multipliers: Array, variables: SupportLaw) -> Array:
+    """How far density and overlaps that the variables return differ from those put in, (3,).
+
+    `rho` is the density put in, the share of variables that are chosen. `overlaps` has q₀ between
+    supports and q₁ on one support, and `multipliers` are theirs. `variables` is the law of a
+    variable at the nodes of its field on level 0, the part of it that all supports share.
+    """
+    p = expit(variables.log_odds)  # the probability that the variable is chosen, (nodes,)
+    mean_weight_square = variables.mean_weight_square  # (its mean weight if chosen)², (nodes,)
+    weights = variables.weights  # of the nodes
+
     returned_density = weights @ p
-    spread = returned_density * (q_hat[1] - q_hat[0]) / (precisions[1] * precisions[0])
-    returned_q1 = weights @ (p * mean_weight_square) + spread
+    # Two supports choose the variable independently: each has the mean weight with probability p.
     returned_q0 = weights @ (p**2 * mean_weight_square)
+    # Replicas on one support choose it together, and share more of the field than two supports do.
+    chosen_together = weights @ (p * mean_weight_square)
+    returned_q1 = chosen_together + _added_overlap(
+        1, returned_density, multipliers, variables.precisions
+    )
 
     density_error = returned_density / rho - 1
     # As m → 0, q₁ → ρ, and only their difference matters: the error of q₁ is relative to ρ.
@@ -358,12 +358,27 @@ def _residual(overlaps: _Overlaps, rho: float, q_hat: Array, variables: SupportL
     return np.array([density_error, q1_error, q0_error])
 
 
+def _added_overlap(level: int, chosen_share: float, multipliers: Array, precisions: Array) -> float:
+    """What the overlap of replicas gains on level i = `level`, as they share more of the field.
+
+    Replicas that share the field h_i of a chosen variable have the mean weight h_i/D_i, D_i the
+    precision (`precisions`). Where h_{i−1} is known, h_i/D_i has the variance
+
+        (q̂_i − q̂_{i−1})/(D_i D_{i−1}):
+
+    h_i differs from h_{i−1} by a Gaussian of variance q̂_i − q̂_{i−1} (`multipliers`), which the
+    weights widen by the factor D_i/D_{i−1}.
+    """
+    added_field_variance = multipliers[level] - multipliers[level - 1]
+    return float(chosen_share * added_field_variance / (precisions[level] * precisions[level - 1]))
+
+
 def _phi(  # noqa: PLR0913
     overlaps: _Overlaps,
     rho: float,
     breaks: Array,
     pattern_term: float,
-    q_hat: Array,
+    multipliers: Array,
     variables: SupportLaw,
 ) -> float:
     """φ, the growth rate of Σ_c V(c)^m over supports c, V(c) the volume of weights that separate:
@@ -377,44 +392,46 @@ def _phi(  # noqa: PLR0913
     n_replicas = breaks[0]  # m
     variable_term = variables.weights @ np.logaddexp(0.0, variables.log_odds)
     price_term = overlaps.K * rho
-    conjugate_term = 0.5 * n_replicas * _conjugate_bracket(overlaps, rho, breaks, q_hat)
+    conjugate_term = 0.5 * n_replicas * _conjugate_bracket(overlaps, rho, breaks, multipliers)
     return float(pattern_term + variable_term + price_term + conjugate_term)
 
 
-def _conjugate_bracket(overlaps: _Overlaps, rho: float, breaks: Array, q_hat: Array) -> float:
-    """The sum of the norm and the overlaps, times their multipliers, that φ contains:
+def _conjugate_bracket(overlaps: _Overlaps, rho: float, breaks: Array, multipliers: Array) -> float:
+    """The norm and the overlaps of the weights, times their multipliers, added up as φ has them:
 
-        Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i.
+        Q̂ρ + Σ_{i=0}^{L} (x_{i+1} − x_i) q̂_i q_i.
 
-    Q̂ and q̂_i (`q_hat`) are the multipliers of the norm ρ and of the overlap q_i on level
-    i = 0 … L. The break points are x₀ = 0, x₁ … x_L (`breaks`), and x_{L+1} = 1.
+    Q̂ and q̂_i (`multipliers`) belong to the norm ρ and to the overlap q_i on level i = 0 … L. The
+    break points are x₀ = 0, x₁ … x_L (`breaks`), and x_{L+1} = 1.
     """
     q = overlaps.q
     gap = overlaps.gap  # ρ − q_L
+    top_precision = _top_precision(gap, rho)  # D_L
+    top_break = breaks[-1]  # x_L
 
-    # The norm and the top level, Q̂ρ + (1 − x_L) q̂_L q_L. A saddle equation says Q̂ = D_L − q̂_L with
-    # D_L = ρ/gap, large terms that nearly cancel for m → 0. Put in, they leave
-    # D_L ρ − q̂_L[gap + x_L q_L], where nothing cancels.
-    top_precision = rho / gap  # D_L
-    top_terms = top_precision * rho - q_hat[-1] * (gap + breaks[-1] * q[-1])
+    # The norm and the top level i = L. For m → 0 its multipliers are large and nearly cancel. With
+    # Q̂ = D_L − q̂_L the cancelling parts are put together, in ρ − q_L = gap:
+    #     Q̂ρ + (1 − x_L) q̂_L q_L = D_L ρ − q̂_L ρ + q̂_L q_L − x_L q̂_L q_L
+    #                            = D_L ρ − q̂_L (gap + x_L q_L).
+    top_terms = top_precision * rho - multipliers[-1] * (gap + top_break * q[-1])
 
     # The levels i < L.
     break_gaps = np.diff(breaks, prepend=0.0)  # x_{i+1} − x_i
-    lower_terms = break_gaps @ (q_hat * q)[:-1]
+    lower_terms = break_gaps @ (multipliers * q)[:-1]
     return float(top_terms + lower_terms)
 
 
-def _growth(overlaps: _Overlaps, rho: float, q_hat: Array, precisions: Array) -> float:
+def _growth(overlaps: _Overlaps, rho: float, multipliers: Array, precisions: Array) -> float:
     """What the equation of q₂ − q₁ returns, relative to the q₂ − q₁ imposed; 1 without groups.
 
-    The equation is q₂ − q₁ = ρ(q̂₂ − q̂₁)/(D₂D₁): q₂ and q₁ are the overlaps of replicas within and
-    between groups, q̂_i their multipliers and D_i the precisions of the weights by level. Below 1
-    groups that are imposed become weaker, and would vanish.
+    q₂ and q₁ are the overlaps of replicas within and between groups, `multipliers` theirs, and
+    `precisions` those of the weights by level. Below 1 groups that are imposed become weaker, and
+    would vanish.
     """
     if len(overlaps.q) == 2:  # q₀ and q₁: no groups
         return 1.0
     q2 = overlaps.q[2]
-    returned = rho * (q_hat[2] - q_hat[1]) / (precisions[2] * precisions[1])
+    returned = _added_overlap(2, rho, multipliers, precisions)
     return float(returned / (q2 - overlaps.q1))
 
 
@@ -449,54 +466,38 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     """The replica-symmetric saddle with m > 0 replicas of the weights, m a real number.
 
     It is the saddle of φ(m), the growth rate of Σ_c V(c)^m over supports (choices of variables) c,
-    V(c) the volume of weights that separate. The solution in the limit m → 0 is known (`solve_rs`).
-    From a small m the saddle is followed in ln m to the one wanted, in coordinates that have a
-    limit as m → 0 (`_FollowedCoordinates`).
+    V(c) the volume of weights that separate. The saddle in the limit m → 0 is known (`solve_rs`):
+    one at a small m is started from it, and followed in ln m to the m wanted.
     """
     if not (math.isfinite(m) and m > 0):
         raise InputError(f"m must be positive and finite, but is {m!r}")
-    limit = solve_rs(alpha, rho)
-    coordinates = _FollowedCoordinates(limit)
+    branch = _BranchFromLimit(solve_rs(alpha, rho))
 
-    def solve_at(log_m: float, start: Array) -> Solved[FiniteMState]:
-        """The saddle at this ln m; start and result are in the coordinates that are followed.
+    # The first point lies at a small m, or a smaller one where that fails.
+    largest_log_start = math.log(min(_FIRST_M, m))
+    log_starts = [largest_log_start - i * math.log(_M_FACTOR) for i in range(_M_ATTEMPTS)]
+    log_first, first = first_success(branch.first_point, log_starts)
 
-        They differ from the unknowns of `solve_finite_m` by a shift.
-        """
-        shift = coordinates.shift_to_unknowns(log_m)
-        breaks = (math.exp(log_m),)  # m alone: no groups
-        solved = solve_finite_m(limit.alpha, limit.rho, breaks=breaks, start=start + shift)
-        return replace(solved, unknowns=solved.unknowns - shift)
-
-    def first_point(log_m: float) -> tuple[float, Solved[FiniteMState]]:
-        """ln m and the saddle there, started from the limit m → 0."""
-        return log_m, solve_at(log_m, coordinates.near_limit(log_m))
-
-    # The first point lies at a small m, or a smaller one where that fails. From there on to m.
-    log_first = math.log(min(_FIRST_M, m))
-    log_starts = [log_first - i * math.log(_M_FACTOR) for i in range(_M_ATTEMPTS)]
-    begin, first = first_success(first_point, log_starts)
-    at_m = last_point(
-        follow(
-            solve_at,
-            first,
-            begin=begin,
-            step=math.log(_M_FACTOR),
-            until=math.log(m),
-            smallest=_SMALLEST_STEP,
-        )
+    # From there to the m wanted.
+    points = follow(
+        branch.solve_at,
+        first,
+        begin=log_first,
+        step=math.log(_M_FACTOR),
+        until=math.log(m),
+        smallest=_SMALLEST_STEP,
     )
-    return at_m.state
+    return last_point(points).state
 
 
-class _FollowedCoordinates(NamedTuple):
-    """The coordinates of a saddle at small m that have a limit as m → 0, (3,).
+class _BranchFromLimit(NamedTuple):
+    """The saddles at m > 0 that begin at the limit m → 0, in coordinates that have a limit there.
 
     The unknowns of `solve_finite_m` are (ln(ρ − q₁), logit(q₀/q₁), K), with the overlaps q₁ within
     a support and q₀ between supports, and the multiplier K of the density ρ. At loads below 2ρ,
-    where typical supports separate, all of them have a limit and are followed as they are. Above
-    2ρ, q₁ → ρ and ln(ρ − q₁) has none; but χ = (ρ − q₁)/m has, and (ln χ, logit(q₀/q₁), K) is
-    followed instead.
+    where typical supports separate, all of them have a limit: the coordinates are the unknowns.
+    Above 2ρ, q₁ → ρ and ln(ρ − q₁) has no limit; but χ = (ρ − q₁)/m has one, and the coordinates
+    are (ln χ, logit(q₀/q₁), K).
     """
 
     limit: RSSolution  # the solution as m → 0
@@ -506,13 +507,31 @@ class _FollowedCoordinates(NamedTuple):
         """Whether the load lies below 2ρ, where typical supports separate."""
         return self.limit.regime == Regime.TYPICAL
 
-    def shift_to_unknowns(self, log_m: float) -> Array:
-        """What is added to the coordinates followed at m to make them the unknowns, (3,)."""
+    def solve_at(self, log_m: float, start: Array) -> Solved[FiniteMState]:
+        """The saddle at this ln m, from a start near to it; both in the branch's coordinates, (3,).
+
+        `unknowns` of the result are these coordinates, too.
+        """
+        unknowns_minus_coordinates = self._unknowns_minus_coordinates(log_m)
+        solved = solve_finite_m(
+            self.limit.alpha,
+            self.limit.rho,
+            breaks=(math.exp(log_m),),  # m alone: no groups
+            start=start + unknowns_minus_coordinates,
+        )
+        return replace(solved, unknowns=solved.unknowns - unknowns_minus_coordinates)
+
+    def first_point(self, log_m: float) -> tuple[float, Solved[FiniteMState]]:
+        """ln m, and the saddle there, started from the limit m → 0."""
+        return log_m, self.solve_at(log_m, self._near_limit(log_m))
+
+    def _unknowns_minus_coordinates(self, log_m: float) -> Array:
+        """The unknowns of `solve_finite_m` minus the coordinates of the same point, (3,)."""
         if self.is_typical:
             return np.zeros(3)
         return np.array([log_m, 0.0, 0.0])  # ln(ρ − q₁) = ln χ + ln m
 
-    def near_limit(self, log_m: float) -> Array:
+    def _near_limit(self, log_m: float) -> Array:
         """The coordinates in the limit m → 0, (3,), as a start at a small m.
 
         They are (ln(ρ − q₁), logit(q₀/q₁), K), or above 2ρ, where q₁ = ρ − mχ, ln χ is the first.
