@@ -280,7 +280,10 @@ def outcome_table(path, kind):
     return fields
 
 
-@pytest.mark.parametrize("kind", ["number", "classes", "survival"])
+@pytest.mark.parametrize(
+    "kind",
+    ["number", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("classes", "survival"))],
+)
 def test_every_outcome_has_the_files_of_the_command(kind, pages, tmp_path, monkeypatch, command):
     path = tmp_path / "table.csv"
     fields = outcome_table(path, kind)

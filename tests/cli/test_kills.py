@@ -92,6 +92,7 @@ def undisturbed(table):
     return answer
 
 
+@pytest.mark.slow
 def test_a_killed_worker_changes_nothing(table, undisturbed):
     ended = run(table, "deadly.py", "worker", int(signal.SIGKILL))
     assert ended.returncode == 0, ended.stderr

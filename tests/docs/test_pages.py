@@ -68,7 +68,7 @@ def test_every_benchmark_table_is_shown_somewhere():
 
 
 # Their searches take longer than all other tutorials together.
-LONG_TUTORIALS = ("algorithmist.py", "leakage.py")
+LONG_TUTORIALS = ("algorithmist.py", "analyst.py", "leakage.py")
 
 
 def tutorials():

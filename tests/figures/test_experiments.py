@@ -40,7 +40,17 @@ def test_shipped_run_is_drawn(tmp_path, suffix):
     assert "the shipped run" in sentence
 
 
-@pytest.mark.parametrize("figure", list(SWEEPS))
+# Those that solve two curves of theory beside the points.
+LONG_FIGURES = ("capacity", "entropy")
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in LONG_FIGURES else name
+        for name in SWEEPS
+    ],
+)
 def test_every_figure_can_be_drawn_from_the_shipped_run(figure):
     points = shipped_points(figure)
     # Every third load: each is solved once more for the theory beside it.

@@ -149,7 +149,7 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
 @pytest.mark.parametrize("name", SIZES)
 def test_sites_of_any_sizes_give_numbers_or_none_without_a_warning(name, seed):
     """Every warning is an error in these tests."""

@@ -92,7 +92,10 @@ def simulated(number):
     return X, y, options
 
 
-@pytest.mark.parametrize("number", range(30))
+@pytest.mark.parametrize(
+    "number",
+    [*range(15), *(pytest.param(k, marks=pytest.mark.slow) for k in range(15, 30))],
+)
 def test_every_design_agrees_with_itself(number, tmp_path):
     X, y, options = simulated(number)
     result = separation_test(X, y, expected_error=False, **options)

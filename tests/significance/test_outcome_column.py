@@ -99,6 +99,7 @@ def test_noise_has_no_outcome_column():
     assert found == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="needs tables that are not part of the repository")
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_no_question_on_published_tables(name):

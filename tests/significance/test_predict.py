@@ -56,7 +56,16 @@ COVARIATES = {
 }
 
 
-@pytest.mark.parametrize("name", COVARIATES)
+LONG_COVARIATES = ("a category coded 1 and 2", "all")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in LONG_COVARIATES else name
+        for name in COVARIATES
+    ],
+)
 def test_rules_with_covariates(name):
     frame = study()
     adjust = COVARIATES[name]
@@ -77,6 +86,7 @@ def test_rules_with_covariates(name):
         result.predict(frame[GENES].to_numpy())
 
 
+@pytest.mark.slow
 def test_covariates_in_arrays():
     frame = study()
     about = frame[["sex", "age"]].to_numpy()
@@ -113,7 +123,10 @@ BLOCKED = {
 }
 
 
-@pytest.mark.parametrize("name", BLOCKED)
+@pytest.mark.parametrize(
+    "name",
+    [name if name != "pairs" else pytest.param(name, marks=pytest.mark.slow) for name in BLOCKED],
+)
 def test_rules_with_blocks(name):
     frame = pairs_and_sites().assign(sex=np.random.default_rng(1).integers(1, 3, size=120))
     design = BLOCKED[name]

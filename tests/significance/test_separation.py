@@ -146,7 +146,7 @@ def test_designs_that_cannot_reach_the_level_cannot_tell(samples, options, floor
     y = np.arange(samples) % 2 if "groups" not in options else np.repeat(np.arange(6) % 2, 10)
     X = rng.normal(size=(samples, 20))
     X[:, 0] = y
-    result = separation_test(X, y, permutations=199, **options)
+    result = separation_test(X, y, permutations=199, **options, expected_error=False)
     assert result.verdict == "cannot tell"
     stated = re.search(r"can give no p-value below ([\d.]+), whatever the data", result.reason)
     assert float(stated[1]) == pytest.approx(floor, abs=0.006)
@@ -191,6 +191,7 @@ def test_chance_is_not_said_of_a_rule_that_is_better_than_guessing():
     assert (with_better_rule.verdict, with_better_rule.reason) == (Verdict.NOT_SHOWN, result.reason)
 
 
+@pytest.mark.slow
 def test_the_effect_said_to_be_seen_is_seen():
     """Power at the distance stated, 60 tables: 0.8 within three standard errors."""
     n_samples, n_features, seen = 40, 100, 0
@@ -273,7 +274,7 @@ def test_candidates_outside_the_table_silence_permutation():
 def test_duplicates_and_constants_are_counted_once():
     data = load_example("planted")
     X = np.column_stack([data.X, data.X[:, :50], np.ones((40, 7))])
-    result = separation_test(X, data.y)
+    result = separation_test(X, data.y, expected_error=False)
     assert result.n_features == 557
     assert result.n_distinct == 500
     assert result.log10_pvalue == chance_bound(40, 500, 2, positives=20).log10_p
@@ -284,16 +285,24 @@ def test_blocks_and_groups():
     X = rng.normal(size=(36, 40))
     subjects = np.repeat(np.arange(12), 3)
     labels = np.repeat([1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 1, 0], 3)
-    result = separation_test(X, labels, groups=subjects, permutations=19, budget=100)
+    result = separation_test(
+        X, labels, groups=subjects, permutations=19, budget=100, expected_error=False
+    )
     assert result.separating.bound.n_samples == 12
     assert result.separating.bound.positives == 6
     # Rows of one subject are nearly one sample: 36 rows look like much more evidence than 12 subjects are.
     assert (
         result.separating.bound.log10_p
-        >= separation_test(X, labels, permutations=0).separating.bound.log10_p
+        >= separation_test(X, labels, permutations=0, expected_error=False).separating.bound.log10_p
     )
     blocked = separation_test(
-        X, labels, groups=subjects, blocks=np.repeat([0, 1], 18), permutations=19, budget=100
+        X,
+        labels,
+        groups=subjects,
+        blocks=np.repeat([0, 1], 18),
+        permutations=19,
+        budget=100,
+        expected_error=False,
     )
     assert blocked.separating.bound.blocks == ((6, 4), (6, 2))
     assert blocked.to_dict()["settings"]["blocks"] == 2
@@ -312,12 +321,12 @@ def test_equal_rows_with_opposite_labels():
     )
     assert not result.separating.separates
     # The rest is judged: noise is called chance by its shuffles, not because nothing separates.
-    permuted = separation_test(X, y, permutations=199)
+    permuted = separation_test(X, y, permutations=199, expected_error=False)
     assert permuted.verdict == "chance allows this"
     assert 0.05 < permuted.pvalue < 1
     X[:, 0] += 2.5 * np.where(y == 1, 1.0, -1.0)
     X[19] = X[2]
-    signal = separation_test(X, y, permutations=199)
+    signal = separation_test(X, y, permutations=199, expected_error=False)
     assert signal.verdict == "structure"
     assert signal.separating.errors >= 1
     assert "1 of which cannot be avoided" in signal.separating.summary()
@@ -326,11 +335,19 @@ def test_equal_rows_with_opposite_labels():
 def test_coin_null_and_no_intercept():
     data = load_example("planted")
     result = separation_test(
-        data.X, data.y, null="coin", intercept=False, permutations=9, budget=200
+        data.X,
+        data.y,
+        null="coin",
+        intercept=False,
+        permutations=9,
+        budget=200,
+        expected_error=False,
     )
     assert result.separating.bound.null == "coin"
     assert result.separating.bias == 0
-    chance = separation_test(data.X[:12], data.y[:12], null="coin", permutations=9, budget=100)
+    chance = separation_test(
+        data.X[:12], data.y[:12], null="coin", permutations=9, budget=100, expected_error=False
+    )
     assert chance.permutation.done > 0
 
 
@@ -406,6 +423,7 @@ def test_the_page_has_all_tables():
     assert len(ROWS) == 14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "samples", "features", "verdict"), CASES)
 def test_verdict_of_published_tables(real_data, name, samples, features, verdict):
     data = load_data(real_data(name), "label")

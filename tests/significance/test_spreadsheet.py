@@ -48,7 +48,7 @@ def simulated(
     return pd.DataFrame(X, columns=names), np.array(classes)[y]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
 def test_the_formula_says_what_predict_says(seed):
     X, y = simulated([f"g{j}" for j in range(12)], seed)
     result = separation_test(X, y, permutations=0)

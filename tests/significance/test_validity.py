@@ -250,6 +250,7 @@ def front_pvalues(scenario: str, repeats: int, seed: int) -> list[float]:
     return pvalues
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["balanced", "ties", "groups_in_blocks"])
 def test_the_front_rejects_as_often_as_it_says(scenario):
     """At level 0.05 about 20 of 400 are expected; 43 or more, or 4 or fewer without ties, would be noticed."""

@@ -386,6 +386,7 @@ def test_a_subject_that_was_declared_is_not_asked_about_again():
     assert load_data(table, "outcome", groups="mouse").undeclared == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["golub72", "colon_alon", "microbiome_crc", "wdbc", "sonar", "prostate_singh"]
 )

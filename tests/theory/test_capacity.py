@@ -82,6 +82,7 @@ def test_right_end_falls_like_the_cube():
     assert (2 - l0_gardner(0.999)) / 1e-9 == pytest.approx(math.pi / 3, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_left_end_approaches_the_union_bound():
     """As ρ → 0 overlaps between supports vanish and the first moment becomes exact: α_VS/α_union → 1, q₀/ρ → 0."""
     rhos = [0.1, 0.03, 0.01, 0.003, 0.001]

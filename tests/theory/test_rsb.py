@@ -125,7 +125,7 @@ def scaled_derivative(entropy, order, name, scale, alpha, rho, ensemble=PLAIN):
     return (8 * (up - down) - (up2 - down2)) / 12 / h
 
 
-@pytest.mark.parametrize("alpha", [1.72, 1.75, 1.79])
+@pytest.mark.parametrize("alpha", [pytest.param(1.72, marks=pytest.mark.slow), 1.75, 1.79])
 def test_every_saddle_equation_is_a_derivative_of_the_entropy(alpha, free_entropy):
     order = as_order(solve_1rsb(alpha, RHO))
     for name, scale in natural_scales(order, RHO):
@@ -139,7 +139,7 @@ def test_every_saddle_equation_is_a_derivative_of_the_entropy(alpha, free_entrop
     [
         {"balance": 0.2},
         pytest.param({"margin": 0.5}, marks=pytest.mark.slow),
-        {"balance": 0.3, "margin": 0.2},
+        pytest.param({"balance": 0.3, "margin": 0.2}, marks=pytest.mark.slow),
     ],
 )
 def test_the_same_with_balance_and_margin(kind, free_entropy):
@@ -194,7 +194,9 @@ def test_reference_values(alpha, entropy, x):
     assert s.x == pytest.approx(x, abs=0.006)
 
 
-@pytest.mark.parametrize("rho", [0.1, 0.5, pytest.param(0.8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "rho", [0.1, *(pytest.param(rho, marks=pytest.mark.slow) for rho in (0.5, 0.8))]
+)
 def test_identity_and_order_along_the_branch(rho):
     transition = transition_at(rho)
     critical = transition.critical

@@ -83,6 +83,7 @@ def test_table_is_ordered_and_covers_the_range():
     assert sum(np.isfinite(row.alpha_2rsb) for row in rows) >= 40
 
 
+@pytest.mark.slow
 def test_random_rows_from_scratch():
     rows = [row for row in capacity_table() if 0.05 <= row.rho <= 0.8]
     row = rows[int(np.random.default_rng(5).integers(len(rows)))]

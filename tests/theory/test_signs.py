@@ -245,6 +245,7 @@ def test_right_end_falls_like_the_cube():
     assert factors[-1] > 1.4
 
 
+@pytest.mark.slow
 def test_left_end_approaches_the_union_bound():
     """α_VS/α_union → 1, and a given sign costs one pattern for each input chosen: (α_free − α_given)/ρ falls to 1."""
     rhos = [0.1, 0.01, 1e-3, 1e-4, 1e-5]
