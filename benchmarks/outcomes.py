@@ -2,6 +2,7 @@
 
     python benchmarks/outcomes.py                 every set that is not there yet, then docs/tables/outcomes.md
     python benchmarks/outcomes.py --table         the table from what is there
+    python benchmarks/outcomes.py --design NAME   designs of this name alone
     python benchmarks/outcomes.py --part level    one part alone: level, power, lasso, contrasts or expected
 
 Every set is a table drawn from a design. Sets are stored one by one in benchmarks/results/outcomes.jsonl, so that a run can
@@ -553,6 +554,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--part", choices=list(PARTS), action="append")
+    parser.add_argument("--design", action="append", help="only designs of which this is the name")
     options = parser.parse_args()
     STORE.parent.mkdir(parents=True, exist_ok=True)
     rows = [json.loads(line) for line in STORE.read_text().splitlines()] if STORE.exists() else []
@@ -561,7 +563,8 @@ def main() -> None:
         stream, designs, n_sets, run = PARTS[part]
         for set_number in range(n_sets):
             for place, design in enumerate(designs):
-                if (part, design, set_number) in done:
+                is_asked_for = options.design is None or design in options.design
+                if not is_asked_for or (part, design, set_number) in done:
                     continue
                 rng = np.random.default_rng([SEED, stream, place, set_number])
                 row = {"part": part, "design": design, "set": set_number}
