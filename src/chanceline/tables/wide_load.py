@@ -240,16 +240,16 @@ def _find_suspect(
 def _look_for_traces(
     complete: CompleteWideFeatures, samples: _WideSamples, settings: TableSettings
 ) -> list[Finding]:
-    """Warnings about traces of how the table was made: totals or means of rows that follow the
-    classes, batches, and gaps that were filled class by class before the table was written.
+    """Warnings about traces of how the table was made: totals of rows that follow the classes,
+    batches, and gaps that were filled class by class before the table was written.
 
     Parameters
     ----------
-    complete : features without gaps.
+    complete : features without gaps, of the kept rows alone.
     samples : all samples.
-    settings : with a transform, totals and means are not looked at.
+    settings : with a transform, totals are not looked at.
     """
-    # One pass over all columns, of the kept rows: `complete` has these alone.
+    # One pass over all columns.
     features = complete.features
     kept_rows = complete.kept_rows  # (samples,)
     kept_labels = samples.labels[kept_rows]
@@ -260,7 +260,6 @@ def _look_for_traces(
     scan_table(features.table, [counts, fills, few_whole])
 
     # Rows of a group are not independent: each group counts once, by its first row that was kept.
-    # There is one mask for what all samples have, and one for what the kept rows have.
     is_counted = first_of_each_kept_group(samples.named.groups, kept_rows)  # (samples,)
     is_counted_of_kept = is_counted[kept_rows]  # (kept rows,)
     counted_labels = samples.labels[is_counted]
