@@ -64,18 +64,18 @@ def numbers_within_limits(
         values_below = np.full(len(limits.lower), np.nan)
         values_below_in_words = "missing"
     numbers = _replace_beyond(cells, limits, values_below)
-
-    note_on_differing_limits = ""
-    if limits.differ.any():
-        names = quoted(written_cells.columns[limits.differ])
-        note_on_differing_limits = (
-            f"; limits differ within {names}, and the strictest holds for all rows"
-        )
     finding = Finding.prepared(
         f"{_count_in_words(is_beyond)} read as {values_below_in_words} (those above an upper limit "
-        f"as that limit){note_on_differing_limits}."
+        f"as that limit){_differing_in_words(written_cells.columns[limits.differ])}."
     )
     return numbers, [finding]
+
+
+def _differing_in_words(names: pd.Index) -> str:
+    """The end of a sentence: in which columns, if any, rows have different limits."""
+    if len(names) == 0:
+        return ""
+    return f"; limits differ within {quoted(names)}, and the strictest holds for all rows"
 
 
 def _replace_beyond(cells: Cells, limits: Limits, values_below: Floats) -> Floats:

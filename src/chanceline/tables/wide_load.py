@@ -215,11 +215,15 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
     )
     gaps = gap_scan.gaps
     if gaps is not None and measured.n_columns < features.n_columns:
-        # Gaps of columns that are left out do not count.
-        gap_scan = GapScan(samples.labels, samples.named.groups)
-        scan_table(measured.table, [gap_scan])
-        gaps = gap_scan.gaps
+        gaps = _find_gaps(measured, samples)  # without those of columns that are left out
     return _Measurements(measured, gaps, suspect, findings)
+
+
+def _find_gaps(features: WideFeatures, samples: _WideSamples) -> Gaps | None:
+    """The gaps of the features, by one pass over them; None if there are none."""
+    gap_scan = GapScan(samples.labels, samples.named.groups)
+    scan_table(features.table, [gap_scan])
+    return gap_scan.gaps
 
 
 def _find_suspect(
