@@ -112,25 +112,22 @@ def column_settings(
     settings : how the file is read, from `reading_settings`.
     default_uses : what each column is used as where the user says nothing, in the table's order.
     """
-    left_out = {name for choice in CHOICES_LEFT_OUT for name in choices.names(choice)}
-
-    # Columns that look like identifiers, or are text, are usually no features. If the user wants
-    # one of them as a feature, a setting keeps all columns of this sort; so those that the user did
-    # not ask for are then left out by name.
+    # Identifiers and text are usually no features. If the user wants one of them, a setting keeps
+    # all of this sort; so the others are then left out by name.
     chosen_features = choices.names(ColumnChoice.FEATURE)
     identifiers = _columns_used_as((ColumnUse.IDENTIFIER, ColumnUse.DATE), default_uses)
+    texts = _columns_used_as((ColumnUse.TEXT,), default_uses)
     keep_identifiers = bool(identifiers.intersection(chosen_features))
+    one_hot = bool(texts.intersection(chosen_features))
+    left_out = {name for choice in CHOICES_LEFT_OUT for name in choices.names(choice)}
     if keep_identifiers:
         left_out |= _without_choice(identifiers, choices)
-    texts = _columns_used_as((ColumnUse.TEXT,), default_uses)
-    one_hot = bool(texts.intersection(chosen_features))
     if one_hot:
         left_out |= _without_choice(texts, choices)
-
+    in_order_of_table = tuple(name for name in default_uses if name in left_out)
     return replace(
         settings,
-        # In the order of the table.
-        drop=tuple(name for name in default_uses if name in left_out),
+        drop=in_order_of_table,
         keep_identifiers=keep_identifiers,
         one_hot=one_hot,
         adjust=choices.names(ColumnChoice.COVARIATE),

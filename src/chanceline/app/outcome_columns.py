@@ -110,14 +110,12 @@ def n_whole_values(numbers: pd.DataFrame) -> dict[str, int]:
 def offered(
     by_kind: Mapping[ValueKind, Sequence[str]], kinds: Sequence[ValueKind], chosen: str
 ) -> list[OfferedColumns]:
-    """The columns that a field of the page offers for a part of the outcome, grouped by kind.
-
-    The chosen column is always offered: if it is in no group, it is a group of its own, the first.
+    """The columns that a field of the page offers, grouped by kind; the chosen one in any case.
 
     Parameters
     ----------
-    by_kind : the names of all columns that may be an outcome, by what their values look like.
-    kinds : the kinds that the field offers, in this order.
+    by_kind : the names of all columns that may be an outcome.
+    kinds : those that the field offers, in this order.
     chosen : the name of the column that was chosen; empty if none was.
     """
     groups = []

@@ -84,7 +84,6 @@ def choices_of_form(form: Mapping[str, str], before: Choices, view: TableView) -
         file_texts = texts_of_form(form, TABLE_FIELD, FILE_FIELDS)
         return replace(before, table_texts={**before.table_texts, **file_texts})
 
-    # Everything but the list of columns.
     chosen = replace(
         before,
         outcome=outcome_of_form(form, before.outcome, view),
@@ -93,15 +92,13 @@ def choices_of_form(form: Mapping[str, str], before: Choices, view: TableView) -
         features=form.get("features", ""),
         search=form.get("search", ""),
     )
-
-    # The list of columns sends all its rows. A row that the user did not touch says what it said
-    # before. It is passed over, since the column may have become part of the outcome just now,
-    # elsewhere on the page.
     for row in column_rows(form, view.names):
-        if row.choice is not before.of_column(row.name):
+        # An untouched row would undo what was said of its column elsewhere on the page.
+        is_touched = row.choice is not before.of_column(row.name)
+        if is_touched:
             chosen = with_column_row(chosen, row)
 
-    # Another label: what was said about the classes of the one before no longer holds.
+    # What was said about the classes of another label no longer holds.
     if chosen.outcome.label != view.label:
         outcome = of_another_label(chosen.outcome, kind_before=before.outcome.asked_kind)
         chosen = replace(chosen, outcome=outcome)

@@ -28,7 +28,7 @@ from chanceline.app.column_list import (
     columns_by_name,
     names_of_columns,
 )
-from chanceline.app.outcome_choices import OutcomeQuestion
+from chanceline.app.outcome_choices import OutcomeChoices, OutcomeQuestion
 from chanceline.app.outcome_columns import (
     KINDS_OF_EVENTS,
     KINDS_OF_LABELS,
@@ -205,35 +205,19 @@ def look_at(files: TableFiles, choices: Choices, n_jobs: int) -> TableView:
 def _fill(view: TableView, files: TableFiles, choices: Choices, n_jobs: int) -> None:
     """Fill the view step by step; `InputError` where a step fails.
 
-    Each step writes what it finds into the view at once, so that the page shows it even if a later
-    step fails.
+    Any step may fail, and the page then shows what the steps before it have written into the view.
     """
-    # The file: sets names and first rows, which the next steps need.
     file_settings = reading_settings(choices, files.labels)
     raw_table = read_table(files.table, choices.outcome.first_column, file_settings)
     _show_table(view, raw_table)
-
-    # A label that was chosen comes before the columns: it stays on the page if they are refused.
-    chosen_label = choices.outcome.columns.get(ColumnChoice.LABEL)
-    if chosen_label in view.names:
-        _show_label(view, find_label_column(raw_table, chosen_label))
-
-    # The columns: sets their list. The settings with what was chosen for them are those that count.
+    # Before the columns, so that a label that was chosen is shown if they are refused.
+    _show_chosen_label(view, raw_table, choices.outcome)
     table_settings = _show_columns(view, raw_table, choices, file_settings)
     view.table_settings = table_settings
+    source = source_name(files.table)
+    table = _read_outcome(view, raw_table, choices.outcome, table_settings, source)
 
-    # The outcome: sets its label and kind, and the line that sums up the table. If the user chose
-    # no label, one is looked for.
-    with at_step(ReadingStep.LABEL):
-        names = choices.outcome.names()
-        if choices.outcome.question is OutcomeQuestion.ONE_COLUMN:
-            _show_label(view, find_label_column(raw_table, names.label))
-    view.kind = kind_of_outcome(raw_table, names, table_settings)
-    table = outcome_of_raw_table(raw_table, names, table_settings, source_name(files.table))
-    _show_outcome(view, table)
-
-    # The test. It cannot be run while a column looks like subjects or pairs and nothing is said
-    # about it.
+    # The test cannot be run while a column looks like subjects or pairs and nothing is said of it.
     view.test_settings = settings_of_test(choices, n_jobs)
     if table.undeclared:
         view.refusal = _refusal_of_undeclared(table)
@@ -304,6 +288,40 @@ def _with_uses_of_outcome(uses: Mapping[str, ColumnUse], choices: Choices) -> di
         name: USE_OF_OUTCOME[part] for part, name in choices.outcome.columns.items() if name in uses
     }
     return {**uses, **of_outcome}
+
+
+def _show_chosen_label(view: TableView, table: RawTable, chosen: OutcomeChoices) -> None:
+    """The label and its classes, if the user chose one that is in the table."""
+    label = chosen.columns.get(ColumnChoice.LABEL)
+    if label in view.names:
+        _show_label(view, find_label_column(table, label))
+
+
+def _read_outcome(
+    view: TableView,
+    raw_table: RawTable,
+    chosen: OutcomeChoices,
+    settings: TableSettings,
+    source: str,
+) -> Dataset | OutcomeTable:
+    """The table with its outcome. Each part of the outcome is shown as soon as it is known.
+
+    Parameters
+    ----------
+    view : gets the label, then the kind, then the summary of the table.
+    raw_table : as it was read.
+    chosen : about the outcome; a label is looked for if none was chosen.
+    settings : of reading, with what was chosen for columns.
+    source : what the table is called.
+    """
+    with at_step(ReadingStep.LABEL):
+        names = chosen.names()
+        if chosen.question is OutcomeQuestion.ONE_COLUMN:
+            _show_label(view, find_label_column(raw_table, names.label))
+    view.kind = kind_of_outcome(raw_table, names, settings)
+    table = outcome_of_raw_table(raw_table, names, settings, source)
+    _show_outcome(view, table)
+    return table
 
 
 def _show_label(view: TableView, column: pd.Series) -> None:

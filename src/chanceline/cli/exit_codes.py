@@ -68,22 +68,22 @@ def signals_interrupt() -> Iterator[None]:
         return
 
     # A signal that is ignored stays so, such as a hang-up under nohup.
-    handlers_before = {number: signal.getsignal(number) for number in STOPPING_SIGNALS}
-    handled_signals = [
-        number for number, handler in handlers_before.items() if handler is not signal.SIG_IGN
-    ]
+    handlers = {number: signal.getsignal(number) for number in STOPPING_SIGNALS}
+    handlers_before = {
+        number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN
+    }
 
     def interrupt(number: int, _: object) -> NoReturn:
         """The handler: the next signal has the default effect, which ends the program."""
         LAST_SIGNAL.number = number
-        for other in handled_signals:
+        for other in handlers_before:
             signal.signal(other, signal.SIG_DFL)
         raise KeyboardInterrupt(number)
 
-    for number in handled_signals:
+    for number in handlers_before:
         signal.signal(number, interrupt)
     try:
         yield
     finally:
-        for number in handled_signals:
-            signal.signal(number, handlers_before[number])
+        for number, handler in handlers_before.items():
+            signal.signal(number, handler)

@@ -67,8 +67,7 @@ def run(
         n_known = sum(task.id in finished_ids for task in plan.tasks)
         if not quiet and n_known < n_tasks:
             say(f"{plan}; {n_known} already in {path}.")
-
-        # Results are saved as they come. Ctrl-C ends the loop; what is saved stays.
+        # Ctrl-C ends the loop; what is saved stays.
         with (
             suppress(KeyboardInterrupt),
             cluster(scheduler),
@@ -124,11 +123,8 @@ def status(
     path = store or Path(f"{plan.name}.sqlite")
     with Store(path) as results:
         seconds_of_task = results.seconds()  # by the id of every finished task
-    finished_seconds = [
-        seconds_of_task[task.id] for task in plan.tasks if task.id in seconds_of_task
-    ]
-    cpu_seconds = sum(finished_seconds)
-    n_finished = len(finished_seconds)
+    seconds = [seconds_of_task[task.id] for task in plan.tasks if task.id in seconds_of_task]
+    n_finished = len(seconds)
     n_tasks = len(plan.tasks)
     record = {
         "sweep": plan.name,
@@ -136,11 +132,11 @@ def status(
         "tasks": n_tasks,
         "finished": n_finished,
         "left": n_tasks - n_finished,
-        "cpu_seconds": round(cpu_seconds, 3),
+        "cpu_seconds": round(sum(seconds), 3),
     }
     sentence = (
         f"{plan.name}: {n_finished} of {n_tasks} tasks in {path}, "
-        f"{cpu_seconds:.1f} s of one core so far"
+        f"{sum(seconds):.1f} s of one core so far"
     )
     answer(record, sentence, json)
 

@@ -112,15 +112,20 @@ def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
             raise typer.Exit()
 
     for name in names:
-        entry = COMMANDS[name]
-        module = import_module(f"chanceline.cli.{entry.module}")
-        command = getattr(module, entry.function)
-        has_subcommands = isinstance(command, typer.Typer)
-        if has_subcommands:
-            app.add_typer(command, name=name, rich_help_panel=entry.panel)
-        else:
-            app.command(name, rich_help_panel=entry.panel)(command)
+        _add_command(app, name)
     return app
+
+
+def _add_command(app: typer.Typer, name: str) -> None:
+    """Import a command, and add it under its name, with its subcommands if it has some."""
+    entry = COMMANDS[name]
+    module = import_module(f"chanceline.cli.{entry.module}")
+    command = getattr(module, entry.function)
+    has_subcommands = isinstance(command, typer.Typer)
+    if has_subcommands:
+        app.add_typer(command, name=name, rich_help_panel=entry.panel)
+    else:
+        app.command(name, rich_help_panel=entry.panel)(command)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

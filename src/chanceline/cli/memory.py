@@ -200,21 +200,20 @@ def limit_lines(limit: dict[str, Any]) -> list[str]:
 
 
 def theory_limit(report: StorageReport, signs: str) -> dict[str, Any]:
-    """The largest load in theory, for N → ∞, of neurons that choose the best inputs, and as many as
-    those of the network keep.
+    """The largest load in theory of neurons that choose the best inputs, and as many as those of
+    the network keep; None as "alpha_vs" where theory has no answer.
 
-    Returns
-    -------
-    "alpha_vs" : that load; None where theory has no answer.
-    "rho" : the share of the N = n − 1 possible inputs that the n neurons keep on average.
-    "margin" : the median stability of the neurons.
-    "kind", "signs" : the theory, and whether signs of couplings are free or given.
+    Parameters
+    ----------
+    report : of the network.
+    signs : whether signs of couplings are free or given.
     """
     import numpy as np
 
     from chanceline.theory.capacity import capacity
 
-    rho = float(report.fan_ins.mean() / (report.n_neurons - 1))
+    n_possible_inputs = report.n_neurons - 1
+    rho = float(report.fan_ins.mean() / n_possible_inputs)
     margin = float(np.median(report.stabilities))
     alpha = None
     if 0 < rho < 1 and margin > 0:

@@ -29,6 +29,7 @@ from chanceline.errors import ConvergenceError, InputError, real_number
 
 if TYPE_CHECKING:
     from chanceline.chance import Bound, FeaturePlan
+    from chanceline.significance.noise_size import ChanceSize
 
 FeaturesOption = Annotated[
     int, typer.Option("-N", "--features", help="Number of features to choose from, N.")
@@ -81,9 +82,7 @@ def describe_bound(bound: Bound, errors: int, null: str) -> str:
 
     Parameters
     ----------
-    bound : the bound for M features. It is the smallest of those for M′ ≥ M features: `best_size`
-        is that M′, `dimension` the number of free parameters of rules on M′ features, `form` how
-        their labellings were counted.
+    bound : for M features: the smallest of the bounds for any M′ ≥ M, found at `best_size`.
     errors : of the rule, that were allowed.
     null : how random labels are drawn, "fixed" or "coin".
     """
@@ -357,6 +356,22 @@ def answer_samples_needed(
     answer(record, text, json)
 
 
+def size_in_noise(
+    n_samples: int, n_features: int, positives: int | None, options: PlanOptions
+) -> ChanceSize | None:
+    """What noise of this size needs, by theory; None where theory has no answer."""
+    # Replica symmetry with errors has none in places.
+    with contextlib.suppress(ConvergenceError):
+        return chanceline.chance_size(
+            n_samples,
+            n_features,
+            positives=positives,
+            errors=options.errors,
+            intercept=options.intercept,
+        )
+    return None
+
+
 def answer_largest(
     n_samples: int, n_features: int, positives: int | None, options: PlanOptions, json: bool
 ) -> None:
@@ -373,17 +388,7 @@ def answer_largest(
         null=options.null,
         intercept=options.intercept,
     )
-    noise_size = None
-    # Replica symmetry with errors has no answer in places; the rigorous one stands without it.
-    with contextlib.suppress(ConvergenceError):
-        noise_size = chanceline.chance_size(
-            n_samples,
-            n_features,
-            positives=positives,
-            errors=options.errors,
-            intercept=options.intercept,
-        )
-
+    noise_size = size_in_noise(n_samples, n_features, positives, options)
     lines = lines_of_largest(feature_plan, n_samples, n_features, options.level)
     if noise_size is not None:
         lines.append(f"For comparison: {noise_size.in_words()} (theory, for orientation).")

@@ -120,7 +120,6 @@ def search(
         problem = search_data(load_table_and_tell(data, label, table_settings))
     else:
         problem = random_search_data(random)
-
     options: dict[str, Any] = {
         "method": method,
         "budget": budget,
@@ -212,18 +211,7 @@ def random_search_data(text: str) -> SearchData:
     """A random problem from `N=…,alpha=…,seed=…,inputs=…`; P=… may stand for alpha=…."""
     from chanceline.perceptron.random_patterns import random_problem
 
-    values: dict[str, Any] = {}
-    try:
-        for assignment in text.split(","):
-            name, _, value = assignment.strip().partition("=")
-            read_value = RANDOM_PARAMETERS[name]
-            values[name] = read_value(value)
-        n = values["N"]
-    except (KeyError, ValueError):  # an unknown name, a value that is no number, or no N
-        raise InputError(
-            f"--random does not understand {text!r}; write N=256,alpha=1,seed=0,inputs=binary."
-        ) from None
-
+    n, values = read_random_parameters(text)
     X, y = random_problem(
         n,
         values.get("alpha"),
@@ -233,6 +221,22 @@ def random_search_data(text: str) -> SearchData:
     )
     names = [f"x{j}" for j in range(X.shape[1])]
     return SearchData(X=X, y=y, feature_names=names, classes=("-1", "+1"))
+
+
+def read_random_parameters(text: str) -> tuple[int, dict[str, Any]]:
+    """The number N of `N=256,alpha=1`, and the other values by name."""
+    values: dict[str, Any] = {}
+    try:
+        for assignment in text.split(","):
+            name, _, value = assignment.strip().partition("=")
+            read_value = RANDOM_PARAMETERS[name]
+            values[name] = read_value(value)
+        n = values.pop("N")
+    except (KeyError, ValueError):  # an unknown name, a value that is no number, or no N
+        raise InputError(
+            f"--random does not understand {text!r}; write N=256,alpha=1,seed=0,inputs=binary."
+        ) from None
+    return n, values
 
 
 def parse_signs(text: str | None, feature_names: Sequence[str]) -> list[int] | None:

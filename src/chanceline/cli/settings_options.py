@@ -51,12 +51,7 @@ def options_from_settings(
     """
 
     def decorate(command: Command) -> Command:
-        """The command as Typer calls it: with one value for each field of the settings.
-
-        Of ``search(table_settings: TableSettings, seed: int)`` it makes ``search(*, transpose:
-        bool, …, seed: int)``, which calls ``command(table_settings=TableSettings(transpose=…, …),
-        seed=…)``. `settings_classes` and `excluded_fields` are those of the decorator.
-        """
+        """The command as Typer calls it: ``search(*, transpose: bool, …, seed: int)``."""
         options = command_options(command, settings_classes, excluded_fields)
 
         @wraps(command)
@@ -66,8 +61,7 @@ def options_from_settings(
                 values[parameter] = pop_settings(values, settings_class, excluded_fields)
             command(**values)
 
-        # Typer reads options from the signature and annotations, which `wraps` copied from the
-        # command: they are replaced.
+        # Typer reads these two; `wraps` copied the command's own.
         annotations = {option.name: option.annotation for option in options}
         command_with_options.__annotations__ = annotations
         command_with_options.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
@@ -116,18 +110,11 @@ def make_option(field: Field[Any], settings_class: type[Any]) -> inspect.Paramet
     value_type = option_type(get_type_hints(settings_class)[field.name])
     if default is None:
         value_type = value_type | None
-
-    dashed_name = field.name.replace("_", "-")
-    flags = f"--{dashed_name}"
-    if default is True:
-        flags = f"--{dashed_name}/--no-{dashed_name}"
-
     panel = PANELS[settings_class]
     if field.name in DESIGN_SETTINGS:
         panel = DESIGN_PANEL
-
     option = typer.Option(
-        flags,
+        option_flags(field.name, default),
         help=field.metadata["help"],
         show_default=default is not False,
         rich_help_panel=panel,
@@ -138,6 +125,14 @@ def make_option(field: Field[Any], settings_class: type[Any]) -> inspect.Paramet
         default=default,
         annotation=Annotated[value_type, option],
     )
+
+
+def option_flags(name: str, default: object) -> str:
+    """`--split-at` for `split_at`; with a second flag `--no-…` if the default is true."""
+    dashed_name = name.replace("_", "-")
+    if default is True:
+        return f"--{dashed_name}/--no-{dashed_name}"
+    return f"--{dashed_name}"
 
 
 def option_type(type_hint: Any) -> Any:

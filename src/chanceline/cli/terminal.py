@@ -9,11 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chanceline._parallel import Progress
 from chanceline._results import plain, visible
 from chanceline.cli.flags import in_flags
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 MAX_LINE = 100  # letters; longer lines of text are broken
 WRAPPED_INDENT = " " * 6  # of the rest of a line that was broken
@@ -83,9 +86,8 @@ def say(sentence: str) -> None:
 def progress_bar(
     what_is_counted: str, *, quiet: bool, line_seconds: float = LINE_SECONDS
 ) -> Iterator[Progress | None]:
-    """Yield a `progress(done, total)` for the library, None if `quiet`.
-
-    It moves a bar in a terminal, and prints a line now and then in a pipe.
+    """Yield a `progress(done, total)` that moves a bar in a terminal, and prints a line now and
+    then in a pipe; None if `quiet`.
 
     Parameters
     ----------
@@ -96,13 +98,20 @@ def progress_bar(
         yield None
         return
 
-    from rich import progress as rich_progress
     from rich.console import Console
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield progress_lines(what_is_counted, line_seconds)
         return
+    with _bar_in_terminal(console, what_is_counted) as move_bar:
+        yield move_bar
+
+
+@contextmanager
+def _bar_in_terminal(console: Console, what_is_counted: str) -> Iterator[Progress]:
+    """Yield a `progress(done, total)` that moves a bar, which vanishes at the end."""
+    from rich import progress as rich_progress
 
     columns = (
         rich_progress.TextColumn("{task.description}", markup=False),

@@ -101,8 +101,26 @@ def calibration_slope(scores: Floats, positive: Bools) -> CalibrationSlope | Non
     spread = float(scores.std())
     design = np.column_stack([np.ones(len(scores)), (scores - scores.mean()) / spread])
 
-    # The largest likelihood, by Newton's method.
-    coefficients = np.zeros(2)  # a and b, for scores in standard deviations
+    coefficients, information = _largest_likelihood(design, positive)
+    covariance = np.linalg.inv(information)
+
+    # Back to the scores' own units.
+    slope = float(coefficients[1]) / spread
+    standard_error = sqrt(float(covariance[1, 1])) / spread
+    margin = NORMAL_QUANTILE * standard_error
+    return CalibrationSlope(slope, (slope - margin, slope + margin))
+
+
+def _largest_likelihood(design: Floats, positive: Bools) -> tuple[Floats, Floats]:
+    """The coefficients of a logistic regression, (terms,), and their information matrix.
+
+    Parameters
+    ----------
+    design : (samples, terms)
+    positive : (samples,)
+    """
+    coefficients = np.zeros(design.shape[1])
+    # Newton's method, with steps of limited size.
     for _ in range(MAX_SLOPE_STEPS):
         probabilities = sigmoid(design @ coefficients)
         gradient = design.T @ (positive - probabilities)
@@ -112,12 +130,7 @@ def calibration_slope(scores: Floats, positive: Bools) -> CalibrationSlope | Non
         coefficients += step * min(1.0, LARGEST_STEP / max(size, SMALLEST_STEP))
         if size < SMALLEST_STEP:
             break
-
-    # Back to the scores' own units.
-    slope = float(coefficients[1]) / spread
-    standard_error = sqrt(float(np.linalg.inv(information)[1, 1])) / spread
-    margin = NORMAL_QUANTILE * standard_error
-    return CalibrationSlope(slope, (slope - margin, slope + margin))
+    return coefficients, information
 
 
 def scores_overlap(scores: Floats, positive: Bools) -> bool:

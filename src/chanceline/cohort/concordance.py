@@ -61,9 +61,10 @@ def concordance_test(scores: Floats, positive: Bools, block_of_sample: Ints) -> 
         for block_ranks, block_labels in zip(ranks, labels, strict=True)
     )
     n_positives = [int(np.count_nonzero(block_labels)) for block_labels in labels]
+    n_negatives = [int(np.count_nonzero(~block_labels)) for block_labels in labels]
     n_pairs = sum(
-        n_positive * (len(block_labels) - n_positive)
-        for n_positive, block_labels in zip(n_positives, labels, strict=True)
+        n_positive * n_negative
+        for n_positive, n_negative in zip(n_positives, n_negatives, strict=True)
     )
     area = observed / (2 * n_pairs)
     if exact_steps(ranks, n_positives) <= MAX_EXACT_STEPS:

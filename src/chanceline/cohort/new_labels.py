@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from chanceline._arrays import Bools, Floats
 from chanceline.cohort.new_samples import NO_COLUMN, NewTable
@@ -70,14 +71,11 @@ def read_new_labels(
     classes : the negative and the positive class of the table tested.
     recipe : how the classes were made from the column there.
     """
-    # The class names of the rows that have a label, whatever their case and spaces.
     column = find_label_column(table.raw, label or recipe.label or None)
     if table.settings.unlabelled != "drop":
         require_filled(column, "label", table.settings)
     is_labelled = column.notna().to_numpy()
-    settings_of_test = TableSettings(split_at=recipe.split_at)
-    names_of_labelled = class_names_of_rows(column[is_labelled], settings_of_test)
-    folded_names = np.array([folded_name(name) for name in names_of_labelled])
+    folded_names = _folded_class_names(column[is_labelled], recipe)
 
     # Which rows are of which class.
     negative, positive = classes
@@ -141,6 +139,13 @@ def _about_rows_left_out(is_labelled: Bools, is_other: Bools) -> list[Finding]:
     return findings
 
 
+def _folded_class_names(labels: pd.Series, recipe: TableRecipe) -> NDArray[np.str_]:
+    """The class of every row, whatever its case and spaces; `labels` have no gaps."""
+    settings_of_test = TableSettings(split_at=recipe.split_at)
+    names = class_names_of_rows(labels, settings_of_test)
+    return np.array([folded_name(name) for name in names])
+
+
 def refuse_undeclared(
     table: NewTable,
     outcome_columns: Sequence[pd.Series],
@@ -153,17 +158,15 @@ def refuse_undeclared(
     Parameters
     ----------
     table : the rows that are compared.
-    outcome_columns : of the classes, or of another outcome, of the same rows.
+    outcome_columns : of these rows.
     signs : ±1 of the classes, or of the halves of another outcome, (rows,).
     recipe : what was said about the table tested.
-    covariates : columns that the rule has besides its features, which are no subjects.
+    covariates : names of columns that are no subjects.
     """
     settings = table.settings
     was_said = Role.GROUPS in table.roles or Role.PAIRS in table.roles
     if was_said or NO_COLUMN in (settings.groups, settings.pairs):
         return
-
-    # All columns are looked at, but for the outcome and covariates.
     outcome_names = [column.name for column in outcome_columns]
     others = table.raw.without_columns([*outcome_names, *covariates])
     known = _known_columns(table, outcome_columns, signs, recipe)

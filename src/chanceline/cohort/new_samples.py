@@ -164,25 +164,20 @@ class FixedRule(Protocol):
 
 def new_samples(table: NewTable, rule: FixedRule, inputs: RuleInputs) -> NewSamples:
     """The complete rows of a table as samples in the units of a rule."""
-    # How columns of the file become features: those of the rule alone or, where a transform looks
-    # at whole rows, all features of the table tested.
+    # Only the rule's features, unless a transform looks at whole rows: then all features.
     recipe = inputs.recipe.for_features(rule.features)
     columns = _columns_of_recipe(table, recipe, rule.encoder.names)
     covariates = {name: columns[name] for name in rule.encoder.names}
 
-    # The features of the recipe, (rows, features of the recipe), and which rows have no gap.
+    # From all rows to the samples, and from the features of the recipe to those of the rule.
     with_gaps = untransformed_features(columns, recipe, n_rows=len(table.raw.values))
     is_complete = _complete_rows(with_gaps, covariates, table.source)
-
-    # From them the features of the rule, (samples, features of the rule).
     untransformed = with_gaps[is_complete]
     transformed = transformed_features(untransformed, recipe, inputs.ranked_values)
     rule_columns = np.ascontiguousarray(transformed[:, recipe.column_numbers(rule.features)])
 
-    # The ranges of the table tested are those of its numbers before the transform; only where that
-    # looks at whole rows, after it. New numbers are compared with them at the same stage.
+    # The table tested has the ranges of its numbers at the same stage.
     numbers_in_ranges = rule_columns if recipe.looks_at_rows else untransformed
-
     blocks, about_blocks = _blocks(table, rule, is_complete)
     return NewSamples(
         columns=rule_columns,
@@ -259,15 +254,7 @@ def _blocks(
         return None, []
     role = Role.PAIRS if Role.PAIRS in table.roles else Role.BLOCKS
     if not table.has_role(role):
-        column = table.roles.get(role, "")
-        called = f" (column {column!r})" if column else ""
-        warning = (
-            f"the rule has {rule.block_noun} for every one of its {role}{called}, which "
-            f"{table.source} does not tell; that of the average one is used."
-        )
-        return None, [Finding.warning(warning)]
-
-    # Blocks or pairs that the table tested did not have.
+        return None, [_warning_of_absent_blocks(table, rule, role)]
     blocks = table.role_values(role)[is_complete]
     names_here = set(blocks.tolist())
     new_names = names_here - set(rule.block_names)
@@ -279,3 +266,13 @@ def _blocks(
         "from the average)."
     )
     return blocks, [Finding.note(note)]
+
+
+def _warning_of_absent_blocks(table: NewTable, rule: FixedRule, role: Role) -> Finding:
+    """The warning that the table does not tell the blocks or pairs that the rule knows."""
+    column = table.roles.get(role, "")
+    called = f" (column {column!r})" if column else ""
+    return Finding.warning(
+        f"the rule has {rule.block_noun} for every one of its {role}{called}, which "
+        f"{table.source} does not tell; that of the average one is used."
+    )

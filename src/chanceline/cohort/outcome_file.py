@@ -118,12 +118,7 @@ def _rule_from_record(record: FileRecord) -> SavedOutcomeRule:
     classes = record.optional_record("classes")
     if classes is not None:
         class_names = classes.texts("names")
-        n_classes = len(class_names)
-        regression = MultinomialRegression(
-            codes=np.arange(n_classes),
-            weights=_matrix(classes, "weights", n_rows=n_targets, n_columns=n_classes),
-            intercepts=np.array(classes.numbers("intercepts", length=n_classes)),
-        )
+        regression = _regression_from_record(classes, n_targets, n_classes=len(class_names))
     return SavedOutcomeRule(
         features=features,
         **_sums_from_record(record, roles, n_features=len(features), n_targets=n_targets),
@@ -146,6 +141,17 @@ def _roles_from_record(record: FileRecord) -> RuleRoles:
     if len(roles.categories) != len(roles.block_categories):
         record.refuse("block_categories must name categories")
     return roles
+
+
+def _regression_from_record(
+    record: FileRecord, n_targets: int, n_classes: int
+) -> MultinomialRegression:
+    """The regression of classes on the targets of a rule."""
+    return MultinomialRegression(
+        codes=np.arange(n_classes),
+        weights=_matrix(record, "weights", n_rows=n_targets, n_columns=n_classes),
+        intercepts=np.array(record.numbers("intercepts", length=n_classes)),
+    )
 
 
 def _sums_from_record(

@@ -99,14 +99,16 @@ def load_result(path: str | Path) -> SavedResult | SavedOutcome:
     content = file.read_bytes()
     record = FileRecord(_parsed(content, file.name), file.name)
 
-    # Of another outcome than two classes.
     if record.text("format") == OUTCOME_FORMAT:
         outcome = outcome_from_record(record)
         _check_features(outcome.inputs, [outcome.rule.features], record)
         return outcome
-
-    # Of two classes.
     _check_format(record.text("format"), file.name)
+    return _result_from_record(record)
+
+
+def _result_from_record(record: FileRecord) -> SavedResult:
+    """The result of a test of two classes."""
     saved = SavedResult(
         verdict=record.text("verdict"),
         pvalue=record.number("pvalue"),

@@ -138,21 +138,15 @@ class SavedOutcome(Result):
             The columns of the outcome; by default as in the table tested.
         """
         named = SavedColumns(label or "", time or "", event or "")
-        # `table` has only the rows with an outcome, `known_outcome` that of these rows.
         table, known_outcome = self._rows_with_outcome(data, named, settings, changes)
-
-        # Of these the samples are the rows without gaps in the features. Rows that the rule was
-        # made from are refused.
-        samples = new_samples(table, self.rule, self.inputs)
+        samples = new_samples(table, self.rule, self.inputs)  # rows without gaps in the features
         refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
         outcome = known_outcome.take(samples.is_complete)
 
-        # What counts once, a sample or a group of them, with its prediction and outcome. The design
-        # is refused where a group has several outcomes, or a pair not two units.
+        # What counts once: a sample, or a group of them.
         design = make_score_design(outcome, declared_roles(table, samples.is_complete))
         rule_says = self._predictions(samples)
         units = make_outcome_units(outcome, rule_says.predictions, rule_says.guesses, design)
-
         return OutcomeConfirmation(
             source=table.source,
             outcome_kind=self.outcome_kind.value,
@@ -219,9 +213,6 @@ def saved_outcome(result: OutcomeTest) -> SavedOutcome:
     columns = SavedColumns(label=outcome.name)
     if isinstance(outcome, SurvivalOutcome):
         columns = SavedColumns(time=outcome.name, event=outcome.event_name)
-    expected: tuple[Measure, ...] = ()
-    if result.expected is not None:
-        expected = result.expected.measures
     return SavedOutcome(
         verdict=str(result.verdict),
         pvalue=result.pvalue,
@@ -231,6 +222,6 @@ def saved_outcome(result: OutcomeTest) -> SavedOutcome:
         predicted_name=outcome.predicted_name,
         rule=saved_outcome_rule(result.rule),
         inputs=result.inputs,
-        expected=expected,
+        expected=result.expected.measures if result.expected is not None else (),
         findings=result.findings,
     )

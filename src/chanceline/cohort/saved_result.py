@@ -99,13 +99,12 @@ class SavedResult(Result):
         Parameters
         ----------
         data
-            A file, or a table in memory whose columns have names: the features and covariates as
-            they were in the table tested, in any order.
+            A file, or a table with named columns: the features and covariates, in any order.
         rule
             "rule", "few", "points" or "separating"; by default the rule to use.
         settings, changes
-            How to read the file, as in `load_data`; and where they are called otherwise than in the
-            table tested, the columns of blocks or pairs.
+            How to read the file, as in `load_data`; and the columns of blocks or pairs, where they
+            are called otherwise than in the table tested.
         """
         chosen = self.rule(rule)
         table = read_with_fixed_settings(data, None, self.inputs, settings, changes)
@@ -145,17 +144,13 @@ class SavedResult(Result):
         chosen = self.rule(rule)
         label = label or self.inputs.recipe.label or None
         whole_table = read_with_fixed_settings(data, label, self.inputs, settings, changes)
-        # From here on `table` and `labels` have only the rows of the two classes.
         table, labels = self._rows_of_classes(whole_table, label, chosen)
-
-        # Of these the samples are the rows without gaps in the features of the chosen rule.
-        samples = new_samples(table, chosen, self.inputs)
-        # Rows that the rule was made from are refused. They are known by digests of the features of
-        # the first rule; rows of other features cannot be compared with these.
+        samples = new_samples(table, chosen, self.inputs)  # rows without gaps in the features
+        # Rows of the table tested are known by digests of the features of the first rule alone.
         if chosen is self.rules[0]:
             refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
 
-        # What counts once, a sample or a group of them, with its score and class.
+        # What counts once: a sample, or a group of them.
         units = make_units(
             scores=self._scores(chosen, samples),
             labels=labels.signs[samples.is_complete],

@@ -22,26 +22,10 @@ def draw_clusters(ax: Any, choices: pd.DataFrame, title: str) -> None:
     choices : columns start and width of the sector, in radians; a row for each choice.
     title : of the panel; the number of choices that separate is added.
     """
-    from matplotlib.patches import Circle, Wedge
-
     n_in_row = ceil(sqrt(len(choices)))
     for place, choice in enumerate(choices.itertuples()):
         row, column = divmod(place, n_in_row)
-        centre = (column, -row)
-        ax.add_patch(
-            Circle(
-                centre,
-                CIRCLE_RADIUS,
-                fill=False,
-                linestyle=":",
-                linewidth=0.8,
-                edgecolor=COLOURS["breaks"],
-            )
-        )
-        if choice.width > 0:
-            start = degrees(choice.start)
-            end = start + degrees(choice.width)
-            ax.add_patch(Wedge(centre, CIRCLE_RADIUS, start, end, color=COLOURS["rs"], alpha=0.6))
+        _draw_choice(ax, (column, -row), choice.start, choice.width)
     n_rows = ceil(len(choices) / n_in_row)
     n_separating = int((choices["width"] > 0).sum())
     ax.set(
@@ -53,12 +37,31 @@ def draw_clusters(ax: Any, choices: pd.DataFrame, title: str) -> None:
     ax.set_axis_off()
 
 
+def _draw_choice(ax: Any, centre: tuple[int, int], start: float, width: float) -> None:
+    """Draw a dotted circle, and in it the sector from the angle `start` on, in radians."""
+    from matplotlib.patches import Circle, Wedge
+
+    circle = Circle(
+        centre,
+        CIRCLE_RADIUS,
+        fill=False,
+        linestyle=":",
+        linewidth=0.8,
+        edgecolor=COLOURS["breaks"],
+    )
+    ax.add_patch(circle)
+    if width > 0:
+        start_degrees = degrees(start)
+        end_degrees = start_degrees + degrees(width)
+        ax.add_patch(
+            Wedge(centre, CIRCLE_RADIUS, start_degrees, end_degrees, color=COLOURS["rs"], alpha=0.6)
+        )
+
+
 def draw_cluster_entropy(
     ax: Any, table: pd.DataFrame, *, rho: float, capacity: float, panel_loads: Sequence[float]
 ) -> None:
     """Draw the entropy Σ of separating choices against the load α, at one density.
-
-    Lines mark the loads up to which all choices, typical choices and some choices separate.
 
     Parameters
     ----------
@@ -73,16 +76,7 @@ def draw_cluster_entropy(
     loads = [*not_negative["alpha"], capacity]
     entropies = [*not_negative["entropy"], 0.0]
     ax.plot(loads, entropies, color=COLOURS["rs"], label=r"entropy $\Sigma$ of separating choices")
-
-    # Label → load and colour of a vertical line.
-    marked_loads = {
-        r"$\alpha_{\rm VC}=\rho$: up to here all": (rho, "vc"),
-        r"$\alpha_{\rm CG}=2\rho$: typical ones": (2 * rho, "cover-gardner"),
-        rf"$\alpha_{{\rm VS}}={capacity:.4f}$: some": (capacity, "rsb"),
-    }
-    for label, (load, colour) in marked_loads.items():
-        ax.axvline(load, color=COLOURS[colour], linestyle="--", linewidth=1.2, label=label)
-
+    _mark_loads(ax, rho, capacity)
     ax.plot(
         panel_loads,
         [0.0] * len(panel_loads),
@@ -101,3 +95,14 @@ def draw_cluster_entropy(
     )
     # Below the curve, right of the second line.
     ax.legend(loc="lower left", bbox_to_anchor=(0.36, 0.05), fontsize=9)
+
+
+def _mark_loads(ax: Any, rho: float, capacity: float) -> None:
+    """Vertical lines at the loads up to which all, typical and some choices separate."""
+    marked_loads = {  # label → load, colour
+        r"$\alpha_{\rm VC}=\rho$: up to here all": (rho, "vc"),
+        r"$\alpha_{\rm CG}=2\rho$: typical ones": (2 * rho, "cover-gardner"),
+        rf"$\alpha_{{\rm VS}}={capacity:.4f}$: some": (capacity, "rsb"),
+    }
+    for label, (load, colour) in marked_loads.items():
+        ax.axvline(load, color=COLOURS[colour], linestyle="--", linewidth=1.2, label=label)

@@ -136,25 +136,24 @@ def draw_figure(figure_name: str, points: pd.DataFrame) -> tuple[Figure, pd.Data
 def _entropy_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """The figure of counted supports, and the table of their limits.
 
-    There is one column of panels for each density ρ: above, the entropy ln(supports)/N against the
-    load; below, how it is extrapolated to N → ∞, for one kind of inputs. `points` has a row for
-    each number N of variables, density, load and kind of inputs.
+    For each density ρ: above, the entropy ln(supports)/N against the load; below, how it is
+    extrapolated to N → ∞ for one kind of inputs.
+
+    Parameters
+    ----------
+    points : a row for each number N of variables, density, load and kind of inputs.
     """
     limits = entropy_limits(points)
     rhos = sorted(limits["rho"].unique(), reverse=True)
     picture = Figure(figsize=(4.2 * len(rhos), 7.4), layout="constrained")
     upper_axes, lower_axes = picture.subplots(2, len(rhos), squeeze=False)
-
-    # The extrapolation is shown for one kind of inputs.
     shown_inputs = points["inputs"].iloc[0]
     if "sphere" in set(points["inputs"]):
         shown_inputs = "sphere"
     points_of_kind = points[points["inputs"] == shown_inputs].dropna(subset="entropy")
-
     for upper, lower, rho in zip(upper_axes, lower_axes, rhos, strict=True):
         largest_load = limits.loc[limits["rho"] == rho, "alpha"].max()
         draw_entropy_limits(upper, limits, _symmetric_entropies(rho, largest_load), rho)
-
         points_at_rho = points_of_kind[points_of_kind["rho"] == rho]
         draw_extrapolations(lower, points_at_rho, _entropy_differences(points_at_rho, rho))
         lower.set(
@@ -224,29 +223,15 @@ def draw_smallest(
 ) -> None:
     """Draw the paper's capacity figure: loads α against densities K/N, found and in theory.
 
-    Markers are means over random problems, lines the loads α_VS of chosen variables and α_CG of
-    typical ones.
-
     Parameters
     ----------
-    points : columns n, load, density and error; and shipped, if some of them come with the package
-        and are to be told apart: they are hollow.
+    points : means over random problems, columns n, load, density and error; and shipped, if those
+        that come with the package are to be told apart.
     curve : columns rho, alpha_vs and cover_gardner.
-    limits : extrapolated to N → ∞, columns alpha, searched (the density K/N that search finds) and
+    limits : for N → ∞, columns alpha, searched (the density K/N that search finds) and
         searched_error.
     """
-    ax.plot(
-        curve["rho"],
-        curve["alpha_vs"],
-        color=COLOURS["rs"],
-        label=r"$\alpha_{\rm VS}$, replica symmetric",
-    )
-    ax.plot(
-        curve["rho"],
-        curve["cover_gardner"],
-        color=COLOURS["cover-gardner"],
-        label=r"$\alpha_{\rm CG}=2\rho$",
-    )
+    _draw_capacity_curves(ax, curve)
     if "shipped" in points:
         is_shipped = points["shipped"].astype(bool)
         _draw_sizes(ax, points[is_shipped], remark=", shipped", filled=False)
@@ -271,6 +256,22 @@ def draw_smallest(
         title=title,
     )
     ax.legend(loc="lower right")
+
+
+def _draw_capacity_curves(ax: Any, curve: pd.DataFrame) -> None:
+    """Draw the loads α_VS of chosen variables and α_CG of typical ones against the density."""
+    ax.plot(
+        curve["rho"],
+        curve["alpha_vs"],
+        color=COLOURS["rs"],
+        label=r"$\alpha_{\rm VS}$, replica symmetric",
+    )
+    ax.plot(
+        curve["rho"],
+        curve["cover_gardner"],
+        color=COLOURS["cover-gardner"],
+        label=r"$\alpha_{\rm CG}=2\rho$",
+    )
 
 
 def _draw_sizes(ax: Any, points: pd.DataFrame, remark: str = "", *, filled: bool = True) -> None:
@@ -343,12 +344,10 @@ def _draw_limits_of_counts(
 def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, float]) -> None:
     """Draw measurements at several numbers N of variables against 1/N, with fits down to 1/N = 0.
 
-    A measurement is a difference from the first moment, which is known for each N and near to it.
-    Every load has its colour; loads whose points cannot be fitted are left out.
-
     Parameters
     ----------
-    points : columns alpha, n and difference, and those that `difference_errors` reads.
+    points : columns alpha, n, difference (from the first moment at this N), and those that
+        `difference_errors` reads.
     theory : load → the limit N → ∞ that theory gives, drawn as a star.
     """
     colours = cycle(LOAD_COLOURS)
@@ -405,9 +404,8 @@ def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:
 
     Parameters
     ----------
-    limits : columns alpha (the load), inputs (their kind), searched and searched_error (the share
-        that a search finds, extrapolated to N → ∞), rs and rsb (ρ_VS, replica symmetric and with
-        one step of breaking).
+    limits : columns alpha, inputs (their kind), searched and searched_error (the share that a
+        search finds), rs and rsb (ρ_VS, replica symmetric and with one step of breaking).
     """
     ax.axhline(0, color=COLOURS["rs"], label=r"$\rho_{\rm VS}$, replica symmetric")
     theory = limits.drop_duplicates("alpha").sort_values("alpha")

@@ -32,18 +32,9 @@ def draw_largest_loads(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[
     """Draw the largest load that neurons hold against their share ρ of inputs, for each wiring.
 
     Points are the loads that half of the neurons hold; bars reach down to what all neurons hold.
-    Lines are theory for infinitely many neurons: α_VS(ρ), the best choice of inputs, given by
-    `theory`; what Hebb's choice of inputs holds; and 2ρ, what random inputs hold.
+    `theory` has the largest loads of the best choice of inputs.
     """
-    # Every line begins at the origin.
-    rhos = [0.0, *(point.rho for point in theory)]
-    best_loads = [0.0, *(point.alpha for point in theory)]
-    hebbian_loads = [0.0, *(hebbian_capacity(point.rho) for point in theory)]
-    random_loads = [2 * rho for rho in rhos]  # two patterns for each input (Cover)
-    _draw_theory_line(ax, rhos, best_loads, name=r"$\alpha_{VS}(\rho)$", linestyle="-")
-    _draw_theory_line(ax, rhos, hebbian_loads, name="Hebb's choice", linestyle="-.")
-    _draw_theory_line(ax, rhos, random_loads, name=r"$2\rho$", linestyle="--")
-
+    _draw_theory_lines(ax, theory)
     for wiring in WIRING_STYLES:
         points = [point for point in loads if point.wiring == wiring]
         if points:
@@ -88,6 +79,17 @@ def _draw_theory_line(
     """Draw a line of theory, with its name at its end."""
     ax.plot(rhos, loads, color="black", ls=linestyle)
     ax.annotate(name, (rhos[-1], loads[-1]), xytext=(4, -4), textcoords="offset points")
+
+
+def _draw_theory_lines(ax: Any, best: Sequence[Capacity]) -> None:
+    """Draw what the best, Hebb's and random choices of inputs hold, from the origin on."""
+    rhos = [0.0, *(point.rho for point in best)]
+    best_loads = [0.0, *(point.alpha for point in best)]
+    hebbian_loads = [0.0, *(hebbian_capacity(point.rho) for point in best)]
+    random_loads = [2 * rho for rho in rhos]  # two patterns for each input (Cover)
+    _draw_theory_line(ax, rhos, best_loads, name=r"$\alpha_{VS}(\rho)$", linestyle="-")
+    _draw_theory_line(ax, rhos, hebbian_loads, name="Hebb's choice", linestyle="-.")
+    _draw_theory_line(ax, rhos, random_loads, name=r"$2\rho$", linestyle="--")
 
 
 def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> None:

@@ -26,15 +26,13 @@ def draw_planted_lines(
 ) -> None:
     """Draw the samples needed to find a planted rule against the number of features.
 
-    Lines are theory, one for each noise; points are simulated tables.
-
     Parameters
     ----------
     ax : matplotlib axes.
     n_features : N, at which the lines are known.
-    lines : noise → samples at every N. Without noise it is the chance line itself.
-    measured : where unrelated sets stop doing as well, in simulated tables.
-    alone : where the true set is the only one, in simulated tables.
+    lines : noise → samples at every N, by theory.
+    measured, alone : in simulated tables, where unrelated sets stop doing as well, and where the
+        true set is the only one.
     """
     colours = [COLOURS[name] for name in LINE_COLOURS]
     colour_of_noise = dict(zip(lines, colours, strict=False))

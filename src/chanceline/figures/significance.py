@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from chanceline._arrays import Floats
     from chanceline.select.front_result import Front
     from chanceline.significance.readings import Band
     from chanceline.significance.result import SeparationTest
@@ -59,16 +60,7 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
     ax.plot(sizes, explained, "o-", color=OBSERVED_COLOUR, markersize=5, label="your labels")
     evidence = result.evidence
     if evidence.k is not None and evidence.explained is not None:
-        ax.plot(
-            [evidence.k],
-            [evidence.explained],
-            "*",
-            color=verdict_colour,
-            markersize=15,
-            zorder=5,
-            label="the features named",
-        )
-
+        _draw_star(ax, evidence.k, evidence.explained, verdict_colour, "the features named")
     ax.set_xlim(0.5, max(sizes) + 0.5)
     ax.set_ylim(0.0, 1.02)
     ax.set_xticks(sizes)
@@ -165,14 +157,7 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
             label=drawn.name,
         )
         is_wrong = samples.is_wrong[drawn.members]
-        ax.plot(
-            scores[is_wrong],
-            heights[is_wrong],
-            "o",
-            markerfacecolor="none",
-            markeredgecolor=COLOURS["ink"],
-            markersize=9,
-        )
+        _draw_rings(ax, scores[is_wrong], heights[is_wrong])
 
     ax.axvline(0, color=SHUFFLED_COLOUR, linewidth=1)
     ax.set_yticks([0, 1], [name_on_axis(name) for name in result.class_names])
@@ -180,6 +165,23 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
     ax.set(
         ylim=(-0.5, 1.5),
         xlabel=f"{samples.kind} score (threshold 0, scaled); right of it: {positive}",
+    )
+
+
+def _draw_star(ax: Axes, x: float, y: float, colour: str, label: str) -> None:
+    """Draw one star above everything else."""
+    ax.plot([x], [y], "*", color=colour, markersize=15, zorder=5, label=label)
+
+
+def _draw_rings(ax: Axes, x: Floats, y: Floats) -> None:
+    """Draw a ring around every point."""
+    ax.plot(
+        x,
+        y,
+        "o",
+        markerfacecolor="none",
+        markeredgecolor=COLOURS["ink"],
+        markersize=9,
     )
 
 

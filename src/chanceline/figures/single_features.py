@@ -103,22 +103,27 @@ def draw_single_features(
         _draw_stretch(ax, axis.places[inside], heights[inside], strip_width, colour)
     _mark_named(ax, axis.places, heights, names, named)
 
-    n_tested = max(1, int(np.count_nonzero(~np.isnan(pvalues))))
-    threshold = -np.log10(LEVEL / n_tested)
+    threshold = _draw_threshold(ax, n_tested=int(np.count_nonzero(~np.isnan(pvalues))))
+    ax.set_xlim(-0.01 * whole_width, 1.01 * whole_width)
+    ax.set_ylim(bottom=0.0, top=1.12 * max(threshold, float(heights.max(initial=0.0))))
+    ax.set_ylabel("−log₁₀ p of the feature alone")
+    _label_axis(ax, axis)
+
+
+def _draw_threshold(ax: Axes, n_tested: int) -> float:
+    """Draw the line of Bonferroni's level for so many features; return its height, −log₁₀ p."""
+    n_tests = max(1, n_tested)
+    threshold = float(-np.log10(LEVEL / n_tests))
     ax.axhline(threshold, color=COLOURS["soft"], linestyle="--", linewidth=1)
     ax.annotate(
-        f"{LEVEL}/{n_tested:,}",
+        f"{LEVEL}/{n_tests:,}",
         (0.0, threshold),
         xytext=(2, 3),
         textcoords="offset points",
         fontsize="small",
         color=COLOURS["soft"],
     )
-
-    ax.set_xlim(-0.01 * whole_width, 1.01 * whole_width)
-    ax.set_ylim(bottom=0.0, top=1.12 * max(threshold, float(heights.max(initial=0.0))))
-    ax.set_ylabel("−log₁₀ p of the feature alone")
-    _label_axis(ax, axis)
+    return threshold
 
 
 def _draw_stretch(

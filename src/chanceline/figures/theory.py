@@ -35,13 +35,13 @@ def draw_overlaps(ax: Any, table: pd.DataFrame, rho: float) -> None:
 def draw_response(ax: Any, table: pd.DataFrame, rho: float) -> None:
     """Draw panel (b) of the paper: how much two solutions on one choice of variables differ.
 
-    Their overlap is q₁, and ρ if they are equal. Up to the load 2ρ (regime "typical") they differ,
-    and ρ − q₁ is drawn in an inset. Beyond, q₁ tends to ρ as the paper's number m of replicas goes
-    to 0, and χ, the limit of (ρ − q₁)/m, is drawn on a log scale.
+    Up to the load 2ρ (regime "typical") it is ρ − q₁, in an inset; beyond, χ, its rate in the
+    number m → 0 of replicas.
 
     Parameters
     ----------
-    table : columns alpha (the load), regime, q1 and chi, at the density `rho`.
+    table : columns alpha (the load), regime, q1 (the overlap of the solutions, ρ if they are equal)
+        and chi, at the density `rho`.
     """
     typical = table[table["regime"] == "typical"]
     selected = table[table["regime"] != "typical"]
@@ -82,10 +82,10 @@ def draw_stability(ax: Any, table: pd.DataFrame, rho: float, crossing: float | N
 
     Parameters
     ----------
-    table : columns alpha (the load), within (the paper's product, within a support, that is a
-        choice of variables; exactly 1 above the load 2ρ) and between (that between supports).
+    table : columns alpha (the load), within and between (the products within a choice of variables
+        and between choices).
     rho : the density.
-    crossing : the load where symmetry between supports becomes unstable; None if it does not.
+    crossing : the load where symmetry between choices becomes unstable; None if it does not.
     """
     alpha = table["alpha"]
     _draw_line(ax, alpha, table["within"] - 1, "within a support (the paper's)", colour="rs")
@@ -209,13 +209,12 @@ def draw_entropies(
 def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
     """Draw the parameters of one step of symmetry breaking against the load.
 
-    x is the break point of the step, between 0 and 1, and K the field that sets the share of
-    variables chosen. Drawn are x, 1/K and xK/10, which fit one axis and stay finite at the
-    capacity, the last load with entropy, which is marked.
+    They are drawn as x, 1/K and xK/10, which stay finite at the capacity.
 
     Parameters
     ----------
-    broken : columns alpha (the load), entropy, x and K.
+    broken : columns alpha (the load), entropy, x (the break point of the step, between 0 and 1)
+        and K (the field that sets the share of variables chosen).
     """
     load = broken["alpha"]
     x = broken["x"]
@@ -224,7 +223,8 @@ def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
     _draw_line(ax, load, 1 / K, "$1/K$", colour="cover-gardner")
     _draw_line(ax, load, x * K / 10, "$xK/10$", colour="union")
 
-    capacity = load[broken["entropy"] >= 0].max()
+    has_entropy = broken["entropy"] >= 0
+    capacity = load[has_entropy].max()
     ax.axvline(capacity, color="0.6", linewidth=0.9, linestyle=":")
     _label(ax, "best", xlabel=LOAD_LABEL, ylim=(0, None))
 
@@ -262,13 +262,10 @@ def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
 def draw_transition(ax: Any, table: pd.DataFrame, jump_density: float) -> None:
     """Draw the two loads of a jump, by which symmetry between supports breaks, against density ρ.
 
-    Supports are choices of variables. From the load α_d on, those that separate fall into groups;
-    from α_K on, few groups hold all of them.
-
     Parameters
     ----------
-    table : columns rho, dynamic_alpha (α_d) and static_alpha (α_K), both relative to the load where
-        replica symmetry becomes unstable, and missing where symmetry breaks continuously.
+    table : columns rho, dynamic_alpha and static_alpha, the loads over that where replica symmetry
+        becomes unstable; missing where symmetry breaks continuously.
     jump_density : above it symmetry breaks continuously.
     """
     jumps = table.dropna(subset=["static_alpha"])

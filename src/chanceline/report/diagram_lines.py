@@ -38,7 +38,10 @@ N_ERROR_SHARES = 8
 
 
 class UnequalNodes(NamedTuple):
-    """Where the chance line for unequal classes is solved; errors are shares of the rarer class."""
+    """Where the chance line for unequal classes is solved; errors are shares of the rarer class.
+
+    Densities and error shares fall, balances rise to ½.
+    """
 
     densities: list[float]
     balances: list[float]
@@ -59,13 +62,7 @@ def lobatto_points(low: float, high: float, n_points: int) -> Floats:
 
 def unequal_nodes() -> UnequalNodes:
     """Where the chance line is solved for unequal classes: Chebyshev points (`lobatto_points`) in
-    variables in which the line is smooth.
-
-    | nodes | variable | its order |
-    |---|---|---|
-    | densities | logit ρ | from the largest density to the smallest |
-    | balances | (logit balance)² | from the smallest balance to ½ |
-    | error shares | cube root of the share | from the largest share to 0 |
+    logit ρ, (logit balance)² and the cube root of the share of errors, in which the line is smooth.
     """
     smallest, largest = UNEQUAL_DENSITIES
     density_logits = lobatto_points(logit(smallest), logit(largest), N_DENSITIES)
@@ -75,7 +72,6 @@ def unequal_nodes() -> UnequalNodes:
     squared_logits = lobatto_points(0.0, logit(SMALLEST_BALANCE) ** 2, N_BALANCES)
     balance_logits = -np.sqrt(squared_logits)
 
-    # Where errors vanish the line is smooth in the cube root of their share.
     cube_roots = lobatto_points(0.0, LARGEST_ERROR_SHARE ** (1 / 3), N_ERROR_SHARES)
     return UnequalNodes(
         densities=expit(density_logits).tolist(),
@@ -85,16 +81,13 @@ def unequal_nodes() -> UnequalNodes:
 
 
 def unequal_table() -> dict[str, Any]:
-    """What the explorer draws for unequal classes and errors.
-
-    The chance line is the load up to which some choice of variables separates random labels; the
-    typical line is the load up to which a typical choice does.
+    """What the explorer draws for unequal classes and errors: logarithms of two lines over those of
+    equal classes without errors, and their nodes.
 
     Returns
     -------
-    "chance" : ln of the chance line over that of equal classes without errors, of shape (balances,
-        error shares, densities).
-    "typical" : ln of the typical line over 2ρ, of shape (balances, error shares).
+    "chance" : of the chance line, of shape (balances, error shares, densities).
+    "typical" : of the typical line, of shape (balances, error shares).
     "densities", "balances", "shares" : the nodes along these axes.
     """
     nodes = unequal_nodes()

@@ -28,8 +28,6 @@ def single_features_section(result: SeparationTest, data: Dataset | None) -> dic
         variants = data.variants.of_features(data.feature_names)
     axis = feature_axis(len(data.feature_names), variants)
     pvalues = single_pvalues(data)
-
-    # The positions of the features to mark.
     marked_names = set(result.evidence.features)
     marked = [column for column, name in enumerate(data.feature_names) if name in marked_names]
     figure = draw_for_page(

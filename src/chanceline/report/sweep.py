@@ -97,33 +97,31 @@ def sweep_page(store_name: str, records: Sequence[Record]) -> Page:
 def average_trials(records: Sequence[Record]) -> Averages:
     """Mean and standard error of every numeric result over the trials of each point.
 
-    A point is a choice of parameters; its trials differ by their seeds. Parameters that are the
-    same for all records are left out of the table, unless all are: then the first stays.
+    A point is a choice of parameters; its trials differ by their seeds.
     """
     # Row i of both frames is record i. They stay apart: a result may be called like a parameter.
     parameters = pd.DataFrame([record.task.parameters for record in records])
     results = pd.DataFrame([record.result for record in records])
 
-    # The parameters that tell points apart.
-    parameter_names = sorted(name for name in parameters.columns if name != "trial")
-    table_parameters = [
-        name for name in parameter_names if parameters[name].nunique(dropna=False) > 1
-    ]
-    if not table_parameters:
-        table_parameters = parameter_names[:1]
-
     # One row for each point, in ascending order; `rows_of_points` has the numbers of its records.
+    table_parameters = _parameters_of_points(parameters)
     grouped = parameters.groupby(table_parameters, dropna=False, sort=True)
     table = grouped.size().rename("trials").reset_index()
     rows_of_points = [group.index for _, group in grouped]
 
-    # A mean and an error for each numeric result.
     numeric_results = list(results.select_dtypes(("number", "bool")))
     for name in numeric_results:
         estimates = [mean_estimate(results.loc[rows, name].dropna()) for rows in rows_of_points]
         table[name] = [estimate.value for estimate in estimates]
         table[error_column(name)] = [estimate.error for estimate in estimates]
     return Averages(table=table, parameters=table_parameters, results=numeric_results)
+
+
+def _parameters_of_points(parameters: pd.DataFrame) -> list[str]:
+    """The names of the parameters that tell points apart; the first one if all are the same."""
+    names = sorted(name for name in parameters.columns if name != "trial")
+    varying = [name for name in names if parameters[name].nunique(dropna=False) > 1]
+    return varying or names[:1]
 
 
 def draw_averages(averages: Averages) -> dict[str, Drawings]:

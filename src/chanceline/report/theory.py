@@ -156,27 +156,22 @@ class EntropyCurve(NamedTuple):
 
 
 def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
-    """The replica-symmetric entropy Σ at one density ρ, against the load.
+    """The replica-symmetric entropy Σ of separating choices at one density ρ, against the load.
 
-    Σ is the growth rate of the number of choices of ρN variables that separate. Up to the typical
-    load a typical choice does, and Σ is the entropy H₂(ρ) of all choices: the curve is flat. From
-    there on Σ is that of the states of `separating_branch`.
+    Up to the load where a typical choice separates, it is the entropy of all choices.
     """
     entropy_of_all = binary_entropy(rho)
     typical_load = rho * gardner(ensemble).load
     branch = separating_branch(rho, ensemble)
     if ensemble.error_rate:
-        # With errors allowed, the weights of one choice may fall into several clusters, and the
-        # theory counts the choice once for each. So the first states have more than the entropy of
-        # all choices, which is impossible, and are left out. Some state always has less: signs are
-        # free where errors are allowed, and then the branch goes on to negative entropies.
+        # With errors, theory counts a choice once for each cluster of its weights, which in the
+        # first states gives more than all choices. The branch goes on to negative entropies.
         branch = [state for state in branch if state.entropy < entropy_of_all]
         first_load = branch[0].alpha
         # Loads must ascend: the flat part ends short of the first state.
         typical_load = min(typical_load, FLAT_PART_SHARE * first_load)
 
-    # The states are few; cubics with their entropies and slopes join them. The flat part comes
-    # first, as two points without slope.
+    # Cubics join the flat part, two points without slope, and the few states.
     loads = [0.0, typical_load, *(state.alpha for state in branch)]
     entropies = [entropy_of_all, entropy_of_all, *(state.entropy for state in branch)]
     slopes = [0.0, 0.0, *(state.entropy_by_alpha for state in branch)]

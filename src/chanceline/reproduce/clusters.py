@@ -43,23 +43,21 @@ class Sector(NamedTuple):
 def separating_sector(points: Floats) -> Sector:
     """The directions w of the plane with w·x > 0 for all points x: a sector between two angles.
 
-    They are those within a quarter turn of every point: if the points lie between the angles a and
-    b, from b − π/2 to a + π/2. If the points do not lie within half a turn there are none, and the
-    sector has the width 0.
+    If all points lie between the angles a and b, it goes from b − π/2 to a + π/2. It has the width
+    0 if the points do not lie within half a turn.
 
     Parameters
     ----------
     points : (patterns, 2) inputs times labels.
     """
     angles = np.sort(np.arctan2(points[:, 1], points[:, 0]))
-    # From each angle to the next, the last one to the first after a full turn.
-    gaps = np.diff(angles, append=angles[0] + 2 * pi)
+    first_after_full_turn = angles[0] + 2 * pi
+    gaps = np.diff(angles, append=first_after_full_turn)
     widest = int(gaps.argmax())
     width = float(gaps[widest]) - pi
     if width <= 0:
         return Sector(start=0.0, width=0.0)
-    # The points end, at the angle b, where the widest gap begins.
-    last_angle = float(angles[widest])
+    last_angle = float(angles[widest])  # b: the points end where the widest gap begins
     return Sector(start=last_angle - pi / 2, width=width)
 
 

@@ -118,9 +118,8 @@ def memory_capacity(folder: Folder) -> None:
 def memory_stability(folder: Folder) -> None:
     """Draw recall from noisy probes, and storage after couplings are cut, for the three wirings.
 
-    Every neuron keeps a quarter of the inputs. At each load a network of each wiring stores the
-    same random patterns. Recall is drawn at loads that random inputs hold, too; couplings are cut
-    at one load, in every order. The table beside the figure has all that was measured.
+    At each load a network of each wiring stores the same random patterns. The table beside the
+    figure has all that was measured.
     """
     settings = MEMORY_SIZES[Mode(folder.mode)]
     recalls: dict[tuple[str, float], Retrieval] = {}
@@ -135,10 +134,10 @@ def memory_stability(folder: Folder) -> None:
             report = memory.store(patterns, n_jobs=settings.n_jobs)
             shared_columns = _network_columns(wiring, load, report)
 
-            # All recalls are in the table, and those at loads that every wiring holds are drawn.
             recall = retrieval(memory, patterns, PROBE_NOISES, seed=SEED)
             rows += _recall_rows(shared_columns, recall)
-            if load < LOAD_OF_RANDOM_INPUTS:
+            every_wiring_holds_it = load < LOAD_OF_RANDOM_INPUTS
+            if every_wiring_holds_it:
                 recalls[wiring, load] = recall
 
             if load == CUTTING_LOAD:

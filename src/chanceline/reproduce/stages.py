@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,7 +38,7 @@ from chanceline.reproduce.clusters import clusters
 from chanceline.reproduce.folder import Folder, Mode
 from chanceline.reproduce.memory import memory_capacity, memory_couplings, memory_stability
 from chanceline.theory.break_point import replicon_line
-from chanceline.theory.capacity import capacity, capacity_curve, evenly_spaced
+from chanceline.theory.capacity import Capacity, capacity, capacity_curve, evenly_spaced
 from chanceline.theory.capacity_table import capacity_table
 from chanceline.theory.one_step import start_at
 from chanceline.theory.rsb import RSBBranch, RSBState
@@ -53,6 +54,12 @@ BALANCE_RHO = 0.1  # at this density
 LOAD_BEFORE_BREAKING = 0.06  # the drawn curve without breaking begins so far below it
 LARGEST_ENTROPY_LOAD = 1.8  # and ends here, above the capacity
 TASKS_BETWEEN_LINES = 200  # of progress
+# What stands above figures of the quick mode.
+NOTE_ON_SMALL_RUN = "from a small run made on the spot: large error bars"
+NOTE_ON_BOTH_RUNS = (
+    "hollow: the run that comes with the package; "
+    "filled: a small run made on the spot, large error bars"
+)
 FIRST_LOG_CHI_STEP = 0.1  # of ln χ along the branch with breaking; later steps adapt
 # The branch with breaking is followed down to this distance above the load where symmetry breaks;
 # nearer to it the branch ends.
@@ -64,9 +71,7 @@ LOG_CHI_BEYOND_ZERO_ENTROPY = 0.15
 def panels(folder: Folder) -> None:
     """Draw the paper's four panels: what changes with the load α at the density ρ = 0.5.
 
-    They are (a) the overlaps q₁ and q₀ of weights, (b) the response χ, (c) the entropy Σ of
-    separating choices of variables, (d) the two stability conditions. The entropy at one load, and
-    the load where symmetry breaks, are noted as numbers beside the paper's.
+    The entropy at one load, and the load where symmetry breaks, are noted as numbers.
     """
     table = branch_table(PANEL_RHO, _resolution(folder, quick=60, fine=200))
     at_capacity = capacity(PANEL_RHO)
@@ -79,7 +84,11 @@ def panels(folder: Folder) -> None:
     for letter, ax in zip("abcd", axes, strict=True):
         ax.set_title(f"({letter})", loc="left")
     folder.save("panels", figure, table)
+    _note_panel_numbers(folder, at_capacity)
 
+
+def _note_panel_numbers(folder: Folder, at_capacity: Capacity) -> None:
+    """Note the entropy at one load, and the load where symmetry breaks."""
     point = solve(NUMBER_LOAD, PANEL_RHO)
     folder.number(
         f"entropy at alpha={NUMBER_LOAD:g}, rho={PANEL_RHO:g}",
@@ -172,14 +181,29 @@ def entropy_with_breaking(folder: Folder) -> None:
 def _broken_branch(critical_load: float) -> pd.DataFrame:
     """Solutions with one step of symmetry breaking at density ρ = 0.5, in the order of their loads.
 
-    Along the branch of solutions the response χ of the weights falls as the load rises. It runs
-    from near the load where symmetry breaks (`critical_load`) to a little beyond that where the
-    entropy is 0.
-
     Returns
     -------
     Columns alpha (the load), entropy, x (the break point of the step), K (the price of a variable),
     p1 and p0 (the overlaps of two choices of variables within and between groups).
+    """
+    rows = []
+    for state in _broken_states(critical_load):
+        parameters = state.order
+        row = {
+            "alpha": state.alpha,
+            "entropy": state.entropy,
+            "x": parameters.x[0],
+            "K": parameters.K,
+            "p1": parameters.p[1],
+            "p0": parameters.p[0],
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _broken_states(critical_load: float) -> list[RSBState]:
+    """The solutions from near the load where symmetry breaks (`critical_load`) to a little beyond
+    that where the entropy is 0; the response χ of the weights falls along them.
     """
     # From zero entropy down to smaller loads, in steps of larger χ.
     branch = RSBBranch(PANEL_RHO)
@@ -196,27 +220,12 @@ def _broken_branch(critical_load: float) -> pd.DataFrame:
     log_chi = float(zero_entropy.unknowns[0])  # it comes first in every point of a branch
     log_chi_beyond = log_chi - LOG_CHI_BEYOND_ZERO_ENTROPY
     states.append(branch.at_chi(log_chi_beyond, zero_entropy.unknowns).state)
-
-    rows = []
-    for state in states:
-        parameters = state.order
-        row = {
-            "alpha": state.alpha,
-            "entropy": state.entropy,
-            "x": parameters.x[0],
-            "K": parameters.K,
-            "p1": parameters.p[1],
-            "p0": parameters.p[0],
-        }
-        rows.append(row)
-    return pd.DataFrame(rows)
+    return states
 
 
 def capacity_with_breaking(folder: Folder) -> None:
-    """Draw the capacity against the density, with and without breaking, from the shipped table.
-
-    A second panel shows by how much each approximation differs from infinitely many steps of
-    breaking. At a few densities the capacities are noted as numbers.
+    """Draw the capacity against the density, with and without breaking, from the shipped table, and
+    by how much each approximation differs from infinitely many steps of breaking.
     """
     rows = capacity_table()
     table = pd.DataFrame.from_records(rows)
@@ -228,35 +237,35 @@ def capacity_with_breaking(folder: Folder) -> None:
         size=(12, 5),
     )
     for row in rows:
-        if row.rho not in NUMBER_RHOS:
-            continue
-        folder.number(
-            f"capacity at rho={row.rho:g}, one step of breaking",
-            row.alpha_1rsb,
-            error=row.error_1rsb,
-            source="1RSB",
-        )
-        folder.number(
-            f"capacity at rho={row.rho:g}, full breaking",
-            row.alpha_full,
-            error=row.error_full,
-            source="limit of 1, 2, 3 steps",
-        )
+        if row.rho in NUMBER_RHOS:
+            _note_capacities(folder, row)
+
+
+def _note_capacities(folder: Folder, row: Any) -> None:
+    """Note the capacities with one and with infinitely many steps of breaking, of a row of
+    `capacity_table`.
+    """
+    folder.number(
+        f"capacity at rho={row.rho:g}, one step of breaking",
+        row.alpha_1rsb,
+        error=row.error_1rsb,
+        source="1RSB",
+    )
+    folder.number(
+        f"capacity at rho={row.rho:g}, full breaking",
+        row.alpha_full,
+        error=row.error_full,
+        source="limit of 1, 2, 3 steps",
+    )
 
 
 def finite_size(folder: Folder, sweeps: Mapping[str, Sequence[str]] | None = None) -> None:
     """Draw the figures of the experiments: the paper's finite-size figure, the same with the best
     search, and limits beside theory.
 
-    | mode | the points |
-    |---|---|
-    | quick | small runs made on the spot; in the paper's figure the shipped run as well |
-    | normal | the run that comes with the package |
-    | full | all sweeps, run or resumed in a store inside the folder |
-
     Parameters
     ----------
-    folder : takes the figures.
+    folder : takes the figures; its mode says how many points are run.
     sweeps : figure → names of its sweeps; None for the built-in ones.
     """
     is_quick = folder.mode == Mode.QUICK
@@ -266,13 +275,10 @@ def finite_size(folder: Folder, sweeps: Mapping[str, Sequence[str]] | None = Non
         points = _finite_size_points(folder, figure, names)
         note = ""
         if is_quick:
-            note = "from a small run made on the spot: large error bars"
+            note = NOTE_ON_SMALL_RUN
         if is_quick and figure == ScalingFigure.PAPER_FIG3:
             points = with_shipped_run(points)
-            note = (
-                "hollow: the run that comes with the package; "
-                "filled: a small run made on the spot, large error bars"
-            )
+            note = NOTE_ON_BOTH_RUNS
         picture, table = draw_figure(figure, points)
         if note:
             picture.suptitle(note, fontsize=9)

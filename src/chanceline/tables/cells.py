@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -94,21 +94,7 @@ def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
     # Cell i of the flattened array is different_cells[codes[i]].
     codes, different_cells = pd.factorize(written.ravel())
     texts = [str(cell).strip() for cell in different_cells]
-    parsed = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
-    numbers = parsed.to_numpy(dtype=float, copy=True)
-    is_plain_number = ~np.isnan(numbers)
-    kinds = np.full(len(texts), CellKind.NUMBER)
-
-    # Where pandas reads no number, the text is a gap, or a value written in another way.
-    absent = ABSENT | set(na)
-    for code, text in enumerate(texts):
-        if text in absent:
-            kinds[code] = CellKind.GAP
-            numbers[code] = np.nan
-        elif not is_plain_number[code]:
-            cell = _read_cell(text)
-            kinds[code] = cell.kind
-            numbers[code] = cell.number
+    kinds, numbers = _read_texts(texts, absent=ABSENT | set(na))
 
     # Cells that pandas calls missing have the code -1, the index of the last entry: one for them.
     kinds = np.append(kinds, CellKind.GAP)
@@ -117,6 +103,23 @@ def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
         kinds=kinds[codes].reshape(written.shape),
         numbers=numbers[codes].reshape(written.shape),
     )
+
+
+def _read_texts(texts: Sequence[str], absent: Collection[str]) -> tuple[NDArray[Any], Floats]:
+    """The kinds and the numbers of texts, of which those in `absent` are gaps: (texts,) each."""
+    parsed = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
+    numbers = parsed.to_numpy(dtype=float, copy=True)
+    is_plain_number = ~np.isnan(numbers)
+    kinds = np.full(len(texts), CellKind.NUMBER)
+    for i, text in enumerate(texts):
+        if text in absent:
+            kinds[i] = CellKind.GAP
+            numbers[i] = np.nan
+        elif not is_plain_number[i]:
+            cell = _read_cell(text)
+            kinds[i] = cell.kind
+            numbers[i] = cell.number
+    return kinds, numbers
 
 
 def _read_cell(text: str) -> Cell:

@@ -112,18 +112,21 @@ def _memberships(text: str, file_name: str) -> Iterator[_Membership]:
     for row in rows:
         if not any(cell.strip() for cell in row):
             continue
-        set_name = ""
-        feature = ""
-        is_long_enough = len(row) > max(set_position, feature_position)
-        if is_long_enough:
-            set_name = row[set_position].strip()
-            feature = row[feature_position].strip()
+        set_name = _cell_at(row, set_position)
+        feature = _cell_at(row, feature_position)
         if not set_name or not feature:
             raise InputError(
                 f"row {rows.line_num} of {file_name} must name a set and a feature; complete or "
                 "remove it."
             )
         yield _Membership(set_name, feature)
+
+
+def _cell_at(row: list[str], position: int) -> str:
+    """The text of a cell; empty where the row is too short."""
+    if position >= len(row):
+        return ""
+    return row[position].strip()
 
 
 def _table_separator(header: str) -> str:

@@ -48,15 +48,14 @@ def numeric_features(
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """The columns as numbers, of shape (samples, features), and what was done to them.
 
-    Numbers written as text (`<0.5`, `1/1`, TRUE) are read. Columns of words are left out or made
-    indicators, which stand behind the other columns.
+    Columns of words are left out or made indicators, which stand behind the other columns.
 
     Parameters
     ----------
     table : columns that may be features, of shape (samples, columns).
     labels : ±1 of shape (samples,), for a warning only.
-    settings : `na`, `below` and `one_hot` say how to read; others appear in sentences.
-    groups : rows with one value belong together, and count once in the warning.
+    settings : `na`, `below` and `one_hot` say how to read.
+    groups : rows with one value count once in the warning.
     """
     if numeric_columns(table).all():
         dtype = working_precision(table.dtypes.unique(), table.shape[1])

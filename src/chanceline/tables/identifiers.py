@@ -57,25 +57,22 @@ def identifier_columns(features: pd.DataFrame) -> list[Any]:
 def subject_columns(numbers: pd.DataFrame, alike: AlikeCounts | None = None) -> list[Any]:
     """Names of the columns of whole numbers that are called like subjects, sites or identifiers.
 
-    An indicator (`site=north`) is not one of them, as the user asked for it. A name that ends in a
-    number (`ID1`, `site 2`) may be that of a measurement, such as a gene; its column counts unless
-    more than `MOST_COLUMNS_ALIKE` columns hold values like its own (`_n_columns_alike`).
-
     Parameters
     ----------
     numbers : of shape (samples, columns).
-    alike : numbers of such columns in the whole table, where `numbers` is a part of it.
+    alike : of the whole table, where `numbers` is a part: how many columns hold like values.
     """
     candidates = possibly_whole_columns(numbers)
     subjects = []
     for name in candidates:
         text = str(name)
-        is_indicator = "=" in text
+        is_indicator = "=" in text  # `site=north`, for which the user asked
         if is_indicator or not may_be_subjects(text):
             continue
         is_whole = np.all(numbers[name] % 1 == 0)
         if not is_whole:
             continue
+        # `ID1` may be a measurement, such as a gene, where many columns are like it.
         ends_in_number = _without_number(text) != text
         if ends_in_number:
             n_alike = _n_columns_alike(numbers[candidates], name, alike)
@@ -124,11 +121,8 @@ def _are_unique(values: Floats) -> NDArray[np.bool_]:
 def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
     """Positions of the columns that name the rows, or are days written as 20210304.
 
-    A column names the rows if it holds whole numbers, all of them unique, and these
-
-    - are consecutive: n of them span n − 1;
-    - or are sorted, rising or falling, in a table of enough rows;
-    - or the column is called like an identifier.
+    A column names the rows if its whole numbers are unique, and are consecutive, sorted, or called
+    like an identifier.
 
     Parameters
     ----------
@@ -142,16 +136,21 @@ def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
     values = X[:, candidates]  # (samples, candidates)
 
     is_consecutive = values.max(axis=0) - values.min(axis=0) == n_rows - 1
-    steps = np.diff(values, axis=0)
-    is_sorted = np.all(steps > 0, axis=0) | np.all(steps < 0, axis=0)
-    if n_rows < FEWEST_SORTED_ROWS:
-        is_sorted[:] = False  # measurements of a few rows may be sorted by chance
     is_called_so = np.array(
         [is_called_identifier(names[column]) for column in candidates.tolist()], dtype=np.bool_
     )
-    is_row_identifier = _are_unique(values) & (is_consecutive | is_sorted | is_called_so)
+    looks_like_names = is_consecutive | is_called_so
+    if n_rows >= FEWEST_SORTED_ROWS:  # measurements of fewer rows may be sorted by chance
+        looks_like_names |= _are_sorted(values)
+    is_row_identifier = _are_unique(values) & looks_like_names
     is_day = np.all(are_days(values), axis=0)
     return candidates[is_row_identifier | is_day]
+
+
+def _are_sorted(values: Floats) -> NDArray[np.bool_]:
+    """Which columns of (samples, columns) rise or fall from each row to the next."""
+    steps = np.diff(values, axis=0)
+    return np.all(steps > 0, axis=0) | np.all(steps < 0, axis=0)
 
 
 def _candidate_identifiers(X: Floats) -> NDArray[np.int64]:

@@ -225,19 +225,12 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
     class_of_folded_name = _classes_by_folded_name(classes, column_name)
     _check_number_of_classes(classes, column, settings)
     positive = _positive_class(class_of_row, class_of_folded_name, column_name, settings)
-
-    # One other class at least is left, as was checked.
-    others = [name for name in classes if name != positive]
-    findings = []
-    if len(others) == 1:
-        negative = others[0]
-    else:
-        negative = "others"
-        findings.append(
-            Finding.note(f"class {positive!r} is set against all {len(others)} others.")
-        )
     signs = np.where(class_of_row.to_numpy() == positive, 1.0, -1.0)
-    return Labels(signs, (negative, positive), findings)
+    others = [name for name in classes if name != positive]
+    if len(others) == 1:
+        return Labels(signs, (others[0], positive), findings=[])
+    note = Finding.note(f"class {positive!r} is set against all {len(others)} others.")
+    return Labels(signs, ("others", positive), findings=[note])
 
 
 def class_names_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
@@ -306,9 +299,9 @@ def _check_number_of_classes(
     if len(classes) == 2 or settings.positive is not None:
         return
 
-    # Many different values, or numbers with fractions, are measurements.
     has_too_many = len(classes) > LARGEST_SHARE_OF_CLASSES * len(column)
-    if pd.api.types.is_float_dtype(column) or has_too_many:
+    looks_measured = pd.api.types.is_float_dtype(column) or has_too_many
+    if looks_measured:
         remedy = "name another column"
         if pd.api.types.is_numeric_dtype(column):
             remedy = f"split it at a value fixed beforehand with split_at=VALUE, or {remedy}"
@@ -328,10 +321,8 @@ def _positive_class(
     column: str,
     settings: TableSettings,
 ) -> str:
-    """The positive class.
-
-    It is the one asked for; else, where numbers are split, the values at or above the limit; else
-    the one that is chosen by name and size.
+    """The positive class: the one asked for, or the larger values where numbers are split, or else
+    the one chosen by name and size.
 
     Parameters
     ----------
@@ -340,20 +331,24 @@ def _positive_class(
     column : the name of the label's column, for a sentence.
     settings : `positive`, or the first of `classes`, asks for a class.
     """
-    classes = list(class_of_folded_name.values())
     asked_for = settings.positive
     if not asked_for:
         asked_for = next(iter(settings.classes), None)
     if asked_for is not None:
-        # No two classes differ in case only, so that it does not matter here.
-        positive = class_of_folded_name.get(folded_name(asked_for))
-        if positive is None:
-            raise InputError(
-                f"the positive class {asked_for!r} is not in label column {column!r}; it has "
-                f"{quoted(classes)}."
-            )
-        return positive
+        return _class_asked_for(asked_for, class_of_folded_name, column)
+    classes = list(class_of_folded_name.values())
     if settings.split_at is not None:
         return classes[1]  # `≥2.5` is behind `<2.5` in the order of classes
     sizes = [int((class_of_row == name).sum()) for name in classes]
     return classes[choose_positive(classes, sizes)]
+
+
+def _class_asked_for(asked_for: str, class_of_folded_name: dict[str, str], column: str) -> str:
+    """The class as it is written; without regard to case, as no two classes differ in it only."""
+    found = class_of_folded_name.get(folded_name(asked_for))
+    if found is None:
+        raise InputError(
+            f"the positive class {asked_for!r} is not in label column {column!r}; it has "
+            f"{quoted(list(class_of_folded_name.values()))}."
+        )
+    return found

@@ -37,9 +37,9 @@ def learn_recipe(
 
     Parameters
     ----------
-    written : the columns that may be features as they are in the file, (samples, columns).
-    features : the same as numbers, with their gaps, (samples, features).
-    complete : the features without gaps and before the transform, (rows that are kept, features).
+    written : the columns as they are in the file, (samples, columns).
+    features : the same as numbers, with gaps, (samples, features).
+    complete : the features without gaps, before the transform, (kept rows, features).
     label : the name of the label's column.
     settings : how the table was read.
     """
@@ -72,12 +72,11 @@ def learn_wide_recipe(
     label: str,
     settings: TableSettings,
 ) -> TableRecipe:
-    """What has to be known of a table whose features are not in memory, to treat new samples in the
-    same way.
+    """`learn_recipe` of a table whose features are not in memory.
 
     Parameters
     ----------
-    complete : the features without gaps and before the transform.
+    complete : the features without gaps, before the transform.
     added : what the transform adds to every value before logarithms.
     fill_values : (features,) what fills a gap of each; None if nothing does.
     label : the name of the label's column.

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from chanceline._arrays import Floats
+from chanceline._arrays import Bools, Floats
 from chanceline.errors import InputError
 from chanceline.tables.cells import CellKind, Cells
 from chanceline.tables.dataset import Finding
@@ -40,18 +40,14 @@ def numbers_within_limits(
     written_cells: pd.DataFrame, cells: Cells, settings: TableSettings
 ) -> tuple[Floats, list[Finding]]:
     """The numbers of all cells, of shape (samples, columns), and what was done to those beyond a
-    limit of detection.
-
-    With below='half', cells below a limit become half the largest lower limit of their column, or
-    half its smallest value where no limit is written; with below='missing' they become gaps. Cells
-    above a limit become the smallest upper limit. Measured numbers beyond these limits are treated
-    in the same way.
+    limit of detection (`strictest_limits`).
 
     Parameters
     ----------
     written_cells : the columns as they are in the file.
     cells : what was read in them: kinds and numbers.
-    settings : `below` says what to do; without it values beyond a limit are an error.
+    settings : values below a limit become half of it with below='half', gaps with 'missing'; None
+        refuses values beyond a limit.
     """
     is_beyond = cells.are(CellKind.BELOW_LIMIT) | cells.are(CellKind.ABOVE_LIMIT)
     if not is_beyond.any():
@@ -68,18 +64,18 @@ def numbers_within_limits(
         values_below = np.full(len(limits.lower), np.nan)
         values_below_in_words = "missing"
     numbers = _replace_beyond(cells, limits, values_below)
-
-    note_on_differing_limits = ""
-    if limits.differ.any():
-        names = quoted(written_cells.columns[limits.differ])
-        note_on_differing_limits = (
-            f"; limits differ within {names}, and the strictest holds for all rows"
-        )
     finding = Finding.prepared(
         f"{_count_in_words(is_beyond)} read as {values_below_in_words} (those above an upper limit "
-        f"as that limit){note_on_differing_limits}."
+        f"as that limit){_differing_in_words(written_cells.columns[limits.differ])}."
     )
     return numbers, [finding]
+
+
+def _differing_in_words(names: pd.Index) -> str:
+    """The end of a sentence: in which columns, if any, rows have different limits."""
+    if len(names) == 0:
+        return ""
+    return f"; limits differ within {quoted(names)}, and the strictest holds for all rows"
 
 
 def _replace_beyond(cells: Cells, limits: Limits, values_below: Floats) -> Floats:
@@ -118,30 +114,16 @@ def _limits_sentence(written_cells: pd.DataFrame, is_beyond: NDArray[np.bool_]) 
 def strictest_limits(cells: Cells) -> Limits:
     """The largest lower and the smallest upper limit of each column.
 
-    A cell may be below a limit that is not written (`ND`). A column with such cells alone has its
-    smallest measured value as lower limit. In the same way its largest one is the upper limit where
-    no upper limit is written.
+    Where no limit is written (`ND`), it is the smallest or the largest measured value.
     """
     is_below = cells.are(CellKind.BELOW_LIMIT)
     is_above = cells.are(CellKind.ABOVE_LIMIT)
 
-    # Of shape (samples, columns), NaN in all other cells. `cells.numbers` holds the limit of a cell
-    # beyond one, and NaN where it is not written.
-    lower_limits = np.where(is_below, cells.numbers, np.nan)
-    upper_limits = np.where(is_above, cells.numbers, np.nan)
-    measured = np.where(cells.are(CellKind.NUMBER), cells.numbers, np.nan)
+    # The number of a cell beyond a limit is that limit, NaN where it is not written.
+    smallest_lower, largest_lower = _column_ranges(cells.numbers, is_below)
+    smallest_upper, largest_upper = _column_ranges(cells.numbers, is_above)
+    smallest_measured, largest_measured = _column_ranges(cells.numbers, cells.are(CellKind.NUMBER))
 
-    # The largest and smallest of each column, of shape (columns,). Here NaN does not count: it is
-    # the result only where a column holds nothing else.
-    largest_lower = np.fmax.reduce(lower_limits)
-    smallest_lower = np.fmin.reduce(lower_limits)
-    largest_upper = np.fmax.reduce(upper_limits)
-    smallest_upper = np.fmin.reduce(upper_limits)
-    largest_measured = np.fmax.reduce(measured)
-    smallest_measured = np.fmin.reduce(measured)
-
-    # Where no limit is written, the values that were measured; a column without cells beyond a
-    # limit has none.
     lower = np.where(np.isnan(largest_lower), smallest_measured, largest_lower)
     upper = np.where(np.isnan(smallest_upper), largest_measured, smallest_upper)
     return Limits(
@@ -149,6 +131,17 @@ def strictest_limits(cells: Cells) -> Limits:
         upper=np.where(is_above.any(axis=0), upper, np.nan),
         differ=(smallest_lower < largest_lower) | (largest_upper > smallest_upper),
     )
+
+
+def _column_ranges(numbers: Floats, is_meant: Bools) -> tuple[Floats, Floats]:
+    """The smallest and the largest marked number of each column, NaN without one: (columns,) each.
+
+    Parameters
+    ----------
+    numbers, is_meant : (samples, columns)
+    """
+    meant = np.where(is_meant, numbers, np.nan)
+    return np.fmin.reduce(meant), np.fmax.reduce(meant)  # both ignore NaN
 
 
 def _require_limits_from_0(limits: Limits, written_cells: pd.DataFrame) -> None:

@@ -29,15 +29,10 @@ def note_left_out_text(text: pd.DataFrame) -> list[Finding]:
 
 
 def make_indicators(text: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
-    """Indicators of the values of text columns, of shape (samples, indicators); and notes on them.
+    """Indicators of the values of text columns (samples, columns), named `site=north`, of shape
+    (samples, indicators); and notes on them.
 
-    A column has an indicator for each of its values, named `site=north`. Those of two values would
-    say the same twice: only the last in the alphabet has one. Columns in which almost every row has
-    a value of its own are left out.
-
-    Parameters
-    ----------
-    text : of shape (samples, columns).
+    Columns in which almost every row has a value of its own are left out.
     """
     findings = []
     too_many_values = [name for name in text if _has_too_many_values(text[name])]
@@ -52,12 +47,12 @@ def make_indicators(text: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
     for name, column in text.drop(columns=too_many_values).astype("string").items():
         values = sorted(column.dropna().unique())
         if len(values) == 2:
+            # Two indicators would say the same twice. A gap stays a gap: either value may be there.
             indicator = f"{name}={values[1]}"
-            # A gap stays a gap, as neither value is known to be there.
             indicators[indicator] = _is_value(column, values[1]).mask(column.isna())
             of_two_values.append(indicator)
         else:
-            # A gap is 0 in all of them, which no other row is: it is a category of its own.
+            # A gap is a category of its own: 0 in all of them, as no other row is.
             for value in values:
                 indicators[f"{name}={value}"] = _is_value(column, value)
     if of_two_values:

@@ -42,14 +42,7 @@ def check_asked_kind(asked: str | None) -> None:
 
 
 def kind_of_label(column: pd.Series, asked: str | None, settings: TableSettings) -> OutcomeKind:
-    """What a column of labels without gaps is: the first of these that holds.
-
-    - A number, if that was asked for.
-    - Two classes, if there are at most two values, or if the settings name the positive class, two
-      classes, or a value to split at.
-    - Several classes, if that was asked for, or the settings name classes, or a value is no number.
-    - A number, if a value has a fraction or there are many values. A few whole numbers may be
-      either: an error asks.
+    """What a column of labels without gaps is: what was asked for, or what its values look like.
 
     Parameters
     ----------
@@ -69,8 +62,8 @@ def kind_of_label(column: pd.Series, asked: str | None, settings: TableSettings)
     if numbers.isna().any():
         _refuse_names(column, n_values)
         return OutcomeKind.CLASSES
-    has_fractions = bool(np.any(numbers % 1 != 0))
-    if not has_fractions and n_values <= MAX_VALUES_THAT_MAY_BE_CLASSES:
+    are_whole = not np.any(numbers % 1 != 0)
+    if are_whole and n_values <= MAX_VALUES_THAT_MAY_BE_CLASSES:
         shown = quoted(sorted(numbers.map(plain_text).unique(), key=float))
         raise UnclearOutcomeError(
             f"label column {str(column.name)!r} has {n_values} whole numbers ({shown}), which may "

@@ -422,38 +422,38 @@ def outcome_table_of_arrays(
     Parameters
     ----------
     X : array or DataFrame of numbers, of shape (samples, features).
-    columns : of the outcome, (samples,) each, arrays or Series with a name; or one object of the
-        user's own.
+    columns : of the outcome, (samples,) each; or one object of the user's own.
     kind : what the outcome is.
-    roles : what was given of blocks, groups and pairs (one value for each sample) and adjust
-        (covariates).
+    roles : any of blocks, groups, pairs, (samples,) each, and adjust (covariates).
     feature_names : names for the columns of an array.
     """
     if isinstance(X, ColumnTable):
         X = in_memory(X)
     values, names = check_matrix(X, feature_names)
-
-    outcome = tuple(columns)
-    if kind is not OutcomeKind.OWN:
-        default_names = ["y"]
-        if kind is OutcomeKind.SURVIVAL:
-            default_names = ["time", "event"]
-        outcome = tuple(
-            _outcome_series(column, name, len(values))
-            for column, name in zip(columns, default_names, strict=True)
-        )
-
     declared = {role: np.asarray(roles[role]) for role in Role if role in roles}
     return OutcomeTable(
         X=values,
         feature_names=names,
         kind=kind,
-        outcome=outcome,
+        outcome=_named_outcome(columns, kind, len(values)),
         blocks=declared.get(Role.BLOCKS),
         groups=declared.get(Role.GROUPS),
         pairs=declared.get(Role.PAIRS),
         covariates=covariate_columns(roles.get("adjust")),
         source=type(X).__name__,
+    )
+
+
+def _named_outcome(columns: Sequence[Any], kind: OutcomeKind, n_samples: int) -> tuple[Any, ...]:
+    """The columns of the outcome, with names; an object of the user's own as it is."""
+    if kind is OutcomeKind.OWN:
+        return tuple(columns)
+    default_names = ["y"]
+    if kind is OutcomeKind.SURVIVAL:
+        default_names = ["time", "event"]
+    return tuple(
+        _outcome_series(column, name, n_samples)
+        for column, name in zip(columns, default_names, strict=True)
     )
 
 

@@ -132,7 +132,6 @@ def _attach_by_name(
     table, ids = _split_off_ids(table, descriptions, file)
     samples = pd.Index(ids)
 
-    # Samples that the second file does not have.
     is_described = samples.isin(descriptions.index)  # (samples,)
     findings = []
     if not is_described.all():

@@ -74,24 +74,11 @@ def wide_without_gaps(
 
     uneven_findings = warn_of_uneven_gaps(gaps)
     refuse_gaps(gaps, missing, uneven_findings, features.names, row_labels)
-
-    # What is left out takes the pattern of gaps with it, so that it needs no warning.
+    # Only what is filled in keeps the pattern of the gaps, which then needs a warning.
     if missing == "columns":
-        left_out = np.flatnonzero(gaps.column_has_gap)
-        finding = note_columns_left_out(gaps, [features.names[j] for j in left_out.tolist()])
-        return _complete(
-            features.without_columns(left_out), features.table.shape[0], findings=[finding]
-        )
+        return _leave_out_columns(features, gaps)
     if missing == "rows":
-        kept_rows = ~gaps.row_has_gap
-        return CompleteWideFeatures(
-            features=features.with_rows(kept_rows),
-            kept_rows=kept_rows,
-            had_gap=np.zeros(features.n_columns, dtype=bool),
-            fill_values=None,
-            findings=[note_rows_left_out(gaps)],
-        )
-    # What is filled in keeps the pattern in the test.
+        return _leave_out_rows(features, gaps)
     filled = _fill(features, gaps, missing)
     return CompleteWideFeatures(
         features=filled.features,
@@ -99,6 +86,27 @@ def wide_without_gaps(
         had_gap=gaps.column_has_gap[~gaps.column_is_empty],
         fill_values=filled.fill_values,
         findings=[*uneven_findings, *filled.findings],
+    )
+
+
+def _leave_out_columns(features: WideFeatures, gaps: Gaps) -> CompleteWideFeatures:
+    """The features that have no gap."""
+    left_out = np.flatnonzero(gaps.column_has_gap)
+    finding = note_columns_left_out(gaps, [features.names[j] for j in left_out.tolist()])
+    return _complete(
+        features.without_columns(left_out), features.table.shape[0], findings=[finding]
+    )
+
+
+def _leave_out_rows(features: WideFeatures, gaps: Gaps) -> CompleteWideFeatures:
+    """All features of the rows that have no gap."""
+    kept_rows = ~gaps.row_has_gap
+    return CompleteWideFeatures(
+        features=features.with_rows(kept_rows),
+        kept_rows=kept_rows,
+        had_gap=np.zeros(features.n_columns, dtype=bool),
+        fill_values=None,
+        findings=[note_rows_left_out(gaps)],
     )
 
 

@@ -215,11 +215,15 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
     )
     gaps = gap_scan.gaps
     if gaps is not None and measured.n_columns < features.n_columns:
-        # Gaps of columns that are left out do not count.
-        gap_scan = GapScan(samples.labels, samples.named.groups)
-        scan_table(measured.table, [gap_scan])
-        gaps = gap_scan.gaps
+        gaps = _find_gaps(measured, samples)  # without those of columns that are left out
     return _Measurements(measured, gaps, suspect, findings)
+
+
+def _find_gaps(features: WideFeatures, samples: _WideSamples) -> Gaps | None:
+    """The gaps of the features, by one pass over them; None if there are none."""
+    gap_scan = GapScan(samples.labels, samples.named.groups)
+    scan_table(features.table, [gap_scan])
+    return gap_scan.gaps
 
 
 def _find_suspect(
@@ -240,16 +244,16 @@ def _find_suspect(
 def _look_for_traces(
     complete: CompleteWideFeatures, samples: _WideSamples, settings: TableSettings
 ) -> list[Finding]:
-    """Warnings about traces of how the table was made: totals or means of rows that follow the
-    classes, batches, and gaps that were filled class by class before the table was written.
+    """Warnings about traces of how the table was made: totals of rows that follow the classes,
+    batches, and gaps that were filled class by class before the table was written.
 
     Parameters
     ----------
-    complete : features without gaps.
+    complete : features without gaps, of the kept rows alone.
     samples : all samples.
-    settings : with a transform, totals and means are not looked at.
+    settings : with a transform, totals are not looked at.
     """
-    # One pass over all columns, of the kept rows: `complete` has these alone.
+    # One pass over all columns.
     features = complete.features
     kept_rows = complete.kept_rows  # (samples,)
     kept_labels = samples.labels[kept_rows]
@@ -260,7 +264,6 @@ def _look_for_traces(
     scan_table(features.table, [counts, fills, few_whole])
 
     # Rows of a group are not independent: each group counts once, by its first row that was kept.
-    # There is one mask for what all samples have, and one for what the kept rows have.
     is_counted = first_of_each_kept_group(samples.named.groups, kept_rows)  # (samples,)
     is_counted_of_kept = is_counted[kept_rows]  # (kept rows,)
     counted_labels = samples.labels[is_counted]

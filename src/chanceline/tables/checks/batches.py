@@ -75,17 +75,16 @@ def warn_of_batches_in_table(
     labels: Floats,
     allowed_for: Sequence[pd.Series] = (),
 ) -> list[Finding]:
-    """A warning for every column of few values that goes with the classes and with the features.
-
-    It must go with the features within the classes, too. The features are not in memory.
+    """A warning for every column of few values that goes with the classes and, within them, with
+    the features.
 
     Parameters
     ----------
     text : columns of words, of shape (samples, columns).
-    features : numbers without gaps.
-    few_whole : indices of the features that hold a few whole numbers, perhaps codes of batches.
+    features : numbers without gaps, not in memory.
+    few_whole : indices of the features that hold a few whole numbers.
     labels : ±1 of shape (samples,).
-    allowed_for : blocks and covariates, for which the test allows.
+    allowed_for : blocks and covariates.
     """
     # A few such columns may be codes of batches; where they are common, they are measurements.
     no_columns = few_whole[:0]
@@ -245,21 +244,19 @@ def _warn_if_features_follow(column: pd.Series, products: Floats, labels: Floats
 def pvalue_of_features(column: pd.Series, products: Floats, labels: Floats) -> float:
     """The p-value of the hypothesis that, within the classes, features do not follow categories.
 
-    The statistic is the sum of squares that the categories explain within the classes, over all
-    features; rows are shuffled within the classes. With orthonormal directions q that span the
-    categories' indicators it is Σ_q |Xᵀq|² = Σ_q qᵀ(XXᵀ)q: of the features X it needs XXᵀ alone.
+    The statistic is the sum of squares that the categories explain; rows are shuffled within the
+    classes.
 
     Parameters
     ----------
     column : categories, of shape (samples,).
-    products : XXᵀ, the products of the rows of the standardized features, of shape
-        (samples, samples).
+    products : XXᵀ of the standardized features X, of shape (samples, samples).
     labels : ±1 of shape (samples,).
     """
     indicators = pd.get_dummies(column.astype(str)).to_numpy(dtype=np.float64)
     indicators_in_classes = centred_within(indicators, class_of_rows(labels))
     singular_vectors, lengths, _ = np.linalg.svd(indicators_in_classes, full_matrices=False)
-    directions = singular_vectors[:, lengths > SMALLEST_LENGTH]  # q: (samples, directions)
+    directions = singular_vectors[:, lengths > SMALLEST_LENGTH]  # (samples, directions)
     if directions.shape[1] == 0:
         return 1.0  # the classes determine the categories
 

@@ -139,23 +139,20 @@ def _n_values_that_repeat(values: Floats) -> Ints:
 
 
 def _are_filled_with_centre(X: Floats, in_class: Bools, centre: Callable[..., Any]) -> Bools:
-    """Which columns look filled with the mean or median of a class: (features,).
-
-    There one value near that centre repeats, and no other value does. It is not found outside the
-    class, and is not the smallest or largest value of the column.
+    """Which columns look filled with the centre of a class: one value near it repeats, no other
+    value does, and it is neither found outside the class nor an extreme of the column.
 
     Parameters
     ----------
     X : numbers of shape (samples, features).
     in_class : the rows of the class, or all of them, of shape (samples,).
-    centre : the mean or the median, a function of an array and an axis.
+    centre : np.mean or np.median.
     """
     rows_in_class = X[in_class]
     rows_outside = X[~in_class]
 
-    # The value of the class nearest to the centre is the fill, if there is one. All arrays have the
-    # shape (features,).
-    centres = centre(rows_in_class, axis=0)
+    # The value nearest to the centre is the fill, if there is one.
+    centres = centre(rows_in_class, axis=0)  # like all arrays below: (features,)
     nearest_row = np.argmin(np.abs(rows_in_class - centres), axis=0)
     fill = rows_in_class[nearest_row, np.arange(X.shape[1])]
     is_near = np.abs(fill - centres) <= CLOSE_TO_CENTRE * X.std(axis=0)
@@ -164,10 +161,15 @@ def _are_filled_with_centre(X: Floats, in_class: Bools, centre: Callable[..., An
     is_extreme = (fill == X.min(axis=0)) | (fill == X.max(axis=0))
     is_filled = is_near & (n_repeats >= FEWEST_REPEATS) & ~occurs_outside & ~is_extreme
 
-    # No other value repeats if all ties are between fills: n equal values make n − 1 ties. Sorting
-    # takes longer, and few columns are left.
+    # Counting ties takes longer: it is left for the few columns that are candidates.
     candidates = np.flatnonzero(is_filled)
-    ordered = np.sort(rows_in_class[:, candidates], axis=0)
-    n_ties = np.sum(ordered[1:] == ordered[:-1], axis=0)
-    is_filled[candidates] = n_ties == n_repeats[candidates] - 1
+    n_ties = _count_ties(rows_in_class[:, candidates])
+    n_ties_of_fill = n_repeats[candidates] - 1
+    is_filled[candidates] = n_ties == n_ties_of_fill
     return is_filled
+
+
+def _count_ties(columns: Floats) -> NDArray[np.int64]:
+    """How many values of each column equal the one before in order: n − 1 for n equal values."""
+    ordered = np.sort(columns, axis=0)
+    return np.sum(ordered[1:] == ordered[:-1], axis=0)

@@ -69,9 +69,8 @@ def _warn_if_confounded(column: pd.Series, labels: Floats) -> list[Finding]:
 def pvalue_of_labels(column: pd.Series, labels: Floats) -> float:
     """The p-value of a χ² test that labels are independent of a column; 1 if it has too many terms.
 
-    The n labels are regressed on the centred terms of the column (`_regression_terms`). R² is the
-    share of their variance that this explains. Under independence n R² is χ² with as many degrees
-    of freedom as the terms have rank (asymptotic; for categories it is Pearson's test).
+    R² is the share of the n labels' variance that a regression on the column's terms explains.
+    Under independence n R² is χ² with the rank of the terms as degrees of freedom.
 
     Parameters
     ----------

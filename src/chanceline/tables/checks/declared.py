@@ -20,11 +20,8 @@ def check_declared(
 ) -> list[Finding]:
     """Check that a column declared as blocks, groups or pairs has values that several rows share.
 
-    - Some rows share a value: nothing is wrong.
-    - Every row has a value of its own, but some share a stem: an error that proposes the stems. The
-      stem of `309_1` is `309` (see `tables.stems`).
-    - Nor do they share stems: a warning about groups. About blocks and pairs the test itself says
-      what is wrong.
+    If not, values that share stems (`309` of `309_1`) are an error that proposes these. Else there
+    is a warning about groups.
 
     Parameters
     ----------
@@ -39,7 +36,7 @@ def check_declared(
         return []
     _refuse_names_with_stems(role, column, labels, setting)
     if role != Role.GROUPS:
-        return []
+        return []  # about blocks and pairs the test itself says what is wrong
     group_in_words = "group"
     if setting:
         group_in_words = f"group of {setting!r}"

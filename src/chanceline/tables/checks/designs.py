@@ -107,13 +107,7 @@ def log_chance_one_label(sizes: NDArray[np.int64], n_positives: int) -> float:
 def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
     """The design that rows with one stem (`P07` of `P07_a`) show; None if they show none.
 
-    - Groups: all rows of a stem have one label, like those of a subject.
-    - Pairs: each stem has one row of each class. A separator must stand between stem and tail
-      (`P07_a`): in `A1`, `A2` letter and number may be row and column of a plate.
-    - Blocks: each stem has equally many rows of each class, like visits of a subject before and
-      during an illness. Beside the separator, the tails must tell the class (`P07_before`), and the
-      largest stem must have fewer rows than there are stems: a subject has few visits, a row of a
-      plate many wells.
+    Pairs and blocks need a separator between stem and tail, and blocks tails that look like visits.
 
     Parameters
     ----------
@@ -125,13 +119,19 @@ def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
     if design is None or design.role == Role.GROUPS:
         return design
     if not stems.separated:
+        return None  # `A1`, `A2` may be rows and columns of a plate
+    if design.role == Role.BLOCKS and not _look_like_visits(stems, labels):
         return None
-    if design.role == Role.BLOCKS:
-        n_stems = len(stems.sizes)
-        n_rows_of_largest = max(stems.sizes.values())
-        if n_rows_of_largest >= n_stems or not tails_tell_class(stems, labels):
-            return None
     return design
+
+
+def _look_like_visits(stems: Stems, labels: Floats) -> bool:
+    """Whether the rows of a stem look like visits of a subject, and not like wells of a plate.
+
+    Their tails tell the class (`P07_before`), and no stem has as many rows as there are stems.
+    """
+    n_rows_of_largest = max(stems.sizes.values())
+    return n_rows_of_largest < len(stems.sizes) and tails_tell_class(stems, labels)
 
 
 def tails_tell_class(stems: Stems, labels: Floats) -> bool:

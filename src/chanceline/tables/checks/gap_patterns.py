@@ -74,9 +74,6 @@ def warn_if_marks_follow_classes(
 ) -> list[Finding]:
     """A warning if marked cells, as gaps, are more frequent in one class.
 
-    There are two tests: of the numbers of marks in the rows (Mann and Whitney), and of the marks in
-    each column (Fisher's exact test). The smallest p-value counts, after Bonferroni's correction.
-
     Parameters
     ----------
     counts : of marked cells, in rows and in columns.
@@ -87,13 +84,7 @@ def warn_if_marks_follow_classes(
     if n_columns == 0:
         return []
     is_positive = labels > 0
-    n_tests = 2  # of the rows, and of the columns
-    rows_pvalue = n_tests * mann_whitney(counts.of_rows.astype(float), labels).pvalue
-    n_tails = 2 * n_columns
-    smallest_tail = float(_fisher_tails(counts, is_positive).min())
-    columns_pvalue = n_tests * n_tails * smallest_tail
-    pvalue = min(1.0, rows_pvalue, columns_pvalue)
-
+    pvalue = _pvalue_of_marks(counts, labels)
     share_of_positives = counts.of_rows[is_positive].mean() / n_columns
     share_of_negatives = counts.of_rows[~is_positive].mean() / n_columns
     shares = f"{share_of_positives:.0%} and {share_of_negatives:.0%}"
@@ -102,6 +93,18 @@ def warn_if_marks_follow_classes(
         f"{subject} differ between the classes ({shares} of the cells concerned, p = {pvalue:.2g}) "
         f"and may be all the test sees; {remedy}.",
     )
+
+
+def _pvalue_of_marks(counts: MarkCounts, labels: Floats) -> float:
+    """The smaller p-value of two tests, after Bonferroni's correction: of the rows' numbers of
+    marks (Mann and Whitney), and of the marks in each column (Fisher's exact test).
+    """
+    n_tests = 2
+    rows_pvalue = n_tests * mann_whitney(counts.of_rows.astype(float), labels).pvalue
+    n_tails = 2 * len(counts.of_columns)
+    smallest_tail = float(_fisher_tails(counts, labels > 0).min())
+    columns_pvalue = n_tests * n_tails * smallest_tail
+    return min(1.0, rows_pvalue, columns_pvalue)
 
 
 def _fisher_tails(counts: MarkCounts, is_positive: Bools) -> Floats:

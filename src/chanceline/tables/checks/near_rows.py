@@ -111,10 +111,8 @@ def pairs_warning(pairs: NearPairs, row_names: Sequence[Any], meaning: str) -> F
 
 
 def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
-    """Pairs of rows of different groups that are too near.
-
-    Their squared distance is far below the median, and even the closest pair of independent rows
-    would hardly be so close.
+    """Pairs of rows of different groups whose squared distance is far below the median, and smaller
+    than chance makes even that of the closest pair.
 
     Parameters
     ----------
@@ -124,25 +122,21 @@ def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
     values = _standardized(X)
     first_rows, second_rows = np.triu_indices(len(values), 1)  # every pair of rows once
     squares = _squared_distances(values, first_rows, second_rows)
-    n_pairs = len(squares)
-
-    # Pairs of different groups whose distance is small.
     median = float(np.median(squares))
     is_small = squares <= NEAR_SHARE * median
-    is_candidate = is_small & (group_of_row[first_rows] != group_of_row[second_rows])
+    are_unrelated = group_of_row[first_rows] != group_of_row[second_rows]
+    is_candidate = is_small & are_unrelated
     candidates = NearPairs(
         first_rows=first_rows[is_candidate],
         second_rows=second_rows[is_candidate],
         shares=squares[is_candidate] / max(median, SMALLEST_MEAN),
     )
 
-    # Of these, the ones that chance hardly makes. Distances are taken as continuous, though rows of
-    # few different values are often equal: the larger of the two probabilities counts, times the
-    # number of pairs (Bonferroni).
+    # `_chance_closer` takes distances as continuous, though rows of few values are often equal.
     chance_closer = _chance_closer(squares[is_candidate], squares)
     chance = np.maximum(chance_closer, _chance_equal(values))
-    is_near = n_pairs * chance <= NEAR_LEVEL
-    return candidates.those(is_near)
+    chance_in_any_pair = len(squares) * chance  # at most (Bonferroni)
+    return candidates.those(chance_in_any_pair <= NEAR_LEVEL)
 
 
 def _standardized(X: AnyTable) -> Floats:

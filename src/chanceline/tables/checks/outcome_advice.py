@@ -39,13 +39,13 @@ def examine_outcome_table(
     table: OutcomeTable, scores: Floats, related_rows: Ints, *, has_all_candidates: bool = True
 ) -> list[Finding]:
     """Warnings about rows that are too near, and about whatever goes with the outcome but should
-    not: gaps, dates, depth, batches, the order of the rows, columns made or chosen by it.
+    not.
 
     Parameters
     ----------
     table : a table with its outcome.
-    scores : one or several columns of numbers that stand for the outcome, (samples, columns).
-    related_rows : (samples,) rows with one number belong together and may be nearly equal.
+    scores : columns of numbers that stand for the outcome, (samples, columns).
+    related_rows : (samples,) rows with one number belong together.
     has_all_candidates : whether, as far as is known, no features were chosen beforehand.
     """
     findings = _warn_of_near_outcome_rows(table, related_rows)

@@ -136,15 +136,14 @@ def _warn_if_features_follow_beyond(
 def _pvalue_of_features_beyond(column: pd.Series, measured: Floats, links: ScoreLinks) -> float:
     """The p-value of the hypothesis that, beyond the outcome, features do not follow categories.
 
-    The statistic is the sum of squares that the categories explain in all features. Of both,
-    categories and features, only what the outcome leaves (residuals) is compared; rows of the one
-    are shuffled against the other.
+    The statistic is the sum of squares that what the outcome leaves of the categories explains in
+    what it leaves of the features. Rows of the one are shuffled against the other.
 
     Parameters
     ----------
     column : (rows,) categories.
     measured : (rows, features) numbers.
-    links : has the outcome's scores, and what they leave of columns.
+    links : gives the residuals of columns after the outcome's scores.
     """
     directions = _orthonormal(links.residuals(_indicators(column)))  # (rows, directions)
     if directions.shape[1] == 0:

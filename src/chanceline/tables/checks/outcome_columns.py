@@ -56,18 +56,27 @@ def warn_of_lone_outcome_columns(
     pvalue_of_weakest = float(links.normal_pvalues(np.array([weakest_lone]))[0])
     if len(falling) * pvalue_of_weakest > LARGEST_CHANCE:
         return []
-
     lone_names = [str(names[column]) for column in best_first[:n_lone].tolist()]
-    subject = f"column {quoted(lone_names)} alone goes"
-    if n_lone > 1:
-        subject = f"each of the columns {quoted(lone_names)} alone goes"
-    return [
-        Finding.warning(
-            f"{subject} with the outcome (R² {weakest_lone:.2f}), and all others are far "
-            f"behind ({best_other:.2f} at most): made from the outcome, or known only after "
-            f"it? If so, leave that out (drop={','.join(lone_names)!r})."
-        )
-    ]
+    return [_lone_columns_warning(lone_names, weakest_lone, best_other)]
+
+
+def _lone_columns_warning(names: list[str], weakest: float, best_other: float) -> Finding:
+    """The question about columns that alone go with the outcome.
+
+    Parameters
+    ----------
+    names : of these columns.
+    weakest : the smallest of their R².
+    best_other : the largest R² of all others.
+    """
+    subject = f"column {quoted(names)} alone goes"
+    if len(names) > 1:
+        subject = f"each of the columns {quoted(names)} alone goes"
+    return Finding.warning(
+        f"{subject} with the outcome (R² {weakest:.2f}), and all others are far "
+        f"behind ({best_other:.2f} at most): made from the outcome, or known only after "
+        f"it? If so, leave that out (drop={','.join(names)!r})."
+    )
 
 
 def _n_lone(falling: Floats) -> int:
@@ -107,9 +116,8 @@ def warn_of_columns_filtered_by_outcome(X: Floats, links: ScoreLinks) -> list[Fi
     if share_of_large > MOST_LARGE:
         return []
 
-    # The p-values of chosen columns lie evenly below a limit, and their upper quartile at 3/4 of
-    # it. Those of features that are good by themselves differ by orders of magnitude, and their
-    # quartile is a small share of the largest.
+    # The upper quartile of chosen columns is at 3/4 of a limit. Features that are good by
+    # themselves differ by orders of magnitude, and their quartile is a small share of the largest.
     upper_quartile, limit = np.quantile(pvalues, [0.75, UPPER_END])
     if upper_quartile < SMALLEST_QUARTILE * limit:
         return []

@@ -32,10 +32,9 @@ def warn_of_outcome_confounders(
     ----------
     table : columns of the samples.
     two_class_labels : ways to cut the outcome in two, labels ±1 of shape (samples,) each.
-    allowed_for : blocks and covariates; nothing is said of a column that one of these determines.
+    allowed_for : blocks and covariates; a column that one of these determines is passed over.
     groups : rows with one value belong together, and count once.
-    adjusts_for_numbers : whether the test of this outcome takes numbers as covariates; else only
-        categories.
+    adjusts_for_numbers : whether numbers may be covariates of this outcome, besides categories.
     """
     is_counted = first_of_each_group(groups, len(table))
     findings = []
@@ -44,23 +43,30 @@ def warn_of_outcome_confounders(
         is_allowed_for = any(determines(adjusted_for, column) for adjusted_for in allowed_for)
         if not is_called_confounder(name) or is_allowed_for:
             continue
-
-        # The smallest p-value of all cuts counts, times their number (Bonferroni).
-        pvalues = [
-            pvalue_of_labels(column[is_counted], labels[is_counted]) for labels in two_class_labels
-        ]
-        pvalue = min(1.0, len(pvalues) * min(pvalues))
+        pvalue = _smallest_pvalue(
+            column[is_counted], [labels[is_counted] for labels in two_class_labels]
+        )
         if pvalue <= CONFOUNDED_LEVEL:
-            remedy = f"adjust={str(name)!r} asks"
-            if _is_measurement(column) and not adjusts_for_numbers:
-                remedy = "a column that cuts it into few categories, with blocks=COLUMN, asks"
-            findings.append(
-                Finding.warning(
-                    f"column {str(name)!r} goes with the outcome (χ² test, p = {pvalue:.1g}); "
-                    f"{remedy} what the features show beyond it."
-                )
-            )
+            findings.append(_confounder_warning(column, pvalue, adjusts_for_numbers))
     return findings
+
+
+def _smallest_pvalue(column: pd.Series, two_class_labels: Sequence[Floats]) -> float:
+    """The smallest p-value of all cuts of the outcome, after Bonferroni's correction."""
+    pvalues = [pvalue_of_labels(column, labels) for labels in two_class_labels]
+    return min(1.0, len(pvalues) * min(pvalues))
+
+
+def _confounder_warning(column: pd.Series, pvalue: float, adjusts_for_numbers: bool) -> Finding:
+    """The warning that a column goes with the outcome, and how to allow for it."""
+    name = repr(str(column.name))
+    remedy = f"adjust={name} asks"
+    if _is_measurement(column) and not adjusts_for_numbers:
+        remedy = "a column that cuts it into few categories, with blocks=COLUMN, asks"
+    return Finding.warning(
+        f"column {name} goes with the outcome (χ² test, p = {pvalue:.1g}); "
+        f"{remedy} what the features show beyond it."
+    )
 
 
 def _is_measurement(column: pd.Series) -> bool:

@@ -40,16 +40,15 @@ def warn_of_outcome_drift(X: Floats, links: ScoreLinks) -> list[Finding]:
     if like_neighbours_pvalue(links) > LINK_LEVEL:
         return []
 
-    # In a table that is sorted by the outcome it tells the places of the rows. A drift can be seen
-    # only in what it leaves of them.
+    # A drift can be seen only in what the outcome leaves of the rows' places: nothing in a table
+    # that is sorted by it.
     places = np.arange(n_rows, dtype=np.float64)
     places -= places.mean()
     places_left = links.residuals(places[:, None])[:, 0]
     if places_left @ places_left < SMALLEST_SHARE_LEFT * (places @ places):
         return []
 
-    # Do the features go with the outcome as a drift along the rows predicts? (A cosine, 1 if they
-    # do so exactly.)
+    # Do the features go with the outcome as a drift along the rows predicts?
     if likeness_to_outcome_drift(X, places, places_left, links) < SMALLEST_LIKENESS:
         return []
 
@@ -79,34 +78,38 @@ def like_neighbours_pvalue(links: ScoreLinks) -> float:
 def likeness_to_outcome_drift(
     X: Floats, places: Floats, places_left: Floats, links: ScoreLinks
 ) -> float:
-    """How like the effects of the outcome on the features are to those that a drift predicts.
+    """The cosine between the outcome's effects on the features and those that a drift predicts.
 
-    The effect of a score z of the outcome on a feature x is z·x. If the feature only drifts along
-    the places t of the rows, x = b t, it is b (z·t). The likeness is the cosine between the effects
-    and those predicted, over all features and scores.
+    The effect of a score z on a feature x is z·x; a mere drift x = b t predicts b (z·t).
 
     Parameters
     ----------
     X : (rows, features)
-    places : t, centred, (rows,).
-    places_left : t', (rows,).
-    links : has the q scores z as columns.
+    places : t, the centred numbers of the rows, (rows,).
+    places_left : t', the residuals of t after regression on the scores, (rows,).
+    links : has the outcome's scores z, (rows, scores).
     """
-    # Features count alike by what the outcome leaves of them: their own spread would make one that
-    # goes with the outcome smaller.
-    columns = columns_in_steps(X)
-    spread = links.residuals(columns).std(axis=0)
-    scaled = columns / np.where(spread > 0, spread, np.inf)
-    effects = links.scores.T @ scaled  # z·x, (q, features)
+    scaled = _scaled_by_residuals(columns_in_steps(X), links)
+    effects = links.scores.T @ scaled  # z·x, (scores, features)
 
-    # The slope is seen in t', which has nothing of the outcome: b = t'·x/|t'|². A drift with this
-    # slope along all of t, which goes with the outcome, has the effects b (z·t).
+    # The slopes come from t': along t itself a feature that only follows the outcome would seem to
+    # drift, but t' is orthogonal to all scores.
     slopes = places_left @ scaled / (places_left @ places_left)  # b, (features,)
-    predicted = np.outer(links.scores.T @ places, slopes)  # b (z·t), (q, features)
+    predicted = np.outer(links.scores.T @ places, slopes)  # b (z·t), (scores, features)
+
     lengths = float(np.linalg.norm(effects) * np.linalg.norm(predicted))
     if lengths == 0:
         return 0.0
     return float(np.sum(effects * predicted)) / lengths
+
+
+def _scaled_by_residuals(columns: Floats, links: ScoreLinks) -> Floats:
+    """Columns (rows, features) in units of the spread that the outcome leaves of each.
+
+    Their own spread would make features smaller that go with the outcome.
+    """
+    spread = links.residuals(columns).std(axis=0)
+    return columns / np.where(spread > 0, spread, np.inf)
 
 
 def _pvalue_of_slopes(features_left: Floats, places_left: Floats) -> float:

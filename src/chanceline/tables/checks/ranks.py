@@ -32,9 +32,8 @@ def warn_if_small(pvalue: float, message: str) -> list[Finding]:
 def mann_whitney(values: Floats, labels: Floats) -> RankTest:
     """How well a number tells two classes apart: the area under the ROC curve, and its p-value.
 
-    With n₊ positives of mean rank r̄₊ and n₋ negatives among n samples, the area is
-    (r̄₊ − (n₊ + 1)/2)/n₋. Under shuffled labels it has mean 1/2 and variance
-    var(ranks)/(n₊ n₋ n), also with ties, and is normal for many samples.
+    Under shuffled labels the area has mean 1/2 and variance var(ranks)/(n₊ n₋ n) with n₊ positives
+    and n₋ negatives among n samples, also with ties.
 
     Parameters
     ----------
@@ -56,10 +55,8 @@ def mann_whitney(values: Floats, labels: Floats) -> RankTest:
 def stratified_rank_pvalue(values: Floats, labels: Floats, blocks: pd.Series) -> float:
     """The p-value of a rank test of two classes whose labels are exchanged within blocks.
 
-    Sample i has the rank r_i among all values, and x_i is 1 for positives, 0 for negatives; r̄ and x̄
-    are the means in its block, which has n samples. The statistic is Σ (r_i − r̄)(x_i − x̄). Its
-    variance over all exchanges is the sum over blocks of Σ(r_i − r̄)² Σ(x_i − x̄)²/(n − 1). The
-    p-value is two-sided and asymptotic; with one block the test is that of Mann and Whitney.
+    With ranks r and indicators x of the positives, both centred in their block, the statistic is
+    Σ r x. Its variance is the sum over blocks, of n samples each, of Σr² Σx²/(n − 1).
 
     Parameters
     ----------
@@ -67,19 +64,23 @@ def stratified_rank_pvalue(values: Floats, labels: Floats, blocks: pd.Series) ->
     """
     # Without the index of `blocks`, which the other series do not have.
     block_of_sample = pd.Series(blocks.to_numpy())
-    ranks = pd.Series(values).rank()
-    indicator = pd.Series(np.where(labels > 0, 1.0, 0.0))  # x_i
-    centred_ranks = ranks - ranks.groupby(block_of_sample).transform("mean")
-    centred_indicator = indicator - indicator.groupby(block_of_sample).transform("mean")
-    statistic = float((centred_ranks * centred_indicator).sum())
+    is_positive = pd.Series(np.where(labels > 0, 1.0, 0.0))
+    ranks = _centred_in_blocks(pd.Series(values).rank(), block_of_sample)  # r
+    indicators = _centred_in_blocks(is_positive, block_of_sample)  # x
+    statistic = float((ranks * indicators).sum())
 
     # One number for each block.
-    rank_squares = (centred_ranks**2).groupby(block_of_sample).sum()
-    indicator_squares = (centred_indicator**2).groupby(block_of_sample).sum()
+    rank_squares = (ranks**2).groupby(block_of_sample).sum()
+    indicator_squares = (indicators**2).groupby(block_of_sample).sum()
     sizes = block_of_sample.groupby(block_of_sample).size()
     degrees_of_freedom = (sizes - 1).clip(lower=1)  # a block of one sample adds 0 in any case
     variance = float((rank_squares * indicator_squares / degrees_of_freedom).sum())
     return _two_sided_pvalue(statistic, variance)
+
+
+def _centred_in_blocks(numbers: pd.Series, block_of_sample: pd.Series) -> pd.Series:
+    """Numbers of samples minus their mean in the sample's block."""
+    return numbers - numbers.groupby(block_of_sample).transform("mean")
 
 
 def _two_sided_pvalue(deviation: float, variance: float) -> float:

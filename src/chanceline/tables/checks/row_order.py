@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from chanceline._arrays import Floats
+from chanceline._arrays import Bools, Floats
 from chanceline.columns.table import AnyTable
 from chanceline.tables.checks.within_classes import (
     centred_within,
@@ -99,15 +99,13 @@ def labels_stand_in_runs(y: Floats) -> bool:
 def drift_pvalue(X: AnyTable, y: Floats) -> float:
     """The p-value of features that drift along the rows in both classes alike.
 
-    A feature has a slope a along the positive rows and a slope b along the negative ones; the
-    statistic is the sum of a·b over the features. With the places t of the rows, centred in their
-    class, and the rows x of the features, it is proportional to Σ_ik t_i (x_i·x_k) t_k over
-    positive rows i and negative rows k. Rows are shuffled within the classes.
+    The statistic is a feature's slope along the positive rows i times that along the negative rows
+    k, summed over features: up to a factor Σ_ik t_i (x_i·x_k) t_k.
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,), in the order of
-        the table.
+    X, y : the rows x, of shape (samples, features), and labels ±1 of shape (samples,), in the order
+        of the table.
     """
     values = standardized_within_classes(X, y)
     is_positive = y > 0
@@ -117,20 +115,21 @@ def drift_pvalue(X: AnyTable, y: Floats) -> float:
     observed_places = np.arange(len(y), dtype=np.float64)
     shuffled_places = observed_places[shuffles_within_classes(y, N_SHUFFLES)]
     places = np.vstack([observed_places, shuffled_places])
-    positive_places = places[:, is_positive]
-    negative_places = places[:, ~is_positive]
-    positive_places = positive_places - positive_places.mean(axis=1, keepdims=True)  # t_i
-    negative_places = negative_places - negative_places.mean(axis=1, keepdims=True)  # t_k
+    positive_places = _centred_rows(places[:, is_positive])  # t_i
+    negative_places = _centred_rows(places[:, ~is_positive])  # t_k
 
     statistics = np.sum((positive_places @ products) * negative_places, axis=1)
     return shuffle_pvalue(float(statistics[0]), statistics[1:])
 
 
-def likeness_to_drift(X: AnyTable, y: Floats) -> float:
-    """How like the differences between the classes are to those that a drift would make.
+def _centred_rows(values: Floats) -> Floats:
+    """A matrix whose rows have the mean 0."""
+    return values - values.mean(axis=1, keepdims=True)
 
-    It is the cosine, over features, between the differences of the class means and the differences
-    that follow from the features' slopes along the rows.
+
+def likeness_to_drift(X: AnyTable, y: Floats) -> float:
+    """The cosine, over features, between the differences of the class means and those that follow
+    from the features' slopes along the rows.
 
     Parameters
     ----------
@@ -142,20 +141,20 @@ def likeness_to_drift(X: AnyTable, y: Floats) -> float:
     is_positive = y > 0
     spread = centred_within(columns, class_of_row).std(axis=0)
     units = np.where(spread > 0, spread, np.inf)  # what does not vary within the classes becomes 0
-
-    # How far the classes' means lie apart, (features,).
-    positive_means = columns[is_positive].mean(axis=0)
-    negative_means = columns[~is_positive].mean(axis=0)
-    differences = (positive_means - negative_means) / units
+    differences = _difference_of_means(columns, is_positive) / units  # (features,)
 
     # The slope along the rows within the classes, times how far the classes' rows lie apart.
     places = np.arange(len(y), dtype=np.float64)
     places_in_class = centred_within(places[:, None], class_of_row)[:, 0]
     slopes = places_in_class @ (columns / units) / (places_in_class @ places_in_class)
-    distance_of_classes = places[is_positive].mean() - places[~is_positive].mean()
-    predicted = slopes * distance_of_classes
+    predicted = slopes * _difference_of_means(places, is_positive)
 
     lengths = float(np.linalg.norm(differences) * np.linalg.norm(predicted))
     if lengths == 0:
         return 0.0
     return float(differences @ predicted) / lengths
+
+
+def _difference_of_means(values: Floats, is_positive: Bools) -> Floats:
+    """The mean of the positive rows minus that of the negative ones, over the first axis."""
+    return values[is_positive].mean(axis=0) - values[~is_positive].mean(axis=0)

@@ -167,7 +167,6 @@ def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> S
     column, labels : a value and ±1 for each sample, of shape (samples,).
     place : where the values stand, if they are no column.
     """
-    # Values that may be subjects: all rows have one, and most share theirs with another row.
     value_of_row, values = pd.factorize(column)
     has_gaps = value_of_row.min() < 0
     if has_gaps or len(values) < FEWEST_VALUES:
@@ -176,13 +175,11 @@ def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> S
     n_rows_sharing = sizes[sizes > 1].sum()
     if 2 * n_rows_sharing <= len(labels):
         return None
-
-    # The labels show a design, …
     design = find_design(value_of_row, labels)
     if design is None:
         return None
 
-    # … which chance hardly makes.
+    # The design may be an accident.
     name = str(column.name)
     largest_chance = _largest_chance_of_values(name, values, sizes)
     if largest_chance is None or design.log_chance > np.log(largest_chance):
@@ -228,8 +225,7 @@ def find_suspect_stems(  # noqa: PLR0913
 ) -> Suspect | None:
     """The names, if their stems look like subjects or pairs; else None.
 
-    Names are cut again and again: the stem of `P07_V1_R2` is `P07_V1`, and the stem of that is
-    `P07`. The coarsest stems that are convincing are reported.
+    The coarsest convincing stems are reported: `P07` rather than `P07_V1`, both of `P07_V1_R2`.
 
     Parameters
     ----------
@@ -244,20 +240,13 @@ def find_suspect_stems(  # noqa: PLR0913
     names_setting = setting or name
     coarsest: Suspect | None = None  # that was found up to now
     for n_cuts, stems in enumerate(cut_repeatedly(names.tolist()), start=1):
-        # Coarser stems can be subjects only as long as there is a design; and once there are
-        # subjects, pairs or blocks of them are no coarser subjects.
         design = design_of_stems(stems, labels)
         if design is None:
             break
         if coarsest is not None and design.role != Role.GROUPS:
-            break
-
-        # Stems that are not convincing, or put the same rows together as a known column, are passed
-        # over: coarser ones may be subjects.
-        if not _is_convincing(stems, design, name, labels):
-            continue
-        if _is_known(stems.stems, known):
-            continue
+            break  # pairs or blocks of subjects are no coarser subjects
+        if not _is_convincing(stems, design, name, labels) or _is_known(stems.stems, known):
+            continue  # coarser stems may be subjects
         stems_in_words = f"{stems.described(units)} ({stems.example()})"
         coarsest = Suspect(
             name=name,

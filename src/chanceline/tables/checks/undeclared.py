@@ -20,11 +20,6 @@ def find_undeclared(
 ) -> Suspect | None:
     """The column that looks like subjects or pairs that nothing was said about; None without one.
 
-    - Where pairs were declared, nothing is looked for.
-    - Where groups were declared, they may be visits of fewer subjects; nothing else is looked at.
-    - Else all columns are looked at, also those to leave out: subjects that are no feature are
-      subjects nevertheless.
-
     Parameters
     ----------
     columns : what is known about the samples, without the columns that the user names.
@@ -35,8 +30,8 @@ def find_undeclared(
     if Role.PAIRS in named.roles:
         return None
     if Role.GROUPS in named.roles:
+        # The groups may be visits of fewer subjects, unless the user says that they are not.
         groups = named.roles[Role.GROUPS]
-        # The user says that the groups are independent of each other.
         if groups.name in [column.name for column in named.independent]:
             return None
         return find_suspect_groups(groups, labels, groups_setting or "")
@@ -45,6 +40,7 @@ def find_undeclared(
     suspect = find_suspect(columns, labels, known_columns)
     if suspect is not None:
         return suspect
+    # Subjects that are no feature are subjects nevertheless.
     dropped = _dropped_columns(named)
     if dropped is None:
         return None

@@ -71,24 +71,21 @@ class _IndependentRows(NamedTuple):
 def examine_wide_table(
     data: Dataset, X: ColumnTable, group_of_row: Ints, *, has_all_candidates: bool
 ) -> list[Finding]:
-    """Warnings that the numbers and labels of a wide table give: rows that are too near, traces of
-    how the table was made, identifiers, copies of the label. They stand in the order of the report.
+    """Warnings that the numbers and labels of a wide table give, in the order of the report.
 
     Parameters
     ----------
     data : the table.
     X : its columns, (samples, features).
-    group_of_row : rows with one number belong together and may be nearly equal, (samples,).
+    group_of_row : rows with one number belong together, (samples,).
     has_all_candidates : whether, as far as is known, no features were chosen beforehand.
     """
     y = data.y
     row_names = data.rows or range(1, len(y) + 1)
 
-    # Tests of columns need rows that do not depend on each other: one of each group. Comparisons of
-    # rows, and searches for columns that repeat the label or the rows, look at all.
+    # Tests of columns need independent rows: one of each group.
     independent_rows = np.flatnonzero(first_of_each_group(data.groups, len(y)))
-    # The pass over all columns, for the questions that need every one of them.
-    scans = _TableScans(data, X, independent_rows)
+    scans = _TableScans(data, X, independent_rows)  # one pass over all columns
     # Enough for traces that are in many columns at once, and small enough for memory.
     some_columns = columns_in_steps(X)  # (samples, some features)
     independent = _IndependentRows(

@@ -114,14 +114,12 @@ def _sum_over_donors(
 ) -> AnnotatedMatrix:
     """One row for each donor: the sums over its cells, and what is the same in all of them.
 
-    A cell without a donor is an error.
-
     Parameters
     ----------
     samples : the cells.
     donor_column : the name of the column that says which donor a cell is of.
-    label : the name of the label's column, which must have one value for each donor.
-    settings : how the table is read; they decide what the error proposes.
+    label : the name of a column that must have one value for each donor.
+    settings : how the table is read, for the error about a cell without a donor.
     """
     annotations = RawTable(pd.DataFrame(), samples.about)
     column = find_column(annotations, donor_column, "pseudobulk")

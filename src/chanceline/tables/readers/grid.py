@@ -80,8 +80,6 @@ def transposed_table(table: pd.DataFrame, source: str) -> RawTable:
     features, findings = unique_names(feature_names)
     written = table.iloc[:, 1:]  # (features, samples)
     numbers = written.apply(pd.to_numeric, errors="coerce")
-
-    # What is written and is no number, of shape (features, samples).
     is_word = (numbers.isna() & written.notna()).to_numpy()
 
     # Columns that are mostly words are no samples, but describe the features.

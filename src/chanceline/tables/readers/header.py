@@ -27,9 +27,6 @@ def n_header_lines(header: str) -> int:
 def names_in_line(line: str, rows: list[str], separator: str) -> list[str]:
     """The names in a line of the header, one for every field of the rows below it.
 
-    All rows may have one field more than the line: at the beginning a name of the row, as R writes
-    it, or at the end an empty field behind a last separator.
-
     Parameters
     ----------
     line : as it is in the file.
@@ -46,10 +43,10 @@ def names_in_line(line: str, rows: list[str], separator: str) -> list[str]:
     numbers_of_fields = {len(cells) for cells in cells_of_rows}
     if numbers_of_fields != {len(names) + 1}:
         return names
-    last_field_is_empty = all(not cells[-1].strip() for cells in cells_of_rows)
-    if last_field_is_empty:
+    rows_end_in_separator = all(not cells[-1].strip() for cells in cells_of_rows)
+    if rows_end_in_separator:
         return [*names, ""]
-    return ["row name", *names]
+    return ["row name", *names]  # as R writes it
 
 
 def join_header_lines(lines: list[list[str]]) -> list[str] | None:
@@ -78,13 +75,6 @@ def _join_lines(upper_line: list[str], lower_line: list[str]) -> list[str]:
 def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     """Whether the first line of a file is a sample, not a header with names.
 
-    Only the cells above columns of numbers count. The line holds
-
-    1. names, if fewer than half of these cells are numbers;
-    2. names, if these numbers count the columns (0, 1, 2, …);
-    3. a sample, if they have fractions or repeat, or nothing else stands in the line;
-    4. else names, as genes may be whole numbers, unless a word of the line occurs below it.
-
     Parameters
     ----------
     names : the cells of the first line.
@@ -94,19 +84,17 @@ def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     names_above_numbers = [names[j].strip() for j in np.flatnonzero(is_numeric).tolist()]
     number_texts = [name for name in names_above_numbers if is_number(name)]
     numbers = [float(text) for text in number_texts]
-    # 1. Too few numbers: names.
     if not numbers or 2 * len(numbers) < len(names_above_numbers):
         return False
-    # 2. A count of the columns: names.
-    if len(numbers) > 1 and np.all(np.diff(numbers) == 1):
+    count_the_columns = len(numbers) > 1 and np.all(np.diff(numbers) == 1)
+    if count_the_columns:
         return False
-    # 3. Measurements: a sample.
     has_words = any(_is_word(name) for name in names)
     are_repeated = len(set(number_texts)) < len(number_texts)
     have_fractions = not all(number.is_integer() for number in numbers)
     if not has_words or are_repeated or have_fractions:
         return True
-    # 4. Names, unless a word occurs below.
+    # Genes may be called by whole numbers; but a word that occurs below is no name of a column.
     columns_of_text = np.flatnonzero(~is_numeric).tolist()
     return any(_is_word_of_column(names[j], body.iloc[:, j]) for j in columns_of_text)
 

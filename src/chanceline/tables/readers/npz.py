@@ -24,18 +24,17 @@ def read_npz(file: IO[bytes], file_name: str, *, transpose: bool) -> RawTable:
         stored_names = archive.get("feature_names")
     if transpose:
         X = X.T
-    if X.ndim != 2 or y.shape != X.shape[:1]:
+    shapes_agree = X.ndim == 2 and y.shape == X.shape[:1]
+    if not shapes_agree:
         remedy = ""
         if not transpose:
             remedy = "; set transpose=True if samples are columns"
-        shapes = f"{X.shape} and {y.shape}"
         raise InputError(
             f"{file_name} needs X with two dimensions and a y for every row, but has "
-            f"{shapes}{remedy}."
+            f"{X.shape} and {y.shape}{remedy}."
         )
-    if stored_names is None:
-        feature_names = [f"x{j}" for j in range(X.shape[1])]
-    else:
+    feature_names = [f"x{j}" for j in range(X.shape[1])]
+    if stored_names is not None:
         feature_names = [str(feature) for feature in stored_names]
     label_name = "y"
     if label_name in feature_names:

@@ -29,12 +29,6 @@ TOO_MANY_FIELDS = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
     """The names and cells of a text table; rows are numbered by the lines of the file.
 
-    1. Comments above the table are taken off.
-    2. The separator is found, and the header read. Pandas does not read it, as it may have two
-       lines, or one field less than the rows.
-    3. Decimal commas are found, unless the settings say which sign is decimal.
-    4. Pandas reads what is below the header.
-
     Parameters
     ----------
     text : of the whole file.
@@ -49,6 +43,7 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
     n_header = n_header_lines(settings.header)
     if n_header > 0 and len(head) <= n_header:
         raise InputError(f"{name} has a header but no rows.")
+    # Pandas cannot read a header of two lines, or of one field less than the rows.
     names, rows_text = _split_header(table_text, head, separator, n_header)
 
     commas_are_decimal = settings.decimal == ","
@@ -75,10 +70,8 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
 def _read_numbered_rows(
     rows_text: str, name: str, n_lines_above: int, options: dict[str, Any]
 ) -> pd.DataFrame:
-    """The cells below the header; the index holds the number of every row's line in the file.
-
-    Every row counts as one line, also one with a line break in quotes: numbers below it are smaller
-    than those of lines.
+    """The cells below the header; the index holds the number of every row's line in the file (too
+    small below a row with a line break in quotes).
 
     Parameters
     ----------
@@ -98,9 +91,7 @@ def _read_numbered_rows(
             raise
         raise InputError(sentence) from None
     cells.index += n_lines_above + 1  # lines are numbered from 1
-
-    # Now blank lines can go. A blank line has a gap in the first column: a quick look before all
-    # columns are searched.
+    # A quick look at the first column, before all are searched for blank lines.
     if cells.iloc[:, 0].isna().any():
         cells = cells.dropna(how="all").infer_objects()
     return cells

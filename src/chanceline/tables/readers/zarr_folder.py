@@ -48,12 +48,11 @@ def read_zarr(path: Path, settings: TableSettings) -> RawTable:
             f"{path.name} has {len(names)} feature names for {source.n_columns} columns; "
             "set transpose=True if samples are columns."
         )
-    about = None
-    if content.labels is not None:
-        if content.labels.shape != (source.n_samples,):
-            raise InputError(
-                f"{path.name} needs a label in y for each of {source.n_samples} samples, but y has "
-                f"the shape {content.labels.shape}; set transpose=True if samples are columns."
-            )
-        about = pd.DataFrame({"y": content.labels})
-    return table_of_columns(source, names, about=about)
+    if content.labels is None:
+        return table_of_columns(source, names, about=None)
+    if content.labels.shape != (source.n_samples,):
+        raise InputError(
+            f"{path.name} needs a label in y for each of {source.n_samples} samples, but y has "
+            f"the shape {content.labels.shape}; set transpose=True if samples are columns."
+        )
+    return table_of_columns(source, names, about=pd.DataFrame({"y": content.labels}))
