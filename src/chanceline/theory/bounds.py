@@ -36,10 +36,9 @@ class Bounds:
 def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
     """Four loads (patterns per variable) around the capacity at ρ, the share of variables kept.
 
-    They are α_VC, up to which every choice of ρN variables separates; α_CG, up to which a typical
-    choice does; and two upper bounds, the union bound and the ℓ₀-Gardner load. All have simple
-    formulas for the plain ensemble (equal classes, no margin, no errors, free signs). With a margin
-    or with given signs no load lets every choice separate, and α_VC is None.
+    They are α_VC, up to which every choice of ρN variables separates, and None where no load lets
+    every choice; α_CG, up to which a typical choice does; and two upper bounds, union and
+    ℓ₀-Gardner.
     """
     if ensemble.plain:
         return Bounds(

@@ -168,10 +168,8 @@ def jump_density(margin: float = 0.0) -> float:
     """ρ*, the density below which symmetry between supports breaks by a jump as the load grows.
 
     Supports are choices of ρN variables. Above ρ* the separating ones fall into groups
-    continuously, below it suddenly. At ρ* the break point x_c (`break_point`) is 1; at smaller
-    densities it is above 1. Without a margin ρ* is 0.016949.
-
-    `margin` is the margin of the rule in units of |w|, between 0 and 1; the classes are equal.
+    continuously. `margin`, between 0 and 1, is that of the rule in units of |w|; the classes are
+    equal.
     """
     margin = real_number(margin, "margin")
     if not 0 <= margin <= _LARGEST_MARGIN_OF_LINE:
@@ -182,7 +180,7 @@ def jump_density(margin: float = 0.0) -> float:
     ensemble = Ensemble(margin=margin)
 
     def excess(logit_rho: float) -> float:
-        """x_c − 1 at the density of this logit."""
+        """x_c − 1 at the density of this logit: 0 at ρ*, positive below."""
         rho = float(expit(logit_rho))
         critical = replicon_line(rho, ensemble).state
         return break_point(critical, rho, ensemble) - 1

@@ -33,10 +33,8 @@ class _BrokenLoad(NamedTuple):
 def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho: float) -> Density:
     """The density whose capacity is the load α, where symmetry between supports is broken.
 
-    The density is the share of variables chosen, the load patterns per variable. `ansatz` is "1rsb"
-    (one step of breaking) or "full" (infinitely many). Breaking lowers the capacity a little: so
-    the density lies a little above `symmetric_rho`, that of replica symmetry. Brent's method finds
-    it in logit ρ.
+    `ansatz` is "1rsb" (one step of breaking) or "full" (infinitely many). `symmetric_rho` is the
+    density of replica symmetry, a little below the result.
     """
     lower_logit = float(logit(symmetric_rho))
 
@@ -44,7 +42,6 @@ def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho:
         """The capacity at the density of this logit, minus α; it grows with the density."""
         return _load_at(float(expit(logit_rho)), ansatz, ensemble).alpha - alpha
 
-    # Widen the bracket until the capacity at its upper end is above α.
     distance = _FIRST_DISTANCE
     while excess(lower_logit + distance) < 0:
         distance *= 2
@@ -56,10 +53,10 @@ def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho:
     upper_logit = lower_logit + distance
     root = float(brentq(excess, lower_logit, upper_logit, xtol=_TOLERANCE_OF_LOGIT))
     rho = float(expit(root))
+
     capacity_there = _load_at(rho, ansatz, ensemble)
 
-    # The error of the capacity over its slope is that of the density. The slope is taken between
-    # this density and the upper end of the bracket.
+    # The error of the density is that of the capacity over its slope, from here to the upper end.
     upper_rho = float(expit(upper_logit))
     upper_load = _load_at(upper_rho, ansatz, ensemble).alpha
     slope = (upper_load - capacity_there.alpha) / (upper_rho - rho)

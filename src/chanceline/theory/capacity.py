@@ -250,19 +250,10 @@ class _SymmetricCapacity(NamedTuple):
 def _symmetric_capacity(
     branch: Branch, start: Array | None = None, *, replicon: bool = False
 ) -> _SymmetricCapacity:
-    """The replica-symmetric capacity at one density, and the solver's point there.
+    """The replica-symmetric capacity at the density of a branch, and the solver's point there.
 
-    It is the load (patterns per variable) where the entropy of separating choices of variables
-    vanishes: above it no choice separates.
-
-    Parameters
-    ----------
-    branch
-        The solutions at one density (share of variables chosen), for one ensemble.
-    start : (coordinates,) or None
-        A point near the capacity, if one is known.
-    replicon
-        Whether to find the load where replica symmetry breaks, too.
+    `start` is a point near the capacity, (coordinates,), if one is known. With `replicon` the load
+    where replica symmetry breaks is found, too.
     """
     rho = branch.rho
     ensemble = branch.ensemble

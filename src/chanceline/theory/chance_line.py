@@ -66,32 +66,29 @@ class CapacityPoint:
 def zero_entropy(branch: Branch, start: Array | None) -> CapacityPoint:
     """The capacity of a branch: its load where the entropy Σ of separating choices vanishes.
 
-    Σ is ln(number of choices of ρN variables that separate) per variable; above the capacity no
-    choice does. The branch is the line of replica-symmetric solutions at one density ρ.
-
-    1. Find the point Σ = 0 with the usual quadrature, by the first of several ways that succeeds.
-    2. Solve again at the same response χ of the weights with half the quadrature step. Σ is not
-       quite 0 there; its slope ∂Σ/∂α gives the load where it is.
-    3. The two loads differ by the error of the quadrature; the rounding of Σ adds to it.
-
-    Parameters
-    ----------
-    branch
-        The density and the ensemble.
-    start : (coordinates,) or None
-        A point near Σ = 0, tried before the ways that need none.
+    The branch is the line of replica-symmetric solutions at one density. `start` is a point near
+    Σ = 0, (coordinates,), if one is known.
     """
-    ways: list[Callable[[Branch], Solved[RSState]]] = [_from_entrance, _from_smaller_densities]
-    if start is not None:
-        ways.insert(0, lambda branch: branch.at_zero_entropy(start))
-    coarse = first_success(lambda way: way(branch), ways)
-    log_chi = float(coarse.unknowns[LOG_CHI])  # χ is the parameter along the branch
+    coarse = _zero_by_first_way(branch, start)
+    # Again at the same χ, the parameter along the branch, with half the step of the quadrature.
+    log_chi = float(coarse.unknowns[LOG_CHI])
     fine = branch.at_chi(log_chi, start=coarse.unknowns, step=QUADRATURE_STEP / 2)
 
     alpha = _load_of_zero(fine.state)
     quadrature_error = abs(alpha - _load_of_zero(coarse.state))
     error = quadrature_error + _rounding_of_load(fine.state, branch.rho, alpha)
     return CapacityPoint(solved=fine, alpha=float(alpha), error=float(error))
+
+
+def _zero_by_first_way(branch: Branch, start: Array | None) -> Solved[RSState]:
+    """The point Σ = 0 of a branch, by the first of several ways that succeeds.
+
+    `start`, a point near to it, is tried before the ways that need none.
+    """
+    ways: list[Callable[[Branch], Solved[RSState]]] = [_from_entrance, _from_smaller_densities]
+    if start is not None:
+        ways.insert(0, lambda branch: branch.at_zero_entropy(start))
+    return first_success(lambda way: way(branch), ways)
 
 
 def _rounding_of_load(state: RSState, rho: float, alpha: float) -> float:
@@ -128,26 +125,21 @@ def _from_entrance(branch: Branch) -> Solved[RSState]:
 def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
     """The point of a branch where the entropy Σ is 0, followed there from a smaller density.
 
-    A branch is the line of solutions of one density. Where errors are allowed and the density is
-    near 1, Newton's method may not find its first point; the way along the branch is then closed.
+    It is for densities near 1 with errors, where Newton's method may not find the first point of
+    the branch. The parameter followed is logit(ρ/ρ_s), so that no step can leave 0 < ρ < ρ_s.
     """
     ensemble = branch.ensemble
     saturation = ensemble.saturation_density  # ρ_s: more variables bring nothing
 
-    # The point Σ = 0 at a middle density, half of ρ_s, by the way along the branch of that density.
-    first_density = _FIRST_DENSITY_SHARE * saturation
-    first_point = _from_entrance(Branch(first_density, ensemble))
-
-    # From there it is followed from density to density, in the logit of ρ/ρ_s: so no step can leave
-    # 0 < ρ < ρ_s.
     def zero_at(logit_share: float, guess: Array) -> Solved[RSState]:
         """The point Σ = 0 at the density ρ with this logit(ρ/ρ_s), from a guess of its unknowns."""
         density = _density_of(logit_share, ensemble)
         return Branch(density, ensemble).at_zero_entropy(guess)
 
+    first_density = _FIRST_DENSITY_SHARE * saturation
     points = follow(
         zero_at,
-        first=first_point,
+        first=_from_entrance(Branch(first_density, ensemble)),
         begin=float(logit(_FIRST_DENSITY_SHARE)),
         step=_LOGIT_STEP,
         until=float(logit(branch.rho / saturation)),
@@ -190,21 +182,19 @@ def density_at(
 ) -> Density:
     """ρ_VS(α), the inverse of the capacity: the smallest density that separates at load α.
 
-    The density is the share of variables chosen, the load α patterns per variable, and the capacity
-    the largest load that some choice of variables separates. α must lie between 0 and the capacity
-    with all variables (2 for equal classes without margin and errors, half of it with given signs).
-    The other parameters are those of `capacity`.
+    The density is the share of variables chosen, the load patterns per variable. α must lie between
+    0 and the capacity with all variables, 2 by default. The other parameters are those of
+    `capacity`.
     """
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
 
-    # Newton's method for "the capacity at ρ is α" moves logit(ρ/ρ_s), where ρ_s is the density from
+    # Newton's method for "the capacity at ρ is α" in logit(ρ/ρ_s), where ρ_s is the density from
     # which on more variables bring nothing. It starts where the ℓ₀-Gardner load is α: this load has
     # a formula and lies a little above the capacity.
     logit_share = _logit_of_l0_load(alpha, ensemble)
     solver_point: Array | None = None  # where the solver of the capacity ended last
     for _ in range(_DENSITY_NEWTON_STEPS):
-        # The capacity at this density and its slope, and Newton's step from them.
         rho = _density_of(logit_share, ensemble)
         capacity_point = zero_entropy(Branch(rho, ensemble), solver_point)
         solver_point = capacity_point.solved.unknowns
@@ -218,11 +208,9 @@ def density_at(
         )
         logit_share += step
 
-        # Done where the capacity is α within its own error, or where the density moves no more. The
-        # density after this last step is returned. Capacity and slope are of the one before it,
-        # which is so near that they serve for the error.
         agrees_with_alpha = abs(capacity_point.alpha - alpha) <= capacity_point.error
         if agrees_with_alpha or abs(step) < _LAST_STEP:
+            # Capacity and slope are from before the last step: near enough for the error.
             density = _density_of(logit_share, ensemble)
             return _density_result(alpha, density, capacity_point, slope, ensemble)
     raise ConvergenceError(

@@ -38,21 +38,18 @@ def follow(  # noqa: PLR0913
 ) -> Iterator[Solved[State]]:
     """Follow a branch of solutions in one parameter: yield its points, one after the other.
 
-    Each point starts from a guess on the line through the two points before it. The step of the
-    parameter is halved where this fails, and grows where it is easy.
+    The step of the parameter is halved where Newton fails, and grows where it is easy.
 
     Parameters
     ----------
     solve_at
-        The point at a parameter, from a guess of its unknowns; raises ConvergenceError if that
-        fails.
+        The point at a parameter, from a guess of its unknowns, or ConvergenceError.
     first, begin
         The first point and its parameter.
     step
         First step of the parameter; its sign is the direction.
     until
-        Where the branch ends: with the first point for which this condition holds, or, if it is a
-        number, at this parameter.
+        The branch ends with the first point for which this holds, or at this parameter.
     smallest
         When the step falls below this, the last ConvergenceError is raised.
     """
@@ -72,7 +69,6 @@ def follow(  # noqa: PLR0913
     previous: _Visited | None = None  # the point before, none at first
     yield solved
     while not is_last(solved, parameter):
-        # Try the next point. Where Newton fails, try again with half the step.
         target = _not_beyond(goal, parameter + step, direction=step)
         current = _Visited(parameter, solved.unknowns)
         guess = _secant_guess(previous, current, target)
@@ -84,7 +80,6 @@ def follow(  # noqa: PLR0913
                 raise
             continue
 
-        # Go there.
         previous = current
         parameter = target
         solved = following

@@ -111,10 +111,9 @@ def _field_nodes(size: int) -> _FieldNodes:
 def _choice_forms(correlation: float, size: int) -> _ChoiceForms:
     """The quadratic forms u_S·C_SS⁻¹u_S of all nonempty choices S of variables of a group.
 
-    C is the correlation matrix of the `size` variables of a group, with `correlation` off its
-    diagonal, and u ~ N(0, C) are the Gaussian fields on them. u_S and C_SS are the parts of u and C
-    that belong to S. The forms are taken at the nodes of a quadrature over u; `_variable_term` has
-    the formula that they enter.
+    C is the correlation matrix of the `size` variables, with `correlation` off its diagonal; u ~
+    N(0, C) are their fields, at the nodes of a quadrature. u_S and C_SS are the parts that belong
+    to S.
     """
     matrix = np.full((size, size), correlation) + (1 - correlation) * np.eye(size)  # C
     independent = _field_nodes(size)
@@ -222,15 +221,10 @@ def _variable_term(order: _GroupOrder, choices: _ChoiceForms, size: int) -> Any:
 def _pattern_term(rho: Any, order: _GroupOrder) -> Any:
     """∫Dz ln A(√q₀ z), the mean log-weight of a pattern, as in `patterns` but for complex numbers.
 
-    The violation v of a pattern is Gaussian with mean μ = √q₀ z and variance s² = ρ − q₀, ρ the
-    density. It weighs 1 if v < 0 and e^{−v²/2χ} if v > 0. Completing the square in the exponent
-    gives the mean weight
+    A is the mean weight of a violation v ~ N(μ, s²), which weighs 1 if v < 0 and else e^{−v²/2χ}:
 
         A(μ) = Φ(−μ/s) + C Φ(t),    C = √(χ/(χ + s²)) e^{−μ²/2(χ + s²)},
-                                    t = μ√(χ/(s²(χ + s²))),
-
-    with the normal distribution function Φ. q₀ is the overlap of the weights of two choices of
-    variables, and χ their response.
+                                    t = μ√(χ/(s²(χ + s²))).
     """
     overlap = rho * order.overlap_share  # q₀
     variance = rho * (1 - order.overlap_share)  # s²

@@ -57,10 +57,9 @@ class Curve(Result):
     def to_frame(self) -> pd.DataFrame:
         """The curve as a table, one row a point.
 
-        A capacity has ρ, the loads α_VC and α_CG below which every choice and typical choices of
-        variables separate, the capacity α_VS with its error, and its upper bounds, union and
-        ℓ₀-Gardner. A density has α and ρ with its error. Columns that only some curves have come
-        last: the load where symmetry breaks; balance, margin, errors, signs and the threshold.
+        A capacity has ρ, the loads α_VC and α_CG, the capacity α_VS with its error, and its upper
+        bounds, union and ℓ₀-Gardner. A density has α and ρ with its error. Columns that only some
+        curves have come last.
         """
         import pandas as pd
 

@@ -106,27 +106,23 @@ class StabilityLaw:
 def weight_law(laws: FieldLaws) -> WeightLaw:
     """The distribution of the weights of the chosen variables, in units of their root mean square.
 
-    It is a mixture of Gaussians, one for each field u of a grid. A variable of field u is chosen
-    with probability p(u); its weight is then Gaussian, of mean u/d and a variance that is the same
-    for all fields.
+    It is a mixture of Gaussians, one for each field u of a grid: a variable of field u is chosen
+    with probability p(u), and then has a weight of mean u/d. All have the same variance.
     """
     _check_laws(laws)
     E = laws.E  # multiplier of the norm of the weights
     d = laws.d
-    # `law_at_field` has p(u) and u/d on the grid, and `recursion` the density P(u) of the fields.
-    # Supports (choices of variables) may fall into nested groups: the fields are those inside the
-    # smallest group, the last level.
     law_at_field, recursion = support_recursion(
         multipliers=np.array(laws.conjugates),  # of the overlaps of supports, by level
         breaks=np.array(laws.breaks),  # between the levels; none without groups
         d=d,
         switch=laws.K - 0.5 * np.log(E / d),  # p(u) has the log-odds u²/2d − switch
     )
+    # On the last level, inside the smallest group of supports.
     field_probabilities = recursion.weights[-1]  # P(u) du, (nodes,)
     chosen_shares = field_probabilities * law_at_field.p_chosen  # P(u) p(u) du, their sum is ρ
 
-    # These weights are in the units wanted already: the norm, their mean square times the share of
-    # variables chosen, is ρ as this share is. A saddle equation says so.
+    # By a saddle equation the mean square of the weights times ρ is ρ: they are in units of it.
     weight_variance = (E - d) / (E * d)  # 1/d − 1/E
     return WeightLaw(
         shares=chosen_shares / chosen_shares.sum(),
@@ -151,8 +147,7 @@ def stability_law(laws: FieldLaws) -> StabilityLaw:
     log_shares = np.concatenate([one_class.log_shares for one_class in classes])
     mean_violations = np.concatenate([one_class.mean_violations for one_class in classes])
 
-    # The Gaussians are those of the violation v. A pattern with v < 0 is satisfied and has the
-    # stability margin − v/|w|; `StabilityLaw` cuts the Gaussians at the margin, where v = 0.
+    # A violation v < 0 is the stability margin − v/|w|.
     weight_length = np.sqrt(laws.rho)  # |w|, as |w|² per variable is the density ρ
     largest_overlap = laws.overlaps[-1]  # of two choices of variables
     violation_sd = np.sqrt(laws.rho - largest_overlap)
@@ -179,14 +174,10 @@ class _ClassStabilities(NamedTuple):
 def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) -> _ClassStabilities:
     """The share of corrected patterns of one class, and the Gaussians of its satisfied ones.
 
-    A pattern of mean field μ is violated by v ~ N(μ, s²), which is tilted by a weight: 1 where
-    v < 0 (satisfied), e^{−v²/2χ} where v > 0 (it is corrected). A(μ) is the mean weight. So the
-    density of v is N(v; μ, s²)/A(μ) among satisfied patterns.
-
-    `class_share` is the share of the class among all patterns, `offset` where its field is centred.
+    A pattern of mean field μ has the violation v ~ N(μ, s²). Where v < 0 it is satisfied, and v has
+    the density N(v; μ, s²)/A(μ). `class_share` is the share of the class among all patterns,
+    `offset` where its field is centred.
     """
-    # `law_at_field` has the law of v on a grid of μ, and `recursion` the density P(μ) there: that
-    # of the top level if the supports fall into nested groups.
     law_at_field, recursion = pattern_recursion(
         overlaps=np.array(laws.overlaps),
         breaks=np.array(laws.breaks),
@@ -194,13 +185,12 @@ def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) ->
         rho=laws.rho,
         offset=offset,
     )
+    # On the last level, inside the smallest group of supports.
     field_probabilities = recursion.weights[-1]  # P(μ) dμ, (nodes,)
     share_at_field = class_share * field_probabilities  # of all patterns, (nodes,)
-    # `p_tight` is the probability of v > 0.
     corrected_share = float(share_at_field @ law_at_field.p_tight)
 
-    # The Gaussian N(v; μ, s²) enters with the factor share_at_field/A(μ), in logarithms. Shares
-    # that underflow to 0 have none, and are left out.
+    # Each Gaussian has the share share_at_field/A(μ). Shares that underflow to 0 are left out.
     counted = share_at_field > 0
     log_mean_weight = law_at_field.log_mean_weight[counted]  # ln A(μ)
     return _ClassStabilities(

@@ -90,14 +90,7 @@ class Ensemble:
                 f"margin must lie between 0 and {LARGEST_MARGIN:g} (in units of |w|), "
                 f"but is {margin!r}"
             )
-        # A constant rule is wrong on the rarer class alone: as many errors need no rule at all.
-        rarer_class = min(balance, 1 - balance)
-        if not 0 <= errors < rarer_class:
-            raise InputError(
-                "errors (the share of patterns allowed wrong) must be at least 0 and smaller than "
-                f"the rarer class, {rarer_class:g}, but is {errors!r}: "
-                "a constant rule makes no more errors"
-            )
+        _check_errors(errors, balance)
         if signs not in list(Signs):
             raise InputError(f"signs must be 'free' or 'given', but is {shown(signs)}")
         if signs == Signs.GIVEN and errors:
@@ -175,6 +168,17 @@ class Ensemble:
 
 
 PLAIN = Ensemble()
+
+
+def _check_errors(errors: float, balance: float) -> None:
+    """InputError unless a rule can be better than a constant one, which errs on the rarer class."""
+    rarer_class = min(balance, 1 - balance)
+    if not 0 <= errors < rarer_class:
+        raise InputError(
+            "errors (the share of patterns allowed wrong) must be at least 0 and smaller than "
+            f"the rarer class, {rarer_class:g}, but is {errors!r}: "
+            "a constant rule makes no more errors"
+        )
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

@@ -155,11 +155,10 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
 def _solve_first_moment(fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
     """Load and density where the expected number of separating choices stops growing with N.
 
-    One of the two is given (`fixed`). The number grows as e^{N·exponent}; each choice of variables
-    is counted with every set of errors it can make. The exponent is 0 at the result.
+    One of the two is given (`fixed`). Each choice of variables is counted with every set of errors
+    it can make.
     """
-    # Without errors. The start and the scale of rates below need the density only roughly: where
-    # the load is given, a guess of the density serves for both.
+    # The density is needed only roughly here: where the load is given a guess will do.
     rho_guess = fixed.rho_guess
     error_free = replace(ensemble, error_rate=0.0)
     start = _start_without_errors(rho_guess, error_free)
@@ -167,8 +166,8 @@ def _solve_first_moment(fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
     if not ensemble.error_rate:
         return without_errors.state
 
-    # With errors, by raising their rate from 0: in one step, or in smaller and smaller ones where
-    # that fails. The first rate is small beside the entropy of choices, so that it changes little.
+    # The error rate is raised from 0, first to one that is small beside the entropy of choices: in
+    # one step, or in smaller and smaller ones where that fails.
     small_rate = _SMALL_RATE * binary_entropy(rho_guess)
 
     def in_steps_of(factor: float | None) -> Solved[Counted]:
@@ -177,11 +176,9 @@ def _solve_first_moment(fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
         return _solve_along_rates(fixed, ensemble, without_errors, rates)
 
     with_errors = first_success(in_steps_of, _RATE_FACTORS)
-    if not ensemble.free_threshold:
-        return with_errors.state
-
-    # A free threshold of the rule may have a second, better value.
-    return _zero_of_larger_load(fixed, ensemble, with_errors)
+    if ensemble.free_threshold:
+        return _zero_of_larger_load(fixed, ensemble, with_errors)
+    return with_errors.state
 
 
 def _solve_stationary(fixed: _FixedRhoOrAlpha, ensemble: Ensemble, start: Array) -> Solved[Counted]:
@@ -230,9 +227,8 @@ def _zero_of_larger_load(
 ) -> Counted:
     """Of up to two solutions with errors and a free threshold, the one of larger load.
 
-    A solution is a point (ln x, b, y) where the expected number of separating choices stops
-    growing: x is the response of the weights, b the threshold of the rule, y the price of an error.
-    With many errors there can be a second one beside `first`, whose rule gives up the rarer class.
+    With many errors there can be a second solution beside `first`, whose rule gives up the rarer
+    class. Solutions are points (ln x, b, y): response, threshold of the rule, price of an error.
     """
     # A start for the second: x of the first, the best threshold of a rule with all variables, and
     # the price that makes the share of errors right at these two.
@@ -325,9 +321,8 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
 
         Σ_c f_c e^{−y}/(A_c + e^{−y}) = rate.
 
-    A pattern of class c, of share f_c, weighs A_c if it is right (`_class_weights`) and e^{−y} if
-    it is an error. `point` is one without errors: ln x of the response x of the weights, and the
-    threshold b of the rule if it is free.
+    A pattern of class c, of share f_c, weighs A_c if it is right and e^{−y} if it is an error.
+    `point` has ln x, x the response of the weights, and the threshold of the rule if it is free.
     """
     response = float(np.exp(point[_LOG_RESPONSE]))
     threshold = 0.0
@@ -349,14 +344,13 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
 def _first_moment_never_vanishes(ensemble: Ensemble) -> bool:
     """Whether so many errors are allowed that the expected number of solutions grows at every load.
 
-    For loads α → ∞ no weights do better than random ones. With these a pattern of class c, of share
-    f_c and sign σ_c, is right with probability Φ(−τ_c), where τ_c = margin + σ_c b, b is the
-    threshold and Φ the normal distribution function. With the price y of an error and the error
-    rate ε the expected number of sets of errors grows per pattern with the exponent
+    At very large loads no weights do better than random ones, with which a pattern of class c is
+    right with probability Φ(−τ_c), τ_c = margin + σ_c b. The answer is whether
 
-        max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε},
+        max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε} ≥ 0,
 
-    computed here on a grid of b and y. The answer is whether it is at least 0.
+    the growth by each pattern, on a grid of thresholds b and prices y of an error. f_c and σ_c are
+    share and sign of class c, ε is the error rate and Φ the normal distribution function.
     """
     if not ensemble.error_rate:
         return False
@@ -368,7 +362,6 @@ def _first_moment_never_vanishes(ensemble: Ensemble) -> bool:
     error_weights = np.exp(-_PRICE_GRID)[:, None, None]  # e^{−y}
     log_weights = np.log(p_right + error_weights)  # (prices, thresholds, classes)
 
-    # Sum over classes, then the minimum over y and the maximum over b.
     mean_log_weights = log_weights @ shares  # (prices, thresholds)
     exponents = mean_log_weights + _PRICE_GRID[:, None] * ensemble.error_rate
     smallest_over_prices = exponents.min(axis=0)  # (thresholds,)
@@ -376,33 +369,31 @@ def _first_moment_never_vanishes(ensemble: Ensemble) -> bool:
 
 
 def _first_moment_equations(point: Array, fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
-    """Load, density and residual where an expected number of solutions is to stop growing.
+    """Load, density and residual where an expected number of solutions is to stop growing:
 
-    The number grows as e^{N·exponent}, where the exponent is to be 0, and stationary in the point
-    (ln x, b if it is free, y if errors are allowed): x is the response of the weights, b the
-    threshold of the rule and y the price of an error.
+        H₂(ρ) + ρ·variable + α·pattern = 0,    stationary in the point.
+
+    H₂(ρ) is the entropy of choices, `variable` and `pattern` the log-weights of a chosen variable
+    and of a pattern. The point has ln x, the response of the weights; the threshold b if it is
+    free; and the price y of an error if errors are allowed.
     """
-    # exponent = H₂(ρ) + ρ·variable + α·pattern: the binary entropy H₂(ρ) counts the choices of
-    # variables, `variable` and `pattern` are the log-weights of a chosen variable and of a pattern.
     unknowns = _decode(point, ensemble)
     variable = _exponent_per_variable(unknowns.response, ensemble.signed)
     pattern = _exponent_per_pattern(unknowns, ensemble)
 
-    # It is stationary in x if ρ ∂variable/∂ln x + α ∂pattern/∂ln x = 0. This is solved for α/ρ; one
-    # of α and ρ is fixed, and so both follow.
+    # Stationary in ln x: ρ ∂variable/∂ln x + α ∂pattern/∂ln x = 0. As one of α and ρ is fixed, both
+    # follow.
     alpha_over_rho = -variable.gradient[_LOG_RESPONSE] / pattern.gradient[_LOG_RESPONSE]
     rho, alpha = fixed.rho_and_alpha(float(alpha_over_rho))
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
 
-    # The other equations are the residual: the exponent is 0, ∂pattern/∂b = 0, ∂pattern/∂y = 0. A
-    # factor makes each of the order of 1, so that one tolerance fits all.
+    # The other equations. A factor makes each of the order of 1, so that one tolerance fits all.
     entropy_of_choices = binary_entropy(rho)  # H₂(ρ)
     exponent = entropy_of_choices + rho * variable.value + alpha * pattern.value
     residual = [exponent / entropy_of_choices]
     if ensemble.free_threshold:
-        # ∂pattern/∂b = −(a mean violation, with the signs of the classes)/x, and violations are of
-        # the order of 1.
+        # ∂pattern/∂b is of the order of 1/x.
         residual.append(unknowns.response.value * pattern.gradient[_THRESHOLD])
     if ensemble.error_rate:
         # ∂pattern/∂y = (error rate allowed) − (share of errors).

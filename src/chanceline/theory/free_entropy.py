@@ -184,9 +184,8 @@ class FreeEntropy:
     def saddle(self, alpha: float, rho: float) -> Saddle:
         """The stationary point of the entropy Σ at a load α and a density ρ.
 
-        The points where Σ(α, ρ, order parameters) is stationary in its order parameters form a
-        branch along which α changes. It is followed in ln α from the capacity at this density,
-        where Σ = 0. α is patterns per variable, ρ the share of variables chosen.
+        α is patterns per variable, ρ the share of variables chosen. The point is followed in ln α
+        from the capacity at this density, where Σ = 0.
         """
         alpha = check_alpha(alpha)
         rho = check_rho(rho)
@@ -201,15 +200,14 @@ class FreeEntropy:
 
         log_capacity = float(np.log(capacity.state.alpha))
         order_coordinates = capacity.unknowns[:-1]  # the last unknown of a capacity is ln α
-        return self._result(
-            _followed_to(
-                at_load,
-                first=at_load(log_capacity, order_coordinates),
-                begin=log_capacity,
-                end=float(np.log(alpha)),
-                step=_LOAD_STEP,
-            )
+        saddle = _followed_to(
+            at_load,
+            first=at_load(log_capacity, order_coordinates),
+            begin=log_capacity,
+            end=float(np.log(alpha)),
+            step=_LOAD_STEP,
         )
+        return self._result(saddle)
 
     def density(self, alpha: float) -> Saddle:
         """The density ρ whose capacity is the load α.

@@ -58,21 +58,17 @@ class Gardner:
 def gardner(ensemble: Ensemble) -> Gardner:
     """Gardner's capacity α_c: the most patterns per variable that a rule with all variables holds.
 
-    It is (Gardner 1988; with errors Gardner and Derrida 1988)
-
-        1/α_c = Σ_c f_c ∫_0^{t*} φ(x − τ_c) x² dx,    τ_c = margin + σ_c b,
-
-    at the threshold b of the rule that makes 1/α_c smallest. x is the violation of a pattern of
-    class c, of share f_c and sign σ_c, in units of the length |w| of the weights; t* is the largest
-    violation that is no error, φ the normal density. With given signs of the weights α_c is half of
-    that (Amit, Wong and Campbell 1989): ½ is their `saturation_density`.
+    With free signs of the weights 1/α_c is the mean square of the violations that are no errors
+    (`_threshold_moments`), at the threshold of the rule that makes it smallest.
     """
     threshold = 0.0  # by symmetry, for equal classes
     if ensemble.free_threshold:
         threshold = _best_threshold(ensemble)
-    inverse_load = _threshold_moments(ensemble, threshold).second  # 1/α_c of free signs
+    inverse_load_of_free_signs = _threshold_moments(ensemble, threshold).second
+    # With given signs of the weights the capacity is half of that with free ones.
+    share_of_free_signs = ensemble.saturation_density  # ½ or 1
     return Gardner(
-        load=ensemble.saturation_density / inverse_load,
+        load=share_of_free_signs / inverse_load_of_free_signs,
         threshold=threshold,
         ceiling=_ceiling(ensemble, threshold),
     )
@@ -146,9 +142,8 @@ def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoment
 
         first_by_sign = Σ_c σ_c f_c M₁(τ_c),    second = Σ_c f_c M₂(τ_c).
 
-    f_c is the share and σ_c the sign of class c, τ_c = margin + σ_c·threshold its mean violation,
-    and M_k the k-th moment of violations between 0 and the largest that is no error
-    (`_partial_moments`). Violations are in units of the length |w| of the weights.
+    f_c and σ_c are share and sign of class c, τ_c its mean violation in units of |w|, and M_k the
+    moments of `_partial_moments`.
     """
     ceiling = _ceiling(ensemble, threshold)
     first_by_sign = 0.0
@@ -171,12 +166,11 @@ class _PartialMoments(NamedTuple):
 def _partial_moments(tau: float, ceiling: float) -> _PartialMoments:
     """First and second moment of x ~ N(τ, 1), counted only where 0 < x < t*, the ceiling.
 
-    They are M_k = E[x^k 1_{0 < x < t*}] for k = 1, 2. Integration by parts gives, with the normal
-    density φ and M₀ = P(0 < x < t*),
+    Integration by parts gives, with the normal density φ and M₀ = P(0 < x < t*),
 
         M₁ = τM₀ + φ(τ) − φ(t* − τ),    M₂ = τM₁ + M₀ − t*φ(t* − τ).
 
-    The ceiling may be infinite; the terms of φ(t* − τ) then vanish.
+    The terms of φ(t* − τ) vanish where the ceiling is infinite.
     """
     density_at_zero = math.exp(-0.5 * tau * tau) / _ROOT_2PI  # φ(τ)
     if math.isinf(ceiling):
@@ -195,28 +189,31 @@ def _partial_moments(tau: float, ceiling: float) -> _PartialMoments:
 def _ceiling(ensemble: Ensemble, threshold: float) -> float:
     """t*, the largest violation that is no error, in units of the length |w| of the weights.
 
-    All larger violations are errors, and their share is the error rate ε that is allowed:
-
-        Σ_c f_c Φ(τ_c − t*) = ε,    τ_c = margin + σ_c·threshold.
-
-    Violations in class c, of share f_c and sign σ_c, are Gaussian with mean τ_c and variance 1; Φ
-    is the normal distribution function. t* is ∞ if no errors are allowed, and 0 where not even ε of
-    the patterns are violated.
+    The share of larger violations is the error rate that is allowed. t* is ∞ if none is allowed,
+    and 0 where not even this share of the patterns is violated.
     """
     if not ensemble.error_rate:
         return math.inf
 
     def excess(ceiling: float) -> float:
-        """The share of violations above this ceiling, minus ε; it falls with the ceiling."""
-        share_above = 0.0
-        for share, sign in ensemble.classes:
-            mean_violation = ensemble.margin + sign * threshold  # τ_c
-            share_above += share * float(ndtr(mean_violation - ceiling))
-        return share_above - ensemble.error_rate
+        """The share of violations above this ceiling, minus the error rate; it falls with it."""
+        return _share_above(ceiling, ensemble, threshold) - ensemble.error_rate
 
     if excess(0.0) <= 0:
-        return 0.0  # not even ε of the patterns are violated
-    # No τ_c is above LARGEST_THRESHOLD + margin. This end lies so far above that no violation
-    # reaches it: the excess is −ε there.
+        return 0.0
+    # No mean violation is above LARGEST_THRESHOLD + margin, and no violation reaches this end.
     upper_end = 2 * LARGEST_THRESHOLD + ensemble.margin
     return float(brentq(excess, 0.0, upper_end, xtol=1e-15, rtol=1e-14))
+
+
+def _share_above(ceiling: float, ensemble: Ensemble, threshold: float) -> float:
+    """The share of patterns whose violation is above t*, the ceiling: Σ_c f_c Φ(τ_c − t*).
+
+    Violations in class c, of share f_c and sign σ_c, are Gaussian of variance 1 and mean
+    τ_c = margin + σ_c·threshold; Φ is the normal distribution function.
+    """
+    share_above = 0.0
+    for share, sign in ensemble.classes:
+        mean_violation = ensemble.margin + sign * threshold  # τ_c
+        share_above += share * float(ndtr(mean_violation - ceiling))
+    return share_above

@@ -28,6 +28,16 @@ class OutsideDomain(Exception):
     """
 
 
+def _state_at_start(equations: Callable[[Array], State], start: Array, name: str) -> State:
+    """What the equations return at the start; ConvergenceError if it lies outside the domain."""
+    try:
+        return equations(start)
+    except OutsideDomain as outside:
+        raise ConvergenceError(
+            f"{name}: the start lies outside the domain ({outside}); start nearer"
+        ) from None
+
+
 def check_logarithms(logarithms: Array) -> None:
     """OutsideDomain if one of these logarithms, (unknowns,), is that of no number to compute with.
 
@@ -94,16 +104,11 @@ class Newton:
         residual
             Reads the residual off a state, (equations,).
         jacobian
-            Reads the Jacobian off a state, (equations, unknowns). Without it the derivatives are
-            taken by central differences.
+            Reads the Jacobian off a state, (equations, unknowns); by default it is taken by central
+            differences.
         """
         unknowns = np.array(start, dtype=float)
-        try:
-            state = equations(unknowns)
-        except OutsideDomain as outside:
-            raise ConvergenceError(
-                f"{name}: the start lies outside the domain ({outside}); start nearer"
-            ) from None
+        state = _state_at_start(equations, unknowns, name)
         problem = _Problem(equations, residual, jacobian)
 
         # Each turn either accepts the point as the solution or moves it.
@@ -112,24 +117,20 @@ class Newton:
             if direction is None:
                 break  # no Newton step from here
             largest_residual = problem.largest_residual(state)
-            solved = Solved(
-                unknowns=unknowns,
-                state=state,
-                iterations=iteration,
-                residual=largest_residual,
-                jacobian=direction.jacobian,
-            )
             residual_is_small = largest_residual <= self.tolerance
-            if residual_is_small and direction.length <= self.step_tolerance:
-                return solved
-            better_point = self._shortened_step(problem, direction, unknowns, largest_residual)
-            if better_point is None:
-                if residual_is_small:
-                    # Rounding allows no smaller residual. The step is longer than asked for because
-                    # the equations are ill-conditioned.
-                    return solved
-                break  # no step improves the point
-            unknowns, state = better_point
+            step_is_small = direction.length <= self.step_tolerance
+
+            better_point = None
+            if not (residual_is_small and step_is_small):
+                better_point = self._shortened_step(problem, direction, unknowns, largest_residual)
+            if better_point is not None:
+                unknowns, state = better_point
+                continue
+            # A small residual will do, even if the step is long: where no point is better rounding
+            # allows no smaller residual.
+            if residual_is_small:
+                return Solved(unknowns, state, iteration, largest_residual, direction.jacobian)
+            break
 
         raise ConvergenceError(
             f"{name}: Newton stopped with residual {problem.largest_residual(state):.2e} at "

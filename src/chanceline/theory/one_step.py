@@ -132,36 +132,43 @@ def branch_off(
 def _solved_at_break(
     branch: RSBBranch, transition: SupportTransition, amplitude: float, x: float
 ) -> Solved[RSBState]:
-    """A solution near the beginning of the one-step branch, at a given amplitude and break point x.
+    """A solution near the beginning of the one-step branch, with given amplitude and break point x.
 
-    The amplitude is (p₁ − p₀)/(ρ − p₁): p₁ and p₀ are the overlaps of two supports (choices of
-    variables) within a group and between groups, ρ is the density. The break point x is the
-    probability that two supports belong to different groups. All equations but that of x are
-    solved.
+    Newton's method holds these two, moves all other coordinates, and solves all equations but that
+    of x. The amplitude is (p₁ − p₀)/(ρ − p₁), with the overlaps p₁ and p₀ of two supports within a
+    group and between groups, and the density ρ.
     """
-    if transition.jump is None:
-        # Groups begin with the amplitude 0: Newton starts from replica symmetry.
-        start = start_near_symmetric(branch, transition.critical, amplitude, x)
-    else:
-        # Groups begin by a jump, at the amplitude and x = 1 of a known solution. The one wanted is
-        # near to it, so that Newton starts there; amplitude and x themselves, which Newton holds,
-        # are those wanted.
-        beginning = transition.jump.static
-        start = beginning.unknowns.copy()
-        start[LOG_AMPLITUDE] = np.log(amplitude)
-        start[LOG_BREAK] = np.log(x)
+    start = _start_at_break(branch, transition, amplitude, x)
     return branch.solve_with(
         start, held=(LOG_AMPLITUDE,), name="the beginning of 1RSB", hold_breaks=True
     )
 
 
+def _start_at_break(
+    branch: RSBBranch, transition: SupportTransition, amplitude: float, x: float
+) -> Array:
+    """A point near the beginning of the one-step branch, with this amplitude and break point x.
+
+    The other coordinates are about right: a start for Newton's method, (coordinates,).
+    """
+    if transition.jump is None:
+        # Groups of supports begin with the amplitude 0: take a state without groups.
+        return start_near_symmetric(branch, transition.critical, amplitude, x)
+
+    # Groups begin by a jump: take the solution there, whose amplitude and x = 1 are near.
+    solution_at_jump = transition.jump.static
+    start = solution_at_jump.unknowns.copy()
+    start[LOG_AMPLITUDE] = np.log(amplitude)
+    start[LOG_BREAK] = np.log(x)
+    return start
+
+
 def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
     """The capacity with one step of breaking: the solution where the entropy of supports is 0.
 
-    A support is a choice of ρN variables; beyond this solution none separates. For the plain
-    ensemble (equal classes, no margin) the shipped table has a start for Newton's method, and other
-    ensembles are reached from it in steps. At densities below those of the table the branch is
-    followed from its beginning. InputError for ρ below 0.0005 or above the table's 0.95.
+    The plain ensemble has a start for Newton's method in the shipped table, from which other
+    ensembles are reached in steps. Below the table's densities the branch is followed from its
+    beginning. InputError for a density ρ below 0.0005 or above the table's 0.95.
     """
     check_broken_density(branch.rho)
     lowest, highest = capacity_table().rho[[0, -1]]
@@ -269,12 +276,8 @@ class BrokenStart(NamedTuple):
 def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
     """A start for the one-step solution at load α: a point of the branch near to it.
 
-    The branch begins at the load where symmetry between supports (choices of variables) breaks, and
-    ends where their entropy vanishes. α must lie above its beginning.
-
-    None where α is so near to the beginning that the broken solution cannot be told from the
-    symmetric one: the overlaps p₁ and p₀ of supports within and between groups differ by less than
-    a thousandth of ρ − p₁.
+    α must lie above the load where the branch begins. None where it is so near to that load that
+    the broken solution cannot be told from the symmetric one.
     """
     # Follow the branch back from its end if α is nearer to that, and the shipped table has it.
     transition = transition_at(branch.rho, branch.ensemble)
@@ -284,8 +287,7 @@ def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
         if alpha > middle_load:
             return _start_by_following(alpha, branch, end)
 
-    # Else from its first point, some way from the beginning. Before that point there is a way of
-    # its own.
+    # Else from its first point, some way from the beginning; before that one there is another way.
     first = _first_point(branch, transition)
     if alpha >= first.state.alpha:
         return _start_by_following(alpha, branch, first)
@@ -298,8 +300,7 @@ def _start_before_first_point(
     """A start at load α on the first piece of the one-step branch, from its beginning to `first`.
 
     On this piece the load grows with the amplitude (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps
-    of supports (choices of variables) within and between groups. α must not be below the load of
-    the beginning, but below that of `first`. None where the amplitude is too small to resolve.
+    of supports within and between groups. None where the amplitude is too small to resolve.
     """
     amplitude_at_beginning = transition.amplitude  # 0, or more after a jump
     lowest = max(amplitude_at_beginning, _UNRESOLVED_AMPLITUDE)
@@ -310,16 +311,15 @@ def _start_before_first_point(
         point = _start_near_beginning(branch, transition, amplitude).point
         return branch.equations(point).alpha - alpha
 
-    if excess(lowest) >= 0:
-        # The amplitude at load α is not above the lowest one.
-        if lowest > amplitude_at_beginning:
-            return None  # it lies between that at the beginning and the lowest we can resolve
-        # The lowest one is the beginning itself, and so is α, within rounding.
-        return _start_near_beginning(branch, transition, lowest)
+    if excess(lowest) < 0:
+        amplitude = brentq(excess, lowest, highest, rtol=_TOLERANCE_OF_AMPLITUDE)
+        return _start_near_beginning(branch, transition, amplitude=float(amplitude))
 
-    # Else it lies between the lowest amplitude and that of `first`, where the load is above α.
-    root = brentq(excess, lowest, highest, rtol=_TOLERANCE_OF_AMPLITUDE)
-    return _start_near_beginning(branch, transition, amplitude=float(root))
+    # The amplitude at load α is not above the lowest one.
+    if lowest > amplitude_at_beginning:
+        return None  # it lies between that at the beginning and the lowest we can resolve
+    # The lowest one is the beginning itself, and so is α, within rounding.
+    return _start_near_beginning(branch, transition, lowest)
 
 
 def _start_near_beginning(
@@ -382,24 +382,15 @@ def _solutions_around_load(
     """Two neighbouring solutions of the one-step branch, with α between their loads.
 
     The branch is followed from `start`, at a smaller load, until the load passes α. InputError
-    where the entropy of separating supports (choices of variables) falls well below 0 before, as
-    none is left there. A small break point x means the same: in the shipped table x is at least 0.3
-    where the entropy vanishes, and it falls from there.
+    where before that it is far beyond its end, where no support is left.
     """
 
     def has_arrived(state: RSBState) -> bool:
         """Whether the load is reached."""
         return state.alpha >= alpha
 
-    def is_given_up(state: RSBState) -> bool:
-        """Whether the point lies far beyond the end of the branch, where no support is left."""
-        (break_point,) = state.order.x
-        has_small_break = break_point < _SMALLEST_BREAK
-        has_low_entropy = state.entropy < _LOWEST_ENTROPY
-        return has_small_break or has_low_entropy
-
     points = branch.follow(
-        start, _STEP_TO_LARGER_LOADS, lambda state: has_arrived(state) or is_given_up(state)
+        start, _STEP_TO_LARGER_LOADS, lambda state: has_arrived(state) or _is_far_beyond_end(state)
     )
     before, last = last_two_points(points)
     if not has_arrived(last.state):
@@ -408,3 +399,13 @@ def _solutions_around_load(
             f"entropy is negative from well below {last.state.alpha:.6g} on; choose a smaller alpha"
         )
     return before, last
+
+
+def _is_far_beyond_end(state: RSBState) -> bool:
+    """Whether a point lies far beyond the end of the one-step branch, where no support is left.
+
+    The entropy is well below 0 there, or the break point is small: in the shipped table it is at
+    least 0.3 at the end of a branch, and it falls from there.
+    """
+    (break_point,) = state.order.x
+    return break_point < _SMALLEST_BREAK or state.entropy < _LOWEST_ENTROPY

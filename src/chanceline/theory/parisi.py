@@ -222,15 +222,12 @@ def recurse(  # noqa: PLR0913
     breaks: Array,
     centre: float = 0.0,
 ) -> Recursion:
-    """Parisi's recursion: functions g_i of a field u on levels k … 0, and weights P_i on 0 … k.
+    """Parisi's recursion: functions g_i of a field u, and its weights P_i, on levels i = 0 … k.
 
-    From g_k on the top level the functions go down, level by level, by an average over a Gaussian
-    density N of variance v_i − v_{i−1}:
+    From g_k, which is given, the functions go down by averages over Gaussians N, and the weights go
+    up from P₀, a Gaussian of variance v₀, by the probabilities T_i of going from u to u':
 
-        g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u')].
-
-    The integrand over the integral is a probability T_i(u → u') of going from u to u'. With these
-    the weights go up: P₀ is a Gaussian of mean `centre` and variance v₀, and P_i = P_{i−1}T_i.
+        g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u')],    P_i = P_{i−1}T_i.
 
     Parameters
     ----------
@@ -246,95 +243,92 @@ def recurse(  # noqa: PLR0913
         Mean of P₀.
     """
     levels = _descend(grids, top_values, top_slopes, variances, breaks)
-    transitions = levels.transitions_from_top[::-1]  # T₁ … T_k
 
-    # The weights: P₀ on the nodes of the bottom level, then the others by the transitions.
-    bottom = grids[0]
-    gaussian = np.exp(-((bottom.nodes - centre) ** 2) / (2 * variances[0]))
-    bottom_weight = bottom.spacing * gaussian
-    weights = [bottom_weight / bottom_weight.sum()]
-    for transition in transitions:
+    bottom_weight = _gaussian_weight(grids[0], centre, variance=variances[0])
+    weights = [bottom_weight]
+    for transition in levels.transitions:  # T₁ … T_k
         weights.append(transition.push(weights[-1]))
     return Recursion(
-        values=tuple(levels.values_from_top[::-1]),
-        slopes=tuple(levels.slopes_from_top[::-1]),
+        values=tuple(levels.values),
+        slopes=tuple(levels.slopes),
         weights=tuple(weights),
-        transitions=tuple(transitions),
+        transitions=tuple(levels.transitions),
         breaks=breaks,
         top_nodes=grids[-1].nodes,
     )
 
 
-class _Levels(NamedTuple):
-    """Functions, slopes and transitions of `_descend`, the top level k first."""
+def _gaussian_weight(grid: Grid, centre: float, variance: float) -> Array:
+    """The weight of each node of a grid under a Gaussian density, (nodes,); the sum is 1."""
+    gaussian = np.exp(-((grid.nodes - centre) ** 2) / (2 * variance))
+    weight = grid.spacing * gaussian
+    return weight / weight.sum()
 
-    values_from_top: list[Array]  # g_k … g₀, each on the grid of its level
-    slopes_from_top: list[Array]  # g_k' … g₀'
-    transitions_from_top: list[Transition]  # T_k … T₁
+
+class _Levels(NamedTuple):
+    """What `_descend` finds, in the order of the levels, the bottom one first."""
+
+    values: list[Array]  # g₀ … g_k, each on the grid of its level
+    slopes: list[Array]  # g₀' … g_k'
+    transitions: list[Transition]  # T₁ … T_k, T_i from level i − 1 to level i
 
 
 def _descend(
     grids: list[Grid], top_values: Array, top_slopes: Array, variances: Array, breaks: Array
 ) -> _Levels:
-    """The way down of Parisi's recursion: functions g_k … g₀ of a field u, and their slopes.
+    """The way down of Parisi's recursion: from g_k and its slope to those of all levels.
 
-    A step down from level i averages over a Gaussian density N of variance v_i − v_{i−1}:
-
-        g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u) exp[x_i g_i(u')],
-        g_{i−1}'(u) = ∫du' T_i(u → u') g_i'(u'),
-
-    where the probability T_i of u' is the first integrand over its integral. The second line is the
-    derivative of the first. The parameters are those of `recurse`.
+    Each slope is the average of the slope above over the probabilities T_i of going up:
+    g_{i−1}'(u) = ∫du' T_i(u → u') g_i'(u'). The parameters are those of `recurse`.
     """
-    levels = _Levels(
-        values_from_top=[top_values], slopes_from_top=[top_slopes], transitions_from_top=[]
-    )
+    # Level i is put before the levels above it: so the first items are those of the level above.
+    levels = _Levels(values=[top_values], slopes=[top_slopes], transitions=[])
     for i in range(len(breaks), 0, -1):
-        break_point = breaks[i - 1]  # x_i: the array begins with x₁
-        variance = float(variances[i] - variances[i - 1])
-        # The integral is a sum over the nodes u'. The logarithm of their spacing du' times the norm
-        # 1/√(2πv) of the Gaussian:
-        log_measure = np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))
-        values_above = levels.values_from_top[-1]  # g_i
-        slopes_above = levels.slopes_from_top[-1]  # g_i'
-        log_integral, transition = _transition(
+        values, transition = _step_down(
             lower_nodes=grids[i - 1].nodes,
-            upper_nodes=grids[i].nodes,
-            variance=variance,
-            exponent=break_point * values_above + log_measure,
+            upper=grids[i],
+            upper_values=levels.values[0],
+            variance=float(variances[i] - variances[i - 1]),
+            break_point=breaks[i - 1],  # x_i: the array begins with x₁
         )
-        levels.values_from_top.append(log_integral / break_point)
-        levels.slopes_from_top.append(transition.average(slopes_above))
-        levels.transitions_from_top.append(transition)
+        slopes = transition.average(levels.slopes[0])
+        levels.values.insert(0, values)
+        levels.slopes.insert(0, slopes)
+        levels.transitions.insert(0, transition)
     return levels
+
+
+def _step_down(
+    lower_nodes: Array, upper: Grid, upper_values: Array, variance: float, break_point: float
+) -> tuple[Array, Transition]:
+    """The function on one level at its nodes u, from that on the level above, g at the nodes u':
+
+        (1/x) ln ∫du' N(u' − u) exp[x g(u')],    x = `break_point`.
+
+    N is the Gaussian of this variance. The second result is the integrand over the integral, the
+    probabilities of going from u to u'.
+    """
+    # The integral is a sum over u': this is the logarithm of the spacing du' times the norm of N.
+    log_measure = np.log(upper.spacing / np.sqrt(2 * np.pi * variance))
+    log_integral, transition = _transition(
+        lower_nodes=lower_nodes,
+        upper_nodes=upper.nodes,
+        variance=variance,
+        exponent=break_point * upper_values + log_measure,
+    )
+    return log_integral / break_point, transition
 
 
 def _transition(
     lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
 ) -> tuple[Array, Transition]:
-    """For each lower node u the logarithm of a Gaussian sum over the upper nodes u', and its terms:
+    """For each lower node u the logarithm of a Gaussian sum over the upper nodes u', (rows,):
 
         ln Σ_u' e^{exponent(u') − (u' − u)²/(2·variance)}.
 
-    The terms, divided by their sum, are the probabilities of going from u to u'. Far from its
-    diagonal this matrix (lower nodes, upper nodes) is negligible: it is made in blocks of rows u,
-    each with the columns u' that count. The largest term of a row is factored out, as exp could
-    overflow.
-
-    Parameters
-    ----------
-    lower_nodes : (rows,)
-        The nodes u of the lower level, ascending.
-    upper_nodes : (columns,)
-        The nodes u' of the upper level, ascending.
-    variance
-        Of the Gaussian between the levels.
-    exponent : (columns,)
-        What the Gaussian is multiplied by, in logarithms.
-
-    Returns
-    -------
-    The logarithms, (rows,), and the probabilities.
+    The terms over their sum are the probabilities of going from u to u', the second result. Far
+    from its diagonal this matrix (lower nodes, upper nodes) is negligible: it is made in blocks of
+    rows u, each with the columns u' that count. Nodes ascend; `exponent` is (columns,).
     """
     n_rows = len(lower_nodes)
     log_sums = np.empty(n_rows)
@@ -344,13 +338,20 @@ def _transition(
         columns = _columns_that_count(lower_nodes[rows], upper_nodes, variance, exponent)
         distances = lower_nodes[rows, None] - upper_nodes[columns]  # (rows, columns)
         log_terms = exponent[columns] - distances**2 / (2 * variance)
-        largest = log_terms.max(axis=1)
-        terms = np.exp(log_terms - largest[:, None])
-        sums = terms.sum(axis=1)
-        probabilities = terms / sums[:, None]
+        log_sums[rows], probabilities = _log_sums_and_shares(log_terms)
         blocks.append(_Block(rows=rows, columns=columns, values=probabilities))
-        log_sums[rows] = largest + np.log(sums)
     return log_sums, Transition(n_rows=n_rows, n_columns=len(upper_nodes), blocks=blocks)
+
+
+def _log_sums_and_shares(log_terms: Array) -> tuple[Array, Array]:
+    """The logarithm of the sum of each row of terms, (rows,), and the terms over their sum.
+
+    `log_terms` are the logarithms of the terms, (rows, columns).
+    """
+    largest = log_terms.max(axis=1)  # factored out, as exp could overflow
+    terms = np.exp(log_terms - largest[:, None])
+    sums = terms.sum(axis=1)
+    return largest + np.log(sums), terms / sums[:, None]
 
 
 def _columns_that_count(

@@ -45,20 +45,10 @@ class PatternParameters(NamedTuple):
 def class_laws(ensemble: Ensemble, parameters: PatternParameters, step: float) -> list[ClassLaw]:
     """The law of a pattern (`pattern_law`) in each class, at the nodes z of the average ∫Dz.
 
-    Where the order parameters are Duals, which carry derivatives, the laws are, too. Where they
-    make no sense OutsideDomain is raised, which tells a solver to take a shorter step.
-
-    Parameters
-    ----------
-    ensemble
-        The classes of patterns.
-    parameters
-        The order parameters that the law depends on.
-    step
-        Distance of the nodes in the stretched variable of the quadrature.
+    Order parameters that are Duals give laws that are. OutsideDomain, which tells a solver to take
+    a shorter step, where they make no sense. `step` is that of the quadrature.
     """
-    # Only values, without derivatives, serve to check the parameters and to place the nodes: the
-    # integral does not depend on where they lie.
+    # The integral does not depend on where its nodes lie: they need no derivatives.
     plain_parameters = PatternParameters._make(map(value_of, parameters))
     _check_domain(plain_parameters)
 
@@ -67,10 +57,7 @@ def class_laws(ensemble: Ensemble, parameters: PatternParameters, step: float) -
     for share, sign, offset in ensemble.offsets(parameters.rho, parameters.threshold):
         # Every class has nodes of its own, fine where its functions change.
         rule = _rule_for_class(value_of(offset), plain_parameters, step)
-
-        # The violation of a pattern of field z is Gaussian. Its mean is √q₀ z plus the offset of
-        # the class, its variance ρ − q₀.
-        mean_violation = root_q0 * rule.nodes + offset  # (nodes,)
+        mean_violation = root_q0 * rule.nodes + offset  # of a pattern of field z, (nodes,)
         law = pattern_law(
             mu=mean_violation,
             s2=parameters.s2,
@@ -102,13 +89,8 @@ def _check_domain(parameters: PatternParameters) -> None:
 def _rule_for_class(offset: float, parameters: PatternParameters, step: float) -> GaussianRule:
     """Nodes and weights of ∫Dz, fine where ln A(μ) changes quickly, at μ = √q₀ z + offset.
 
-    A(μ) is the mean weight of a pattern whose violation has the mean μ and the variance
-    s² = ρ − q₀. ln A changes quickly in two places:
-
-    - around μ = 0, between satisfied and violated patterns, over the distance s,
-    - where errors begin, if they are allowed.
-
-    `step` is the distance of nodes in the stretched variable of the quadrature.
+    A(μ) is the mean weight of a pattern of mean violation μ. It changes around μ = 0, over the
+    standard deviation s of violations, and where errors begin. `step` is that of the quadrature.
     """
     if parameters.q0 == 0:
         return rule_for(1.0, step)  # μ is the same for all z
@@ -203,20 +185,14 @@ def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMean
     wrong = 0.0
     if np.isfinite(value_of(law.ceiling)):  # errors are allowed
         wrong = class_law.mean(law.p_wrong)
+    net_tight = class_law.mean(law.net_p_tight)
 
-    # The identity "as many tight patterns as weights" sets the load. It has p₊, the share of tight
-    # patterns, if there is neither margin nor error. Else it has p₊ − v*e* + κR₁/ρ: violations
-    # beyond v* are errors, and e* is the density of violations there.
-    net_tight = class_law.mean(law.net_p_tight)  # p₊ − v*e*
-    effective_tight = net_tight + kappa_over_rho * mean_correction
-
-    # The last four means serve stability alone. No equation is solved for them, so they need no
-    # derivatives.
+    # No equation is solved for the last four means, of stability: they need no derivatives.
     plain_law = law.without_differentials()
     p_tight = plain_law.p_tight
     curvature = plain_law.curvature  # g'', of the log-weight g = ln A
     return PatternMeans(
-        effective_tight=effective_tight,
+        effective_tight=net_tight + kappa_over_rho * mean_correction,
         mean_correction_square=class_law.mean(square(law.mean_correction)),
         correction_variance=class_law.mean(law.correction_variance),
         correction_by_sign=class_law.sign * mean_correction,

@@ -102,7 +102,7 @@ def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.in
         tight       0 < v < v*    weight e^{−v²/2χ}     T = v, all of it is corrected,
         wrong       v > v*        weight e^{−v*²/2χ}    T = 0, the pattern is left as an error.
 
-    A(μ) is the mean weight over v. Averages of T are over v with these weights, divided by A.
+    Averages of T are over v with these weights, divided by A.
 
     Parameters
     ----------
@@ -111,17 +111,14 @@ def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.in
     s2
         s² > 0, the variance of v.
     chi
-        χ, the response: the larger it is, the cheaper is a correction. It is positive for patterns;
-        the formulas hold wherever σ'² = s²/(1 + s²/χ) > 0, so also for χ < −s².
+        χ, the response: positive for patterns, but the formulas hold for χ < −s², too.
     ceiling
         v*, the largest violation that is corrected; infinite where no errors are allowed.
     """
-    # The density of v times e^{−v²/2χ} is a Gaussian again. Tight patterns have the part of it
-    # between 0 and v*.
+    # The density of v times e^{−v²/2χ} is a Gaussian again, of standard deviation σ'.
     tilted = _tilted_gaussian(mu, s2, chi)
 
-    # The law of X = T/σ', the correction in units of the standard deviation σ' of this Gaussian,
-    # and its two moments.
+    # The law of X = T/σ' and its two moments.
     no_errors_allowed = np.isinf(value_of(ceiling))  # `value_of`, as the ceiling may be a Dual
     if no_errors_allowed:
         scaled_law = _scaled_law_without_errors(mu, s2, tilted)
@@ -248,9 +245,9 @@ def _scaled_law_with_errors(
 ) -> _ScaledLaw:
     """The distribution of X = T/σ', the scaled correction of a pattern, where errors are allowed.
 
-    A pattern with the violation v ~ N(μ, s²) is satisfied (v < 0), tight (0 < v < v*, the ceiling)
-    or wrong (v > v*). Its correction T is v if it is tight, else 0. Among tight patterns v is the
-    part between 0 and v* of the Gaussian `tilted`, of mean tσ' and standard deviation σ'.
+    A pattern of violation v ~ N(μ, s²) is satisfied (v < 0), tight (0 < v < v*, the ceiling) or
+    wrong. T is v if it is tight, else 0. Tight ones have the part between 0 and v* of the Gaussian
+    `tilted`, of mean tσ' and standard deviation σ'.
     """
     s = sqrt(s2)
     scaled_ceiling = ceiling / tilted.sd  # v*/σ'
@@ -318,10 +315,11 @@ class _Moments(NamedTuple):
 def _mean_and_variance(law: _ScaledLaw) -> _Moments:
     """Mean and variance of X, which is 0 with probability 1 − p₊ and else a cut Gaussian.
 
-    The Gaussian part has the density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top, with ∫n dx = p₊. By
-    integration by parts E[X] = t p₊ + n(0) − n(top). For any reference point a the variance is
+    The Gaussian part has the density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top, and
 
-        Var X = E[(X − a)²] − (E[X − a])².
+        E[X] = t p₊ + n(0) − n(top),    Var X = E[(X − a)²] − (E[X − a])²
+
+    for any reference point a.
     """
     density_drop = law.density_at_zero - law.density_at_top  # n(0) − n(top)
     mean = law.t * law.p_tight + density_drop

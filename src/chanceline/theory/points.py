@@ -20,7 +20,7 @@ import numpy as np
 from chanceline.theory.closed_forms import binary_entropy
 from chanceline.theory.ensemble import check_rho
 from chanceline.theory.free_entropy import Domain, FreeEntropy, OrderStart, log_tail
-from chanceline.theory.quadrature import rule_for
+from chanceline.theory.quadrature import Array, rule_for
 
 # The rule for ∫Dz: it resolves the edge of H, and the fields at which variables begin to count,
 # down to this size in z.
@@ -72,33 +72,39 @@ def _log_partition(field: Any, price: Any) -> Any:
 def _replicon(alpha: float, rho: float, order: Sequence[float]) -> float:
     """The replicon α ∫Dz g''² ∫Dz f''²: above 1 replica symmetry is unstable.
 
-    α is the load, and g and f are the log-weights of a pattern and of a variable:
-
-        g(μ) = ln H(x),                      x = μ/√(ρ − q),    μ = √q z,
-        f(u) = ln(1 + 2e^{−K} cosh u),       u = √q̂ z,
-
-    H the upper tail of the normal distribution, ρ the density. `order`, (3,), has q/ρ, q the
-    overlap of two scores; its multiplier q̂; and the price K of a variable that counts. The second
-    derivatives are
-
-        g'' = −h(h − x)/(ρ − q),    h = φ(x)/H(x) the hazard of the normal distribution,
-        f'' = p − (p tanh u)²,      p = 2e^{−K} cosh u/(1 + 2e^{−K} cosh u).
+    α is the load, g the log-weight of a pattern and f that of a variable. `order`, (3,), has q/ρ,
+    with the overlap q of two scores and the density ρ; the multiplier q̂ of q; and the price K of a
+    variable that counts.
     """
     overlap_share, overlap_multiplier, price = _PointsOrder(*order)
+    pattern_curvature = _pattern_curvature(overlap_share, rho)
+    variable_curvature = _variable_curvature(overlap_multiplier, price)
+    return float(alpha * _RULE.mean(pattern_curvature**2) * _RULE.mean(variable_curvature**2))
 
-    # Patterns: g'' at each node.
+
+def _pattern_curvature(overlap_share: float, rho: float) -> Array:
+    """g'' of the log-weight g = ln H(x) of a pattern, x = √q z/√(ρ − q), at the nodes z, (nodes,):
+
+        g'' = −h(h − x)/(ρ − q),    h = φ(x)/H(x).
+
+    H is the upper tail of the normal distribution and φ its density; `overlap_share` is q/ρ.
+    """
     variance = rho * (1 - overlap_share)  # ρ − q
     x = np.sqrt(overlap_share / (1 - overlap_share)) * _RULE.nodes
-    hazard = np.exp(-0.5 * x**2 - log_tail(x)) / np.sqrt(2 * np.pi)
-    pattern_curvature = -hazard * (hazard - x) / variance  # g''
+    hazard = np.exp(-0.5 * x**2 - log_tail(x)) / np.sqrt(2 * np.pi)  # h
+    return -hazard * (hazard - x) / variance
 
-    # Variables: f'' at each node. A variable counts with probability p and has then the points ±1
-    # with mean tanh u: so f' = p tanh u is the mean of its points, and f'' their variance.
+
+def _variable_curvature(overlap_multiplier: float, price: float) -> Array:
+    """f'' of the log-weight f = ln(1 + 2e^{−K} cosh u) of a variable, u = √q̂ z, (nodes,).
+
+    The variable counts with probability p, and has then the points ±1 with mean tanh u: so
+    f' = p tanh u is the mean of its points, and f'' = p − (p tanh u)² their variance.
+    """
     u = np.sqrt(overlap_multiplier) * _RULE.nodes
     odds = 2 * np.exp(-price) * np.cosh(u)
-    p_counts = odds / (1 + odds)
-    variable_curvature = p_counts - (p_counts * np.tanh(u)) ** 2  # f''
-    return float(alpha * _RULE.mean(pattern_curvature**2) * _RULE.mean(variable_curvature**2))
+    p_counts = odds / (1 + odds)  # p
+    return p_counts - (p_counts * np.tanh(u)) ** 2
 
 
 # The start is near the capacity at ρ = 0.1; `order` has the order of the parameters.

@@ -17,7 +17,7 @@ from scipy.special import logit, ndtr
 from chanceline.theory.closed_forms import binary_entropy, overlap_kernel, typical_overlap
 from chanceline.theory.continuation import ChiBranch
 from chanceline.theory.ensemble import PLAIN, Ensemble
-from chanceline.theory.gardner import gardner
+from chanceline.theory.gardner import Gardner, gardner
 from chanceline.theory.newton import EPS, Newton, Solved
 from chanceline.theory.pattern_averages import PatternParameters, class_laws, pattern_means
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array, gaussian_rule
@@ -49,12 +49,10 @@ class Branch(ChiBranch[RSState]):
     def at_chi(
         self, log_chi: float, start: Array, step: float = QUADRATURE_STEP
     ) -> Solved[RSState]:
-        """The saddle of the branch at a given response χ of the weights, by Newton's method.
+        """The saddle at a given response χ of the weights, by Newton's method from a nearby point.
 
-        Along the branch χ falls as the load (patterns per variable) grows: so χ picks one saddle.
-        ln χ is the first coordinate of a point and is held; Newton moves the others. `start` is a
-        point near the saddle, (coordinates,), whose own ln χ is not used. `unknowns` of the result
-        is a whole point, ln χ first. `step` is that of the quadrature.
+        ln χ is the first coordinate of a point and is held; `start`, (coordinates,), has the
+        others. `unknowns` of the result is the whole point. `step` is that of the quadrature.
         """
         chi = np.exp(log_chi)
         tolerance = max(Newton.tolerance, self._rounding_of_residual(chi))
@@ -156,29 +154,18 @@ class Branch(ChiBranch[RSState]):
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """A start for Newton's method near the beginning of the branch, (coordinates,).
 
-    The branch of solutions at density ρ begins where the response χ of the weights is infinite: at
-    the largest load that a typical choice of ρN variables separates. The start is for a large
-    finite χ, and right to leading order in 1/χ.
+    The branch of solutions at density ρ begins where the response χ of the weights is infinite. The
+    start is for a large χ, and right to leading order in 1/χ.
     """
-    # The weights of two choices of variables have the overlap q₀ = cρ.
-    overlap_over_rho = entrance_overlap(rho, ensemble)  # c
+    # Threshold and ceiling (the largest violation that is no error) are those of a rule with all
+    # variables, in units of the length |w| of the weights.
+    rule_of_all = gardner(ensemble)
 
-    # The threshold, and the largest violation that is no error, are those of a rule with all
-    # variables. Both are in units of the length |w| = √ρ of the weights.
-    all_variables = gardner(ensemble)
-    threshold = all_variables.threshold
-    largest_violation = all_variables.ceiling
-
-    # The multipliers of the weights' norm and overlaps follow from averages over the patterns.
-    order = PatternParameters(
-        rho=rho,
-        q0=rho * overlap_over_rho,
-        s2=rho * (1 - overlap_over_rho),  # ρ − q₀
-        chi=chi,
-        threshold=threshold,  # in units of |w|, too
-        ceiling=np.sqrt(rho) * largest_violation,  # not in units of |w|
-    )
-    multipliers = _multiplier_ratios(order, ensemble)
+    # What is left: the overlap q₀ of the weights of two choices, and the multipliers V and F₀ of
+    # overlaps relative to E, that of |w|².
+    overlap_over_rho = entrance_overlap(rho, ensemble)
+    patterns = _patterns_at_entrance(chi, rho, overlap_over_rho, rule_of_all)
+    multipliers = _multiplier_ratios(patterns, ensemble)
     return encode_point(
         ensemble,
         chi=chi,
@@ -186,8 +173,26 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
         K=-logit(rho),  # every variable is chosen with the odds e^{−K} = ρ/(1 − ρ)
         V_over_E=multipliers.V_over_E,
         F0_over_E=multipliers.F0_over_E,
-        threshold=threshold,
-        largest_violation=largest_violation,  # in units of |w|
+        threshold=rule_of_all.threshold,
+        largest_violation=rule_of_all.ceiling,
+    )
+
+
+def _patterns_at_entrance(
+    chi: float, rho: float, overlap_over_rho: float, rule_of_all: Gardner
+) -> PatternParameters:
+    """What averages over the patterns depend on, near the beginning of the branch.
+
+    `rule_of_all` has threshold and ceiling in units of |w| = √ρ; `PatternParameters` takes the
+    threshold in these units, too, but the ceiling as it is.
+    """
+    return PatternParameters(
+        rho=rho,
+        q0=rho * overlap_over_rho,
+        s2=rho * (1 - overlap_over_rho),  # ρ − q₀
+        chi=chi,
+        threshold=rule_of_all.threshold,
+        ceiling=np.sqrt(rho) * rule_of_all.ceiling,
     )
 
 
@@ -203,9 +208,8 @@ def _multiplier_ratios(order: PatternParameters, ensemble: Ensemble) -> _Multipl
 
         E = ρ₊/χ,    F₀ = (α/χ²)⟨R₁²⟩,    V = (α/χ²)⟨R₂ − R₁²⟩.
 
-    R₁ and R₂ are moments of the correction of a pattern, ⟨·⟩ their mean over patterns, χ is the
-    response and ρ₊ the share of variables with a weight. The load is α = ρ₊/p, p the share of tight
-    patterns (`effective_tight`). So ρ₊ drops out of the ratios: (α/χ²)/E = 1/(χp).
+    R₁ and R₂ are moments of the correction of a pattern, ⟨·⟩ their mean over patterns. The load is
+    α = ρ₊/p, p the share of tight patterns, so that (α/χ²)/E = 1/(χp).
     """
     laws_of_classes = class_laws(ensemble, order, QUADRATURE_STEP)
     means = pattern_means(laws_of_classes, ensemble, order.rho)
@@ -216,19 +220,15 @@ def _multiplier_ratios(order: PatternParameters, ensemble: Ensemble) -> _Multipl
 
 
 def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
-    """The overlap of the weights of two typical choices of ρN variables, at the largest load.
+    """c = q₀/ρ, where q₀ is the overlap of two typical choices of ρN variables at the entrance.
 
-    At the largest load that it separates (the Cover–Gardner load), a typical choice has one weight
-    vector left, of squared length ρ per variable. The overlap of two such vectors is cρ, and c is
-    returned: the root 0 < c < 1 of
+    There a typical choice has one weight vector left. c is the root 0 < c < 1 of
 
         c = ρ r(c)            with free signs,
-        c = 2ρ J(r(c))        with given signs.
+        c = 2ρ J(r(c))        with given signs,
 
-    A share ρ of the variables of one choice is also in the other. There the fields of the two
-    choices have the correlation r(c) (`_field_correlation`). With free signs weights are
-    proportional to fields; with given signs to their positive parts, whose mean product is J
-    (`overlap_kernel`). For the plain ensemble `typical_overlap` has c to all digits.
+    where r(c) is the correlation of the fields of a variable in two choices that contain it, and J
+    is `overlap_kernel`.
     """
     if ensemble.plain:
         return typical_overlap(rho)
@@ -250,10 +250,9 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
 def _field_correlation(overlap: float, ensemble: Ensemble) -> float:
     """The correlation of the fields of a variable in two choices that both contain it.
 
-    The field is a sum over the patterns, of the variable's random value there times the correction
-    T: so the correlation is E[T T']/E[T²], with T and T' of the two choices. T is the violation x
-    of a pattern, in units of |w|, where this lies between 0 and the ceiling, else 0. `overlap` is
-    the variance of the Gaussian part z of x that both choices have in common.
+    It is E[T T']/E[T²]. T is the violation x of a pattern in one choice, in units of |w|, where it
+    lies between 0 and the ceiling, else 0; T' is that in the other choice. `overlap` is the
+    correlation of the two violations.
     """
     # E[T T'] = Σ_k f_k ∫Dz E[T | z]², with the share f_k of class k: given z, T and T' are
     # independent.

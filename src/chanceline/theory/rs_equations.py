@@ -153,17 +153,17 @@ def equations(
 ) -> RSState:
     """The residual and Jacobian of the replica-symmetric saddle equations at a point, and more.
 
-    A point holds the order parameters. It is a saddle, that is a solution, where the residual
-    vanishes: then `alpha` is its load and `entropy` that of separating choices of variables.
+    The point is a solution where the residual vanishes: then `alpha` is its load and `entropy` that
+    of separating choices of variables.
 
     Parameters
     ----------
     point : (coordinates,)
-        The unknowns of the solver; `decode_point` says what each of them is.
+        The order parameters as `decode_point` takes them.
     rho
         The density ρ, the share of variables chosen.
     ensemble
-        The kind of patterns: classes, margin, errors allowed, signs of the weights.
+        The kind of patterns.
     step
         Step of the quadrature.
     """
@@ -306,16 +306,13 @@ def _weights_mode(evaluated: _Evaluated) -> float:
 
 
 def _mixed_mode(evaluated: _Evaluated) -> float:
-    """Stability against changes that differ among the weight vectors of one of two supports.
-
-    One support responds as in `_weights_mode`, by p₊/χ and p/E, the other as in the replicon
-    between supports, by −g'' and f'':
+    """Stability against changes that differ among the weight vectors of one of two supports:
 
         (α/χ)⟨−g''p₊⟩⟨f''p⟩/E,    stable below 1.
 
     α is the load, χ the response and E the multiplier of the norm of the weights; p₊ is the
-    probability that a pattern is at the margin, p that a variable is chosen; g and f are the
-    log-weights of a pattern and of a variable, with derivatives by their fields.
+    probability that a pattern is at the margin, p that a variable is chosen; g and f are their
+    log-weights.
     """
     alpha = evaluated.values.alpha.value
     E = evaluated.values.E.value
@@ -407,9 +404,8 @@ def _entropy(evaluated: _Evaluated) -> Dual:
 
         Σ = α ∂Σ/∂α + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
 
-    α is the load, ρ the density, q₀ the overlap of the weights of two choices, χ the response. K,
-    E, F₁ and F₀ are the multipliers of ρ, of the norm of the weights, of their overlap within a
-    choice and of q₀.
+    α is the load, ρ the density, q₀ the overlap of two choices, χ the response; K, E, F₁ and F₀ are
+    multipliers.
     """
     coords = evaluated.coords
     values = evaluated.values

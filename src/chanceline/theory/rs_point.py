@@ -76,7 +76,7 @@ def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensembl
     So that Newton's method can move freely, a positive number is given by its logarithm and one
     between 0 and 1 by its logit. In this order the coordinates are
 
-        ln χ          χ > 0, the response of the weights: to correct a violation v costs v²/2χ,
+        ln χ          χ > 0, the response of the weights,
         logit(q₀/ρ)   0 < q₀ < ρ, the overlap of the weights of two choices of variables,
         K             the price of choosing a variable,
         ln(V/d)       V, d > 0, with V + d = E, the multiplier of the norm of the weights,
@@ -84,7 +84,7 @@ def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensembl
         b             the threshold, only if the ensemble leaves it free,
         ln t*         only if errors are allowed: v* = √ρ t* is the largest violation that is none.
 
-    `rho` is the density ρ. Coordinates and ρ may be Duals; the result then carries derivatives.
+    Numbers may be Duals; the result then carries derivatives.
     """
     logit_q0_over_rho = coordinates[LOGIT_Q0]
     logit_V_over_E = coordinates[LOG_V_OVER_D]  # ln(V/d), because V + d = E
@@ -181,49 +181,34 @@ def evaluate_point(
 ) -> PointValues:
     """Load and multipliers at a point, and the averages that its saddle equations compare.
 
-    `coords` has the order parameters that the point gives directly; what else the solver needs
-    follows from them and from the averages over patterns and variables.
+    `coords` has the order parameters that the point gives directly; the load and the scale of the
+    multipliers follow from them and from the averages over patterns and variables.
     """
-    # Two equations are used to set a number, and so hold at every point: α·effective_tight = ρ₊
-    # sets the load α, and χE = ρ₊ the multiplier E of the norm of the weights. ρ₊ is the share of
-    # variables with a weight, χ the response of the weights.
-    chi = coords.chi
+    # Two equations hold at every point, because they set a number: `_load`, and χE = ρ₊.
     nonzero = _nonzero_share(coords, ensemble, variable_averages)  # ρ₊
     alpha = _load(nonzero, pattern_averages)
-    E = nonzero / chi
-
-    # The point has the other multipliers as shares of E: V, d = E − V, and F₀ of the overlap q₀.
+    E = nonzero / coords.chi
     V = E * coords.V_over_E
-    d = E * coords.d_over_E
     F0 = E * coords.F0_over_E
 
-    # Averages over the patterns, which F₀ and V equal only at a saddle: with the mean R₁ and the
-    # mean square R₂ of the correction of a pattern they are (α/χ²)⟨R₁²⟩ and (α/χ²)⟨R₂ − R₁²⟩.
-    alpha_over_chi2 = alpha / square(chi)
-    F0_of_patterns = alpha_over_chi2 * pattern_averages.mean_correction_square
-    V_of_patterns = alpha_over_chi2 * pattern_averages.correction_variance
-
-    # Averages over the variables, which are ρ and q₀ only at a saddle: the mean square of the
-    # weights and the overlap of two choices. They were taken with E = 1, and scale as 1/E.
-    norm = variable_averages.norm / E
-    overlap = variable_averages.overlap / E
-
-    # ∂Σ/∂α = ⟨ln A⟩ + yε: the mean log-weight of a pattern, and the price y of an error times the
-    # error rate ε.
+    alpha_over_chi2 = alpha / square(coords.chi)
+    # ∂Σ/∂α: the mean log-weight of a pattern, and the price of an error times the error rate.
     price = _price(coords, ensemble)
     entropy_by_alpha = pattern_averages.log_mean_weight + price * ensemble.error_rate
     return PointValues(
         nonzero=nonzero,
         E=E,
         V=V,
-        d=d,
+        d=E * coords.d_over_E,
         F0=F0,
         F1=F0 + V,
         alpha=alpha,
-        F0_of_patterns=F0_of_patterns,
-        V_of_patterns=V_of_patterns,
-        norm=norm,
-        overlap=overlap,
+        # What the patterns make of F₀ and V, equal to them at a saddle.
+        F0_of_patterns=alpha_over_chi2 * pattern_averages.mean_correction_square,
+        V_of_patterns=alpha_over_chi2 * pattern_averages.correction_variance,
+        # What the variables make of ρ and q₀. The averages were taken with E = 1.
+        norm=variable_averages.norm / E,
+        overlap=variable_averages.overlap / E,
         price=price,
         entropy_by_alpha=entropy_by_alpha,
     )

@@ -55,7 +55,7 @@ import numpy as np
 
 from chanceline.theory.closed_forms import binary_entropy
 from chanceline.theory.continuation import ChiBranch
-from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.ensemble import PLAIN, Ensemble, OffsetClass
 from chanceline.theory.gardner import gardner
 from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
 from chanceline.theory.quadrature import Array
@@ -180,39 +180,30 @@ class _UnpackedOrder(NamedTuple):
 def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
     """The order parameters at a point of the solver, the inverse of `pack_order`.
 
-    `_Layout` has the positions of the coordinates with k = `steps` steps of breaking. ρ (`rho`) is
-    the density of chosen variables. Three multipliers are no coordinates but follow from them:
-
-        E = ρ/χ                    of the norm of the weights, by a saddle equation,
-        K = switch + ½ ln(E/d)     of the density, from switch = K − ½ ln(E/d),
-        F₁ = E − d + G_k           of the overlap within a support, from d = E − F₁ + G_k.
-
-    OutsideDomain, which tells Newton to take a shorter step, where the point makes no sense.
+    `rho` is the density of chosen variables, `steps` that of breaking. OutsideDomain, which tells
+    Newton to take a shorter step, where the point makes no sense.
     """
     check_logarithms(point)
     layout = _Layout(steps)
     chi = float(np.exp(point[layout.log_chi]))
-    E = rho / chi
+    E = rho / chi  # a saddle equation
     d = float(np.exp(point[layout.log_d]))
+    switch = float(point[layout.switch])
     breaks = np.exp(point[layout.log_breaks])  # x₁ … x_k
     _check_order(d, E, breaks)
 
-    switch = float(point[layout.switch])
     multiplier_parts = np.exp(point[layout.log_G_parts])  # G₀, G₁ − G₀, …
     multipliers = np.cumsum(multiplier_parts)  # G₀ … G_k
     overlaps = _overlaps_of_shares(np.exp(point[layout.log_shares]), rho)  # p₀ … p_k
-    threshold = 0.0
-    if ensemble.free_threshold:
-        threshold = float(point[layout.threshold])
     order = RSBOrder(
         chi=chi,
-        K=switch + 0.5 * np.log(E / d),
+        K=switch + 0.5 * np.log(E / d),  # as switch = K − ½ ln(E/d)
         E=E,
-        F1=E - d + float(multipliers[-1]),
+        F1=E - d + float(multipliers[-1]),  # as d = E − F₁ + G_k
         p=tuple(overlaps.tolist()),
         G=tuple(multipliers.tolist()),
         x=tuple(breaks.tolist()),
-        threshold=threshold,
+        threshold=float(point[layout.threshold]) if ensemble.free_threshold else 0.0,
     )
     return _UnpackedOrder(
         order=order,
@@ -262,13 +253,15 @@ def _averages_at(
 ) -> _Averages:
     """The averages over patterns and over variables that the saddle equations with breaking need.
 
-    They are taken at the order parameters `unpacked` and the density ρ. Those over patterns are
-    sums over the classes c, of share f_c and sign σ_c = ±1, whose fields have different offsets.
-    Grids are finer by the factor `fineness`.
+    They are taken at the order parameters `unpacked` and the density ρ. Grids are finer by the
+    factor `fineness`.
     """
-    order = unpacked.order
-    classes = ensemble.offsets(rho, order.threshold)
     # The functions that average cache their results: so they take tuples and numbers, no arrays.
+    order = unpacked.order
+    variables = broken_variable_means(
+        multipliers=order.G, breaks=order.x, d=unpacked.d, switch=unpacked.switch, fineness=fineness
+    )
+    classes = ensemble.offsets(rho, order.threshold)
     means_of_class = [
         broken_class_means(
             overlaps=order.p,
@@ -280,20 +273,21 @@ def _averages_at(
         )
         for pattern_class in classes
     ]
-    variables = broken_variable_means(
-        multipliers=order.G, breaks=order.x, d=unpacked.d, switch=unpacked.switch, fineness=fineness
+    return _Averages(
+        patterns=_sum_over_classes([one.share for one in classes], means_of_class),
+        variables=variables,
+        correction_by_sign=_correction_by_sign(classes, means_of_class),
     )
 
-    shares = [pattern_class.share for pattern_class in classes]  # f_c
-    # Σ_c σ_c f_c times the mean correction of a pattern in class c.
-    correction_by_sign = 0.0
+
+def _correction_by_sign(
+    classes: list[OffsetClass], means_of_class: list[BrokenPatternMeans]
+) -> float:
+    """Σ_c σ_c f_c E_k[R₁]: the mean corrections of the classes, by their shares f_c and signs."""
+    total = 0.0
     for pattern_class, means in zip(classes, means_of_class, strict=True):
-        correction_by_sign += pattern_class.sign * pattern_class.share * means.mean_correction
-    return _Averages(
-        patterns=_sum_over_classes(shares, means_of_class),
-        variables=variables,
-        correction_by_sign=correction_by_sign,
-    )
+        total += pattern_class.sign * pattern_class.share * means.mean_correction
+    return total
 
 
 def _sum_over_classes(
@@ -422,17 +416,8 @@ class RSBBranch(ChiBranch[RSBState]):
         patterns = averages.patterns
         variables = averages.variables
 
-        # The load α follows from an identity that holds at every saddle: as many patterns are tight
-        # as variables are chosen, α·(share of tight patterns) = ρ. A margin adds to this share.
-        effective_tight = patterns.tight + self._margin_term(averages)
-        alpha = self.rho / effective_tight
-
-        # The entropy is stationary in the order parameters: so its slope ∂Σ/∂α is that of its one
-        # term with α, α E₀[g₀]: load times the mean log-weight of a pattern on the bottom level.
+        alpha = self._load(averages)
         entropy = _entropy(unpacked, averages, self.rho, alpha)
-        entropy_by_alpha = patterns.mean_values[0]  # E₀[g₀]
-
-        # Above 1 a replicon says that one more step of breaking is needed.
         replicons = _replicons(alpha, averages)
         return RSBState(
             alpha=float(alpha),
@@ -440,13 +425,23 @@ class RSBBranch(ChiBranch[RSBState]):
             order=unpacked.order,
             residual=self._residual(unpacked, averages, alpha, entropy),
             entropy=entropy,
-            entropy_by_alpha=float(entropy_by_alpha),
+            # The entropy is stationary in the order parameters: its slope is that of its one term
+            # with the load, α E₀[g₀].
+            entropy_by_alpha=float(patterns.mean_values[0]),
             identity_error=_identity_error(unpacked, variables),
             tight=float(patterns.tight),
             replicon_inner=replicons.inner,
             replicon_outer=replicons.outer,
             edge_weight=max(patterns.edge_weight, variables.edge_weight),
         )
+
+    def _load(self, averages: _Averages) -> float:
+        """The load α, by an identity: as many patterns are tight as variables are chosen.
+
+        It is α·(share of tight patterns) = ρ, where a margin adds to this share.
+        """
+        effective_tight = averages.patterns.tight + self._margin_term(averages)
+        return self.rho / effective_tight
 
     def _margin_term(self, averages: _Averages) -> float:
         """κE_k[R₁]/ρ, what a margin adds to the share E_k[p₊] of tight constraints in identities.
@@ -461,14 +456,6 @@ class RSBBranch(ChiBranch[RSBState]):
     ) -> Array:
         """The relative errors of the saddle equations with k steps of breaking, (equations,).
 
-        They are, in this order, those of
-
-        - the density ρ, the norm of the weights, and d (a variable of field u has the weight u/d),
-        - the multipliers of the overlaps, k + 1 of them,
-        - the differences of neighbouring overlaps, k of them,
-        - the threshold, if it is free,
-        - the break points, k of them: last, because `solve_with` cuts them off where they are held.
-
         `alpha` is the load and `entropy` that of separating supports at this point.
         """
         errors = [
@@ -482,6 +469,7 @@ class RSBBranch(ChiBranch[RSBState]):
             # At the best threshold the mean correction vanishes if the two classes count with
             # opposite signs. Corrections are of the order of √ρ.
             errors.append(averages.correction_by_sign / np.sqrt(self.rho))
+        # Last, because `solve_with` cuts them off where the break points are held.
         break_errors = self._break_errors(unpacked, averages, alpha, entropy)
         return np.array([*errors, *break_errors])
 
@@ -562,8 +550,8 @@ class RSBBranch(ChiBranch[RSBState]):
     ) -> Solved[RSBState]:
         """A saddle, by Newton's method in those coordinates of a point that are not held.
 
-        The saddles form a line along which the load changes: there is one equation fewer than
-        coordinates. So the caller must hold one coordinate, or give one more equation.
+        There is one equation fewer than coordinates: the caller must hold one, or give one more
+        equation.
 
         Parameters
         ----------
@@ -574,7 +562,7 @@ class RSBBranch(ChiBranch[RSBState]):
         name
             What is solved, for the error's sentence.
         extra_equation
-            One more equation: a function of the state that must vanish.
+            A function of the state that must vanish.
         hold_breaks
             Whether the break points are held, too, and their equations left out.
         fineness
@@ -637,12 +625,11 @@ class RSBBranch(ChiBranch[RSBState]):
     ) -> Solved[RSBState]:
         """The saddle with k steps of breaking at a given load α, by Newton from a point near to it.
 
-        `start` is the point, (coordinates,). The load is the one more equation that `solve_with`
-        needs, and no coordinate is held. α must lie between ρα_c, the load that a typical choice of
-        variables holds, and α_c, that of all variables: the error is relative to the distance from
-        the nearer one. With `hold_breaks` the break points stay as they are. Grids are finer by the
-        factor `fineness`.
+        `start` is the point, (coordinates,), whose break points stay with `hold_breaks`. Grids are
+        finer by the factor `fineness`.
         """
+        # α lies between ρα_c, the load that a typical choice of variables holds, and α_c, that of
+        # all variables: the error is relative to the distance from the nearer one.
         load_of_all = gardner(self.ensemble).load  # α_c
         scale = min(alpha - self.rho * load_of_all, load_of_all - alpha)
         return self.solve_with(

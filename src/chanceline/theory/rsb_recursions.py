@@ -48,8 +48,8 @@ def pattern_recursion(  # noqa: PLR0913
 ) -> tuple[PatternLaw, Recursion]:
     """The log-weight g_i(u) of a pattern of one class, on all levels i = 0 … k of breaking.
 
-    Supports (choices of variables) fall into groups within groups, and u is the part of a pattern's
-    field that the supports of one group on level i share. The smallest groups are on level k.
+    Choices of variables (supports) fall into groups within groups, the smallest on level k. u is
+    the part of a pattern's field that those of one group on level i share.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def pattern_recursion(  # noqa: PLR0913
     chi
         χ > 0, the response: a violation v > 0 of a constraint has the weight e^{−v²/2χ}.
     rho
-        ρ, the share of variables that are chosen, which is also the norm of the weights.
+        ρ, the share of variables that are chosen: also the norm of the weights.
     offset
         Where the field of the class is centred.
     fineness
@@ -69,7 +69,7 @@ def pattern_recursion(  # noqa: PLR0913
     Returns
     -------
     top_law
-        The law of a pattern inside a smallest group, at the nodes of the top grid.
+        The law of a pattern on level k, at the nodes of its grid.
     recursion
         g_i, its slope and the density of u on the grid of each level.
     """
@@ -189,9 +189,8 @@ def support_recursion(
 ) -> tuple[ChoiceLaw, Recursion]:
     """The log-weight f_i(u) of a variable, on all levels i = 0 … k of breaking.
 
-    Supports (choices of variables) fall into groups within groups, and u is the part of a
-    variable's field that the supports of one group on level i share. The smallest groups are on
-    level k.
+    Choices of variables (supports) fall into groups within groups, the smallest on level k. u is
+    the part of a variable's field that those of one group on level i share.
 
     Parameters
     ----------
@@ -200,15 +199,15 @@ def support_recursion(
     breaks : (k,)
         Break points 0 < x₁ < … < x_k < 1.
     d, switch
-        In a smallest group a variable of field u is chosen with the log-odds u²/2d − switch, and
-        its mean weight is u/d then.
+        On level k a variable is chosen with the log-odds u²/2d − switch; its mean weight is u/d
+        then.
     fineness
         Grids are finer by this factor.
 
     Returns
     -------
     top_law
-        The law of a variable inside a smallest group, at the nodes of the top grid.
+        The law of a variable on level k, at the nodes of its grid.
     recursion
         f_i, its slope and the density of u on the grid of each level.
     """
@@ -251,22 +250,14 @@ def _support_grids(
 ) -> list[Grid]:
     """Grids of the field u of a variable, one a level 0 … k, fine where it comes to be chosen.
 
-    Parameters
-    ----------
-    multipliers : (k + 1,)
-        Variances of u, by level.
-    breaks : (k,)
-        Break points x₁ … x_k.
-    scales : (k + 1,)
-        d₀ … d_k: on level i a variable is likely chosen where u²/2d_i exceeds the switch.
-    switch
-        Negative where every variable is likely chosen.
-    fineness
-        Grids are finer by this factor.
+    On level i it is likely chosen where u²/2d_i exceeds the switch. `scales` are d₀ … d_k and
+    `multipliers` the variances of u, both (k + 1,); `breaks` are x₁ … x_k. Grids are finer by the
+    factor `fineness`.
     """
     reach = FIELD_REACH * np.sqrt(_tilted_variance(multipliers, scales))
     coarse_steps = gaussian_steps(multipliers) / fineness  # resolve the Gaussians between levels
-    nonnegative_switch = max(switch, 0.0)  # the grids of 0 will do for a negative one
+    # Where the switch is negative every variable is likely chosen: the grids of 0 will do.
+    nonnegative_switch = max(switch, 0.0)
     # Level i has the exponent x_{i+1}, by which f_i was averaged from the level above; the top 1.
     exponents = np.append(breaks, 1.0)
 
@@ -367,24 +358,10 @@ def broken_class_means(  # noqa: PLR0913
 ) -> BrokenPatternMeans:
     """The averages over the patterns of one class that the equations of k steps of breaking need.
 
-    `BrokenPatternMeans` says what each of them is. Results are cached: overlaps and breaks are
-    tuples because they are keys of the cache.
-
-    Parameters
-    ----------
-    overlaps : (k + 1,)
-        Overlaps p₀ … p_k of two replicas of the support, by level.
-    breaks : (k,)
-        Break points x₁ … x_k.
-    chi, rho
-        The response χ, and the density ρ of chosen variables.
-    offset
-        Where the field of the class is centred.
-    fineness
-        Grids are finer by this factor.
+    The parameters are those of `pattern_recursion`. Tuples instead of arrays, because results are
+    cached by them.
     """
-    # `law` is that of a pattern on the top level k, inside a smallest group of supports.
-    law, recursion = pattern_recursion(
+    top_law, recursion = pattern_recursion(
         overlaps=np.array(overlaps),
         breaks=np.array(breaks),
         chi=chi,
@@ -392,23 +369,22 @@ def broken_class_means(  # noqa: PLR0913
         offset=offset,
         fineness=fineness,
     )
-    # Of the entropy, α(g_k + ½(s² + χ)g_k'²) is due to patterns: g_k itself, their log-weight, and
-    # ½(s² + χ)G_k with the multiplier G_k, which by a saddle equation is α times the mean of g_k'².
-    s2 = rho - overlaps[-1]
-    entropy_of_pattern = law.log_mean_weight + 0.5 * (s2 + chi) * law.slope**2
-    bottom_curvature = recursion.bottom_curvature(law.curvature)  # g₀'', which descends from g_k''
+    s2 = rho - overlaps[-1]  # s², the variance of the field in a smallest group of supports
+    entropy_of_pattern = top_law.log_mean_weight + 0.5 * (s2 + chi) * top_law.slope**2
+    bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # g₀'', from g_k''
 
-    # `recursion.mean(i, values)` averages over the field of level i; i = k for all that is taken
-    # from `law`.
-    top = len(breaks)  # k
+    def top_mean(values: Array) -> float:
+        """The average over the field of the top level k."""
+        return recursion.mean(len(breaks), values)
+
     return BrokenPatternMeans(
-        tight=recursion.mean(top, law.p_tight),
-        mean_correction=recursion.mean(top, law.mean_correction),
-        curvature=recursion.mean(top, law.curvature),
-        entropy_term=recursion.mean(top, entropy_of_pattern),
+        tight=top_mean(top_law.p_tight),
+        mean_correction=top_mean(top_law.mean_correction),
+        curvature=top_mean(top_law.curvature),
+        entropy_term=top_mean(entropy_of_pattern),
         mean_square_slopes=recursion.mean_square_slopes,  # of all levels
         mean_values=recursion.mean_values,  # of all levels
-        top_square_curvature=recursion.mean(top, law.curvature**2),
+        top_square_curvature=top_mean(top_law.curvature**2),
         bottom_square_curvature=recursion.mean(0, bottom_curvature**2),
         edge_weight=recursion.edge_weight,
     )
@@ -425,45 +401,31 @@ def broken_variable_means(
 ) -> BrokenVariableMeans:
     """The averages over the variables that the equations of k steps of breaking need.
 
-    `BrokenVariableMeans` says what each of them is. Results are cached: multipliers and breaks are
-    tuples because they are keys of the cache.
-
-    Parameters
-    ----------
-    multipliers : (k + 1,)
-        Multipliers G₀ … G_k of the overlaps, the variances of a variable's field, by level.
-    breaks : (k,)
-        Break points x₁ … x_k.
-    d, switch
-        A variable of field u is chosen with the log-odds u²/2d − switch, and its mean weight is u/d
-        then.
-    fineness
-        Grids are finer by this factor.
+    The parameters are those of `support_recursion`. Tuples instead of arrays, because results are
+    cached by them.
     """
-    # `law` is that of a variable on the top level k, inside a smallest group of supports: there it
-    # is chosen or rejected.
-    law, recursion = support_recursion(
+    top_law, recursion = support_recursion(
         multipliers=np.array(multipliers),
         breaks=np.array(breaks),
         d=d,
         switch=switch,
         fineness=fineness,
     )
-    # The entropy of choosing a variable with probability p, −p ln p − (1 − p) ln(1 − p).
-    choice_entropy = entr(law.p_chosen) + entr(law.p_rejected)
-    bottom_curvature = recursion.bottom_curvature(law.curvature)  # f₀'', which descends from f_k''
+    choice_entropy = entr(top_law.p_chosen) + entr(top_law.p_rejected)  # −p ln p − (1−p) ln(1−p)
+    bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # f₀'', from f_k''
 
-    # `recursion.mean(i, values)` averages over the field of level i; i = k for all that is taken
-    # from `law`.
-    top = len(breaks)  # k
+    def top_mean(values: Array) -> float:
+        """The average over the field of the top level k."""
+        return recursion.mean(len(breaks), values)
+
     return BrokenVariableMeans(
-        chosen=recursion.mean(top, law.p_chosen),
-        rejected=recursion.mean(top, law.p_rejected),
-        weight_square=recursion.mean(top, law.p_chosen * law.mean_weight**2),
-        choice_entropy=recursion.mean(top, choice_entropy),
+        chosen=top_mean(top_law.p_chosen),
+        rejected=top_mean(top_law.p_rejected),
+        weight_square=top_mean(top_law.p_chosen * top_law.mean_weight**2),
+        choice_entropy=top_mean(choice_entropy),
         mean_square_slopes=recursion.mean_square_slopes,  # of all levels
         mean_values=recursion.mean_values,  # of all levels
-        top_square_curvature=recursion.mean(top, law.curvature**2),
+        top_square_curvature=top_mean(top_law.curvature**2),
         bottom_square_curvature=recursion.mean(0, bottom_curvature**2),
         edge_weight=recursion.edge_weight,
     )

@@ -242,10 +242,7 @@ class RSSolution(ReplicaSolution):
             f"  E {self.E:.10g}   F₁ {self.F1:.10g}   F₀ {self.F0:.10g}",
         ]
         if self.ensemble.free_threshold or self.price is not None:
-            threshold_line = f"  threshold b/|w| {self.threshold:.10g}"
-            if self.price is not None:
-                threshold_line += f"   −ln of an error's weight {self.price:.10g}"
-            lines.append(threshold_line)
+            lines.append(self._threshold_line())
 
         # As many tight patterns as weights: αp₊ = ρ, or αp₊ = ρ₊ with given signs.
         share_symbol = "ρ"
@@ -257,3 +254,10 @@ class RSSolution(ReplicaSolution):
         identity = f"|αp₊ − {share_symbol}| {abs(self.identity_error):.1e}"
         lines.append(f"  residual     {self.residual:.1e}   {identity}")
         return "\n".join(lines)
+
+    def _threshold_line(self) -> str:
+        """The threshold and, where errors are allowed, the weight of one."""
+        line = f"  threshold b/|w| {self.threshold:.10g}"
+        if self.price is not None:
+            line += f"   −ln of an error's weight {self.price:.10g}"
+        return line

@@ -209,38 +209,33 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
     """The solution with one step of breaking at load α and density ρ, without errors.
 
     With one step of breaking the supports (choices of variables that separate) may fall into
-    groups. Four cases follow each other as the load α grows:
-
-    1. typical choices separate: there are no groups, and replica symmetry is exact,
-    2. only selected choices do, but the entropy is still that of replica symmetry,
-    3. groups have just begun, by less than can be resolved: replica symmetry will do,
-    4. the equations with one step are solved.
+    groups. Replica symmetry is the answer where they do not, or not enough to be resolved.
     """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
     check_breaking(ensemble)
 
-    # 1. Up to the Cover–Gardner load. Where symmetry breaks is not asked here.
+    # Typical choices separate. Where symmetry breaks is not asked here.
     cover_gardner_load = rho * gardner(ensemble).load
     if alpha <= cover_gardner_load:
         return _solution_without_groups(
             solve_rs(alpha, rho, ensemble), Phase.SYMMETRIC, transition=None
         )
 
-    # 2. Up to the transition.
+    # Only selected choices do, but there are no groups yet.
     check_broken_density(rho)
     transition = transition_at(rho, ensemble)
     if alpha <= transition.breaking_alpha:
         phase = _unbroken_phase(alpha, transition)
         return _solution_without_groups(solve_rs(alpha, rho, ensemble), phase, transition)
 
-    # 3. So near above it that there is no start: overlaps within and between groups nearly agree.
+    # Groups have just begun: overlaps within and between them nearly agree.
     branch = RSBBranch(rho, steps=1, ensemble=ensemble)
     start = start_at_load(alpha, branch)
     if start is None:
         return _solution_without_groups(solve_rs(alpha, rho, ensemble), Phase.BROKEN, transition)
 
-    # 4. Groups count.
+    # Groups count.
     return _broken_solution(alpha, branch, start, transition)
 
 
@@ -363,26 +358,22 @@ def _solution_without_groups(
     With the phase BROKEN groups have begun, but are too weak to be resolved. `transition` says
     from which load on there are groups; None if that was not asked.
     """
-    # The fields that both kinds of solution have.
-    common: dict[str, Any] = {
+    is_broken = phase is Phase.BROKEN
+    fields_of_both_kinds: dict[str, Any] = {
         field.name: getattr(symmetric, field.name) for field in fields(ReplicaSolution)
     }
-
-    # Where groups begin.
     breaking = _NO_TRANSITION
+    x = None  # the break point has a value only where groups have begun: that of their beginning
     if transition is not None:
         breaking = transition.as_fields()
-    # The probability that two supports belong to different groups: only where groups have begun it
-    # has a value, that of their beginning.
-    x = None
-    if transition is not None and phase is Phase.BROKEN:
-        x = transition.first_break
+        if is_broken:
+            x = transition.first_break
 
     # Overlaps of supports, their multipliers and the replicons: as without groups.
     replicon = symmetric.stability.between
     return OneStepSolution(
-        **common,
-        broken=phase is Phase.BROKEN,
+        **fields_of_both_kinds,
+        broken=is_broken,
         phase=phase.value,
         p1=symmetric.q0,
         p0=symmetric.q0,

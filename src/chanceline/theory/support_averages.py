@@ -51,17 +51,8 @@ def variable_law_at_nodes(
 ) -> tuple[VariableLaw, GaussianRule]:
     """The law of a variable (`variable_law`) at the nodes z of ∫Dz, and the rule they belong to.
 
-    The mean field on a variable is u = √F₀ z, z a standard Gaussian. The nodes are fine where the
-    probability that the variable is chosen rises from nearly 0 to nearly 1.
-
-    Parameters
-    ----------
-    parameters
-        Order parameters, numbers or Duals.
-    step
-        Distance of the nodes in the stretched variable of the quadrature.
-    signed
-        Whether the sign of each weight is given.
+    The mean field on a variable is u = √F₀ z. `parameters` are numbers or Duals, `step` is that of
+    the quadrature, and `signed` says whether the sign of each weight is given.
     """
     # The nodes carry no derivatives, as the integral does not depend on where they lie.
     plain_parameters = VariableParameters._make(map(value_of, parameters))
@@ -142,9 +133,9 @@ def variable_means(
 ) -> VariableMeans:
     """The averages over all variables that the saddle equations need (`VariableMeans`).
 
-    A variable that is not chosen counts with the weight 0. `parameters` are the order parameters,
-    given in units where the stiffness E = V + d of the weights is 1. `step` is that of the
-    quadrature, and `signed` says whether the sign of each weight is given.
+    A variable that is not chosen has the weight 0. `parameters` are in units where the stiffness
+    E = V + d of the weights is 1, `step` is that of the quadrature, and `signed` says whether the
+    sign of each weight is given.
     """
     law, rule = variable_law_at_nodes(parameters, step, signed)
     weights = rule.weights  # of the nodes in the average over the mean field of a variable
@@ -154,13 +145,10 @@ def variable_means(
     nonzero_share = chosen_share  # with free signs every chosen variable has a weight
     if signed:
         nonzero_share = weighted_sum(weights, p_chosen * law.p_nonzero)
-    # At each node: of a chosen variable the mean ⟨w²⟩ of its squared weight, and of any variable
-    # the mean weight p⟨w⟩.
     square_weight_if_chosen = square(law.mean_weight) + law.weight_variance
-    mean_weight = law.slope
+    mean_weight = law.slope  # of any variable
 
-    # The last three means serve stability alone. No equation is solved for them, so they need no
-    # derivatives.
+    # No equation is solved for the last three means, of stability: they need no derivatives.
     plain_law = law.without_differentials()
     curvature = plain_law.curvature  # f'', of the log-weight f of a variable
     p_nonzero = plain_law.p_chosen * plain_law.p_nonzero  # chosen, and with a weight

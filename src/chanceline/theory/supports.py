@@ -75,13 +75,12 @@ def variable_law(
 ) -> VariableLaw:
     """The probability that a variable is chosen, and mean and variance of its weight if it is.
 
-    The patterns pull at the weight of the variable with the field h ~ N(u, V). If the variable is
-    chosen, its weight is w = h/E with the stiffness E = V + d. The odds that it is chosen are
+    The odds that it is chosen are
 
-        e^{−K}B,    B = ∫N(h; u, V) e^{h²/2E} dh = √(E/d) e^{u²/2d}.
+        e^{−K}B,    B = ∫N(h; u, V) e^{h²/2E} dh = √(E/d) e^{u²/2d},    E = V + d.
 
-    Completing the square in this integral gives the law of w: a Gaussian of mean u/d and variance
-    V/(E d).
+    h is the field on the variable, and its weight is w = h/E if it is chosen: a Gaussian of mean
+    u/d and variance V/(E d).
 
     Parameters
     ----------
@@ -90,9 +89,9 @@ def variable_law(
     field_variance
         V, the variance of the field around u.
     net_stiffness
-        d = E − V > 0; otherwise B is infinite.
+        d = E − V > 0, E the stiffness of the weight.
     price
-        K, the price of choosing the variable: it divides the odds by e^K.
+        K, the price of choosing the variable.
     signed
         Whether the sign of the weight is given. Then w = max(h, 0)/E, which may be 0.
     """

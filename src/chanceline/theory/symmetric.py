@@ -47,10 +47,9 @@ _TABLE_END = 0.98
 def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution:
     """The replica-symmetric solution at a load α and a density ρ, 0 < α < α_ℓ₀(ρ).
 
-    α is patterns per variable, ρ the share of variables chosen. Three cases have equations of their
-    own: below α_CG typical choices of variables separate the patterns; at α_CG they just do; above
-    only selected choices do, up to α_ℓ₀, where the solutions end. Both loads are in `Bounds`, as
-    `cover_gardner` and `l0_gardner`.
+    α is patterns per variable, ρ the share of variables chosen. Up to α_CG (`cover_gardner` of
+    `Bounds`) typical choices of variables separate the patterns; above only selected ones do, up to
+    α_ℓ₀ (`l0_gardner`), where the solutions end.
     """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
@@ -82,27 +81,22 @@ def solve_rs_along(
 ) -> list[RSSolution]:
     """The replica-symmetric solutions at one density ρ and several loads, in their order.
 
-    Loads above α_CG, up to which typical choices of variables separate, belong to one branch of
-    solutions. It is followed once, and each of these loads is found between two neighbouring
-    points. The other loads are solved one by one; so are all if errors are allowed, where the
-    branch may fold back in the load.
+    Loads above α_CG, up to which typical choices of variables separate, lie on one branch of
+    solutions, which is followed once for all of them. The others are solved one by one.
     """
-    cover_gardner_load = bounds_at(rho, ensemble).cover_gardner
-    entrance = cover_gardner_load * (1 + _AT_ENTRANCE)
-    loads_on_branch = sorted({load for load in loads if load > entrance})
+    cover_gardner_load = bounds_at(rho, ensemble).cover_gardner  # α_CG
+    # At α_CG itself, within rounding, `solve_rs` takes the limit.
+    clearly_above = cover_gardner_load * (1 + _AT_ENTRANCE)
+    loads_on_branch = sorted({load for load in loads if load > clearly_above})
+    # With errors the branch may fold back in the load: then it has no order of loads to follow.
     if ensemble.error_rate or len(loads_on_branch) <= 1:
         return [solve_rs(load, rho, ensemble) for load in loads]
 
-    # Follow the branch from below the smallest of these loads to above the largest.
     smallest_load = loads_on_branch[0]
     largest_load = loads_on_branch[-1]
     _check_end(largest_load, rho, ensemble)
     branch = Branch(rho, ensemble)
-    points = list(
-        branch.from_entrance(
-            until=lambda state: branch.excess_load(state, largest_load) >= 0, below=smallest_load
-        )
-    )
+    points = _points_between(branch, smallest_load, largest_load)
 
     solution_at = {}
     for load in loads_on_branch:
@@ -110,6 +104,21 @@ def solve_rs_along(
     for load in set(loads).difference(loads_on_branch):
         solution_at[load] = solve_rs(load, rho, ensemble)
     return [solution_at[load] for load in loads]
+
+
+def _points_between(
+    branch: Branch, smallest_load: float, largest_load: float
+) -> list[Solved[RSState]]:
+    """Points of a branch in the order of their loads, which enclose the two loads given.
+
+    The first point lies below `smallest_load`, the last one is the first at or above the largest.
+    """
+
+    def has_reached_largest(state: RSState) -> bool:
+        """Whether the load of this point is at least the largest one."""
+        return branch.excess_load(state, largest_load) >= 0
+
+    return list(branch.from_entrance(until=has_reached_largest, below=smallest_load))
 
 
 def _points_around(
@@ -282,10 +291,9 @@ def _at_load(
 ) -> RSSolution:
     """The solution of a branch at load α, which lies between the loads of two of its points.
 
-    The branch is a line of solutions with the parameter χ, the response of the weights. The point
-    of load α is found with the usual quadrature (`coarse`) and solved again at the same χ with half
-    the step (`fine`). The second is the result; the difference of the two entropies is its
-    quadrature error.
+    The point of load α is found with the usual quadrature (`coarse`), and solved again at the same
+    response χ of the weights with half the step (`fine`), which is the result. The difference of
+    the two entropies is its quadrature error.
     """
     coarse = branch.point_where(bracket, lambda state: branch.excess_load(state, alpha))
     log_chi = float(coarse.unknowns[LOG_CHI])
@@ -319,12 +327,8 @@ def _solution_of(
     ensemble = branch.ensemble
     state = solved.state
     order = state.order
-    price = None  # of an error
-    if ensemble.error_rate:
-        price = order.price
-    nonzero = None  # the share of variables with a weight, which is ρ with free signs
-    if ensemble.signed:
-        nonzero = state.checks.nonzero
+    # The solver imposes two of the equations only in one combination: their own errors count, too.
+    residual = max(solved.residual, _error_of_combined_equations(state, branch.rho))
     return RSSolution(
         alpha=alpha,
         rho=branch.rho,
@@ -339,15 +343,14 @@ def _solution_of(
         F1=order.F1,  # multiplier of q₁
         F0=order.F0,  # multiplier of q₀
         stability=_stability(state, alpha, ensemble),
-        # The solver imposes two of the equations only in one combination: their own errors count,
-        # too.
-        residual=max(solved.residual, _error_of_combined_equations(state, branch.rho)),
+        residual=residual,
         quadrature_error=quadrature_error,
         identity_error=_identity_error(state, alpha),
         ensemble=ensemble,
         threshold=order.threshold,
-        price=price,
-        nonzero=nonzero,
+        price=order.price if ensemble.error_rate else None,  # of an error
+        # The share of variables with a weight, which is ρ with free signs.
+        nonzero=state.checks.nonzero if ensemble.signed else None,
     )
 
 

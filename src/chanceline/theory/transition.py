@@ -192,24 +192,22 @@ def _without_complexity(
 def _line_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> list[Solved[RSBState]]:
     """Solutions with the break point x = 1, up to the first at which no groups are left.
 
-    Groups are groups of supports (choices of variables), with overlaps p₁ within one and p₀ between
-    two. The line of solutions begins at the symmetric state `critical`, with p₁ = p₀. Along it the
-    amplitude (p₁ − p₀)/(ρ − p₁) grows; the load (patterns per variable) falls first, then rises.
-
-    Symmetry breaks by a jump, which the break point `x_c` > 1 at `critical` says.
+    The line of solutions begins at the symmetric state `critical`, whose break point `x_c` is above
+    1. Along it the amplitude (p₁ − p₀)/(ρ − p₁) grows, with the overlaps p₁ and p₀ of supports
+    within and between groups.
     """
 
     def has_no_groups_left(point: Solved[RSBState]) -> bool:
         """Whether the complexity, ln(number of groups) per variable, is negative."""
         return complexity(point.state, branch.rho) < 0
 
-    # The first solution, a little away from `critical`. The jump is the smaller, the nearer x_c is
-    # to 1, and the first amplitude must be smaller than it: so it goes with x_c − 1.
+    # The first amplitude must be smaller than the jump, which is the smaller, the nearer x_c is
+    # to 1: so it goes with x_c − 1.
     log_amplitude = float(np.log(_FIRST_AMPLITUDE * (x_c - 1)))
     start = start_near_symmetric(branch, critical, np.exp(log_amplitude), x=1.0)
     first = _at_unit_break(branch, log_amplitude, start)
 
-    # The others. One amplitude has one solution, while one load can have two.
+    # Followed in the amplitude: one amplitude has one solution, while one load can have two.
     points = follow(
         lambda target, guess: _at_unit_break(branch, target, guess),
         first=first,
@@ -236,10 +234,8 @@ def _at_unit_break(branch: RSBBranch, log_amplitude: float, start: Array) -> Sol
 def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
     """α_d, the smallest load at which groups of supports exist: where the line at x = 1 turns.
 
-    `line` has solutions with the break point x = 1, in the order of their amplitude
-    (p₁ − p₀)/(ρ − p₁): p₁ and p₀ are the overlaps of supports within and between groups. Along it
-    the load (patterns per variable) falls first and then rises. Its minimum, as a function of the
-    log-amplitude, is sought between the neighbours of the solution of smallest load.
+    Along `line`, solutions in the order of their amplitude (p₁ − p₀)/(ρ − p₁), the load falls first
+    and then rises. The minimum lies between the neighbours of the solution of smallest load.
     """
     loads = [point.state.alpha for point in line]
     lowest = int(np.argmin(loads))
@@ -263,27 +259,26 @@ def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
 def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
     """A start for Newton with groups of supports, (coordinates,), near a state without groups.
 
-    Without groups any two supports (choices of variables) have the overlap q₀, with the multiplier
-    F₀. The start puts the overlap p₀ between groups a little below q₀ and p₁ within a group a
-    little above, and so their multipliers G₀ and G₁ around F₀. All other parameters are kept.
+    The start puts the overlap p₀ between groups a little below that of `critical` and p₁ within a
+    group a little above, and so their multipliers. All other parameters are kept.
 
     Parameters
     ----------
     branch
         The equations with one step of breaking, at a density ρ.
     critical
-        The state without groups, on the line where it becomes unstable.
+        The state without groups.
     amplitude
         How far the overlaps are apart, (p₁ − p₀)/(ρ − p₁).
     x
         The break point: the probability that two supports belong to different groups.
     """
     symmetric = critical.order
-    overlap = symmetric.q0
+    overlap = symmetric.q0  # without groups that of any two supports
     multiplier = symmetric.F0
     # p₁ − p₀ = amplitude·(ρ − p₁). As p₁ is not known yet, q₀ stands for it.
     overlap_gap = amplitude * (branch.rho - overlap)
-    # G₁ − G₀ by a rough guess, which Newton corrects: both gaps have the same relative size.
+    # A rough guess, which Newton corrects: both gaps have the same relative size.
     multiplier_gap = overlap_gap * (multiplier / overlap)
     order = RSBOrder(
         chi=symmetric.chi,
@@ -296,7 +291,6 @@ def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float,
         threshold=symmetric.threshold,
     )
     point = pack_order(order, branch.rho, branch.ensemble)
-    # With q₀ for p₁ the amplitude in `point` is a little off. It is the one coordinate that Newton
-    # does not correct, as callers hold it: so it is set to the value wanted. The others may stay.
+    # Callers hold the amplitude, and Newton does not correct it: it must be exactly that wanted.
     point[LOG_AMPLITUDE] = np.log(amplitude)
     return point

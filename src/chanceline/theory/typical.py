@@ -132,9 +132,9 @@ class Field:
 
             ∫Dz [∫Dy function(γ(√(1−c) y + shift))]²,    shift = √c z + offset/γ.
 
-        z is the part of a pattern's field that the two choices share, y the part that one choice
-        has alone; c = `common_part` is the share of z in the variance. The function must change
-        where its argument is 0, over a distance of about 1, and be smooth elsewhere.
+        z is what the two choices share of a pattern's field, y what one has alone; c is
+        `common_part`. The function must change only where its argument is 0, over a distance of
+        about 1.
         """
         own = np.sqrt(1 - common_part)  # √(1−c)
         common = np.sqrt(common_part)  # √c
@@ -213,20 +213,17 @@ def _field_with_threshold(threshold: float, gamma: float, ensemble: Ensemble, st
 
 
 def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP) -> Field:
-    """The field of a pattern for typical solutions of a choice of variables (Gardner's equation).
+    """The field of a pattern for typical solutions of a choice of variables, by Gardner's equation:
 
-    The field is γt + offset, t ~ N(0, 1), with an offset for each class. γ² = q₁/(ρ − q₁) tells how
-    alike two solutions are, q₁ their overlap and ρ their squared length. Gardner's equation (1988)
+        load·⟨h²⟩ = γ².
 
-        load·⟨h²⟩ = γ²
-
-    gives γ: `load` is patterns per chosen variable, and ⟨h²⟩ the mean of h² (`mills`) over field
-    and classes. The ratio load·⟨h²⟩/γ² falls from ∞ at γ = 0 to load/α_c at γ = ∞, α_c Gardner's
-    capacity. So there is a root if load < α_c.
+    The field is γt + offset, t ~ N(0, 1), with an offset for each class; ⟨h²⟩ is the mean of h²
+    (`mills`) over field and classes. `load` is patterns per chosen variable, below Gardner's
+    capacity.
     """
 
     def excess(log_gamma: float) -> float:
-        """load·⟨h²⟩/γ² − 1."""
+        """load·⟨h²⟩/γ² − 1, which falls with γ, from ∞ to below 0."""
         field = _field_at(log_gamma, ensemble, step)
         return load * field.mean(lambda x: (mills(x) / field.gamma) ** 2) - 1
 
@@ -246,25 +243,15 @@ def solve_typical(
 ) -> RSSolution:
     """The replica-symmetric solution at a load α so small that typical choices separate.
 
-    α is patterns per variable and ρ the share of variables chosen. α must lie below the
-    Cover–Gardner load, 2ρ for the plain ensemble. q₁ is the overlap of two weight vectors of the
-    same variables, q₀ that of two independent choices of variables. `step` is that of the
-    quadrature.
+    α is patterns per variable, below the Cover–Gardner load, and ρ the share of variables chosen.
+    `step` is that of the quadrature.
     """
-    # γ² = q₁/(ρ − q₁) and the threshold come from Gardner's equation, then q₀/q₁ from its own.
     field = gardner_field(alpha / rho, ensemble, step)
-    gamma_square = field.gamma**2
+    gamma_square = field.gamma**2  # q₁/(ρ − q₁)
     common_part = _common_part(alpha, rho, field)  # q₀/q₁
-    q1 = rho * (gamma_square / (1 + gamma_square))  # from γ² = q₁/(ρ − q₁)
-    q0 = q1 * common_part
+    q1 = rho * (gamma_square / (1 + gamma_square))  # overlap of two weight vectors on one choice
+    q0 = q1 * common_part  # of those on two choices
     conjugates = _conjugates(alpha, rho, field, common_part)
-
-    # The replicons are (α/ρ)⟨h'²⟩ within a choice and α ∫Dz [∫Dy h']² between two choices, with
-    # h' = `mills_slope` at the field of a pattern.
-    stability = Stability(
-        within=alpha / rho * field.mean(lambda x: mills_slope(x) ** 2),
-        between=alpha * field.mean_square(mills_slope, common_part),
-    )
     return RSSolution(
         alpha=alpha,
         rho=rho,
@@ -278,13 +265,24 @@ def solve_typical(
         E=0.0,
         F1=0.0,
         F0=0.0,
-        stability=stability,
+        stability=_stability(alpha, rho, field, common_part),
         residual=_saddle_error(rho, q1, q0, field, conjugates),
         quadrature_error=0.0,
         identity_error=0.0,
         conjugates=conjugates,
         ensemble=ensemble,
         threshold=field.threshold,
+    )
+
+
+def _stability(alpha: float, rho: float, field: Field, common_part: float) -> Stability:
+    """The replicons within a choice and between two: (α/ρ)⟨h'²⟩ and α ∫Dz [∫Dy h']².
+
+    h' = `mills_slope` at the field of a pattern, whose part z two choices share; y one has alone.
+    """
+    return Stability(
+        within=alpha / rho * field.mean(lambda x: mills_slope(x) ** 2),
+        between=alpha * field.mean_square(mills_slope, common_part),
     )
 
 

@@ -51,12 +51,9 @@ _STEP_OF_SHARE = 0.25
 def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     """The capacity α_c with all variables where errors are allowed, with one step of breaking.
 
-    With errors the weights that classify well enough form several clusters, and replica symmetry
-    (`gardner`) gives a load that is too high; one step of breaking counts the clusters. A start is
-    known for equal classes without margin and an error rate of 0.1. From there the solution is
-    followed to the ensemble wanted, by the share of the way: 0 at the start, 1 at the end.
-
-    The unknowns of the result are those of `cluster_equations`.
+    A start is known for equal classes without margin and an error rate of 0.1. From there the
+    solution is followed to the ensemble wanted, by the share of the way: 0 at the start, 1 at the
+    end. The unknowns of the result are those of `cluster_equations`.
     """
 
     def solve_at(share: float, start: Array) -> Solved[Counted]:
@@ -74,14 +71,13 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
 def _ensemble_at_share(share: float, wanted: Ensemble) -> Ensemble:
     """An ensemble between that of the start (share 0) and the one wanted (share 1).
 
-    At share 0 the classes are equal, there is no margin, and the error rate is 0.1. From there the
-    margin grows linearly, and the balance, which is the share of positive patterns, geometrically.
-    Errors are taken as a part of the positive class, whose log-odds move linearly: so they never
-    become as many as the class has patterns, where the load diverges.
+    The start has equal classes, no margin, and a known error rate.
     """
-    # In this form classes that are wanted equal stay exactly equal: 1 to any power is 1.
+    # A geometric mean: classes that are wanted equal stay exactly equal, as 1 to any power is 1.
     balance = EQUAL_CLASSES * (wanted.balance / EQUAL_CLASSES) ** share
 
+    # Errors move as a part of the positive class, by its log-odds: so they never become as many as
+    # the class has patterns, where the load diverges.
     start_log_odds = logit(_START_ERROR_RATE / EQUAL_CLASSES)
     wanted_log_odds = logit(wanted.error_rate / wanted.balance)
     part_of_class = expit((1 - share) * start_log_odds + share * wanted_log_odds)
@@ -104,35 +100,32 @@ def _solve_clusters(ensemble: Ensemble, start: Array) -> Solved[Counted]:
 def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     """The equations of the capacity with clusters of weights, at a point: load and residual.
 
-    With errors allowed, the weights (of all variables) that classify well enough form clusters. At
-    the capacity Σ = ln(number of clusters)/N is 0, and stationary in its order parameters. They are
-    the coordinates of the point, (ln χ, logit q₀, b if it is free, ln v*):
+    At the capacity Σ = ln(number of clusters)/N is 0, and stationary in its order parameters. The
+    coordinates of the point are
 
-        χ     the response: a violation v of a constraint costs v²/2χ,
-        q₀    the overlap of weights in different clusters, 0 < q₀ < 1 as weights have length 1,
-        b     the threshold of the rule,
-        v*    the violation from which on a pattern is an error.
+        ln χ       χ the response: a violation v of a constraint costs v²/2χ,
+        logit q₀   q₀ the overlap of weights (of length 1) in different clusters,
+        b          the threshold of the rule, if it is free,
+        ln v*      v* the violation from which on a pattern is an error.
     """
     parameters = _decode(point, ensemble)
     laws_of_classes = class_laws(ensemble, parameters, QUADRATURE_STEP)
     means = pattern_means(laws_of_classes, ensemble, rho=1.0)
 
-    # Where Σ is stationary in χ as many patterns are tight as there are weights, with a share of
-    # tight patterns that is corrected for margin and errors: α·effective_tight = 1 gives the load.
+    # Σ is stationary in χ where as many patterns are tight as there are weights.
     if not means.effective_tight > 0:
         # No load is possible here: Newton takes a shorter step.
         raise OutsideDomain("the corrected share of tight patterns must be positive")
     alpha = 1 / means.effective_tight
 
-    # The other equations, in any order, by relative errors: with the bare slopes of Σ Newton loses
-    # its way at large margins. Σ is stationary in q₀ where the patterns return this overlap, and in
-    # v* where the share of errors is the one allowed.
+    # The other equations by relative errors: with the bare slopes of Σ Newton loses its way at
+    # large margins. They are those of q₀, of v*, Σ = 0 and that of b.
     overlap_error = _overlap_of_patterns(alpha, parameters, means) / parameters.q0 - 1
     wrong_error = means.wrong / ensemble.error_rate - 1
-    cluster_exponent = _cluster_exponent(alpha, parameters, means, ensemble)  # Σ, to be 0
+    cluster_exponent = _cluster_exponent(alpha, parameters, means, ensemble)  # Σ
     residual = [overlap_error, wrong_error, cluster_exponent]
     if ensemble.free_threshold:
-        residual.append(means.correction_by_sign)  # ∂Σ/∂b = 0 where this vanishes
+        residual.append(means.correction_by_sign)
     return Counted(alpha=float(alpha), rho=1.0, residual=np.array(residual))
 
 
@@ -172,12 +165,9 @@ def _cluster_exponent(
 def _decode(point: Array, ensemble: Ensemble) -> PatternParameters:
     """The order parameters of clusters of weights at a solver's point, (coordinates,).
 
-    The point is (ln χ, logit q₀, b if it is free, ln v*): χ is the response of the weights, q₀ the
-    overlap of weights in different clusters, b the threshold of the rule and v* the largest
-    violation that is no error. Weights have the length 1, so that ρ is 1.
-
-    OutsideDomain, which tells Newton to take a shorter step, where χ is too large: for χ → ∞ the
-    exponent vanishes at any load, and Newton would find a meaningless solution.
+    The point is (ln χ, logit q₀, b if it is free, ln v*), as in `cluster_equations`. OutsideDomain,
+    which tells Newton to take a shorter step, where χ is so large that the exponent vanishes at any
+    load.
     """
     check_logarithms(point)
     chi = np.exp(point[_LOG_CHI])

@@ -81,33 +81,28 @@ class FiniteMState:
 def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
     """The log-probability g_i(v) that a pattern is satisfied, on all levels i = 0 … L of replicas.
 
-    v is the part of the pattern's field that replicas of the weights have in common: those on
-    different supports on level 0, on the same one on level 1 and, if replicas fall into groups, in
-    the same group on level 2. L is the last level.
+    v is the part of the pattern's field that replicas of the weights share: those on different
+    supports on level 0, on the same one on level 1, in the same group (if there are any) on 2.
 
     Parameters
     ----------
     q : (L + 1,)
-        Overlaps q₀ < … < q_L of the weights of two replicas, which are the variances of v.
+        Overlaps q₀ < … < q_L of two replicas: the variances of v.
     breaks : (L,)
         x₁ … x_L: the number m of replicas on a support and, with groups, the size of a group.
     gap
-        ρ − q_L, ρ the density. It is given by itself, as for m → 0 the subtraction would cancel.
+        ρ − q_L, given by itself, as for m → 0 the subtraction would cancel.
     """
     if not (gap > 0 and np.diff(q, prepend=0.0).min() > 0):
         raise OutsideDomain("0 < q₀ < q₁ < … < ρ is needed")
     grids = _field_grids(q, breaks, gap)
 
-    # Given v on the top level the field of a replica is Gaussian, of variance ρ − q_L. The pattern
-    # is satisfied with probability H(t), t = v/√(ρ − q_L), H the upper tail of the normal law.
-    # ln H(t) is `log_ndtr(−t)`, and its slope by t is `mills(t)`.
+    # Given v on the top level the field of a replica has the variance ρ − q_L: the pattern is
+    # satisfied with probability H(t), H the upper tail of the normal law.
     width = np.sqrt(gap)
-    scaled_field = grids[-1].nodes / width  # t
+    scaled_field = grids[-1].nodes / width  # t = v/√(ρ − q_L)
     top_values = log_ndtr(-scaled_field)  # g_L = ln H(t)
     top_slopes = mills(scaled_field) / width  # dg_L/dv
-
-    # From there down to g₀, with a Gaussian density N:
-    # g_{i−1}(v) = (1/x_i) ln ∫dv' N(v' − v; q_i − q_{i−1}) exp[x_i g_i(v')].
     return recurse(grids, top_values=top_values, top_slopes=top_slopes, variances=q, breaks=breaks)
 
 
@@ -167,25 +162,23 @@ def support_law(
 ) -> SupportLaw:
     """The log-odds that a variable is chosen, and its mean weight then, at the nodes of its field.
 
-    The patterns pull at the weight of the variable with a field. Replicas of the weight share a
-    part h_i of it, on the same support (level i = 1) a larger part than on different ones (0). The
-    choice depends on h₀ alone.
+    Replicas of its weight share the parts h_i of this field, on the same support (level i = 1) a
+    larger one than on different ones (0). The choice depends on h₀ alone.
 
     Parameters
     ----------
     top_precision
         D_L: one over the variance of a weight whose field h_L on the top level L is known.
     multipliers : (L + 1,)
-        Variances q̂₀ … q̂_L of the fields h_i; they are the multipliers of the overlaps.
+        Variances q̂₀ … q̂_L of the fields h_i: the multipliers of the overlaps.
     price
         K: the odds of choosing a variable have the factor e^{−K}.
     breaks : (L,)
         Break points x₁ … x_L; x₁ is the number m of replicas.
     """
-    # D₀ … D_L: a weight whose field h_i is known has the mean h_i/D_i. As the multipliers ascend,
-    # D_i falls towards level 0: D_{i−1} = D_i − x_i(q̂_i − q̂_{i−1}). Where D₀ is not positive the
-    # integral over the weights diverges.
-    precisions = descending_scales(top_precision, breaks, multipliers)
+    # A weight whose field h_i is known has the mean h_i/D_i; the D_i fall towards level 0. Where D₀
+    # is not positive the integral over the weights diverges.
+    precisions = descending_scales(top_precision, breaks, multipliers)  # D₀ … D_L
     bottom_precision = precisions[0]
     if not 0 < bottom_precision <= top_precision:
         raise OutsideDomain("D_L ≥ … ≥ D₀ > 0 is needed")
@@ -275,9 +268,6 @@ def _equations(
 ) -> FiniteMState:
     """The saddle equations of φ(m) at a point: `residual` has their errors, and is 0 at a saddle.
 
-    φ(m) is the growth rate of Σ_c V(c)^m over supports (choices of variables) c, V(c) the volume of
-    weights that separate the patterns, and m the number of replicas of the weights.
-
     Parameters
     ----------
     unknowns : (3,)
@@ -285,25 +275,22 @@ def _equations(
     alpha, rho
         Load α (patterns per variable) and density ρ (share of variables chosen).
     breaks : (L,)
-        m and, if replicas fall into groups, the size of a group.
+        The number m of replicas and, if they fall into groups, the size of a group.
     split
         How far groups differ; 0 without groups (`_decode_overlaps`).
     """
     overlaps = _decode_overlaps(unknowns, rho, split)
 
-    # Averages over the patterns turn the overlaps q_i of level i into their multipliers q̂_i:
-    # q̂_i = α E_i[g_i'²], where g_i is the log-probability that a pattern is satisfied, as a
-    # function of its field on level i, and E_i[·] the average over this field.
+    # The patterns turn the overlaps q_i into their multipliers: q̂_i = α E_i[g_i'²].
     patterns = volume_recursion(overlaps.q, breaks, overlaps.gap)
     multipliers = alpha * patterns.mean_square_slopes  # (L + 1,)
 
-    # The multipliers give the law of a variable: is it chosen, and with which weight?
+    # The multipliers give the law of a variable. At a saddle variables of this law have the density
+    # and the overlaps that were put in.
     top_precision = _top_precision(overlaps.gap, rho)  # of a weight, on the top level L
     variables = support_law(
         top_precision=top_precision, multipliers=multipliers, price=overlaps.K, breaks=breaks
     )
-
-    # At a saddle these variables have the density and the overlaps that were put in.
     return FiniteMState(
         q=overlaps.q,
         q_hat=multipliers,
