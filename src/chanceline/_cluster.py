@@ -1,7 +1,7 @@
-"""Work on a Dask cluster: what calls share is sent once, and whatever dies ends in a sentence.
+"""Work on a Dask cluster: arguments that calls share are sent once, and losses become plain errors.
 
-Tasks go out as workers have room for them. How many workers there are is asked again and again,
-so that a cluster may grow. A worker that dies costs what it was doing: Dask does it again.
+Tasks are submitted as workers have room for them. The number of workers is asked again and again,
+so that a cluster may grow. When a worker dies, Dask repeats the tasks that it was doing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ class LostDataError(Exception):
 
 @contextmanager
 def cluster(scheduler: str | None) -> Iterator[None]:
-    """Within the block work is done on the Dask cluster at this address; None changes nothing."""
+    """Context manager: joblib works on the Dask cluster whose scheduler has this address.
+
+    With None the block runs as it would without this context.
+    """
     if scheduler is None:
         yield
         return
@@ -62,18 +65,19 @@ def cluster(scheduler: str | None) -> Iterator[None]:
             with parallel_config("dask", client=client):
                 yield
         finally:
-            # If the scheduler is gone, closing fails; that does not matter any more.
+            # If the scheduler is gone, closing fails, but then there is nothing left to close.
             with suppress(OSError, TimeoutError):
                 client.close(timeout=LOOK_SECONDS)
 
 
 @contextmanager
 def _silent_logs() -> Iterator[None]:
-    """Within the block Dask logs nothing; what a user must know is said in errors of our own.
+    """Context manager that silences Dask's loggers, and restores their levels afterwards.
 
-    Otherwise every lost connection would print a traceback.
+    Dask would log a traceback for every lost connection. This module raises errors of its own for
+    those that a user must know of.
     """
-    # Each of Dask's modules has a logger with a level of its own.
+    # Each of Dask's modules has a logger with a level of its own, so all of them must be set.
     names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
     loggers = [logging.getLogger(name) for name in names]
     levels_before = [logger.level for logger in loggers]
@@ -118,17 +122,17 @@ def results_on_cluster(  # noqa: PLR0913
     ordered: bool,
     all_at_once: bool = False,
 ) -> Generator[Any, None, None]:
-    """Yield function(item, *common) for all items, in their order or as they come.
+    """Yield function(item, *common) for all items, in their order or as the calls are done.
 
     Parameters
     ----------
-    client : Dask's.
-    function : one that workers can import.
-    items : taken as workers become free.
+    client : Dask's client of the cluster.
+    function : a function that workers can import.
+    items : are taken from the iterable as workers become free, unless `all_at_once`.
     common : arguments that all calls share; they are sent once.
     ordered : whether results come in the order of the items.
-    all_at_once : whether all items are taken at the start. Those that need what lies on a worker go
-        there, and no other worker waits for them.
+    all_at_once : whether all items are submitted at the start. Dask can then give each item to the
+        worker that already holds the data it needs, while the other workers do other items.
 
     Raises
     ------
@@ -136,15 +140,19 @@ def results_on_cluster(  # noqa: PLR0913
         When a call killed every worker that tried it, when no worker is left, or when the scheduler
         is gone.
     LostDataError
-        When what calls share died with a worker, so that the rest must be started anew.
+        When `common`, or other data that a call needs, was lost with a worker that died. The caller
+        must then start anew with the items that have no result yet.
     """
     tasks = _ClusterTasks(client, function, common)
     not_submitted = iter(items)
     try:
-        # All items, or as many as workers have room for.
-        tasks.submit_some(not_submitted, at_most=None if all_at_once else tasks.room)
+        if all_at_once:
+            tasks.submit_some(not_submitted, at_most=None)
+        else:
+            tasks.submit_some(not_submitted, at_most=tasks.room)
         while tasks.pending:
-            # This does not wait for long: meanwhile more workers may have room for more items.
+            # `take_done` returns after a short wait even if no task is done, because workers that
+            # have joined meanwhile can be given further items.
             done = tasks.take_done(ordered=ordered)
             if done:
                 yield from _results_of(client, done)
@@ -153,28 +161,29 @@ def results_on_cluster(  # noqa: PLR0913
             if not all_at_once:
                 tasks.submit_some(not_submitted, at_most=tasks.room)
     finally:
+        # Tasks are still pending here if the caller stopped early or an error was raised.
         tasks.cancel()
 
 
 class _ClusterTasks:
-    """The tasks that are on the cluster and not yet collected, in the order of their items."""
+    """The tasks submitted to the cluster whose results are not collected yet, in items' order."""
 
     def __init__(self, client: Any, function: Callable[..., Any], common: Sequence[Any]) -> None:
         self.client = client
         self.function = function
         self.pending: list[Any] = []
-        self._seen_workers = monotonic()
+        self._last_seen_workers = monotonic()
         self._wait_for_worker()
         self._shared = send_to_worker(client, SharedArguments(common))
 
     @property
     def room(self) -> int:
-        """How many items there is room for now."""
-        n_waiting = TASKS_PER_THREAD * max(1, self._count_threads())
-        return max(0, n_waiting - len(self.pending))
+        """How many further items should be submitted now."""
+        most_pending = TASKS_PER_THREAD * max(1, self._count_threads())
+        return max(0, most_pending - len(self.pending))
 
     def submit_some(self, items: Iterator[Any], at_most: int | None) -> None:
-        """Give workers the next items; None for all there are."""
+        """Submit the next `at_most` items to the cluster; all that are left if it is None."""
         with lost_scheduler_is_told(self.client):
             for item in islice(items, at_most):
                 future = self.client.submit(
@@ -183,18 +192,24 @@ class _ClusterTasks:
                 self.pending.append(future)
 
     def take_done(self, *, ordered: bool) -> list[Any]:
-        """Take tasks that are done off the pending ones; empty if none is done after a short wait.
+        """Remove tasks that are done from `self.pending`, and return their futures.
 
-        If `ordered`, they are only those before the first that is not done.
+        If no task is done yet, this waits for at most LOOK_SECONDS, and may return an empty list.
+        If `ordered`, it takes only the tasks before the first one that is not done.
         """
         from distributed import wait
 
-        awaited = self.pending[:1] if ordered else self.pending
-        # A task that needed what died with a worker is cancelled; its result will say so.
-        is_waiting = not any(future.done() for future in awaited)
+        # In order, nothing can be taken before the first task is done; otherwise any task will do.
+        awaited = self.pending
+        if ordered:
+            awaited = self.pending[:1]
+        must_wait = not any(future.done() for future in awaited)
+        # Dask cancels a task whose arguments were lost with a worker. Such a task counts as done,
+        # and its error is raised when its result is asked for.
         with suppress(TimeoutError, CancelledError), lost_scheduler_is_told(self.client):
-            if is_waiting:
+            if must_wait:
                 wait(awaited, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
+
         if ordered:
             done = list(takewhile(lambda future: future.done(), self.pending))
         else:
@@ -209,21 +224,23 @@ class _ClusterTasks:
         self._count_threads()
 
     def cancel(self) -> None:
-        """End what is not collected."""
+        """Cancel all pending tasks."""
         if self.client.status == "running":
             with suppress(OSError, TimeoutError):
                 self.client.cancel(self.pending)
 
     def _count_threads(self) -> int:
-        """How many tasks the workers can do at the same time.
+        """The number of threads of all workers; each does one task at a time.
 
-        Raises WorkersLostError if there have been no workers for too long.
+        Also notes the time whenever there are workers, and raises WorkersLostError if there have
+        been none for MAX_SECONDS_WITHOUT_WORKERS.
         """
         with lost_scheduler_is_told(self.client):
-            n_threads = sum(self.client.nthreads().values())
+            threads_of_workers = self.client.nthreads()
+        n_threads = sum(threads_of_workers.values())
         if n_threads > 0:
-            self._seen_workers = monotonic()
-        elif monotonic() - self._seen_workers > MAX_SECONDS_WITHOUT_WORKERS:
+            self._last_seen_workers = monotonic()
+        elif monotonic() - self._last_seen_workers > MAX_SECONDS_WITHOUT_WORKERS:
             raise WorkersLostError(
                 f"the Dask cluster has had no worker for {MAX_SECONDS_WITHOUT_WORKERS:.0f} seconds;"
                 " start workers. What was finished is whole."
@@ -239,7 +256,10 @@ class _ClusterTasks:
 
 @contextmanager
 def lost_scheduler_is_told(client: Any) -> Iterator[None]:
-    """Within the block a scheduler that is gone becomes one sentence; a timeout stays one."""
+    """Context manager that turns the loss of the scheduler into a `WorkersLostError`.
+
+    A TimeoutError passes unchanged: it is an OSError, too, but does not mean such a loss.
+    """
     _refuse_lost_scheduler(client)
     try:
         yield
@@ -250,10 +270,11 @@ def lost_scheduler_is_told(client: Any) -> Iterator[None]:
 
 
 def send_to_worker(client: Any, value: Any) -> Any:
-    """The future of a value that is sent from here to some worker.
+    """Send a value to some worker of the cluster, and return the future that stands for it there.
 
-    If the scheduler sends it on to a worker that has just died, it closes the connection as if it
-    were gone itself. So it is tried again, until the scheduler knows of the death.
+    If the scheduler passes the value on to a worker that has just died, sending fails with the same
+    error as if the scheduler itself were gone. So sending is tried again, up to SEND_TRIES times,
+    to give the scheduler time to notice that the worker is dead.
     """
     n_tries = 0
     while True:
@@ -262,7 +283,8 @@ def send_to_worker(client: Any, value: Any) -> Any:
             try:
                 (future,) = client.scatter([value], hash=False)
             except OSError as error:
-                if isinstance(error, TimeoutError) or n_tries == SEND_TRIES:
+                is_last_try = n_tries == SEND_TRIES
+                if isinstance(error, TimeoutError) or is_last_try:
                     raise
             else:
                 return future
@@ -272,7 +294,7 @@ def send_to_worker(client: Any, value: Any) -> Any:
 def _refuse_lost_scheduler(client: Any) -> None:
     """Raise WorkersLostError if the scheduler is gone.
 
-    One that comes back does not help: it knows nothing of the tasks.
+    A scheduler that was restarted does not help: it does not know the tasks.
     """
     if client.status != "running":
         raise WorkersLostError(_lost_scheduler_sentence(client))
@@ -284,15 +306,20 @@ def _lost_scheduler_sentence(client: Any) -> str:
 
 
 def _result_of(future: Any) -> Any:
-    """What a task returned; whatever it raised is raised here."""
+    """What a task returned; if it raised an error, raise that error.
+
+    Three failures get errors of our own: WorkersLostError if the scheduler is gone or the task
+    killed every worker that tried it, and LostDataError if its arguments died with a worker.
+    """
     try:
         return future.result()
     except CancelledError as error:
         _refuse_lost_scheduler(future.client)
+        # The scheduler is there, and nobody else cancels tasks: their arguments were lost.
         raise LostDataError(str(error)) from error
     except Exception as error:
         _refuse_lost_scheduler(future.client)
-        # The class is known by its name only, as Dask need not be installed.
+        # Dask's class is compared by name: Dask is an optional dependency and not imported here.
         if type(error).__name__ != "KilledWorker":
             raise
         raise WorkersLostError(
@@ -302,10 +329,8 @@ def _result_of(future: Any) -> Any:
 
 
 def default_client() -> Any | None:
-    """The client of Dask that a user made last, by which a `dask.array` is computed; None without
-    one.
-    """
-    # A client can be there only where this was imported.
+    """The Dask client that the user made last (it computes `dask.array`s); None without one."""
+    # If nobody has imported `distributed` yet, there is no client, and importing it takes long.
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
@@ -324,24 +349,28 @@ def run_on_every_worker(client: Any, function: Callable[..., Any], *arguments: A
 
 
 def memory_of_this_worker() -> int | None:
-    """The bytes that the worker of Dask may use in which this is called; None where it may use all,
-    or in another process.
+    """The memory limit in bytes of the Dask worker that calls this.
+
+    None if the worker has no limit, or if the calling process is no Dask worker.
     """
-    # A worker has imported it.
+    # A Dask worker has always imported `distributed`.
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
     try:
         worker = distributed.get_worker()
-    except ValueError:
+    except ValueError:  # this process is no worker
         return None
     limit: int | None = worker.memory_manager.memory_limit
     return limit
 
 
 def _results_of(client: Any, futures: Sequence[Any]) -> Iterator[Any]:
-    """Yield what tasks that are done returned, in their order."""
-    # If nothing went wrong all are collected at once, which takes about as long as one.
+    """Yield the results of tasks that are done, in the order of their futures.
+
+    Raises what `_result_of` raises, after the results before the failed task.
+    """
+    # If every task succeeded, collect all results in one request, which takes about as long as one.
     results: list[Any] | None = None
     if all(future.status == "finished" for future in futures):
         with suppress(CancelledError, OSError):
@@ -350,7 +379,8 @@ def _results_of(client: Any, futures: Sequence[Any]) -> Iterator[Any]:
         yield from results
         return
 
-    # A task failed, or a result was lost on the way: one by one, so that the error is that task's.
+    # A task failed, or a result was lost on the way. Collecting the results one by one yields
+    # those before the failure, and then raises the error of the task that failed.
     for future in futures:
         yield _result_of(future)
 

@@ -15,12 +15,13 @@ def write_bytes(path: Path | str, content: bytes) -> None:
     """Write a file so that afterwards it is either complete, or as it was before.
 
     The content goes to a temporary file in the same folder, which is flushed to the disk and then
-    renamed. Links are followed, and the permissions of a file that is replaced are kept.
+    renamed to `path`. If `path` is a symbolic link, its target is replaced; a file that is replaced
+    passes its permissions on to the new one.
     """
     check_target(path)
     target = Path(os.path.realpath(path))
 
-    # A terminal, a pipe or /dev/null is written into, never replaced.
+    # A terminal, a pipe or /dev/null must be written into: renaming would replace it by a file.
     if target.exists() and not target.is_file():
         with open(target, "wb") as stream:
             stream.write(content)
@@ -36,12 +37,12 @@ def write_bytes(path: Path | str, content: bytes) -> None:
             os.chmod(temporary, target.stat().st_mode)
         os.replace(temporary, target)
     except OSError as error:
-        # The error names the temporary file, which nobody knows, or none at all if the disk is
-        # full. It should name the file that was to be written.
+        # The error names the temporary file, which means nothing to the user, or no file at all if
+        # the disk is full. It should name the file that was to be written.
         error.filename = str(path)
         raise
     finally:
-        temporary.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)  # it is there only if an error came before the renaming
 
 
 def write_text(path: Path | str, content: str) -> None:
@@ -50,9 +51,10 @@ def write_text(path: Path | str, content: str) -> None:
 
 
 def check_target(path: Path | str) -> Path:
-    """Return the path if `write_bytes` could write there, else raise the system's own error.
+    """Return the path if `write_bytes` could write there, else raise the error that it would meet.
 
-    This is checked before hours of work, whose result could not be saved.
+    Called before long computations, so that they do not end with a result that cannot be saved.
+    The error is the OSError (of the right subclass and number) that the system raises.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
@@ -60,10 +62,10 @@ def check_target(path: Path | str) -> Path:
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
 
-    # A new file needs a folder that may be written to.
-    needs_permission = target.parent
+    # An existing file must be writable itself; for a new one its folder must be.
+    must_be_writable = target.parent
     if target.exists():
-        needs_permission = target
-    if not os.access(needs_permission, os.W_OK):
+        must_be_writable = target
+    if not os.access(must_be_writable, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     return Path(path)

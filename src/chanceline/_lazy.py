@@ -28,7 +28,10 @@ def lazy(
     former_names = moved or {}
 
     def load_name(name: str) -> Any:
-        """Import the module that defines a public name, and return what the name stands for."""
+        """Import the module that defines a public name, and return what the name stands for.
+
+        A former name (a key of `former_names`) still works, with a DeprecationWarning.
+        """
         if name in homes:
             return getattr(import_module(homes[name]), name)
         if name in former_names:
@@ -36,7 +39,7 @@ def lazy(
             warnings.warn(
                 f"{package}.{name} is now {module}.{new_name}; the old name will go in 0.5.",
                 DeprecationWarning,
-                stacklevel=2,
+                stacklevel=2,  # the warning points at the line that uses the former name
             )
             return getattr(import_module(module), new_name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")

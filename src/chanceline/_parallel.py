@@ -56,21 +56,24 @@ def run_ordered(
     n_jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> Iterator[Value]:
-    """Yield function(item, *common) for every item, in their order and as soon as it is there.
+    """Yield function(item, *common) for every item, in the order of the items.
+
+    Each result is yielded as soon as it and all results before it are known. If a worker process
+    dies, workers are started again on the items that have no result yet.
 
     Parameters
     ----------
-    function : one that workers can import, from the top level of a module.
+    function : a function at the top level of a module, so that workers can import it.
     common : arguments that all calls share.
     n_jobs : as in joblib: -1 for all cores or all workers of the cluster, None for what
-        `joblib.parallel_config` says (1 without it); 1 is always this process.
-    progress : called with (results yielded, items).
+        `joblib.parallel_config` says (1 without it). With 1 this process makes all calls.
+    progress : called with (number of results so far, number of items) after every result.
 
     Raises
     ------
     WorkersLostError
-        When the same call lost its worker six times, or a cluster its scheduler or all workers.
-        Whatever a call raises is raised here, KeyboardInterrupt at once.
+        When the same call lost its worker six times, or when a cluster lost its scheduler or all
+        its workers. Errors that a call raises are raised here, KeyboardInterrupt at once.
     """
     all_items = list(items)
     n_done = 0
@@ -81,8 +84,8 @@ def run_ordered(
 
     with closing(resumed(start_rest)) as values:
         for value in values:
-            # Results come in the order of the items, so a restart begins with the item after the
-            # last result.
+            # Results come in the order of the items. So if a worker is lost, `start_rest` begins
+            # with item number `n_done`.
             n_done += 1
             if progress is not None:
                 progress(n_done, len(all_items))
@@ -90,10 +93,10 @@ def run_ordered(
 
 
 def resumed(begin: Callable[[], Any]) -> Generator[Any, None, None]:
-    """Yield results from joblib's generator; when a worker is lost, from a new one.
+    """Yield results from a generator of joblib; whenever a worker is lost, go on with a new one.
 
-    `begin` makes a generator for the items whose results have not been yielded yet. After
-    MAX_LOSSES_IN_A_ROW losses without any result in between the next one is an error.
+    `begin()` makes a generator of the results that have not been yielded yet. The loss number
+    MAX_LOSSES_IN_A_ROW + 1 without any result in between raises WorkersLostError.
     """
     losses_in_a_row = 0
     while True:
@@ -102,8 +105,9 @@ def resumed(begin: Callable[[], Any]) -> Generator[Any, None, None]:
                 for value in values:
                     losses_in_a_row = 0
                     yield value
-            return
+            return  # all results have been yielded
         except Exception as error:
+            # Errors of the calls themselves are raised; only a lost worker starts another round.
             if type(error).__name__ not in LOST_WORKER_ERRORS:
                 raise
             losses_in_a_row += 1
@@ -123,28 +127,29 @@ def start(
     *,
     ordered: bool = True,
 ) -> Any:
-    """A generator of function(item, *common), in the order of the items or as they are done.
+    """Return a generator of function(item, *common) for all items.
 
+    The results come in the order of the items if `ordered`, else in that in which calls are done.
     Items are taken as workers become free. Closing the generator ends the workers.
     """
     n_jobs = check_jobs(n_jobs)
-    # Calls are told the process that asks for them: a worker process ends when that one is gone.
+    # Every call is told the id of this process: worker processes watch it and end when it is gone.
     this_process = os.getpid()
     client = active_client()
 
-    # One job is this process, call by call. Without a cluster joblib does the same below; with a
-    # Dask client joblib would send even one job to the cluster.
+    # With one job, this process makes the calls one by one. Joblib, below, does the same if no
+    # cluster is in use; with a Dask client it would send even one job to the cluster.
     if client is not None and n_jobs == 1:
         return (_call(function, item, this_process, *common) for item in items)
 
-    # On the Dask cluster. Its workers run on when this process ends.
+    # On the Dask cluster. Its workers outlive this process, so they need not watch it.
     if client is not None:
         common_on_cluster = (function, __version__, *common)
         return results_on_cluster(
             client, _call_on_cluster, items, common_on_cluster, ordered=ordered
         )
 
-    # In processes of this machine; with one job, in this one.
+    # In worker processes of this machine; with one job, in this process.
     from joblib import Parallel, delayed
 
     return_as = "generator_unordered"
@@ -164,30 +169,31 @@ def map_on_cluster(
     items_after: Callable[[int], Iterable[Any]],
     common: Sequence[Any],
 ) -> Generator[Value, None, None]:
-    """Yield function(item, *common) for all items, in their order; workers call the function.
+    """Yield function(item, *common) for all items, in their order, computed on a Dask cluster.
 
-    Tuples and lists in an item may hold futures of Dask. The function gets their values, and Dask
-    calls it where these lie, if it can.
+    An item may be or hold tuples and lists with futures of Dask. The function gets the values of
+    these futures, and Dask calls it on the worker that has the values, if possible.
 
     Parameters
     ----------
-    client : Dask's.
-    function : one that workers can import.
+    client : Dask's client of the cluster.
+    function : a function that workers can import.
     items_after : items_after(n) gives all items but the first n. It is called with 0, and again
-        with the number of results when a worker was lost, so that it can make lost values anew.
+        with the number of results so far whenever a worker was lost: values of futures may be lost
+        with it, and this call can then compute them anew.
     common : arguments that all calls share.
     """
     n_done = 0
 
     def start_rest() -> Any:
-        """Give workers the items without a result; called again when a worker was lost."""
+        """Submit the items without a result; called again when a worker was lost."""
         return results_on_cluster(
             client,
             _call_on_cluster,
             items_after(n_done),
             (function, __version__, *common),
             ordered=True,
-            all_at_once=True,
+            all_at_once=True,  # so that Dask can place every item near the values of its futures
         )
 
     with closing(resumed(start_rest)) as values:
@@ -201,7 +207,8 @@ def refuse_other_versions(client: Any) -> None:
     try:
         versions = run_on_every_worker(client, attrgetter("__version__"), THIS_PACKAGE)
     except Exception as error:
-        # Dask raises a plain exception with what the worker said.
+        # Dask raises a plain Exception with the worker's message. If the worker cannot import this
+        # package or one that it needs, the message is that of a ModuleNotFoundError.
         if "No module named" not in str(error):
             raise
         raise InputError(
@@ -223,29 +230,30 @@ def _version_error(version_of_worker: str, version_there: str) -> InputError:
 def map_in_threads(
     function: Callable[[Item], Value], items: Iterable[Item], n_threads: int
 ) -> Iterator[Value]:
-    """Yield function(item) for every item, in their order, with so many threads of this process.
+    """Yield function(item) for every item, in their order, computed in threads of this process.
 
-    This is for work that NumPy does outside of Python's lock. When the generator is closed, as by
-    Ctrl-C, what is under way is finished, and nothing more is begun.
+    This is for functions that spend their time in NumPy, which releases Python's global lock. When
+    the generator is closed, as by Ctrl-C, running calls are finished and no further ones started.
     """
     if n_threads == 1:
         with one_thread():
             yield from map(function, items)
         return
 
-    # Calls submitted whose results have not been yielded, in the order of the items.
+    # The calls submitted whose results have not been yielded yet, in the order of the items.
     pending: deque[Future[Value]] = deque()
     with one_thread(), ThreadPoolExecutor(n_threads) as threads:
         try:
             for item in items:
                 pending.append(threads.submit(function, item))
-                # Beyond one call under way and one waiting for every thread, take results first.
+                # Every thread has one call to work on and one that waits; beyond that, items are
+                # not taken before the oldest result is yielded, so that few results are in memory.
                 if len(pending) > 2 * n_threads:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
         finally:
-            threads.shutdown(cancel_futures=True)
+            threads.shutdown(cancel_futures=True)  # calls that wait are dropped; running ones end
 
 
 def number_of_threads(n_jobs: int | None) -> int:
@@ -276,10 +284,14 @@ def ended_early(values: Any) -> Iterator[Any]:
 
 
 def check_jobs(n_jobs: int | None) -> int | None:
-    """Return the number of jobs; refuse what joblib cannot use."""
+    """Return `n_jobs` as it is; raise InputError if joblib cannot use it.
+
+    None leaves the number to `joblib.parallel_config`. As in joblib, -1 means all cores, -2 all but
+    one, and so on.
+    """
     if n_jobs is None:
         return None
-    is_integer = isinstance(n_jobs, int) and not isinstance(n_jobs, bool)
+    is_integer = isinstance(n_jobs, int) and not isinstance(n_jobs, bool)  # True is an int
     if not is_integer or n_jobs == 0 or abs(n_jobs) > MAX_JOBS:
         raise InputError(
             f"n_jobs must be a whole number from 1 to {MAX_JOBS:,}, or -1 for all cores, "
@@ -316,19 +328,21 @@ def _call_on_cluster(
 
 @lru_cache(maxsize=1)
 def _end_with_parent(parent: int) -> None:
-    """From now on this worker ends when its parent process is gone.
+    """Let this worker process end when the process with the id `parent` is gone.
 
-    A parent that is killed cannot tell its workers; they would go on and keep the table in shared
-    memory. The system gives an orphan another parent, which is how a thread notices it here. Every
-    task calls this, but because of the cache only the first call in a worker does something.
+    A parent that is killed cannot tell its workers to end: they would go on and keep the table in
+    shared memory. But the system then gives them another parent, which a thread here notices.
+    Every task calls this function; because of the cache only the first call in a worker has an
+    effect.
     """
+    # Workers that are not direct children of `parent` cannot notice its end in this way.
     if os.getppid() != parent:
         return
 
     def watch_parent() -> None:
         while os.getppid() == parent:
             time.sleep(PARENT_LOOK_SECONDS)
-        os._exit(1)
+        os._exit(1)  # sys.exit would end this thread only
 
     threading.Thread(target=watch_parent, name="watch parent", daemon=True).start()
 

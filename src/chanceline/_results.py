@@ -43,21 +43,29 @@ class Result(ABC):
         """One line without line breaks; `repr` shows it."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: the fields, what is derived from them, and `kind`."""
-        own_fields = fields(self)  # type: ignore[arg-type]
-        names = [field.name for field in own_fields if field.name not in self._hidden]
+        """Plain values for JSON: the fields, the properties derived from them, and `kind`.
+
+        `_hidden` names the fields to leave out, `_derived` the properties to include. A value that
+        had another name in the previous version (`_former`: former name → name) is also included
+        under that one.
+        """
+        all_fields = fields(self)  # type: ignore[arg-type]
+        names = [field.name for field in all_fields if field.name not in self._hidden]
         names.extend(self._derived)
         names.append("kind")
         record = {name: plain(getattr(self, name)) for name in names}
 
-        # Values under former names, too.
         for old, new in self._former.items():
             if new in record:
                 record[old] = record[new]
         return record
 
     def __getattr__(self, name: str) -> Any:
-        """A former name, with a warning; Python asks here for names that the object lacks."""
+        """The value of an attribute by its former name, with a DeprecationWarning.
+
+        Python calls this only for attributes that the object lacks. `_former` maps former names to
+        present ones.
+        """
         owner = type(self).__name__
         if name not in self._former:
             raise AttributeError(f"{owner!r} object has no attribute {name!r}")
@@ -77,10 +85,10 @@ class Result(ABC):
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 (one return for each kind of value)
-    """Turn a value into what JSON can hold.
+    """Turn a value into one that JSON can hold.
 
-    Results, dataclasses and mappings become dicts, arrays and tuples lists, enums and NumPy
-    scalars their values; NaN and ±∞ become None.
+    Results, dataclasses and mappings become dicts; arrays and tuples become lists; enums and NumPy
+    scalars become their plain values; NaN and ±∞ become None.
     """
     if hasattr(value, "to_dict"):
         return plain(value.to_dict())
@@ -92,7 +100,7 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 (one return for each kind of valu
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if hasattr(value, "tolist"):
+    if hasattr(value, "tolist"):  # NumPy's arrays and scalars
         return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None

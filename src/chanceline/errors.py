@@ -37,34 +37,37 @@ class ConvergenceError(ChancelineError, ArithmeticError):
 
 
 def whole_number(value: Any, name: str, *, at_least: int = 0, at_most: int = LARGEST_COUNT) -> int:
-    """The value as an int within limits; 3.0 will do, True and "3" will not.
+    """Return the value as an int; raise InputError if it is no whole number or beyond the limits.
+
+    A float without fraction such as 3.0 is accepted; True and "3" are refused.
 
     Parameters
     ----------
-    value : what the caller got.
-    name : what the error's sentence calls it, such as "the number of samples" or "seed".
-    at_least, at_most : its limits, both allowed.
+    value : the value to check, of any type.
+    name : what the error message calls the value, such as "the number of samples" or "seed".
+    at_least, at_most : the limits, both inclusive.
     """
     number = _as_integer(value)
     if number is None:
         raise InputError(f"{name} must be a whole number, not {shown(value)}.")
     if not at_least <= number <= at_most:
         limits = f"between {at_least:,} and {at_most:,}"
-        if at_most == LARGEST_COUNT:
+        if at_most == LARGEST_COUNT:  # the caller gave no upper limit
             limits = f"at least {at_least:,}"
         raise InputError(f"{name} must be {limits}, not {shown(number)}.")
     return number
 
 
 def _as_integer(value: Any) -> int | None:
-    """The value as an int, None if it is no whole number."""
+    """The value as an int; None if it is no whole number."""
     if isinstance(value, bool):
         return None
     try:
         is_whole = isinstance(value, Real) and float(value).is_integer()
         if is_whole:
             return int(value)
-        return operator.index(value)  # other types that stand for integers
+        # Other types that stand for integers have __index__; for all the rest this is a TypeError.
+        return operator.index(value)
     except (TypeError, OverflowError):
         return None
 
@@ -72,9 +75,15 @@ def _as_integer(value: Any) -> int | None:
 def real_number(
     value: Any, name: str, *, above: float = -math.inf, below: float = math.inf
 ) -> float:
-    """The value as a finite float strictly within limits; text and truth values will not do.
+    """Return the value as a float; raise InputError unless it is finite and within the limits.
 
-    `name` is what the error's sentence calls it.
+    Text and truth values are refused, even where float() would take them.
+
+    Parameters
+    ----------
+    value : the value to check, of any type.
+    name : what the error message calls the value.
+    above, below : the limits, both exclusive. `below` is never given without `above`.
     """
     if isinstance(value, bool | str | bytes):
         raise InputError(f"{name} must be a number, not {shown(value)}.")

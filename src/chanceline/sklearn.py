@@ -40,7 +40,11 @@ class _SparseLinear(ClassifierMixin, SelectorMixin, BaseEstimator):
     """What both estimators share: checks, the rule as coefficients, predictions, selection."""
 
     def _check(self, X: ArrayLike, y: ArrayLike) -> TrainingData:
-        """Check what `fit` was given, and set `classes_`; labels are +1 for the second class."""
+        """Check the arguments of `fit`, set `classes_`, and return values and labels ±1.
+
+        `classes_` are the two distinct values of y in ascending order; the label of the second one
+        is +1. `validate_data` also sets `n_features_in_`.
+        """
         values, targets = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(targets)
         target_type = type_of_target(targets, input_name="y", raise_unknown=True)
@@ -163,9 +167,9 @@ class SparseSeparator(_SparseLinear):
         return self
 
     def _find_most_accurate(self, data: TrainingData, n_features: int) -> Rule:
-        """The rule with the fewest errors found on at most `n_features` features.
+        """The rule with the fewest training errors found on at most `n_features` features.
 
-        A smaller rule is taken if it makes no more than `max_errors` errors.
+        If rules with no more than `max_errors` errors are found, it is the smallest of them.
         """
         if n_features < 1:
             raise ValueError(f"n_features must be at least 1, but is {n_features}.")
@@ -177,7 +181,8 @@ class SparseSeparator(_SparseLinear):
             budget=self.budget,
             seed=self._seed(),
         )
-        # Without any feature there would be nothing to select.
+        # Each point is the best rule found on k features; k rises and the errors fall along the
+        # front. The rule without features (k = 0) is left out: a selector must select something.
         points = [point for point in pareto_front.points if point.k > 0]
         for point in points:
             if point.errors <= self.max_errors:
@@ -185,9 +190,13 @@ class SparseSeparator(_SparseLinear):
         return points[-1].rule
 
     def _find_smallest(self, data: TrainingData) -> Rule:
-        """The smallest rule found with at most `max_errors` errors; warn if there is none."""
-        # Equal rows with different labels cannot all be right. Where no error is allowed, the
-        # search would refuse them: the minority is left out, and counts as errors of the rule.
+        """The smallest rule found with at most `max_errors` training errors.
+
+        If there is none, warn and return the rule that the search found.
+        """
+        # If equal rows have different labels, no rule classifies all of them correctly, and a
+        # search that allows no error refuses them. So the minority of such rows is left out of the
+        # search. `make_rule` below gets all rows, and counts the minority as errors of the rule.
         rows = np.arange(len(data.y))
         if self.max_errors == 0:
             rows = consistent_rows(data.X, data.y)

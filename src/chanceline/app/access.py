@@ -101,10 +101,16 @@ class Gate:
         await self.app(scope, self.limited(receive), with_safety_headers(send))
 
     def refusal(self, scope: Scope) -> PlainTextResponse | None:
-        """Why a request is refused before its body is read; None if it may pass."""
+        """The answer that refuses a request by its headers and path alone; None if it may pass.
+
+        The server is local, but other web pages open in the same browser can send requests to it.
+        The checks of host, origin and site refuse these; the token in the path refuses other users
+        of the machine.
+        """
         headers = Headers(scope=scope)
         if headers.get("host", "") not in self.access.hosts():
             return refuse("this server answers to its own address alone", HTTPStatus.FORBIDDEN)
+        # Browsers name the origin only in some requests, so it may be missing.
         origin = headers.get("origin")
         if origin is not None and origin not in self.access.origins():
             return refuse("pages of other origins may ask nothing here", HTTPStatus.FORBIDDEN)
@@ -115,6 +121,8 @@ class Gate:
                 "open the address that chanceline app printed, with its token",
                 HTTPStatus.NOT_FOUND,
             )
+
+        # A request without a length may pass; `limited` counts the bytes of every body.
         length = headers.get("content-length", "0")
         is_number = length.isdecimal() and len(length) <= MOST_DIGITS_OF_LENGTH
         if not is_number or int(length) > self.access.largest_body:
@@ -127,12 +135,12 @@ class Gate:
         return hmac.compare_digest(first_part.encode(), self.access.token.encode())
 
     def limited(self, receive: Receive) -> Receive:
-        """Wrap `receive`, which gets a request's messages, so that too large a body is refused.
+        """Wrap ASGI's `receive` so that it raises `BodyTooLarge` when a body exceeds the limit.
 
-        The content-length may be missing or wrong, so bytes are counted as they come;
-        `BodyTooLarge` is raised once they are too many.
+        `receive` returns the next message of a request, with a piece of its body. The header
+        content-length may be missing or wrong, so the bytes are counted as they arrive.
         """
-        n_bytes = 0
+        n_bytes = 0  # of the body, received so far
 
         async def receive_within_limit() -> Message:
             nonlocal n_bytes

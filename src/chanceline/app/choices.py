@@ -104,30 +104,33 @@ def reading_settings(choices: Choices, second_file: Path | None) -> TableSetting
 def column_settings(
     choices: Choices, settings: TableSettings, default_uses: Mapping[str, ColumnUse]
 ) -> TableSettings:
-    """Complete the settings of reading by what the user chose for single columns.
+    """Add what the user chose for single columns to the settings of how a table is read.
 
     Parameters
     ----------
-    choices : of the user, for columns that are in the table.
+    choices : the user's choices, only for columns that are in the table.
     settings : how the file is read, from `reading_settings`.
-    default_uses : what each column is used as where the user says nothing, in the table's order.
+    default_uses : column → what it is used as if the user chooses nothing, in the table's order.
     """
-    # Identifiers and text are usually no features. If the user wants one of them, a setting keeps
-    # all of this sort; so the others are then left out by name.
+    left_out = {name for choice in CHOICES_LEFT_OUT for name in choices.names(choice)}
+
+    # By default, columns of identifiers and of text are no features. If the user chose one of them
+    # as a feature, the setting that keeps it also keeps all other columns of its sort. Those that
+    # the user did not choose are therefore left out by name.
     chosen_features = choices.names(ColumnChoice.FEATURE)
     identifiers = _columns_used_as((ColumnUse.IDENTIFIER, ColumnUse.DATE), default_uses)
-    texts = _columns_used_as((ColumnUse.TEXT,), default_uses)
-    keep_identifiers = bool(identifiers.intersection(chosen_features))
-    one_hot = bool(texts.intersection(chosen_features))
-    left_out = {name for choice in CHOICES_LEFT_OUT for name in choices.names(choice)}
+    keep_identifiers = not identifiers.isdisjoint(chosen_features)
     if keep_identifiers:
         left_out |= _without_choice(identifiers, choices)
+    texts = _columns_used_as((ColumnUse.TEXT,), default_uses)
+    one_hot = not texts.isdisjoint(chosen_features)
     if one_hot:
         left_out |= _without_choice(texts, choices)
-    in_order_of_table = tuple(name for name in default_uses if name in left_out)
+
+    left_out_in_table_order = tuple(name for name in default_uses if name in left_out)
     return replace(
         settings,
-        drop=in_order_of_table,
+        drop=left_out_in_table_order,
         keep_identifiers=keep_identifiers,
         one_hot=one_hot,
         adjust=choices.names(ColumnChoice.COVARIATE),
@@ -160,27 +163,28 @@ def _columns_used_as(
 
 
 def _without_choice(names: set[str], choices: Choices) -> set[str]:
-    """Those of the columns about which the user says nothing."""
+    """Those of the columns for which the user chose nothing."""
     return {name for name in names if choices.of_column(name) is ColumnChoice.AS_FOUND}
 
 
 def _declared_as(role: Role, choices: Choices) -> str | None:
-    """The column chosen as groups, blocks or pairs, as its setting says it; None if none was.
+    """The value of the setting `role` (groups, blocks or pairs); None if no column was chosen.
 
-    The setting has a prefix where not the column's values count, but their stems.
+    The value is the name of the column that says which rows belong together. It begins with a
+    prefix if not the cells of that column say so but their stems, such as "A7" of "A7_2".
     """
-    values = []
     names = []
+    setting_values = []
     for choice, role_choice in ROLE_CHOICES.items():
         if role_choice.role is not role:
             continue
         for name in choices.names(choice):
             names.append(name)
-            values.append(f"{role_choice.prefix}{name}")
-    if len(values) > 1:
+            setting_values.append(f"{role_choice.prefix}{name}")
+    if len(names) > 1:
         error = InputError(f"columns {quoted(names)} are all said to be {role}; choose one.")
         error.step = ReadingStep.COLUMNS
         raise error
-    if not values:
+    if not setting_values:
         return None
-    return values[0]
+    return setting_values[0]

@@ -90,7 +90,10 @@ class CohortPages(PageFrame):
     def cohort_page(
         self, cohort: UploadedCohort, notice: str = "", status: int = HTTPStatus.OK
     ) -> HTMLResponse:
-        """The page of a cohort, perhaps with a notice on top."""
+        """The page of a cohort, that is new samples to which a saved result is applied.
+
+        `notice` is a sentence at the top of the page; empty for none.
+        """
         view = cohort.view
         return self.render(
             "cohort.html",
@@ -145,12 +148,16 @@ def cohort_choices_of_form(
 
     Parameters
     ----------
-    form : the fields by name.
-    choices, view : the choices before, and what the page with the form showed.
+    form : field → its text, as the browser sent it.
+    choices : the choices before the form was sent.
+    view : what the page with the form showed, such as the names of the columns.
     """
+    # The form can come from anywhere, so its values are compared with what the page offers.
     rule = form.get("rule", "")
     if rule and rule not in list(RuleChoice):
         raise InputError("the page offers no such choice for rule.")
+    # A field of columns holds the number of a column. Where the table could not be read, the page
+    # had no such field.
     label = choices.label
     if view.names:
         label = name_at(form, "label", view.names)

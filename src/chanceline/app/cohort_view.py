@@ -119,9 +119,11 @@ class CohortView:
 def look_at_cohort(files: CohortFiles, choices: CohortChoices) -> CohortView:
     """Apply a saved result to new samples, up to the first step that fails.
 
-    The steps: read the result, predict the samples, and confirm it by their classes. The view holds
-    what was found until then, and why no more.
+    The steps are: read the result, predict the classes of the samples, and compare the predictions
+    with the true classes if these are known. The view that is returned holds what these steps have
+    found, and the refusal of the step that failed.
     """
+    # The functions below fill the fields of the view, so that these stay if a later step fails.
     view = CohortView()
     step = CohortStep.RESULT
     try:
@@ -163,10 +165,14 @@ def _predict(
 def _confirm(
     view: CohortView, saved: SavedResult, files: CohortFiles, choices: CohortChoices
 ) -> None:
-    """Compare the predictions with the classes, if the new samples have a label."""
+    """Compare the predictions with the true classes, if a column of the new table holds these.
+
+    Sets `view.label`, the name of that column (empty if there is none), and `view.confirmation`.
+    """
     label = choices.label
     if label is None:
-        # The user has not chosen yet: the label of the table tested, if the new one has it.
+        # The user has not chosen a column yet. Propose the one that held the classes in the table
+        # from which the result was made, if the new table has it too.
         label = saved.inputs.recipe.label
         if label not in view.names:
             label = ""

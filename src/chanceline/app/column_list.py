@@ -62,8 +62,9 @@ class ColumnList:
     def first(self) -> list[ColumnView]:
         """The columns listed when the page opens, at most `MOST_COLUMNS_LISTED`.
 
-        First come those that deserve a look: columns that are no feature, or that the user has said
-        something about. The other features follow if their names contain the text searched for.
+        First come the columns that deserve a look: those that are no features, and those for which
+        the user has chosen something. They are followed by the other features whose names contain
+        the text that the user searches for (all of them if it is empty).
         """
         deserving_a_look = []
         plain_features = []
@@ -85,8 +86,8 @@ class ColumnList:
         return len(names_with(text, list(self.uses)))
 
     def _views(self, names: Sequence[str]) -> list[ColumnView]:
-        """Some columns as the page lists them."""
-        beginnings = columns_by_name(self.beginning, names)
+        """What the page shows of each of these columns, in the order of the names."""
+        beginnings = columns_by_name(self.beginning, names)  # of each column, the first cells
         return [
             ColumnView(
                 place=self.places[name],
@@ -119,16 +120,18 @@ def beginning_of(table: RawTable) -> RawTable:
 
 
 def columns_by_name(table: RawTable, names: Collection[str]) -> dict[str, pd.Series]:
-    """Some columns of a table, by name.
+    """The columns of a table that have these names, as a dict from names to columns.
 
-    If a column about the samples and a column of values have the same name, it means the former.
+    A table holds two frames: `values`, whose columns may be features, and `about`, whose columns
+    describe the samples. If both have a column of the same name, that of `about` is returned. Names
+    of samples that are no column (`sample_names`) are always added.
     """
     wanted = set(names)
     columns: dict[str, pd.Series] = {}
     if table.sample_names is not None:
         columns[table.index_name] = table.sample_names
-    # All names are gone through once, as tables have many. What is about the samples comes last, so
-    # that it replaces values of the same name.
+    # One pass over all columns is faster than a search for each name. `about` comes second, so that
+    # its columns replace those of `values` with the same name.
     for frame in (table.values, table.about):
         for position, name in enumerate(frame.columns):
             if str(name) in wanted:

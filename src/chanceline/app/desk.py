@@ -124,7 +124,10 @@ class Desk:
         table.version += 1
 
     def start_run(self, table: UploadedTable) -> Run | None:
-        """Queue a test of the table as the user chose it; None if the choices were refused."""
+        """Put a test of the table, with the user's choices, into the queue of runs.
+
+        Returns the run; None if the table cannot be tested with these choices.
+        """
         view = table.view
         if view.refusal is not None or view.table_settings is None or view.test_settings is None:
             return None
@@ -136,10 +139,9 @@ class Desk:
             test_settings=view.test_settings,
             sets=table.files.sets,
         )
-        folder = Path(tempfile.mkdtemp(dir=self.folder))
-        run = Run(
-            request, folder, command=self._write_commands.of_run(request), table_key=table.key
-        )
+        folder = Path(tempfile.mkdtemp(dir=self.folder))  # for the files that the run writes
+        command = self._write_commands.of_run(request)  # the command line that does the same
+        run = Run(request, folder, command=command, table_key=table.key)
         self.runs[run.key] = run
         self._queue.add(run)
         return run

@@ -56,7 +56,10 @@ def columns_by_kind(table: RawTable) -> dict[ValueKind, list[str]]:
 
 
 def kinds_of_values(frame: pd.DataFrame) -> dict[str, ValueKind]:
-    """What the values of columns look like; those that can be no outcome are missing.
+    """What the values of each column look like: column → kind of values.
+
+    Columns that cannot be an outcome are left out: text with one value or very many different ones,
+    and numbers that are all equal.
 
     Parameters
     ----------
@@ -70,12 +73,12 @@ def kinds_of_values(frame: pd.DataFrame) -> dict[str, ValueKind]:
         if 2 <= n_values <= MOST_CLASSES:
             kinds[str(name)] = ValueKind.WORDS
 
-    # Numbers may be an outcome if they vary; gaps count for nothing.
+    # Numbers may be an outcome if they vary; NaN is ignored.
     numbers = frame.select_dtypes("number")
     varies = numbers.max() > numbers.min()
-    n_values_of_whole = n_whole_values(numbers)
+    n_different = n_whole_values(numbers)  # only of the columns of whole numbers
     for name in numbers.columns[varies.to_numpy()]:
-        kinds[str(name)] = kind_of_numbers(n_values_of_whole.get(str(name)))
+        kinds[str(name)] = kind_of_numbers(n_different.get(str(name)))
     return kinds
 
 
@@ -110,22 +113,26 @@ def n_whole_values(numbers: pd.DataFrame) -> dict[str, int]:
 def offered(
     by_kind: Mapping[ValueKind, Sequence[str]], kinds: Sequence[ValueKind], chosen: str
 ) -> list[OfferedColumns]:
-    """The columns that a field of the page offers, grouped by kind; the chosen one in any case.
+    """The columns that a selection field of the page offers, in groups by kind of their values.
+
+    The column already chosen is always among them.
 
     Parameters
     ----------
-    by_kind : the names of all columns that may be an outcome.
-    kinds : those that the field offers, in this order.
+    by_kind : kind → the names of the columns with such values.
+    kinds : the kinds that the field offers, in this order.
     chosen : the name of the column that was chosen; empty if none was.
     """
     groups = []
-    is_listed = chosen == ""
+    chosen_is_offered = False
     for kind in kinds:
-        names = both_ends(by_kind[kind])
+        names = both_ends(by_kind[kind])  # of very many names only the first and the last
         if names:
             groups.append(OfferedColumns(kind.value, names))
-        is_listed = is_listed or chosen in names
-    if not is_listed:
+        if chosen in names:
+            chosen_is_offered = True
+    if chosen and not chosen_is_offered:
+        # The user chose it in the list of all columns, which stands below this field.
         groups.insert(0, OfferedColumns("chosen below", (chosen,)))
     return groups
 

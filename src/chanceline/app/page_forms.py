@@ -49,19 +49,21 @@ def action_of_form(form: Mapping[str, str]) -> Action:
 
 
 def with_answer(choices: Choices, action: Action, refusal: Refusal | None) -> Choices:
-    """The choices with the answer that a button gave to a question of the page.
+    """The choices after the user answered a question of the page by pressing a button.
 
     Parameters
     ----------
-    choices : as they were when the page was shown.
-    action : the button that was pressed; one that answers no question changes nothing.
-    refusal : why the table could not be tested; it may propose what to say about a column.
+    choices : the choices when the page was shown.
+    action : the button that was pressed. Buttons that answer no question change nothing.
+    refusal : why the table could not be tested; None if it could. It may name a column and propose
+        what the user should choose for it.
     """
+    # Was the question whether the outcome is classes or a number?
     if action in KIND_OF_ACTION:
         outcome = replace(choices.outcome, asked_kind=KIND_OF_ACTION[action].value)
         return replace(choices, outcome=outcome)
 
-    # The other answers are about the column that the refusal names.
+    # All other answers are about the column that the refusal names.
     if refusal is None or refusal.choice is None:
         return choices
     if action is Action.DECLARE:
@@ -76,11 +78,13 @@ def choices_of_form(form: Mapping[str, str], before: Choices, view: TableView) -
 
     Parameters
     ----------
-    form : the fields by name.
-    before, view : the choices before, and what the page with the form showed.
+    form : field → its text, as the browser sent it.
+    before : the choices before the form was sent.
+    view : what the page with the form showed, such as the names of the columns.
     """
     if not view.names:
-        # The file could not be read: the page asked for nothing but how to read it.
+        # The file could not be read, so the page only asked how to read it. All other choices, and
+        # settings that this form has no fields for, stay as they were.
         file_texts = texts_of_form(form, TABLE_FIELD, FILE_FIELDS)
         return replace(before, table_texts={**before.table_texts, **file_texts})
 
@@ -92,13 +96,15 @@ def choices_of_form(form: Mapping[str, str], before: Choices, view: TableView) -
         features=form.get("features", ""),
         search=form.get("search", ""),
     )
+    # The list of columns has a choice for every column, but the columns of the outcome can also be
+    # chosen in fields of their own. So only rows of the list that the user changed are applied: an
+    # unchanged row would undo what was chosen in such a field.
     for row in column_rows(form, view.names):
-        # An untouched row would undo what was said of its column elsewhere on the page.
-        is_touched = row.choice is not before.of_column(row.name)
-        if is_touched:
+        is_changed = row.choice is not before.of_column(row.name)
+        if is_changed:
             chosen = with_column_row(chosen, row)
 
-    # What was said about the classes of another label no longer holds.
+    # If another label was chosen, the choices about the classes of the former one no longer hold.
     if chosen.outcome.label != view.label:
         outcome = of_another_label(chosen.outcome, kind_before=before.outcome.asked_kind)
         chosen = replace(chosen, outcome=outcome)
@@ -119,12 +125,14 @@ def of_another_label(outcome: OutcomeChoices, kind_before: str) -> OutcomeChoice
 def outcome_of_form(
     form: Mapping[str, str], outcome: OutcomeChoices, view: TableView
 ) -> OutcomeChoices:
-    """What a form says about the outcome.
+    """The choices about the outcome (what the features are to predict) after a form was sent.
 
     Parameters
     ----------
-    form : the fields by name.
-    outcome, view : as they were when the page was shown.
+    form : field → its text, as the browser sent it.
+    outcome : the choices about the outcome before the form was sent.
+    view : what the page with the form showed. Fields for columns and classes hold their numbers in
+        the lists that it showed.
     """
     class_names = [size.name for size in view.classes]
     return replace(
@@ -194,17 +202,21 @@ def column_rows(form: Mapping[str, str], names: Sequence[str]) -> Iterator[Colum
 
 
 def with_column_row(choices: Choices, row: ColumnRow) -> Choices:
-    """The choices after a row of the list of columns was changed."""
+    """The choices after the user changed one row of the list of columns.
+
+    A row says what one column is: part of the outcome (label, time or event) or something else.
+    """
     outcome = choices.outcome
     if row.choice in OUTCOME_CHOICES:
         outcome = outcome.with_column(row.choice, row.name)
         return replace(choices, outcome=outcome)
 
-    # The column is no part of the outcome. If it was one before, that part has no column now.
+    # The column is not part of the outcome. If it was before, that part now has no column ("").
     part_before = outcome.part_of(row.name)
     if part_before is not None:
         outcome = outcome.with_column(part_before, "")
 
+    # Columns that are used as they were found have no entry.
     columns = {name: choice for name, choice in choices.columns.items() if name != row.name}
     if row.choice is not ColumnChoice.AS_FOUND:
         columns[row.name] = row.choice

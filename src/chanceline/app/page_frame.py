@@ -62,7 +62,10 @@ class PageFrame:
         return HTMLResponse(html, status_code=status, headers=headers)
 
     def start_page(self, sentence: str = "", status: int = HTTPStatus.OK) -> HTMLResponse:
-        """The first page, perhaps with why a file was refused."""
+        """The first page, which lists what was uploaded and run so far.
+
+        `sentence` says why a file was refused; empty if none was.
+        """
         return self.render(
             "start.html",
             status,

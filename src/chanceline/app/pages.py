@@ -118,7 +118,7 @@ class PageServer(PageFrame):
     quit: Callable[[], None]
 
     def application(self) -> Starlette:
-        """The application, every path of which begins with the token."""
+        """The web application. Every path begins with the token that the address contains."""
         routes = [
             Route("/", self.show_start),
             Route("/app.css", self.send_style),
@@ -131,7 +131,8 @@ class PageServer(PageFrame):
             Route("/runs/{run}/progress", self.tell_progress),
             Route("/runs/{run}/cancel", self.cancel_run, methods=["POST"]),
             Route("/runs/{run}/page", self.send_page),
-            # The verdict's page links to it, as if it stood beside it.
+            # The page of a run's result links to the explorer by this file name, because the two
+            # files lie in one folder when they are written by the command line.
             Route("/runs/{run}/chanceline-explorer.html", self.send_explorer),
             Route("/runs/{run}/files/{file}", self.send_file),
             Route("/quit", self.end_server, methods=["POST"]),
@@ -175,7 +176,11 @@ class PageServer(PageFrame):
     def table_page(
         self, table: UploadedTable, notice: str = "", status: int = HTTPStatus.OK
     ) -> HTMLResponse:
-        """The page of a table, perhaps with a notice on top."""
+        """The page of a table, where the user chooses how to read and test it.
+
+        `notice` is a sentence at the top of the page; empty for none. The other values are what
+        the template needs to draw the fields, each beside the step of reading that it belongs to.
+        """
         return self.render(
             "table.html",
             status,

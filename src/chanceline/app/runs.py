@@ -115,22 +115,26 @@ class RunQueue:
         self._thread.join(timeout=2 * SECONDS_TO_END)
 
     def _work(self) -> None:
-        """Take one run after the other, until `close`."""
+        """Perform one run after the other, until `close`; this is what the queue's thread does."""
         while not self._closed:
             run = self._waiting.get()
-            if run is None:
+            if run is None:  # `close` puts None there to wake this thread
                 continue
             try:
                 self._perform(run)
             except OSError as error:
-                # The system refused a file or the process, as when the disk is full. This run has
-                # failed; those that wait still get their turn.
+                # The system refused a file or the process, for example because the disk is full.
+                # Only this run has failed; the loop goes on with those that wait.
                 with self._lock:
                     run.state = RunState.FAILED
                     run.sentence = f"the run could not be carried out ({error})."
 
     def _perform(self, run: Run) -> None:
-        """Start the process of a run, follow it, and say how it ended."""
+        """Start the process of a run, follow it to its end, and set the state of the run.
+
+        `cancel` may change the state in another thread meanwhile, so the lock guards every look at
+        the state together with the change that follows.
+        """
         errors_path = run.folder / ERRORS_FILE
         with errors_path.open("w", encoding="utf-8") as errors:
             with self._lock:
@@ -147,13 +151,17 @@ class RunQueue:
                 return
             run.state = RunState.FAILED
             if not run.sentence:
-                # The process told no reason: show what it wrote to its standard error.
+                # The process sent no message why: show what it wrote to its standard error.
                 run.sentence = f"the run ended unexpectedly (exit code {exit_code})."
                 run.traceback = errors_path.read_text(encoding="utf-8", errors="replace")
 
 
 def start_process(folder: Path, errors: Any) -> subprocess.Popen[str]:
-    """Start the process of a run, which writes its files into `folder`."""
+    """Start a process that does a run; it reads its request from the standard input.
+
+    Its files go into `folder`, its messages to the standard output, and its standard error to the
+    open file `errors`.
+    """
     return subprocess.Popen(
         [sys.executable, "-m", "chanceline.app.worker", str(folder)],
         stdin=subprocess.PIPE,
@@ -161,19 +169,24 @@ def start_process(folder: Path, errors: Any) -> subprocess.Popen[str]:
         stderr=errors,
         text=True,
         encoding="utf-8",
-        # A session of its own: it ends with all its workers, and Ctrl-C in the terminal is ours.
+        # With a session of its own, the process can be ended together with all its workers, and
+        # Ctrl-C in the terminal reaches this process only.
         start_new_session=True,
     )
 
 
 def follow(run: Run, process: subprocess.Popen[str]) -> int:
-    """Send the process its request, note its messages, and return its exit code."""
+    """Send the process of a run its request, and note its messages in `run` until it ends.
+
+    Returns the exit code of the process.
+    """
     assert process.stdin is not None
     assert process.stdout is not None
     with process.stdout as messages:
-        # If the run was cancelled before the process could read, the pipe is broken.
-        with suppress(BrokenPipeError), process.stdin as requests:
-            requests.write(f"{run.request.to_json()}\n")
+        # The pipe is broken if the run was cancelled before the process could read.
+        with suppress(BrokenPipeError), process.stdin as request_pipe:
+            request_pipe.write(f"{run.request.to_json()}\n")
+        # Every line is a message in JSON. The loop ends when the process closes its output.
         for line in messages:
             note_message(run, json.loads(line))
     return process.wait()

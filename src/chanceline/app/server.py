@@ -45,9 +45,9 @@ def serve(
 
     Parameters
     ----------
-    options : how to serve.
-    write_commands : make the command lines that do the same as the page.
-    ready : called with the address as soon as it can be opened.
+    options : how to serve: the port (0 for any free one), limits and jobs.
+    write_commands : functions that write the command lines for what the user does on the pages.
+    ready : called with the address of the pages as soon as a browser can open it.
     """
     with loopback_socket(options.port) as listener:
         port = listener.getsockname()[1]
@@ -55,7 +55,8 @@ def serve(
         desk = Desk(options.n_jobs, write_commands)
         try:
             server = make_server(desk, access)
-            # The socket listens already: a browser that is faster than the server waits.
+            # The socket already listens, so that a browser that connects before the server runs
+            # waits for it.
             ready(access.address)
             server.run(sockets=[listener])
         finally:
@@ -63,8 +64,12 @@ def serve(
 
 
 def loopback_socket(port: int) -> socket.socket:
-    """A socket that listens on this machine's own address, which no other machine reaches."""
+    """A socket that listens on the loopback address, which only this machine can reach.
+
+    With port 0 the system chooses a free port.
+    """
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # The port of a server that ended a moment ago can be used again at once.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((LOOPBACK, port))
@@ -78,9 +83,10 @@ def loopback_socket(port: int) -> socket.socket:
 
 
 def make_server(desk: Desk, access: Access) -> uvicorn.Server:
-    """The server of the pages, behind the gate."""
+    """The server of the pages, behind the gate that refuses requests of other sites and users."""
 
     def end() -> None:
+        """Stop the server (defined below); called when the user presses the button for it."""
         server.should_exit = True
 
     config = uvicorn.Config(

@@ -103,7 +103,15 @@ def fields_of(settings_class: type[Any], questions: Mapping[str, str]) -> list[S
 
 
 def _setting_field(item: Field[Any], type_hint: Any, question: str) -> SettingField:
-    """One setting as a field of the page."""
+    """Make the field of the page that asks for one setting.
+
+    Parameters
+    ----------
+    item : the setting, a field of a dataclass. Its metadata hold the help text, and the values to
+        choose from if only some are allowed.
+    type_hint : the type of the setting's value.
+    question : the words above the field.
+    """
     choices = item.metadata.get("choices", ())
     return SettingField(
         name=item.name,
@@ -116,13 +124,21 @@ def _setting_field(item: Field[Any], type_hint: Any, question: str) -> SettingFi
 
 
 def _kind(item: Field[Any], type_hint: Any, choices: Sequence[str]) -> FieldKind:
-    """How a setting is asked for, by its type, its default and its choices."""
+    """How the page asks for a setting, by its choices, its default and its type.
+
+    Parameters
+    ----------
+    item : the setting, a field of a dataclass.
+    type_hint : the type of the setting's value.
+    choices : the values allowed; empty if any will do.
+    """
     if choices:
         return FieldKind.CHOICE
-    if item.default == ():
+    if item.default == ():  # a tuple of names, empty by default
         return FieldKind.NAMES
-    kinds = {bool: FieldKind.BOX, int: FieldKind.WHOLE_NUMBER, float: FieldKind.NUMBER}
-    for value_type, kind in kinds.items():
+    kind_of_type = {bool: FieldKind.BOX, int: FieldKind.WHOLE_NUMBER, float: FieldKind.NUMBER}
+    for value_type, kind in kind_of_type.items():
+        # Settings that may be left open have the type `value_type | None`.
         if type_hint in (value_type, value_type | None):
             return kind
     return FieldKind.TEXT
@@ -168,10 +184,10 @@ def values_of_texts(
 
 
 def _value_of_text(text: str, setting_field: SettingField) -> Any:
-    """The value of one setting from a text that is not empty."""
+    """The value of one setting from what was typed into its field, a text that is not empty."""
     kind = setting_field.kind
     if kind is FieldKind.BOX:
-        return text == ON
+        return text == ON  # what a browser sends for a box that is ticked
     if kind is FieldKind.NAMES:
         return split_names(text)
     if kind is FieldKind.WHOLE_NUMBER:

@@ -178,14 +178,17 @@ class TableView:
 
 
 def look_at(files: TableFiles, choices: Choices, n_jobs: int) -> TableView:
-    """Read a table as the user chose, up to the first step that fails; say what is known then.
+    """Read a table with the user's choices, up to the first step that fails.
+
+    The view that is returned holds what the steps found, and why the failing one was refused.
 
     Parameters
     ----------
     files : the table, and the files uploaded with it.
-    choices : of the user.
-    n_jobs : processes that a run may use.
+    choices : the user's choices of how to read and test the table.
+    n_jobs : the number of processes that a test may use.
     """
+    # `_fill` writes into the view, so that the results of earlier steps stay when a step fails.
     view = TableView()
     try:
         _fill(view, files, choices, n_jobs)
@@ -203,21 +206,28 @@ def look_at(files: TableFiles, choices: Choices, n_jobs: int) -> TableView:
 
 
 def _fill(view: TableView, files: TableFiles, choices: Choices, n_jobs: int) -> None:
-    """Fill the view step by step; `InputError` where a step fails.
+    """Read a table with the user's choices, and fill the view (what the page shows) step by step.
 
-    Any step may fail, and the page then shows what the steps before it have written into the view.
+    Every step may raise `InputError`. The page then shows what the steps before it have written
+    into the view.
     """
+    # The file and its first rows.
     file_settings = reading_settings(choices, files.labels)
     raw_table = read_table(files.table, choices.outcome.first_column, file_settings)
     _show_table(view, raw_table)
-    # Before the columns, so that a label that was chosen is shown if they are refused.
+
+    # The columns. A label that was chosen comes first, so that it is shown even if the choices for
+    # columns are refused.
     _show_chosen_label(view, raw_table, choices.outcome)
     table_settings = _show_columns(view, raw_table, choices, file_settings)
     view.table_settings = table_settings
+
+    # The outcome: classes, numbers, or survival times.
     source = source_name(files.table)
     table = _read_outcome(view, raw_table, choices.outcome, table_settings, source)
 
-    # The test cannot be run while a column looks like subjects or pairs and nothing is said of it.
+    # The test. It cannot be run if a column looks like subjects or pairs of dependent rows, until
+    # the user has said whether it is.
     view.test_settings = settings_of_test(choices, n_jobs)
     if table.undeclared:
         view.refusal = _refusal_of_undeclared(table)
@@ -251,34 +261,39 @@ def _cell(value: Any) -> str:
 def _show_columns(
     view: TableView, table: RawTable, choices: Choices, settings: TableSettings
 ) -> TableSettings:
-    """Give the view its list of columns; return the settings with what was chosen for columns.
+    """Set `view.column_list`, and return the settings completed by the choices for columns.
+
+    The use of a column says what it is taken for: a feature, text, an identifier and so on.
 
     Parameters
     ----------
-    view : gets the list, also where the choices contradict each other.
-    table : as it was read.
-    choices : of the user.
+    view : gets the list of columns, even if the user's choices for columns are refused.
+    table : the table as it was read from the file.
+    choices : the user's choices.
     settings : how the file is read, from `reading_settings`.
     """
+    # The list with the uses that columns have without any choice.
     default_uses = column_uses(table, None, settings)
-    known_choices = choices.for_columns(default_uses)  # the file may have had other columns before
-    list_as_found = ColumnList(
+    # Choices may be left for columns that the file had only when it was read in another way.
+    known_choices = choices.for_columns(default_uses)
+    default_list = ColumnList(
         places=view.places(),
         beginning=beginning_of(table),
         found=default_uses,
         uses=_with_uses_of_outcome(default_uses, known_choices),
         choices=known_choices,
     )
-    # This list stays in the view if what was chosen for columns is refused below.
-    view.column_list = list_as_found
+    view.column_list = default_list
     if not known_choices.columns:
         return settings
 
+    # The list with the uses that follow from the choices. If these are refused (InputError), the
+    # default list stays in the view.
     with at_step(ReadingStep.COLUMNS):
         chosen_settings = column_settings(known_choices, settings, default_uses)
         uses = column_uses(table, choices.outcome.first_column, chosen_settings)
     uses = _with_uses_of_outcome(uses, known_choices)
-    view.column_list = replace(list_as_found, uses=uses)
+    view.column_list = replace(default_list, uses=uses)
     return chosen_settings
 
 
@@ -339,7 +354,11 @@ def _classes_of(column: pd.Series) -> list[ClassSize]:
 
 
 def _show_outcome(view: TableView, table: Dataset | OutcomeTable) -> None:
-    """What the outcome is taken for, in one line with the size of the table."""
+    """Set the findings of the view, and its summary: one line with the size and the outcome.
+
+    A `Dataset` has two classes, the second of which is positive; an `OutcomeTable` has another
+    outcome, such as numbers.
+    """
     view.findings = table.findings
     if isinstance(table, Dataset):
         view.positive = table.classes[1]
@@ -353,7 +372,11 @@ def _show_outcome(view: TableView, table: Dataset | OutcomeTable) -> None:
 
 
 def _refusal_of_undeclared(table: Dataset | OutcomeTable) -> Refusal:
-    """Say that a column looks like subjects or pairs, and propose what to declare about it."""
+    """The refusal to test a table in which a column looks like subjects or pairs.
+
+    `table.undeclared` is the sentence that says so. If there is something to propose, the refusal
+    also holds the column and what the user may choose for it.
+    """
     declaration = table.proposed
     if declaration is None:
         return Refusal(ReadingStep.COLUMNS, table.undeclared)
@@ -393,13 +416,16 @@ def _findings_of_plan(
 def _findings_of_sets(
     table: Dataset | OutcomeTable, sets_file: Path, test_settings: TestSettings
 ) -> Sequence[Finding]:
-    """What is found about the sets and the table; `InputError` if they cannot be tested."""
+    """What is noticed about a table and the sets of features to be tested on it.
+
+    `sets_file` names the sets. Raises `InputError` if they cannot be tested.
+    """
     check_set_settings(test_settings)
     try:
         sets = read_feature_sets(sets_file)
         question = question_of_table(table, test_settings)
         matched = sets_of_table(question, sets)
     except InputError as error:
-        error.step = SETS_STEP
+        error.step = SETS_STEP  # the page shows the error beside the field of the sets
         raise
     return (*question.findings, *matched.findings())

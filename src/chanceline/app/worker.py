@@ -67,25 +67,30 @@ class RunRequest:
     sets: Path | None = None
 
     def to_json(self) -> str:
-        """The request as one line of text."""
+        """The request as one line of JSON, in which paths are text."""
         table_settings = asdict(self.table_settings)
-        second_file = self.table_settings.labels
-        if second_file is not None:
-            table_settings["labels"] = str(second_file)
+        labels_file = self.table_settings.labels
+        if labels_file is not None:
+            table_settings["labels"] = str(labels_file)
+        sets_file = None
+        if self.sets is not None:
+            sets_file = str(self.sets)
         record = {
             "table": str(self.table),
             "outcome": asdict(self.outcome),
             "features": self.features,
             "table_settings": table_settings,
             "test_settings": asdict(self.test_settings),
-            "sets": None if self.sets is None else str(self.sets),
+            "sets": sets_file,
         }
         return json.dumps(plain(record))
 
     @classmethod
     def from_json(cls, line: str) -> RunRequest:
-        """The request that `to_json` wrote."""
+        """The request from the line that `to_json` wrote."""
         record = json.loads(line)
+        # JSON has lists for tuples, and text for paths. The classes of settings, which were also
+        # written, accept both.
         features = record["features"]
         if features is not None:
             features = tuple(features)
@@ -103,20 +108,25 @@ class RunRequest:
 
 
 def run_request(request: RunRequest, folder: Path, progress: Callable[[int, int], None]) -> None:
-    """Test the table of a request, and write the files that its page offers into the folder."""
+    """Test the table of a request, and write the files that its page offers into `folder`.
+
+    `progress` is called with (shuffles or sets done, all of them).
+    """
     table = load_any_outcome(request.table, request.outcome, request.table_settings)
-    # As nothing can change the array now, the test may use it without a copy.
+    # A test copies the array if its caller could still change it. Read-only, it is used as it is.
     make_read_only(table.X)
+
     if request.sets is not None:
         sets_result = set_tests(
             table, request.sets, settings=request.test_settings, progress=progress
         )
         write_files_of_sets(sets_result, folder, table)
         return
+
     result = judge(table, request.features, settings=request.test_settings, progress=progress)
     if isinstance(result, OutcomeTest):
         write_files_of_outcome(result, folder)
-    elif isinstance(table, Dataset):
+    elif isinstance(table, Dataset):  # always so here: a result of two classes has such a table
         write_files_of_classes(result, folder, table)
 
 
@@ -146,7 +156,11 @@ def write_files_of_sets(result: SetTests, folder: Path, table: Dataset | Outcome
 
 
 def main(folder: Path) -> int:
-    """Run the request that stands on the standard input; the exit code, 0 if it was done."""
+    """Run the request given as a line of JSON on the standard input, and write files to `folder`.
+
+    Progress and errors are told to the parent process. Returns the exit code: 0 if the request was
+    done, 1 if it could not be.
+    """
     tell = messages_to_parent()
     request = RunRequest.from_json(sys.stdin.readline())
 

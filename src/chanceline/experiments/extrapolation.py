@@ -73,20 +73,22 @@ class Extrapolation(Result):
 
 
 def median_estimate(values: ArrayLike) -> Estimate:
-    """The median, and as its error a quarter of the width of its 95 % interval.
+    """The median of a sample and its standard error, from a distribution-free 95 % interval.
 
-    (The 95 % interval of a Gaussian is four standard errors wide.)
+    The error is a quarter of the width of the interval, as the 95 % interval of a Gaussian is four
+    standard errors wide.
 
-    Values may be −∞, as logarithms of counts of zero. A mean does not exist then, but a median does
-    as long as clearly fewer than half of the values are infinite. With more of them, or with fewer
-    than 10 samples, both the median and its error are NaN.
+    Values may be −∞ (logarithms of counts that are zero). The mean does not exist then, but the
+    median does if clearly fewer than half of the values are infinite. If there are more of them, or
+    fewer than 10 values, both the median and its error are NaN.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     n_samples = len(ordered)
     if n_samples < MIN_SAMPLES_OF_MEDIAN:
         return Estimate(np.nan, np.nan)
-    # The number of samples below the true median is binomial. So the 95 % interval reaches from the
-    # sample whose rank is two standard deviations below the middle to the one two above it.
+    # The number of samples below the true median is binomial, with probability 1/2: its mean is n/2
+    # and its standard deviation √n/2. So the 95 % interval reaches from the ordered value number
+    # n/2 − 2·√n/2, counted from below, to the value of the same number counted from above.
     standard_deviation = 0.5 * np.sqrt(n_samples)
     low = int(np.floor(0.5 * n_samples - 2 * standard_deviation))
     if not np.isfinite(ordered[low]):
@@ -112,25 +114,26 @@ def mean_estimate(values: ArrayLike) -> Estimate:
 def extrapolate(
     sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, degree: int | None = None
 ) -> Extrapolation:
-    """Weighted least squares in powers of 1/N, and the limit at 1/N = 0.
+    """Fit values at finite sizes N by a polynomial in 1/N, and return its limit for N → ∞.
 
     Parameters
     ----------
-    sizes, values, errors : arrays
-        One entry a point; several points may have the same size.
+    sizes, values, errors : arrays, (points,)
+        N, the value there, and its standard error; several points may have the same size.
     degree : int, optional
         Highest power of 1/N: by default 2 with five or more different sizes, 1 with fewer.
 
     Notes
     -----
-    The systematic error is the change of the limit when the points of the smallest size are left
-    out, as what the chosen powers miss shows there first. It is 0 when too few sizes would be left.
+    The fit is one of weighted least squares. Powers of 1/N beyond `degree` matter most at the
+    smallest size. So the systematic error is the change of the limit when the points of this size
+    are left out. It is 0 if too few sizes would be left for a fit.
     """
     sizes = np.asarray(sizes, dtype=float)
     values = np.asarray(values, dtype=float)
     errors = np.asarray(errors, dtype=float)
 
-    # The degree, and whether the points allow it.
+    # Choose the degree, and check that the points determine the fit.
     n_sizes = len(np.unique(sizes))
     if degree is None:
         degree = 1
@@ -146,7 +149,7 @@ def extrapolate(
             "every point of an extrapolation needs a finite value and a positive error"
         )
 
-    # The limit, and what it would be without the smallest size.
+    # Fit all points, then all but those of the smallest size.
     fit = _fit_powers(sizes, values, errors, degree)
     limit = fit.coefficients[0]
     limit_without_smallest = limit
@@ -181,11 +184,13 @@ def _fit_powers(
     errors: NDArray[np.float64],
     degree: int,
 ) -> _PowerFit:
-    """Least squares of values ± errors in powers of 1/size up to `degree`; arrays are (points,).
+    """Fit `values` ± `errors`, (points,), by a polynomial in 1/size with weighted least squares.
 
-    The error of the limit grows by √(χ²/dof) where the points scatter more than their errors say.
+    If the points scatter more than their errors say (χ² > dof, the degrees of freedom), the error
+    of the limit is multiplied by √(χ²/dof).
     """
-    # NumPy has the highest power first; the limit, the coefficient of 1, is the last.
+    # NumPy has the coefficient of the highest power first. That of the power 0, which is the limit
+    # at 1/size = 0, is the last; its variance is the last entry of the covariance matrix.
     coefficients_highest_first, covariance = np.polyfit(
         1 / sizes, values, degree, w=1 / errors, cov="unscaled"
     )

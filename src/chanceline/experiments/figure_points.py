@@ -57,7 +57,20 @@ def known_figure(figure: str) -> ScalingFigure:
 def stored_points(
     figure: str, store: str | Path, sweeps: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """The points of a figure from the results that a store has of its sweeps, or of those named."""
+    """The points of a figure, from the results in a store.
+
+    Parameters
+    ----------
+    figure : the name of a figure, a value of `ScalingFigure`.
+    store : path of the file with results of tasks.
+    sweeps : the names of the sweeps (lists of tasks) to take results of; by default those that the
+        figure is made of.
+
+    Returns
+    -------
+    DataFrame
+        As `entropy_points` or `capacity_points` makes it.
+    """
     wanted_figure = known_figure(figure)
     if sweeps is None:
         sweeps = SWEEPS[wanted_figure]

@@ -59,19 +59,20 @@ def smallest_support(  # noqa: PLR0913
     budget: int | None = None,
     trial: int = 0,
 ) -> dict[str, Any]:
-    """The smallest set of variables (support) that a search method finds for a random problem.
+    """Search a random problem for a small support: a set of variables that separates the classes.
 
-    The problem has `n` variables and round(alpha·n) patterns of the kind `inputs`; every `trial`
-    draws another one.
+    The problem has `n` variables and round(alpha·n) patterns (samples) of the kind `inputs`. It
+    depends on `trial`, but not on `seed`, which is that of the search.
 
     Returns
     -------
+    A dict of
     n_patterns : the number of patterns.
-    n_selected : the size of the support. It is null where two patterns contradict each other, so
-        that nothing separates (±1 inputs at small n may do so).
-    separates : whether every margin is positive. The paper's algorithm stops when none is
-        *negative*: its support may leave patterns on the boundary.
-    iterations : iterations of the search.
+    n_selected : the size of the smallest support found. It is None if equal patterns have different
+        labels, so that no support separates them (possible for ±1 inputs at small n).
+    separates : whether every margin is positive. The paper's algorithm (greedy-biht) stops when no
+        margin is *negative*, so that its support may leave patterns on the boundary.
+    iterations : the number of iterations of the search.
     """
     n_patterns = round(alpha * n)
     X, y = draw_problem(n, n_patterns, inputs=inputs, trial=trial)
@@ -105,14 +106,25 @@ def exact_count(  # noqa: PLR0913
 def separable_share(  # noqa: PLR0913
     seed: int, *, m: int, patterns: int, inputs: str = "binary", draws: int = 20_000, trial: int = 0
 ) -> dict[str, Any]:
-    """How many of `draws` random problems are linearly separable: `patterns` in `m` variables.
+    """Draw random problems of `patterns` patterns in `m` variables; count the separable ones.
 
-    All m variables are used. In general position the probability is Cover's D(P, M)/2^P for P
-    patterns in M variables; for ±1 inputs of few variables, not in general position, it is smaller.
-    `inputs` are "binary" (±1) or "sphere". `trial` is not used, but it makes another task, with
-    another seed.
+    A problem is separable if some weights on all its m variables classify every pattern correctly.
+    For P patterns in general position in M variables the probability is Cover's D(P, M)/2^P. It is
+    smaller for ±1 inputs of few variables, which are not in general position.
+
+    Parameters
+    ----------
+    seed : of the random numbers.
+    m, patterns : M and P.
+    inputs : "binary" (±1) or "sphere".
+    draws : the number of problems.
+    trial : is not used here, but tasks that differ in it get different seeds.
+
+    Returns
+    -------
+    {"hits": the number of separable problems}
     """
-    # The parameters have the names that tasks are stored with; here clearer ones.
+    # The parameters are called as in the tasks that are stored. Here they get clearer names.
     n_variables = m
     n_patterns = patterns
     n_draws = draws
@@ -125,30 +137,33 @@ def separable_share(  # noqa: PLR0913
     hits = 0
     for n_done in range(0, n_draws, max_problems_at_once):
         n_problems = min(max_problems_at_once, n_draws - n_done)
-        # Labels would change nothing, as both signs of every entry are equally likely. Nor would
-        # the lengths of patterns: Gaussian ones separate as often as those on the sphere.
-        problems = generator.standard_normal((n_problems, n_variables, n_patterns))
+        # The entries stand for inputs times labels. As each sign is equally likely, multiplying by
+        # random labels would not change their distribution. Gaussian patterns need not be scaled
+        # to the sphere, as the lengths of patterns do not matter for separability.
+        labelled_inputs = generator.standard_normal((n_problems, n_variables, n_patterns))
         if inputs == ShareInputs.BINARY:
-            problems = np.sign(problems)
-        hits += _count_separable(problems)
+            labelled_inputs = np.sign(labelled_inputs)
+        hits += _count_separable(labelled_inputs)
     return {"hits": hits}
 
 
-def _count_separable(problems: NDArray[np.float64]) -> int:
-    """How many random problems are linearly separable with all their variables.
+def _count_separable(labelled_inputs: NDArray[np.float64]) -> int:
+    """How many problems are linearly separable with weights on all their variables.
 
-    `problems` is (problems, variables, patterns), each pattern times its label: a problem separates
-    if some weights give all its patterns a positive sum.
+    `labelled_inputs` are the inputs times the labels of many problems, of shape (problems,
+    variables, patterns). A problem is separable if some weights w give w·x > 0 for each of its
+    patterns x.
     """
-    n_problems, n_variables, n_patterns = problems.shape
-    # One workspace holds them all, the columns of one problem after those of another.
-    columns = problems.reshape(n_problems * n_variables, n_patterns)
+    n_problems, n_variables, n_patterns = labelled_inputs.shape
+    # One workspace (`hinge`) holds the variables of all problems as its columns, so that it is made
+    # only once. Problem number k has the n_variables columns from k·n_variables on.
+    columns = labelled_inputs.reshape(n_problems * n_variables, n_patterns)
     hinge = make_hinge(columns, n_variables, ridge=SAMPLING_RIDGE)
     n_separable = 0
     for problem in range(n_problems):
-        first = problem * n_variables
-        support = np.arange(first, first + n_variables)
-        if support_separates(hinge, support):
+        first_column = problem * n_variables
+        columns_of_problem = np.arange(first_column, first_column + n_variables)
+        if support_separates(hinge, columns_of_problem):
             n_separable += 1
     return n_separable
 
@@ -165,18 +180,19 @@ def log_count(  # noqa: PLR0913
     rung: int = 1,
     trial: int = 0,
 ) -> dict[str, Any]:
-    """Monte Carlo counts of separating supports on one problem, a curve over loads up to α.
+    """Estimate by Monte Carlo how many supports separate more and more patterns of a problem.
 
-    Z_p is the number of supports of M = ρN variables that separate the first p patterns. It is
-    estimated for p = 2M, 2M + `rung`, … up to αN. Every p has a random walk over its supports; each
-    of the `sweeps` of Monte Carlo takes `steps` steps of every walk.
+    A support is a set of M = ρN of the N = `n` variables. Z_p is the number of supports that
+    separate the first p patterns; it is estimated for p = 2M, 2M + `rung`, … up to αN. Every p has
+    a random walk over its supports. Each of the `sweeps` takes `steps` steps of every walk.
 
     Returns
     -------
+    A dict of
     m : M.
     first : the first p, 2M.
-    log_counts, errors : lists of ln Z_p and of their standard errors, one entry for each p. They
-        end early where no support was found to go on with, and are empty if p = 2M has none.
+    log_counts, errors : lists of ln Z_p and of their standard errors (None for NaN), one entry for
+        each p. The lists end at the last p for which a support was found, and may be empty.
     """
     n_patterns = whole(alpha * n, "alpha·n")
     m = whole(rho * n, "rho·n")
@@ -185,14 +201,18 @@ def log_count(  # noqa: PLR0913
     return {
         "m": m,
         "first": 2 * m,
-        # Plain numbers, null for NaN.
+        # `plain` makes lists of numbers, with None for NaN.
         "log_counts": plain(curve.log_counts.round(LOG_DECIMALS)),
         "errors": plain(curve.errors.round(LOG_DECIMALS)),
     }
 
 
 def draw_classes(n: int, alpha: float, balance: float, trial: int) -> LabelledPatterns:
-    """Gaussian X, (samples, n), of αn samples, and labels ±1, round(balance · samples) positive."""
+    """Draw Gaussian features and independent labels of αn samples.
+
+    Returns X, (samples, n), and y, (samples,), of which round(balance · samples) are +1 and the
+    rest −1. Both depend on all arguments, and on nothing else.
+    """
     n_samples = whole(alpha * n, "alpha·n")
     n_positives = round(balance * n_samples)
     if not 0 < n_positives < n_samples:

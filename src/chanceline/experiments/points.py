@@ -57,25 +57,30 @@ def entropy_points(
     loads: Iterable[float],
     shares: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Typical ln Z / N at each (inputs, ρ, α, N), from exact counts and from Monte Carlo curves.
+    """The typical entropy ln Z / N at each (inputs, ρ, α, N), from counts on random problems.
 
-    Z is the number of supports of M = ρN of the N variables that separate the αN patterns of a
-    problem. Typical means the median over problems: some problems have no separating support at
-    all, and the mean of ln Z does not exist then. Median and mean differ by O(1/N).
+    Z is the number of supports (sets of M = ρN of the N variables) that separate the αN patterns of
+    a problem. Typical means the median over problems. (If a problem has no separating support, the
+    mean of ln Z does not exist. Otherwise median and mean differ by O(1/N).)
 
     Parameters
     ----------
-    counts, curves, shares : DataFrame or None
-        Results of the kinds `count`, `log-count` and `share`, one row each.
+    counts : DataFrame or None
+        Exact counts: results of tasks of the kind `count`, one row each.
+    curves : DataFrame or None
+        Monte Carlo counts at many loads: results of the kind `log-count`, one row each.
     loads : iterable of float
-        Where curves are read.
+        The loads α at which values are taken from `curves`.
+    shares : DataFrame or None
+        Numbers of separable problems: results of the kind `share`, one row each.
 
     Returns
     -------
     DataFrame
-        inputs, rho, alpha, n, source ("exact" or "Monte Carlo"), problems, empty (share without any
-        support), entropy, error, first_moment (its ln / N), first_moment_error (0 where Cover's
-        count is used, else of the measured share), difference (entropy − first_moment).
+        One row for each point, with the columns inputs, rho, alpha, n, source ("exact" or "Monte
+        Carlo"), problems (their number), empty (the share of problems without a support), entropy,
+        error, first_moment (ln E[Z] / N), first_moment_error (that of a measured share; 0 where
+        Cover's count is used), difference (entropy − first_moment).
     """
     # ln Z of every problem at every load, from both kinds of counts.
     samples: list[LogCount] = []
@@ -84,16 +89,16 @@ def entropy_points(
     if curves is not None:
         samples += _log_counts_on_curves(curves, list(loads))
 
-    # Problems drawn, and how many of them were separable: (inputs, patterns, m) → both sums.
+    # For each (inputs, patterns, m), add up the problems drawn and those that were separable.
     hits_and_draws = None
     if shares is not None:
         hits_and_draws = shares.groupby(["inputs", "patterns", "m"])[["hits", "draws"]].sum()
 
-    # One row for each point, from all its problems.
+    # Measure each point from the values of ln Z of all its problems.
     rows = []
     table = pd.DataFrame(samples, columns=LogCount._fields)
-    for values, log_counts in table.groupby(ENTROPY_POINT)["log_count"]:
-        point = dict(zip(ENTROPY_POINT, values, strict=True))
+    for key, log_counts in table.groupby(ENTROPY_POINT)["log_count"]:
+        point = dict(zip(ENTROPY_POINT, key, strict=True))
         rows.append(point | _measure_entropy(point, log_counts, hits_and_draws))
     return pd.DataFrame(rows)
 
@@ -101,10 +106,15 @@ def entropy_points(
 def _measure_entropy(
     point: Mapping[str, Any], log_counts: pd.Series[float], hits_and_draws: pd.DataFrame | None
 ) -> dict[str, Any]:
-    """The typical entropy of the problems at one point, beside the first moment, as columns.
+    """Columns of one point: its typical entropy ln Z / N, and the first moment to compare it with.
 
-    `point` has the columns `ENTROPY_POINT`, `log_counts` the ln Z of every problem there; for
-    `hits_and_draws` see `_first_moment_estimate`.
+    Z is the number of supports that separate a problem; the first moment is ln E[Z] / N.
+
+    Parameters
+    ----------
+    point : inputs, rho, alpha, n and source.
+    log_counts : ln Z of every problem at this point, −∞ where Z = 0.
+    hits_and_draws : (inputs, patterns, m) → numbers of separable problems and of all, or None.
     """
     n = point["n"]
     median = median_estimate(log_counts)
@@ -127,12 +137,12 @@ def _measure_entropy(
 
 
 def _exact_log_counts(counts: pd.DataFrame) -> Iterator[LogCount]:
-    """ln Z of every exact count, −∞ where Z = 0; Z is the number of supports that separate.
+    """Yield ln Z of every problem whose separating supports were counted exactly; −∞ where Z = 0.
 
-    `counts` has a row for each problem, with its Z in the column count.
+    `counts` has one row for each problem. Its column count holds Z, the number of supports.
     """
     for row in counts.itertuples(index=False):
-        n_supports = row.count  # the column of this name, not the method of a tuple
+        n_supports = row.count  # the column called count; it hides the method of tuples
         log_count = -math.inf
         if n_supports:
             log_count = math.log(n_supports)
@@ -147,10 +157,10 @@ def _exact_log_counts(counts: pd.DataFrame) -> Iterator[LogCount]:
 
 
 def _log_counts_on_curves(curves: pd.DataFrame, loads: list[float]) -> Iterator[LogCount]:
-    """ln Z at each load where a Monte Carlo curve has a point; Z counts separating supports.
+    """Yield ln Z of every problem at those of the `loads` at which Monte Carlo measured it.
 
-    `curves` has a row for each problem, with the curve of ln Z over loads that was measured on it.
-    Loads that the curve says nothing of are left out.
+    Z is the number of separating supports. `curves` has one row for each problem, with a list of
+    ln Z at ascending loads.
     """
     for curve in curves.itertuples(index=False):
         for alpha in loads:
@@ -167,27 +177,31 @@ def _log_counts_on_curves(curves: pd.DataFrame, loads: list[float]) -> Iterator[
 
 
 def _log_count_on_curve(curve: Any, alpha: float) -> float | None:
-    """ln Z at the load `alpha` on a Monte Carlo curve; None where the curve says nothing.
+    """ln Z at the load `alpha`, from a Monte Carlo curve; None if the curve has no point there.
 
-    Z is the number of supports that separate alpha·n patterns of a problem. `curve` is a row of a
-    table: entry k of its log_counts, a list or its JSON, is ln Z at first + k·rung patterns, up to
-    the load curve.alpha.
+    Z is the number of supports that separate alpha·n patterns of a problem; −∞ is returned if none
+    was found. `curve` is a row of a table with these columns: n variables; log_counts, a list (or
+    its JSON text) whose entry k is ln Z at first + k·rung patterns; and alpha, the largest load
+    measured.
     """
     n_variables = curve.n
     first_patterns = int(curve.first)
     patterns_per_rung = int(curve.rung)
 
-    # The curve has no point where the number of patterns is not whole, is beyond the end of the
-    # curve, lies between two of its points, or is before the first.
+    # Does the curve have a point at this load? Its points are whole numbers of patterns, from the
+    # first on in steps of a rung, and end at the load curve.alpha.
     n_patterns = round(alpha * n_variables)
     is_whole = math.isclose(n_patterns, alpha * n_variables)
-    if not is_whole or alpha > curve.alpha:
+    is_beyond_end = alpha > curve.alpha
+    if not is_whole or is_beyond_end:
         return None
     k, remainder = divmod(n_patterns - first_patterns, patterns_per_rung)
-    if remainder or k < 0:
+    is_between_points = remainder > 0
+    is_before_first = k < 0
+    if is_between_points or is_before_first:
         return None
 
-    # Where the list has ended already, or holds null, no support was found that separates.
+    # If the list is shorter, or has None there, Monte Carlo found no support that separates.
     log_counts = curve.log_counts
     if isinstance(log_counts, str):
         log_counts = json.loads(log_counts)
@@ -199,12 +213,15 @@ def _log_count_on_curve(curve: Any, alpha: float) -> float | None:
 def _first_moment_estimate(
     n: int, *, patterns: int, m: int, inputs: str, hits_and_draws: pd.DataFrame | None
 ) -> Estimate:
-    """ln E[Z] / N and its error, Z the number of supports that separate a random problem.
+    """ln E[Z] / N and its error; Z is the number of supports that separate a random problem.
 
-    A support is a choice of m of the N = `n` variables, and E[Z] = C(N, m) · (the probability that
-    one support separates so many `patterns`). The probability is measured as hits/draws, columns of
-    `hits_and_draws`, whose index is (inputs, patterns, m). If there is no such row, or if it has
-    few hits, Cover's count gives the value, without error.
+    A support is a choice of m of the N = `n` variables, and
+
+        E[Z] = C(N, m) · (probability that m variables separate so many `patterns`).
+
+    The probability is estimated as hits/draws. `hits_and_draws` has these two columns, and the
+    index (inputs, patterns, m). If it has no row for this point, or one with few hits, the
+    probability is taken from Cover's count, without error.
     """
     point = (inputs, patterns, m)
     by_cover = Estimate(value=log_first_moment(n, patterns, m) / n, error=0.0)
@@ -247,12 +264,19 @@ def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
 
 
 def _measure_smallest(group: pd.DataFrame) -> dict[str, Any] | None:
-    """The mean smallest density of a group of problems, with its error, as columns of a table.
+    """Columns of one point: the mean density K/N of the smallest supports, its error, and others.
 
-    `group` has one row for each problem; all have the same N variables, patterns and method. The
-    density of a problem is K/N, K = `n_selected` the size of the smallest set of variables that was
-    found to separate it. None if too many problems are unsolved, or too few are solved to know the
-    error of their mean.
+    K is the size of the smallest set of variables that was found to separate a problem.
+
+    Parameters
+    ----------
+    group : one row for each problem, with K in the column n_selected. All problems have the same
+        number N of variables, number of patterns, and method of search.
+
+    Returns
+    -------
+    column → value; None if too many problems are unsolved, or too few are solved to know the error
+    of the mean.
     """
     first = group.iloc[0]
     n_variables = int(first["n"])
@@ -260,8 +284,8 @@ def _measure_smallest(group: pd.DataFrame) -> dict[str, Any] | None:
     separated = group["separates"].astype(bool)
     solved = separated
     if first["method"] == STOPS_AT_TIES:
-        # This method has solved a problem when it stops with fewer than all variables, even where
-        # patterns lie on the boundary and are not separated.
+        # This method counts patterns on the boundary as correct. It has solved a problem if it
+        # stops before it has taken all variables, even if some patterns lie on the boundary.
         solved = group["n_selected"] < n_variables
 
     sizes = group.loc[solved, "n_selected"]
@@ -270,8 +294,8 @@ def _measure_smallest(group: pd.DataFrame) -> dict[str, Any] | None:
     if unsolved_share > MAX_UNSOLVED or not np.isfinite(density.error):
         return None
     first_moment_density = first_moment_size(n_variables, n_patterns) / n_variables
-    # Sizes K are whole numbers. Even if all happen to be equal, the error of their mean is at least
-    # that of rounding, whose variance is 1/12.
+    # All K may happen to be equal, as they are whole numbers; their scatter would give an error of
+    # 0. So the error is at least that of rounding to whole numbers, which has the variance 1/12.
     rounding_error = 1 / (n_variables * math.sqrt(12 * len(sizes)))
     return {
         "load": n_patterns / n_variables,

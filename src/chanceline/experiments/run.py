@@ -45,11 +45,12 @@ def made_with() -> str:
 def execute(tasks: Sequence[Task]) -> BatchResult:
     """Run tasks one after the other in a worker, up to the first that fails.
 
-    The result has the records of those that were done, and the error of the one that failed.
+    Returns the records of the tasks that were done, and the error of the one that failed, or None.
+    An error is returned, not raised, so that the records before it are not lost.
     """
     records: list[Record] = []
     for task in tasks:
-        start = time.thread_time()
+        start = time.thread_time()  # processor time, so that waiting does not count
         try:
             result = task.run()
         except Exception as error:
@@ -75,20 +76,21 @@ def iter_run(
     Parameters
     ----------
     tasks : iterable of Task
-        Repetitions run once.
+        A task that occurs several times runs once.
     n_jobs : int, optional
         As in joblib: -1 for all cores, or all workers of the cluster that `joblib.parallel_config`
         names.
     store : Store, optional
         Opened for writing. Finished tasks are skipped, new records saved as they come.
     batch : int
-        Tasks handed over together: raise it when one takes milliseconds.
+        Tasks that a worker gets at a time: raise it when one takes milliseconds.
 
     Notes
     -----
-    KeyboardInterrupt ends the run at once: every record yielded so far is saved, the tasks in hand
-    stay open. After a task has failed, those that were running are still finished and saved before
-    its error is raised. A worker that is killed costs its tasks; they are done again.
+    KeyboardInterrupt ends the run at once: every record yielded so far is saved, and the tasks that
+    were running have to be run again. After a task has failed, those that were running are still
+    finished and saved before its error is raised. If a worker is killed, other workers repeat its
+    tasks.
     """
     finished: set[str] = set()
     if store is not None:
@@ -97,17 +99,17 @@ def iter_run(
     open_tasks = _OpenTasks(task for task in tasks if task.id not in finished)
 
     def begin() -> Any:
-        """Start workers on all tasks still open; called again when a worker was lost."""
+        """Start workers on all tasks without a record; called again when a worker was lost."""
         batches = open_tasks.batches(batch)
         return _parallel.start(execute, batches, common=(), n_jobs=n_jobs, ordered=False)
 
     with closing(_parallel.resumed(begin)) as batch_results:
         for records, failure in batch_results:
             if failure is not None:
-                # No further batch is handed out; those in hand are still saved below.
+                # Workers get no further batches. The loop goes on with the batches they have.
                 open_tasks.stop(failure)
 
-            # Save first: what is yielded has been saved.
+            # Save the records before they are yielded: the caller may stop after any of them.
             _refuse_other_versions(records)
             if store is not None:
                 store.add(records)

@@ -44,11 +44,12 @@ MAX_RUNGS_BETWEEN = 12  # two numbers of patterns; more means that hardly any su
 
 @leaf_kernel()
 def enter_support(hinge: Any, support: NDArray) -> None:
-    """Make `support`, (m,) indices of columns, the support of the workspace, with weights of zero.
+    """Make `support`, (m,) indices of columns, the support of a workspace, and set weights to zero.
 
-    The workspace, `hinge`, holds the columns of a problem and a fit on some of them, its support.
-    `position[column]` is the place of a column in the support, or NONE. This does the same as
-    `set_support`, for use inside kernels.
+    The workspace `hinge` holds the columns of a problem, and a linear fit on some of them, which
+    are its support. This changes the state of the workspace in place: the support, its weights and
+    its size `n_used`; and `position`, which holds for every column of the problem its place in the
+    support, or NONE. It does the same as `set_support`, for use inside kernels.
     """
     used_support = hinge.state.support
     weights = hinge.state.weights
@@ -63,17 +64,23 @@ def enter_support(hinge: Any, support: NDArray) -> None:
         used_support[i] = support[i]
         position[support[i]] = i
         weights[i] = 0.0
-    flips_since_rebuild[0] = REBUILD_AFTER + 1  # too many: the next fit computes all else anew
+    # Fits update an inverse matrix, and compute it anew after REBUILD_AFTER updates. A count beyond
+    # that limit makes the next fit do so, because the present inverse belongs to another support.
+    flips_since_rebuild[0] = REBUILD_AFTER + 1
 
 
 @kernel()
 def support_separates(hinge: Any, support: NDArray) -> bool:
-    """Whether the columns `support`, shape (m,), separate the patterns of the workspace `hinge`.
+    """Whether a linear rule on some columns of a problem classifies all its patterns correctly.
 
-    It refits this support as it is: no column is added or dropped, and no error is allowed. The fit
-    starts at zero: starting from a neighbour's weights takes twice as long.
+    Parameters
+    ----------
+    hinge : a workspace that holds the columns of the problem; its support and fit are changed.
+    support : (m,) indices of the columns to use.
     """
+    # The fit starts at zero weights. Starting from those of a similar support takes twice as long.
     enter_support(hinge, support)
+    # Fit the support as it is, without a change of columns, and allow no error.
     return refit(
         hinge,
         add=NONE,
@@ -86,7 +93,9 @@ def support_separates(hinge: Any, support: NDArray) -> bool:
 
 @kernel()
 def draw_support(hinge: Any, order: NDArray, m: int, max_draws: int, random: NDArray) -> int:
-    """Draw uniform supports order[:m] until one separates; how many were drawn, or 0 if none does.
+    """Draw uniform supports order[:m] until one separates; return how many were drawn.
+
+    Returns 0 if none of `max_draws` supports separates.
 
     Parameters
     ----------
@@ -158,33 +167,41 @@ class _Ladder:
     def __init__(self, rows: NDArray[np.float64], m: int, spacing: int, steps: int, seed: int):
         """Draw a support for the lowest rung, and add rungs by `spacing` patterns at a time.
 
-        `rows` are the patterns, (P, N); supports have `m` columns; a walk tries `steps` swaps when
-        it moves. The ladder ends early, or stays empty, where no support is found to go on with.
+        Each rung stands for more patterns than the one below, and has a support that separates
+        them. If no such support is found, the ladder ends there (`self.rungs` may be empty).
+
+        Parameters
+        ----------
+        rows : (P, N) the patterns times their labels.
+        m : the number of columns in a support.
+        spacing : the number of patterns added at a time.
+        steps : the swaps of a column that a walk tries when it moves.
+        seed : of the random numbers.
         """
         self.rows = rows
         self.m = m
         self.steps = steps
-        # The seed itself is the state of the random numbers: splitmix64 mixes whatever it is given.
+        # The generator is splitmix64, which takes any number as its state.
         self.random = np.array([seed], dtype=np.uint64)
         self.rungs: list[_Rung] = []
 
-        # The lowest rung, for 2m patterns.
+        # The lowest rung has 2m patterns, which about half of all supports separate.
         n_patterns, n_columns = rows.shape
         n_lowest = min(2 * m, n_patterns)
         lowest = _Rung(
             n_patterns=n_lowest,
             theta=1.0,
-            # No pattern is new on the lowest rung, and θ softens none.
+            # No pattern is new on the lowest rung, so none is softened.
             hinge=self._softened(n_old=n_lowest, n_new=n_lowest, theta=1.0),
             order=np.arange(n_columns),
         )
-        # This leaves the support in the first m places of `lowest.order`.
+        # `_draw` moves the support that it finds to the first m places of `lowest.order`.
         n_draws = self._draw(lowest, MAX_FIRST_DRAWS)
         if n_draws == 0:
             return
         self.rungs.append(lowest)
 
-        # The rungs above it. Each call appends to `self.rungs` those up to `n_next` patterns.
+        # Each call of `_add_rungs` appends to `self.rungs` the rungs up to `n_next` patterns.
         for n_next in range(n_lowest + spacing, n_patterns + 1, spacing):
             has_reached_next = self._add_rungs(n_old=n_next - spacing, n_new=n_next)
             if not has_reached_next:
@@ -202,22 +219,25 @@ class _Ladder:
         return make_hinge(np.ascontiguousarray(rows.T), self.m, ridge=SAMPLING_RIDGE)
 
     def _add_rungs(self, n_old: int, n_new: int) -> bool:
-        """Add rungs from `n_old` patterns up to `n_new`; False if hardly any support is left.
+        """Append rungs to the ladder from `n_old` patterns up to `n_new`.
 
-        The supports of a rung are those that separate its patterns. New patterns may be hard, so
-        that few supports of one rung separate those of the next. Rungs in between ask for the new
-        patterns only in part: θ says how much, from nothing, 0, to all, 1.
+        Often few of the supports that separate `n_old` patterns also separate `n_new`. Then there
+        are rungs in between, on which the new patterns are softened: θ = 0 asks nothing of the new
+        patterns, θ = 1 all, and θ rises from rung to rung.
+
+        Returns whether the rung of `n_new` patterns (θ = 1) was reached. If not, hardly any support
+        separates these.
         """
         theta = 0.0
         for _ in range(MAX_RUNGS_BETWEEN):
-            # Supports that a walk on the top rung explores; each is the first m of an order.
+            # Let the top rung's walk visit supports. A support is the first m entries of an order.
             top = self.rungs[-1]
             explored_orders = []
             for _ in range(EXPLORED_SUPPORTS):
                 self._move(top)
                 explored_orders.append(top.order.copy())
 
-            # The next rung is one on which enough of them stand.
+            # Place the next rung where enough of these supports separate its patterns.
             rung = self._next_rung(explored_orders, n_old, n_new, theta)
             if rung is None:
                 return False
@@ -230,31 +250,39 @@ class _Ladder:
     def _next_rung(
         self, explored_orders: list[NDArray[np.int64]], n_old: int, n_new: int, theta: float
     ) -> _Rung | None:
-        """The next rung: the one of largest θ whose patterns enough supports separate, or None.
+        """The next rung: that of the largest θ at which enough explored supports still separate.
 
-        θ says how much is asked of the patterns from `n_old` to `n_new`, from nothing, 0, to all,
-        1: the larger θ, the fewer supports separate. It is found by bisection between the `theta`
-        of the rung below and 1, which is tried first.
+        θ says how much is asked of the new patterns, from nothing (0) to all (1): the larger it is,
+        the fewer supports separate. θ = 1 is tried first; then θ is found by bisection.
 
-        `explored_orders` are permutations of the columns, (N,); the first m of each are a support
-        of the rung below.
+        Parameters
+        ----------
+        explored_orders : permutations of the columns, (N,) each. The first m columns of each are a
+            support from the rung below.
+        n_old, n_new : the patterns from n_old to n_new are the new ones.
+        theta : θ of the rung below.
+
+        Returns
+        -------
+        The rung, or None if too few supports separate at every θ that was tried.
         """
         low = theta
         high = 1.0
         trial_theta = 1.0
         best_rung = None
         for _ in range(BISECTIONS):
-            # Which of the supports separate at this θ?
+            # Find the explored supports that separate the patterns at this θ.
             hinge = self._softened(n_old, n_new, trial_theta)
             separating_orders = []
             for order in explored_orders:
                 if support_separates(hinge, order[: self.m]):
                     separating_orders.append(order)
 
-            # If these are enough, try a larger θ, else a smaller one.
+            # If there are enough of them, try a larger θ, else a smaller one.
             if len(separating_orders) >= SHARE_ON_NEXT_RUNG * len(explored_orders):
                 low = trial_theta
-                # Any of them would do; the last is the most steps away from the first explored.
+                # The new rung's walk may start at any of them. The last is the least correlated
+                # with the rung below's start.
                 start = separating_orders[-1].copy()
                 best_rung = _Rung(n_patterns=n_new, theta=trial_theta, hinge=hinge, order=start)
                 if trial_theta == 1.0:
@@ -329,27 +357,30 @@ def sample_counts(  # noqa: PLR0913
     spacing: int = 1,
     seed: int = 0,
 ) -> CountCurve:
-    """Estimate ln Z_p, Z_p the number of supports of m variables that separate p patterns.
+    """Estimate ln Z_p by Monte Carlo; Z_p is the number of supports that separate p patterns.
 
-    p is 2m, 2m + spacing, … up to the number of rows, and the patterns are the first p. The points
-    of the curve are rungs of a ladder. Measured is the share of the supports of one rung that also
-    separate the patterns of the next; for the lowest, the share of all supports:
+    A support is a set of m of the N variables. p takes the values 2m, 2m + spacing, … up to the
+    number of rows, and the patterns are the first p rows. Each p is a rung of a ladder, on which a
+    random walk visits the supports that separate these patterns. It is measured which share of the
+    supports of one rung also separates the patterns of the next; for the lowest rung, which share
+    of all C(N, m) supports does. Then
 
         ln Z_p = ln C(N, m) + Σ over rungs up to p of ln(share).
 
-    Where few supports pass from one point to the next, there are rungs in between that ask for the
-    new patterns only in part.
+    Where the share would be small, there are further rungs in between ("softened"), on which the
+    new patterns need to be separated only in part.
 
     Parameters
     ----------
     X, y : (patterns, variables) and (patterns,)
-        Patterns and labels ±1; their order is the order of the ladder.
+        Patterns and labels ±1; patterns are added to the ladder in this order.
     m : int
         Size of the supports, 0 < m < N.
     sweeps : int
-        Rounds of walks and exchanges; a fifth of them more, at the start, are thrown away.
+        Rounds in which every rung's walk moves, and neighbouring rungs may exchange supports. A
+        fifth as many rounds precede them that are not counted.
     steps : int
-        Swaps tried on each rung in a round.
+        Swaps of one variable that a walk tries in a round.
     spacing : int
         Patterns from one point of the curve to the next.
     seed : int
@@ -360,17 +391,17 @@ def sample_counts(  # noqa: PLR0913
     if sweeps < ERROR_BLOCKS:
         raise InputError(f"the number of sweeps is {sweeps}; it must be at least {ERROR_BLOCKS}")
 
-    # Sweeps at the start only bring the walks to where they belong.
+    # The first sweeps only let the walks forget where they started.
     ladder = _Ladder(X * y[:, None], m, spacing=spacing, steps=steps, seed=seed)
     for _ in range(sweeps // 5):
         ladder.sweep()
 
-    # The sums of ln(share) run over all rungs, from the lowest up.
+    # Measure the share of every rung, and add up ln(share) from the lowest rung to each.
     separated, tried = _counts_in_blocks(ladder, sweeps)
     sums_of_log_shares, errors = _cumulative_log_shares(separated, tried)
     log_counts = float(log_binomial(n, m)) + sums_of_log_shares  # (rungs,)
 
-    # Rungs that ask for their newest patterns only in part ("softened") are no points of the curve.
+    # Softened rungs belong to no number of patterns, so they are no points of the curve.
     is_point = np.array([not rung.is_softened for rung in ladder.rungs], dtype=bool)
     n_patterns = np.array([rung.n_patterns for rung in ladder.rungs], dtype=np.int64)
     return CountCurve(

@@ -47,12 +47,11 @@ def difference_errors(points: pd.DataFrame) -> pd.Series[float]:
 
 
 def entropy_limits(points: pd.DataFrame) -> pd.DataFrame:
-    """The entropy Σ = ln(separating supports)/N extrapolated to N → ∞, beside theory.
+    """Extrapolate the entropy Σ = ln(number of separating supports)/N to N → ∞.
 
-    There is one row for each kind of inputs, density ρ and load α. The difference of the entropy
-    from the first moment, ln(expected number)/N, is small and smooth: it is extrapolated in 1/N,
-    and the known limit of the first moment is added. This is done with exact counts, with Monte
-    Carlo counts, and with both.
+    The difference of Σ from the first moment, ln(expected number)/N, is small and smooth in N. So
+    the difference is extrapolated in 1/N, and the known limit of the first moment is added. This is
+    done from exact counts, from Monte Carlo counts, and from both together.
 
     Parameters
     ----------
@@ -62,21 +61,23 @@ def entropy_limits(points: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        inputs, rho, alpha; the limit of Σ as exact, sampled and both, each with _error, _chi2 and
-        _dof, where there are sizes enough; and theory: rs and rsb (NaN where it has no solution).
+        One row for each kind of inputs, density ρ and load α, with the columns inputs, rho and
+        alpha; exact, sampled and both: the limit of Σ from these counts, each with _error, _chi2
+        and _dof (missing if there are too few sizes); rs and rsb: Σ by replica theory, symmetric
+        and with one step of symmetry breaking (NaN where it has no solution).
     """
     rows = []
     known = points.dropna(subset="entropy")
     for (inputs, rho, alpha), group in known.groupby(["inputs", "rho", "alpha"]):
         row: dict[str, Any] = {"inputs": inputs, "rho": rho, "alpha": alpha}
         limit_of_first_moment = first_moment_exponent(alpha, rho)
-        parts = {
+        points_of_source = {
             "exact": group[group["source"] == Source.EXACT.value],
             "sampled": group[group["source"] == Source.MONTE_CARLO.value],
             "both": group,
         }
-        for name, part in parts.items():
-            fit = fit_differences(part)
+        for name, points_to_fit in points_of_source.items():
+            fit = fit_differences(points_to_fit)
             if fit is not None:
                 row[name] = limit_of_first_moment + fit.value
                 row[f"{name}_error"] = fit.error
@@ -97,12 +98,12 @@ def _theory_entropy(alpha: float, rho: float, ansatz: str) -> float:
 
 
 def capacity_limits(points: pd.DataFrame) -> pd.DataFrame:
-    """The smallest share K/N of variables that separates, extrapolated to N → ∞, beside theory.
+    """Extrapolate the smallest share K/N of the variables that separates the classes to N → ∞.
 
-    There is one row for each kind of inputs and load α. The difference of K/N from that of the
-    first moment is smooth: it is extrapolated in 1/N, and the known limit of the first moment is
-    added. Sizes N where the first moment's K is below 3 are left out: so small a whole number does
-    not follow a smooth curve.
+    The first moment also gives a smallest share: the one at which the expected number of separating
+    supports is 1. The difference of K/N from that share is smooth in N. So the difference is
+    extrapolated in 1/N, and the known limit of the first moment is added. Sizes N where the first
+    moment gives a K below 3 are left out: so small a whole number does not follow a smooth curve.
 
     Parameters
     ----------
@@ -112,14 +113,16 @@ def capacity_limits(points: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        inputs, alpha; the limit as searched, searched_error, chi2 and dof; and theory: ρ_VS,
-        symmetric (rs) and with one step of breaking (rsb).
+        One row for each kind of inputs and load α, with the columns inputs and alpha; searched,
+        searched_error, chi2 and dof: the limit and its fit; rs and rsb: the share by replica
+        theory, symmetric and with one step of symmetry breaking.
     """
     rows = []
-    large = points[points["first_moment"] * points["n"] >= MIN_FIRST_MOMENT_SIZE]
+    first_moment_sizes = points["first_moment"] * points["n"]  # K by the first moment
+    large = points[first_moment_sizes >= MIN_FIRST_MOMENT_SIZE]
     for (inputs, alpha), group in large.groupby(["inputs", "alpha"]):
-        fit = fit_differences(group)  # of the smallest K/N from the first moment's
-        if fit is None:
+        fit = fit_differences(group)
+        if fit is None:  # too few sizes N
             continue
         row = {
             "inputs": inputs,

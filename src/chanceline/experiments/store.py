@@ -91,9 +91,11 @@ def record_from(row: Row, checksum: str) -> Record:
 
 
 def frame(records: Iterable[Record]) -> pandas.DataFrame:
-    """Records as a table: one row each, with kind, parameters, result and versions.
+    """Records of finished tasks as a table, one row each.
 
-    The order depends on the contents alone. Lists (curves) become JSON text.
+    The columns are the kind of the task, every parameter and every value of the result, and
+    made_with (the versions of packages). Lists (curves) become JSON text. Rows are sorted by kind
+    and parameters, so that their order does not depend on how the records were made.
     """
     import pandas
 
@@ -133,7 +135,11 @@ class Store(AbstractContextManager["Store"]):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, write: bool = False):
-        """Open the store at a path; only `write` makes a new file, and lets records be added."""
+        """Open the store at a path.
+
+        With `write`, a file that does not exist is made, and records can be added. Without it, the
+        file must exist.
+        """
         self.path = Path(path)
         self._write = write
         if write:
@@ -219,14 +225,16 @@ class Store(AbstractContextManager["Store"]):
     def add(self, records: Iterable[Record]) -> int:
         """Save records in one transaction; returns how many were new.
 
-        A task has one result: a record that contradicts what is stored refuses the whole batch.
+        A task has one result. If a record has another result than is stored for its task, an
+        InputError is raised and none of the records is saved.
         """
         if not self._write:
             raise InputError(
                 f"the store {self.path} was opened for reading; open it with write=True"
             )
 
-        # Take the records that are new; refuse them all if one contradicts what is known.
+        # Find the records that are new. Results are compared as JSON text, in which equal results
+        # are equal.
         new: dict[str, Record] = {}
         for record in records:
             task = record.task
@@ -239,7 +247,7 @@ class Store(AbstractContextManager["Store"]):
                     "store; keep results of different versions in different stores"
                 )
 
-        # Write them in one transaction.
+        # Write them in one transaction, each row with a checksum of its other columns.
         columns = [*Row._fields, "checksum"]
         placeholders = ", ".join("?" for _ in columns)
         rows = [record.values() for record in new.values()]
@@ -261,7 +269,10 @@ class Store(AbstractContextManager["Store"]):
         return frame(self.records(kind))
 
     def export(self, path: str | os.PathLike[str], kind: str | None = None) -> int:
-        """Write CSV or Parquet, by the name's ending; returns the number of rows."""
+        """Write all records, or those of one kind, to a file; returns the number of rows.
+
+        The file is a table in CSV or Parquet, by the ending of its name.
+        """
         target = Path(path)
         if target.suffix not in (".csv", ".parquet"):
             raise InputError(
@@ -279,15 +290,16 @@ class Store(AbstractContextManager["Store"]):
         return len(table)
 
     def _read(self) -> list[Record]:
-        """All records of the file; anything but an undamaged store of ours is refused.
+        """Read all records of the file; raise InputError if it is not an undamaged store.
 
-        If the file was opened for writing, an empty one becomes a store, and one of an older schema
-        is marked as one of the present schema.
+        If the store is opened for writing, this also makes an empty file a store, and marks one of
+        an older schema as one of the present schema.
         """
+        # The two numbers in the header of an SQLite file that programs can set; 0 if they did not.
         application_id = self._ask("PRAGMA application_id")
         schema_version = self._ask("PRAGMA user_version")
 
-        # An empty file becomes a store.
+        # Make an empty file a store.
         is_unmarked = application_id == 0 and schema_version == 0
         is_empty = is_unmarked and self._ask("SELECT count(*) FROM sqlite_master") == 0
         if is_empty and self._write:
@@ -297,7 +309,7 @@ class Store(AbstractContextManager["Store"]):
         self._check_file(application_id, schema_version)
         records = self._read_rows()
         if self._write and schema_version != SCHEMA:
-            self._mark_as_ours()  # the rows of the older schema are the same
+            self._mark_as_ours()  # no row has to be changed: the older schema has the same rows
         return records
 
     def _mark_as_ours(self, *statements: str) -> None:
@@ -314,7 +326,11 @@ class Store(AbstractContextManager["Store"]):
         return self._connection.execute(question).fetchone()[0]
 
     def _check_file(self, application_id: int, schema_version: int) -> None:
-        """Refuse what is another program's, of another schema, or damaged."""
+        """Raise InputError if the file belongs to another program, cannot be read, or is damaged.
+
+        `application_id` and `schema_version` are the marks in the file's header: which program made
+        it, and which version of the table it holds.
+        """
         if application_id != APPLICATION:
             raise InputError(
                 f"{self.path} is another program's database; it was left as it is, "
@@ -325,12 +341,16 @@ class Store(AbstractContextManager["Store"]):
                 f"{self.path} has schema {schema_version}, not {SCHEMA}; "
                 "use the version of chanceline that made it"
             )
-        problem = self._ask("PRAGMA quick_check(1)")
+        problem = self._ask("PRAGMA quick_check(1)")  # the first damage that SQLite finds, or "ok"
         if problem != "ok":
-            raise self._damaged(" ".join(problem.split()))
+            problem_in_one_line = " ".join(problem.split())
+            raise self._damaged(problem_in_one_line)
 
     def _read_rows(self) -> list[Record]:
-        """The records of all rows; a row that does not fit its checksum or its id is refused."""
+        """Read the records of all rows.
+
+        Raises InputError if a row is damaged: `record_from` compares it with its checksum and id.
+        """
         columns = ", ".join(Row._fields)
         records = []
         for *values, checksum in self._connection.execute(
@@ -352,10 +372,10 @@ class Store(AbstractContextManager["Store"]):
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Within the block, turn SQLite's errors into sentences that say what to do.
+        """Context manager that turns SQLite's errors into errors that say what to do.
 
-        Another writer and a damaged file become an InputError; what the operating system refuses
-        becomes an OSError.
+        If another process writes to the file, or if the file is damaged, this raises an InputError;
+        if the operating system refused something, as when the disk is full, an OSError.
         """
         try:
             yield
@@ -368,5 +388,5 @@ class Store(AbstractContextManager["Store"]):
             if code.startswith(SYSTEM_REFUSALS):
                 reason = f"{error}; what was saved before is whole"
                 raise OSError(errno.EIO, reason, str(self.path)) from error
-            # SQLite does not tell a damaged store from a file that never was one.
+            # SQLite reports a damaged store and a file that never was a store by the same errors.
             raise self._damaged(f"or no chanceline store: {error}") from error

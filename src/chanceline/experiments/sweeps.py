@@ -63,16 +63,16 @@ def builtin_names() -> list[str]:
 
 
 def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
-    """A built-in sweep by name, or one of your own by the path of its TOML file.
+    """Load a sweep (a list of tasks): a built-in one by name, or your own by its TOML file.
 
     Parameters
     ----------
     source : str or path
-        The name or the path.
+        The name of a built-in sweep, or the path of a TOML file.
     trials : int, optional
         At most this many trials in each block. The tasks are then some of those of the whole sweep.
     """
-    # Check what the file says of the sweep.
+    # Check what the file says about the sweep as a whole.
     content = _read_toml(source)
     name = content.get("name", Path(source).stem)
     if Path(str(name)).name != name:
@@ -85,13 +85,15 @@ def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
         raise InputError(f"the sweep {name} has no [[block]]; add one with a kind and a grid")
     batch = whole_number(content.get("batch", 1), f"batch of the sweep {name}", at_least=1)
 
-    # Sort the tasks of all blocks by the share of their block's trials that come before them. So
-    # all blocks advance side by side: an unfinished run has all points, with fewer trials each.
+    # Put the tasks in an order in which all blocks advance side by side, so that an unfinished run
+    # has all points, with fewer trials each. The place of a task is the share of its block's trials
+    # that come before it.
     placed_tasks: list[PlacedTask] = []
     for block in content["block"]:
         placed_tasks += _tasks_of_block(block, trials, f"a block of the sweep {name}")
     placed_tasks.sort(key=lambda placed: placed.place)
-    tasks = dict.fromkeys(placed.task for placed in placed_tasks)  # each task once, in this order
+    # A dict keeps each task once, in this order: blocks may have tasks in common.
+    tasks = dict.fromkeys(placed.task for placed in placed_tasks)
     return Sweep(
         name=name,
         description=content.get("description", "no description"),
@@ -101,7 +103,10 @@ def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
 
 
 def _read_toml(source: str | Path) -> dict[str, Any]:
-    """The content of a built-in sweep of this name, or of the TOML file at this path."""
+    """Read the file of the built-in sweep with this name, or the TOML file at this path.
+
+    Returns the content, key → value.
+    """
     if str(source) in builtin_names():
         file = BUILTIN_FOLDER / f"{source}.toml"
     else:
@@ -113,17 +118,25 @@ def _read_toml(source: str | Path) -> dict[str, Any]:
         )
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except ValueError as error:  # neither TOML nor UTF-8
         raise InputError(f"the sweep {source} is not valid TOML: {error}") from error
 
 
 def _tasks_of_block(
     block: Mapping[str, Any], max_trials: int | None, where: str
 ) -> list[PlacedTask]:
-    """The tasks of a block: every point of its grid in each trial, trial after trial.
+    """Make the tasks of a block: one for each trial and each point of its grid, trial after trial.
 
-    The place of a task is the share of trials that come before its own. At most `max_trials` trials
-    are taken, all if it is None or 0. `where` is what refusals call the block.
+    Parameters
+    ----------
+    block : part of a sweep's file: a kind of task; the grid, parameter → list of values, of which
+        all combinations are points; fixed, parameter → value; and the number of trials.
+    max_trials : trials to take at most; None or 0 for all.
+    where : what error messages call the block.
+
+    Returns
+    -------
+    The tasks, each with its place in the block: the share of trials that come before its own.
     """
     _refuse_unknown_keys(block, BLOCK_KEYS, where)
     if "kind" not in block:
@@ -145,7 +158,14 @@ def _tasks_of_block(
 
 
 def _check_parameters(grid: Mapping[str, Any], fixed: Mapping[str, Any], where: str) -> None:
-    """Refuse a grid that is not made of lists, and parameters given twice or reserved."""
+    """Raise InputError if parameters of a block cannot be used.
+
+    Parameters
+    ----------
+    grid : parameter → the values that it takes; must be lists with at least one value.
+    fixed : parameter → its only value. No parameter may be in both, and none may be reserved.
+    where : what error messages call the block.
+    """
     for name, values in grid.items():
         if not isinstance(values, list) or not values:
             raise InputError(f"{name} in the grid of {where} is {values!r}; it must be a list")

@@ -94,7 +94,10 @@ class Task:
 
 @cache
 def find_kind(name: str) -> Kind:
-    """The function behind a kind's name: a built-in one, or package.module:function."""
+    """The function that does tasks of this kind.
+
+    `name` is that of a built-in kind, or package.module:function. The latter imports the module.
+    """
     address = BUILTIN_KINDS.get(name, name)
     module_name, _, function_name = address.partition(":")
     if not function_name:
@@ -116,12 +119,13 @@ def _signature(kind: str) -> inspect.Signature:
 
 
 def make_task(kind: str, **parameters: Any) -> Task:
-    """A task with the kind's defaults written out and its numbers in the kind's own types.
+    """Make a task: parameters not given get the defaults of the kind, numbers get its types.
 
-    ``alpha=1`` and ``alpha=1.0`` are one task when the kind declares ``alpha: float``.
+    So equal work has one task: ``alpha=1`` and ``alpha=1.0`` are the same if the function of the
+    kind declares ``alpha: float``.
     """
-    # All parameters, with the defaults of those not given. Every kind takes a seed as well; it
-    # follows from the finished task, so a 0 stands in for it here.
+    # Add the defaults of parameters that are not given. The function also takes a seed, which is
+    # derived from the finished task later; a 0 stands in for it here.
     signature = _signature(kind)
     try:
         bound = signature.bind(seed=0, **parameters)
@@ -130,7 +134,7 @@ def make_task(kind: str, **parameters: Any) -> Task:
         raise InputError(f"a task of kind {kind!r} takes {names}: {error}") from error
     bound.apply_defaults()
 
-    # Their values in the types that the kind declares.
+    # Convert the values to the types that the function declares.
     converted = {}
     for name, value in bound.arguments.items():
         if name != "seed":
