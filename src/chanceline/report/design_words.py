@@ -15,22 +15,28 @@ NOTHING_DECLARED = (
 
 
 def design_in_words(result: SeparationTest, data: Dataset | None = None) -> list[str]:
-    """The design of a study in sentences: its classes, what was declared, what may be exchanged.
+    """Describe the design of a study in sentences.
+
+    They say which classes there are, what the user declared about dependent samples and covariates,
+    and which labels the test exchanges.
 
     Parameters
     ----------
-    result : what the test gave.
-    data : the table tested, which knows the columns' names; None where it is not at hand.
+    result : the result of the test.
+    data : the table tested, from which the names of columns are taken; None if it is not known.
     """
-    declared = [
+    # A sentence about something that was not declared is empty.
+    sentences = [
         groups_in_words(result, data),
         blocks_in_words(result, data),
         covariates_in_words(result),
     ]
-    declared = [sentence for sentence in declared if sentence]
+    declared = [sentence for sentence in sentences if sentence]
+    if not declared:
+        declared = [NOTHING_DECLARED]
     return [
         classes_in_words(result),
-        *(declared or [NOTHING_DECLARED]),
+        *declared,
         f"If features and labels were unrelated, these could change places: {result.exchange}.",
     ]
 
@@ -57,10 +63,12 @@ def groups_in_words(result: SeparationTest, data: Dataset | None) -> str:
 
 
 def blocks_in_words(result: SeparationTest, data: Dataset | None) -> str:
-    """The sentence about the blocks or pairs that samples are compared within; empty where all are
-    compared with each other.
+    """The sentence about blocks or pairs; empty if there are none.
+
+    Only samples of the same block (such as a hospital) or pair are compared with each other. `data`
+    is the table tested; None if it is not known.
     """
-    if result.n_blocks == 1:
+    if result.n_blocks == 1:  # all samples are compared with each other
         return ""
     if data is not None and data.pairs is not None:
         pairs = f"{plural(result.n_blocks, 'pair')}{_column_of('pairs', data)}"
@@ -72,18 +80,22 @@ def blocks_in_words(result: SeparationTest, data: Dataset | None) -> str:
 
 
 def _origin_of_blocks(result: SeparationTest, data: Dataset) -> str:
-    """Where the blocks come from, as words behind their number: a column, or the categories that
-    are adjusted for, which split the blocks of the column.
+    """Words that follow "6 blocks" and say where these come from; may be empty.
+
+    Blocks are declared by a column of the table. If the test adjusts for categories (such as sex),
+    it splits every declared block by them.
     """
-    column = _column_of("blocks", data)
-    n_declared = 1  # without blocks, all samples are one
+    in_column = _column_of("blocks", data)  # such as " (column hospital)"
+    n_declared = 1  # if no blocks are declared, all samples are one block
     if data.blocks is not None:
         n_declared = len(np.unique(data.blocks))
-    if result.n_blocks <= n_declared:
-        return column
+    were_split = result.n_blocks > n_declared
+    if not were_split:
+        return in_column
+
     origin = ", which are made of the categories adjusted for"
     if data.blocks is not None:
-        origin += f" and of {plural(n_declared, 'block')}{column}"
+        origin += f" and of {plural(n_declared, 'block')}{in_column}"
     return origin
 
 

@@ -61,14 +61,20 @@ def lobatto_points(low: float, high: float, n_points: int) -> Floats:
 
 
 def unequal_nodes() -> UnequalNodes:
-    """Where the chance line is solved for unequal classes: Chebyshev points (`lobatto_points`) in
-    logit ρ, (logit balance)² and the cube root of the share of errors, in which the line is smooth.
+    """The grid on which the chance line is solved for unequal classes with errors.
+
+    The chance line is the largest load at which some choice of features separates random labels.
+    It depends on the density ρ (the share of features that are chosen), on the balance (the share
+    of the rarer class in the samples) and on the errors allowed (as a share of the rarer class). To
+    be interpolated by polynomials, it is solved at Chebyshev points (`lobatto_points`) of variables
+    in which it is smooth: logit ρ, (logit balance)² and the cube root of the share of errors.
     """
     smallest, largest = UNEQUAL_DENSITIES
     density_logits = lobatto_points(logit(smallest), logit(largest), N_DENSITIES)
 
-    # The classes may change places, balance ↔ 1 − balance, so the line is even in logit balance.
-    # The balance of the rarer class, at most ½, has the negative logit.
+    # The line stays the same if the classes change places, balance ↔ 1 − balance. This changes the
+    # sign of logit balance, so that the line is a function of its square. The balance of the rarer
+    # class is at most ½, which makes its logit the negative root.
     squared_logits = lobatto_points(0.0, logit(SMALLEST_BALANCE) ** 2, N_BALANCES)
     balance_logits = -np.sqrt(squared_logits)
 
@@ -81,33 +87,43 @@ def unequal_nodes() -> UnequalNodes:
 
 
 def unequal_table() -> dict[str, Any]:
-    """What the explorer draws for unequal classes and errors: logarithms of two lines over those of
-    equal classes without errors, and their nodes.
+    """By which factors unequal classes and errors change two lines of the diagram, as logarithms.
+
+    The lines are loads (samples per feature) at a density ρ (the share of features that are
+    chosen). Up to the chance line some choice of features separates random labels, up to the
+    typical line a typical choice does. The factor is the load of the line over that for equal
+    classes without errors. The explorer interpolates ln(factor) between the nodes of a grid.
 
     Returns
     -------
-    "chance" : of the chance line, of shape (balances, error shares, densities).
-    "typical" : of the typical line, of shape (balances, error shares).
-    "densities", "balances", "shares" : the nodes along these axes.
+    A dict, in which arrays are nested lists:
+    "chance" : ln(factor) of the chance line, of shape (balances, error shares, densities).
+    "typical" : ln(factor) of the typical line, of shape (balances, error shares).
+    "densities", "balances", "shares" : the nodes along these axes: values of ρ, of the share of the
+        rarer class in the samples, and of the number of errors over the size of the rarer class.
     """
     nodes = unequal_nodes()
     shape = (len(nodes.balances), len(nodes.error_shares), len(nodes.densities))
+    # A structured array: `table["alpha"]` is the column alpha of the file, of this shape.
     table = np.genfromtxt(UNEQUAL_TABLE, delimiter=",", names=True).reshape(shape)
 
-    equal_balance = nodes.balances.index(0.5)
+    equal_classes = nodes.balances.index(0.5)
     no_errors = nodes.error_shares.index(0.0)
     chance_line = table["alpha"]
-    line_of_equal_classes = chance_line[equal_balance, no_errors, :]  # (densities,)
-    chance = np.log(chance_line / line_of_equal_classes)
+    chance_line_of_equal_classes = chance_line[equal_classes, no_errors, :]  # (densities,)
+    log_chance_factors = np.log(chance_line / chance_line_of_equal_classes)
 
-    # The typical line is proportional to ρ: the first density says all.
-    typical = np.log(table["typical"] / (2 * table["rho"]))[:, :, 0]
+    # For equal classes the typical line is 2ρ. Its factor is the same at every density, so it is
+    # taken from the first.
+    typical_line = table["typical"]
+    log_typical_factors = np.log(typical_line / (2 * table["rho"]))[:, :, 0]
+
     return {
         "densities": nodes.densities,
         "balances": nodes.balances,
         "shares": nodes.error_shares,
-        "chance": chance.round(9).tolist(),
-        "typical": typical.round(9).tolist(),
+        "chance": log_chance_factors.round(9).tolist(),
+        "typical": log_typical_factors.round(9).tolist(),
     }
 
 
@@ -124,17 +140,23 @@ def diagram_table() -> dict[str, Any]:
 
 
 def interpolated_lines(rhos: Sequence[float]) -> dict[str, list[float]]:
-    """Every line at the densities `rhos`, by its name; "rho" has the densities.
+    """Interpolate every line of the diagram at the densities `rhos`.
 
-    ln(α/2ρ), α the load of a line, is a polynomial in logit ρ through its values at the nodes.
+    A line gives a load α for each density ρ. Its ln(α/2ρ) is smooth in logit ρ, and is interpolated
+    by the polynomial through the values at the nodes, the densities where the line was solved.
+
+    Returns
+    -------
+    name of the line → its loads at `rhos`; and "rho" → the densities.
     """
     table = diagram_table()
     nodes = np.asarray(table["rho"])
     densities = np.asarray(rhos)
     lines = {"rho": densities.tolist()}
     for name in LINES:
-        alphas = np.asarray(table[name])
-        log_ratios = np.log(alphas / (2 * nodes))
+        loads_at_nodes = np.asarray(table[name])
+        log_ratios = np.log(loads_at_nodes / (2 * nodes))
         polynomial = BarycentricInterpolator(logit(nodes), log_ratios)
-        lines[name] = (2 * densities * np.exp(polynomial(logit(densities)))).tolist()
+        loads = 2 * densities * np.exp(polynomial(logit(densities)))
+        lines[name] = loads.tolist()
     return lines

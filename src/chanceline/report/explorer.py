@@ -20,19 +20,20 @@ SCRIPTS = ("chance.js", "lines.js", "diagram.js", "explorer.js")
 
 
 def explorer_page(start: str = "", source: str = "") -> str:
-    """The whole page as one HTML text: style, scripts and the tables of the lines inside.
+    """The interactive page of the diagram as one HTML text, with its style, scripts and data.
 
     Parameters
     ----------
     start : the numbers that the page begins with, as the fragment of its address
         `#N=2000&P=62&M=3…` (`SeparationTest.explorer`); by default none, and no verdict.
-    source : whose numbers these are, such as the name of a file.
+    source : where these numbers come from, such as the name of a file.
     """
-    # (ρ, capacity with one step of symmetry breaking over that without). The ratio changes slowly
-    # with ρ: straight lines between the values are accurate to six digits.
+    # Pairs of a density ρ and the ratio of two capacities there: with one step of symmetry breaking
+    # over replica symmetric. The ratio changes so slowly with ρ that linear interpolation between
+    # these values is accurate to six digits.
     breaking_ratios = [[row.rho, row.alpha_1rsb / row.alpha_rs] for row in capacity_table()]
 
-    # By the names that the scripts use.
+    # The page's scripts read these keys.
     script_data = {
         "table": diagram_table(),  # the lines for equal classes
         "broken": breaking_ratios,

@@ -43,9 +43,9 @@ def write_sets_report(
 
 
 def sets_page(result: SetTests, data: Dataset | OutcomeTable | None = None) -> Page:
-    """The page of the tests of sets, before it is written.
+    """The page with the result of `set_tests`, which tests sets of features, before it is written.
 
-    With `data`, the table tested, it names the file and holds a hash of the numbers.
+    If `data`, the table tested, is given, the page names its file and holds a hash of its numbers.
     """
     table_name = f"{result.n_samples} samples × {result.n_features} features"
     record = result.to_dict()
@@ -53,7 +53,7 @@ def sets_page(result: SetTests, data: Dataset | OutcomeTable | None = None) -> P
     if data is not None:
         table_name = data.source
         digest = hash_arrays(data.X)
-        # The data come first in both.
+        # Both show the keys in this order, so those about the data are put first.
         record = {"source": table_name, "sha256": digest, **record}
         provenance = {"data": table_name, "SHA-256 of the numbers": digest, **provenance}
     return Page(
@@ -72,13 +72,16 @@ def sets_methods_paragraph(result: SetTests) -> str:
 
 
 def sets_values(result: SetTests) -> dict[str, object]:
-    """What the template shows besides the result, by the names that it uses."""
-    first, *more = first_sentences(result)
+    """The values of the template's variables: name → value."""
+    first_sentence, *further_sentences = first_sentences(result)
+    colour = "unclear"
+    if result.convincing:
+        colour = "structure"
     return {
         "result": result,
-        "colour": "structure" if result.convincing else "unclear",
-        "first_sentence": first,
-        "further_sentences": more,
+        "colour": colour,
+        "first_sentence": first_sentence,
+        "further_sentences": further_sentences,
         "sets_figure": draw_for_page(
             lambda ax: draw_sets(ax, result), "sets", size_of_sets(result)
         ),
@@ -92,9 +95,10 @@ def sets_values(result: SetTests) -> dict[str, object]:
 
 
 def set_rows(result: SetTests) -> list[list[Any]]:
-    """Cells for every set, in the order of `SET_COLUMNS`."""
+    """The cells of the table of sets: one row for each set, its columns as in `SET_COLUMNS`."""
     rows = []
     for tested_set in result.sets:
+        # The features of the set that carry its evidence.
         carriers = carriers_in_words(tested_set, result.settings.level)
         rows.append(
             (

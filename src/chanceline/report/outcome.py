@@ -39,10 +39,10 @@ def write_outcome_report(result: OutcomeTest, path: str | Path) -> Path:
 
 
 def outcome_page(result: OutcomeTest) -> Page:
-    """The page of a test of an outcome, before it is written."""
+    """The page with the test of an outcome that is not two classes, before it is written."""
     references = list(REFERENCES)
     if result.covariates:
-        references.append(FREEDMAN_LANE)
+        references.append(FREEDMAN_LANE)  # whose method adjusts shuffles for covariates
     return Page(
         template="outcome.html",
         title=f"Structure or chance? {result.source}",
@@ -59,9 +59,9 @@ def outcome_methods_paragraph(result: OutcomeTest) -> str:
 
 
 def outcome_values(result: OutcomeTest) -> dict[str, object]:
-    """What the template shows besides the result, by the names that it uses."""
+    """The values of the template's variables: name → value."""
     features = result.to_frame().head(MAX_FEATURE_ROWS)
-    # What the outcome was compared by, such as pairs of classes; the smallest p-value first.
+    # The contrasts, such as pairs of classes that were compared; the smallest p-value first.
     contrasts = sorted(result.contrasts, key=lambda contrast: contrast.adjusted_pvalue)
     contrast_rows = [
         (contrast.words, contrast.adjusted_pvalue, contrast.pvalue, contrast.feature)
@@ -70,7 +70,7 @@ def outcome_values(result: OutcomeTest) -> dict[str, object]:
     return {
         "result": result,
         "colour": COLOUR_NAMES[result.verdict],
-        "story": outcome_story(result)[1:],
+        "story": outcome_story(result)[1:],  # the page has the first sentence as its heading
         "explained_figure": draw_for_page(lambda ax: draw_explained(ax, result), "explained"),
         "prediction_figure": prediction_drawings(result),
         "prediction_caption": prediction_caption(result),

@@ -51,23 +51,30 @@ def check_outcome_weights_path(path: str | Path) -> Path:
 
 
 def outcome_weights_csv(result: OutcomeTest) -> str:
-    """All weights of the rule as CSV, with all digits: a row of intercepts, then one a feature."""
+    """All weights of the rule as the text of a CSV file, with all digits.
+
+    There is a column for each output of the rule (of several classes, one for each class). The rows
+    are: the intercepts of the average block, those of every block if there are blocks, and the
+    weights of every feature and every term of the covariates.
+    """
     if result.rule is None:
         raise InputError("there is no rule; test with expected_error=True.")
     rule = result.rule
     outputs = rule.linear_outputs()
     terms = [*rule.features, *terms_in_words(rule.roles.term_encoder)]
-    blocks: list[str] = []
+    block_names: list[str] = []
     if rule.roles.stratum_columns:
-        blocks += [rule.roles.in_words(stratum) for stratum in rule.sums.stratum_intercepts]
+        block_names += [rule.roles.in_words(stratum) for stratum in rule.sums.stratum_intercepts]
+    # outputs.intercepts: (1 + blocks, outputs); outputs.weights: (terms, outputs).
+    average_intercepts, *intercepts_of_blocks = outputs.intercepts.tolist()
 
+    # `harmless` keeps a spreadsheet from taking a name for a formula; `repr` gives all digits.
     content = StringIO()
     writer = csv.writer(content, lineterminator="\n")
     writer.writerow(["term", *(harmless(name) for name in outputs.names)])
-    average, *of_blocks = outputs.intercepts.tolist()
-    writer.writerow([INTERCEPT, *(repr(value) for value in average)])
-    for block, intercepts in zip(blocks, of_blocks, strict=True):
-        writer.writerow([f"{INTERCEPT} {block}", *(repr(value) for value in intercepts)])
+    writer.writerow([INTERCEPT, *(repr(value) for value in average_intercepts)])
+    for block_name, intercepts in zip(block_names, intercepts_of_blocks, strict=True):
+        writer.writerow([f"{INTERCEPT} {block_name}", *(repr(value) for value in intercepts)])
     for term, weights in zip(terms, outputs.weights.tolist(), strict=True):
         writer.writerow([harmless(term), *(repr(weight) for weight in weights)])
     return content.getvalue()

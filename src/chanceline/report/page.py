@@ -160,7 +160,16 @@ def draw_for_page(
 def _draw_svg(
     draw: Callable[[Any], None], id_salt: str, size: tuple[float, float], *, for_phone: bool
 ) -> str:
-    """One drawing as the text of an SVG file; `id_salt` makes the ids within it its own."""
+    """Draw a figure and return it as the text of an SVG file.
+
+    Parameters
+    ----------
+    draw : puts the figure on the axes that it is given.
+    id_salt : text from which matplotlib makes the ids of elements. Drawings on one page need
+        different ones, as each refers to its own elements by these ids.
+    size : width and height in inches.
+    for_phone : whether to adapt the figure to a small screen.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -170,7 +179,7 @@ def _draw_svg(
         if for_phone:
             fit_phone(chart)
         content = StringIO()
-        # Without date and creator the same figure is the same file.
+        # Without date and creator, drawing the same figure again gives the same file.
         chart.savefig(
             content, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
         )
@@ -277,7 +286,10 @@ def json_of(record: Mapping[str, Any]) -> str:
 
 
 def read_report(path: str | Path) -> dict[str, Any]:
-    """The result that a report holds as JSON."""
+    """Read the result back from a report, a page that holds it as JSON.
+
+    Returns the record from which the page was made, as plain values.
+    """
     text = Path(path).read_text(encoding="utf-8", errors="replace")
     element = re.search(r'<pre id="result">(.*?)</pre>', text, re.DOTALL)
     if element is None:

@@ -126,9 +126,10 @@ FIGURES = {
 
 
 def write_reproduce_report(folder: str | Path, path: str | Path | None = None) -> Path:
-    """Write the figures and numbers of a `reproduce` folder as one HTML file.
+    """Write one HTML file with the figures and numbers that `chanceline reproduce` made.
 
-    `path` is the file to write, by default `report.html` in the folder.
+    `folder` is the folder that it wrote; `path` is the file to write, by default `report.html` in
+    this folder. Returns the path of the file.
     """
     folder = Path(folder)
     if not (folder / "provenance.json").is_file():
@@ -141,17 +142,22 @@ def write_reproduce_report(folder: str | Path, path: str | Path | None = None) -
         raise InputError(
             f"{folder} is damaged ({error}), or another version wrote it; run reproduce again."
         ) from error
-    return page.write(folder / "report.html" if path is None else path)
+    if path is None:
+        path = folder / "report.html"
+    return page.write(path)
 
 
 def reproduce_page(folder: Path) -> Page:
-    """The page of a folder: provenance.json names the figures, numbers.csv holds the numbers.
+    """The page of a folder that `chanceline reproduce` wrote, before it is written.
 
-    The page holds a hash of the data behind the figures, in their order.
+    provenance.json names the mode, the figures and the versions of packages; numbers.csv holds the
+    numbers; each figure is a drawing (.svg) with its data (.csv). The page also shows one hash of
+    the data of all figures.
     """
     provenance = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     numbers = pd.read_csv(folder / "numbers.csv").astype(object)
-    # Cells may be missing (a number without an error): null in the record, nothing on the page.
+    # Cells may be empty (a number without an error), which pandas reads as NaN. They become null in
+    # the record, and stay empty on the page.
     recorded_numbers = numbers.where(numbers.notna(), None)
     shown_numbers = numbers.fillna("")
 
@@ -184,7 +190,10 @@ def reproduce_page(folder: Path) -> Page:
 
 
 def read_figure(folder: Path, name: str) -> FigureOnPage:
-    """A figure of the folder with its words; one that has none is called by its name."""
+    """Read the drawing of a figure, and add the heading and caption that the page shows with it.
+
+    If no texts are known for this figure, its name stands for both.
+    """
     svg = (folder / f"{name}.svg").read_text(encoding="utf-8")
     text = FIGURES.get(name, FigureText(heading=name, caption=name))
     return FigureOnPage(

@@ -26,9 +26,10 @@ SQUARE_SIZE = (3.9, 3.7)  # of the curve and of calibration, which stand side by
 
 
 def rule_section(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
-    """What the template shows of the rule, by the names that it uses.
+    """Values of the template's variables about the rule: name → value.
 
-    Empty where there is no rule, or one without features. `data` names the samples, if it is given.
+    The dict is empty if there is no rule or if it has no features. `data`, the table tested, is
+    needed only for the names of samples.
     """
     rule = result.rule
     if rule is None or not rule.features:
@@ -41,17 +42,21 @@ def rule_section(result: SeparationTest, data: Dataset | None) -> dict[str, obje
         "score_kind": samples.kind,
         "wrong_samples": wrong_samples(result, samples, data),
     }
-    if rule.expected_error is not None:
+    if rule.expected_error is not None:  # cross-validation was not switched off
         values |= expectation_values(result)
     return values
 
 
 def expectation_values(result: SeparationTest) -> dict[str, object]:
-    """What the template shows of the errors to expect: numbers, the ROC curve, the calibration."""
+    """Values of the template's variables about errors on new samples: name → value.
+
+    They are estimated by cross-validation: numbers such as the accuracy, a ROC curve, and a plot of
+    calibration. The result must have a rule that was cross-validated.
+    """
     assert result.rule is not None
     expected = result.rule.expected_error
     assert expected is not None
-    is_positive = result.labels > 0
+    is_positive = result.labels > 0  # labels are ±1
     curve = pooled_roc(expected, is_positive)
     bins = calibration_bins(expected, is_positive)
     return {
@@ -70,13 +75,18 @@ def expectation_values(result: SeparationTest) -> dict[str, object]:
 def wrong_samples(
     result: SeparationTest, samples: SamplesAlongRule, data: Dataset | None
 ) -> list[list[Any]]:
-    """Cells for every sample on the wrong side of the rule: name, class, distance from 0."""
+    """The cells of a table of the samples that the rule puts into the wrong class.
+
+    Each row has the sample's name (its number, counted from 1, if `data` gives no names), its true
+    class, and the distance of its score from 0, the threshold between the classes.
+    """
     names: Sequence[Any] = range(1, result.n_samples + 1)
     if data is not None and data.rows:
         names = data.rows
     rows = []
     for index in np.flatnonzero(samples.is_wrong).tolist():
         is_positive = result.labels[index] > 0
-        class_name = result.class_names[int(is_positive)]
-        rows.append((names[index], class_name, abs(float(samples.values[index]))))
+        class_name = result.class_names[int(is_positive)]  # the names are (negative, positive)
+        distance = abs(float(samples.values[index]))
+        rows.append((names[index], class_name, distance))
     return cells_to_read(rows)

@@ -93,9 +93,10 @@ def write_test_report(
 
 
 def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page:
-    """The page of a test of two classes, before it is written.
+    """The page with the test of two classes, before it is written.
 
-    With `data`, the table tested, it names the file and holds a hash of the numbers.
+    If `data`, the table tested, is given, the page names its file and holds a hash of its numbers
+    and labels.
     """
     table_name = f"{result.n_samples} samples × {result.n_features} features"
     record = result.to_dict()
@@ -106,10 +107,11 @@ def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page
     if data is not None:
         table_name = data.source
         digest = hash_arrays(data.X, data.y)
-        # The data come first in both.
+        # Both show the keys in this order, so those about the data are put first.
         record = {"source": table_name, "sha256": digest, **record}
         provenance = {"data": table_name, "SHA-256 of the numbers and labels": digest, **provenance}
 
+    # Each statistic that shuffled labels may be compared by has a reference.
     references = [PAPER, COVER]
     if result.permutation is not None:
         references.append(SHUFFLE_REFERENCES[result.permutation.statistic])
@@ -129,8 +131,9 @@ def methods_paragraph(result: SeparationTest) -> str:
 
 
 def methods_values(result: SeparationTest) -> dict[str, object]:
-    """What the paragraph of methods shows, by the names that its template uses."""
-    # Whether the shuffles compared the fits of a path of 1, 2, … features (or a search's results).
+    """The values of the variables in the template of the methods paragraph: name → value."""
+    # Whether the shuffles compared the fits of a path of 1, 2, … features. If not, they compared
+    # the results of a search, or there were no shuffles (`permutation` is None).
     shuffled_by_front = False
     if result.permutation is not None:
         shuffled_by_front = result.permutation.statistic == StatisticKind.PATH
@@ -164,14 +167,14 @@ def notebook_card(result: SeparationTest) -> str:
 
 
 def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
-    """What the template shows besides the result, by the names that it uses.
+    """The values of the template's variables, in the order of the page's sections: name → value.
 
-    The entries come in the order of the page's sections; `data` names samples and columns, if it is
-    given.
+    `data`, the table tested, is needed for the names of samples and columns, and for the p-values
+    of single features; None if it is not known.
     """
     features = result.to_frame()
     return {
-        # The verdict, and the picture of the fit with more and more features.
+        # The verdict, and a figure of how well 1, 2, … features fit (the front).
         "colour": COLOUR_NAMES[result.verdict],
         "is_structure": result.verdict is Verdict.STRUCTURE,
         "named_sentences": named_sentences(result),
@@ -180,10 +183,10 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
         "front_columns": FRONT_COLUMNS,
         "front_rows": front_rows(result),
         "design": design_in_words(result, data),
-        # The rule, the samples along it, and what to expect of it.
+        # The rule, the scores of the samples, and the errors to expect on new samples.
         **rule_section(result, data),
         "weights_csv": weights_csv(result),
-        # The features: values by class, and a table of them to read and to save.
+        # The features: box plots by class, and a table on the page and as a file.
         "features_figure": draw_feature_boxes(result),
         "feature_columns": [name.replace("_", " ") for name in features.columns],
         "feature_rows": feature_rows(result, features),
@@ -240,7 +243,11 @@ def surrogates_in_cell(names: Sequence[str]) -> str:
 
 
 def stage_sentence(result: SeparationTest) -> str:
-    """The sentence of methods about the stage that gave the p-value, its features, and how."""
+    """The sentence, in the methods paragraph, about how the p-value was found.
+
+    A stage is one of the steps of the test that can give the p-value: several proofs (bounds), then
+    shuffled labels.
+    """
     p = format_p(result.log10_pvalue)
     if result.stage is Stage.NOTHING:
         return f"No bound convinced and no labels were shuffled; p ≤ {p} is all that can be said."
@@ -266,9 +273,12 @@ def features_with_names(features: Sequence[str]) -> str:
 
 
 def shuffles_sentence(result: SeparationTest, p: str) -> str:
-    """The sentence of methods about a p-value `p` from shuffled labels."""
+    """The sentence, in the methods paragraph, about a p-value that shuffled labels gave.
+
+    `p` is the p-value as text. The sentence also says which features carry the evidence.
+    """
     features = features_with_names(result.evidence.features)
-    if result.evidence.spread:
+    if result.evidence.spread:  # no small set of features carries it
         where_evidence_lies = "the evidence is spread over many features"
     elif result.evidence.convinces:
         where_evidence_lies = f"the smallest set that convinces by itself has {features}"
@@ -281,20 +291,27 @@ def shuffles_sentence(result: SeparationTest, p: str) -> str:
 
 
 def bound_sentence(result: SeparationTest, p: str) -> str:
-    """The sentence of methods about a p-value `p` that is a bound for a set of features."""
+    """The sentence, in the methods paragraph, about a p-value that is a bound for a feature set.
+
+    `p` is the p-value as text.
+    """
     proof = deciding_proof(result)
     features = features_with_names(proof.features)
     errors = "without error"
     if proof.errors:
         errors = f"with {plural(proof.errors, 'error')}"
-    # Errors may be declared beforehand, or counted after looking, which has a price.
+
+    # If the number of errors was not declared beforehand but counted on the data, the bound is
+    # larger: each error costs a factor 2.
     price_of_counting = ""
     if result.stage is Stage.COUNTED_ERRORS:
         price_of_counting = ", errors counted after looking included (a factor 2 each)"
+
+    # The set of the proof need not be the smallest one that is significant by itself.
     smaller_set = ""
     if result.evidence.features != proof.features:
-        named = features_with_names(result.evidence.features)
-        smaller_set = f" The smallest set that convinces by itself has {named}."
+        features_of_evidence = features_with_names(result.evidence.features)
+        smaller_set = f" The smallest set that convinces by itself has {features_of_evidence}."
     return (
         f"The p-value, at most {p}, is a rigorous bound for {features} {errors}: the probability "
         "that any set of that size does as well, by Cover's count of separable labellings and the "
@@ -304,7 +321,10 @@ def bound_sentence(result: SeparationTest, p: str) -> str:
 
 
 def unequal_spread_sentences(result: SeparationTest) -> list[str]:
-    """A sentence for every feature of the evidence that varies much more in one class."""
+    """A sentence for each feature whose standard deviation differs much between the classes.
+
+    Only features that carry the evidence of the result are looked at.
+    """
     sentences = []
     for name in result.evidence.features:
         values = result.columns[name]
@@ -312,7 +332,7 @@ def unequal_spread_sentences(result: SeparationTest) -> list[str]:
         spread_of_positives = values[result.labels > 0].std()
         smaller = min(spread_of_negatives, spread_of_positives)
         larger = max(spread_of_negatives, spread_of_positives)
-        # Where a class does not vary at all the ratio says nothing.
+        # If the feature is constant in one class, the ratio is infinite and says nothing.
         is_unequal = smaller > 0 and larger > UNEQUAL_SPREAD_RATIO * smaller
         if not is_unequal:
             continue

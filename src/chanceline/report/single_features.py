@@ -13,31 +13,38 @@ FIGURE_SIZE = (7.5, 3.4)  # inches
 
 
 def single_features_section(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
-    """What the template shows of the features one by one: their p-values as a Manhattan plot, and
-    what stands below it.
+    """Values of the template's variables about the p-values of single features: name → value.
+
+    They are a Manhattan plot of the p-values, and the words in its caption that say in which order
+    the features stand. Without `data`, or with few features, there is no plot.
 
     Parameters
     ----------
-    result : names the features to mark.
-    data : the table; without it, and for few features, there is no picture.
+    result : the result of the test. The plot marks the features that carry its evidence.
+    data : the table tested; None if it is not known.
     """
     if data is None or len(data.feature_names) < FEWEST_FEATURES:
         return {"single_features_figure": {}, "single_features_along": ""}
+
+    # Genetic variants are placed along the chromosomes, other features in the order of the table.
     variants = None
+    along = "in the order of the table"
     if data.variants is not None:
         variants = data.variants.of_features(data.feature_names)
+    if variants is not None:
+        along = "along the chromosomes"
     axis = feature_axis(len(data.feature_names), variants)
-    pvalues = single_pvalues(data)
-    marked_names = set(result.evidence.features)
-    marked = [column for column, name in enumerate(data.feature_names) if name in marked_names]
+
+    pvalues = single_pvalues(data)  # (features,)
+    names_to_mark = set(result.evidence.features)
+    marked_columns = [
+        column for column, name in enumerate(data.feature_names) if name in names_to_mark
+    ]
     figure = draw_for_page(
         lambda ax: draw_single_features(
-            ax, pvalues, axis=axis, names=data.feature_names, named=marked
+            ax, pvalues, axis=axis, names=data.feature_names, named=marked_columns
         ),
         "single features",
         FIGURE_SIZE,
     )
-    along = "in the order of the table"
-    if variants is not None:
-        along = "along the chromosomes"
     return {"single_features_figure": figure, "single_features_along": along}

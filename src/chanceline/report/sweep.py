@@ -53,12 +53,20 @@ def write_sweep_report(store: str | Path, path: str | Path) -> Path:
 
 
 def sweep_page(store_name: str, records: Sequence[Record]) -> Page:
-    """The page of the finished tasks of a store: for each kind of task a table and pictures."""
+    """The page of a sweep's finished tasks, before it is written.
+
+    For each kind of task it has a table of averages over trials, and pictures of them.
+
+    Parameters
+    ----------
+    store_name : the name of the file with the results.
+    records : the finished tasks with their results.
+    """
     records_of_kind: dict[str, list[Record]] = {}
     for record in records:
         records_of_kind.setdefault(record.task.kind, []).append(record)
 
-    # By kind of task.
+    # Average and draw each kind of task by itself: they have different parameters and results.
     tables: dict[str, pd.DataFrame] = {}
     pictures: dict[str, dict[str, Drawings]] = {}
     for kind in sorted(records_of_kind):
@@ -95,20 +103,24 @@ def sweep_page(store_name: str, records: Sequence[Record]) -> Page:
 
 
 def average_trials(records: Sequence[Record]) -> Averages:
-    """Mean and standard error of every numeric result over the trials of each point.
+    """Average every numeric result over the trials of each point.
 
-    A point is a choice of parameters; its trials differ by their seeds.
+    A point is one combination of parameters; its trials differ only by their seeds. `records` are
+    finished tasks of one kind.
     """
-    # Row i of both frames is record i. They stay apart: a result may be called like a parameter.
+    # Row i of both frames belongs to record i. They are not joined to one frame, because a result
+    # may have the name of a parameter.
     parameters = pd.DataFrame([record.task.parameters for record in records])
     results = pd.DataFrame([record.result for record in records])
 
-    # One row for each point, in ascending order; `rows_of_points` has the numbers of its records.
+    # The table gets one row for each point, in ascending order of the parameters. The entry i of
+    # `rows_of_points` has the rows of `results` that belong to point i.
     table_parameters = _parameters_of_points(parameters)
     grouped = parameters.groupby(table_parameters, dropna=False, sort=True)
     table = grouped.size().rename("trials").reset_index()
     rows_of_points = [group.index for _, group in grouped]
 
+    # Add two columns for each result: its mean and the standard error of the mean.
     numeric_results = list(results.select_dtypes(("number", "bool")))
     for name in numeric_results:
         estimates = [mean_estimate(results.loc[rows, name].dropna()) for rows in rows_of_points]
@@ -125,16 +137,23 @@ def _parameters_of_points(parameters: pd.DataFrame) -> list[str]:
 
 
 def draw_averages(averages: Averages) -> dict[str, Drawings]:
-    """Pictures of every result against the numeric parameter with most values, by their captions.
+    """Draw every result against one parameter, with error bars.
 
-    The other parameters tell the lines apart. Nothing is drawn where no number varies, or where
-    there are too many lines.
+    On the x-axis is the numeric parameter with most different values. There is one line for each
+    combination of the other parameters.
+
+    Returns
+    -------
+    caption → drawing; empty if no numeric parameter varies, or if there would be too many lines.
     """
+    # Choose the parameter on the x-axis.
     numeric_parameters = averages.table[averages.parameters].select_dtypes("number")
     n_values = numeric_parameters.nunique()
     if numeric_parameters.empty or n_values.max() < 2:
         return {}
     x_name = str(n_values.idxmax())
+
+    # Split the table into lines.
     line_parameters = [name for name in averages.parameters if name != x_name]
     lines = _lines_of(averages.table, line_parameters)
     if len(lines) > MAX_LINES:
@@ -167,12 +186,20 @@ def _lines_of(table: pd.DataFrame, names: list[str]) -> list[Line]:
 
 
 def _draw_result(ax: Any, lines: Sequence[Line], x_name: str, y_name: str) -> None:
-    """Draw the column of a result against that of a parameter, with error bars."""
+    """Draw a result against a parameter on the axes `ax`, with error bars.
+
+    Parameters
+    ----------
+    ax : axes of matplotlib.
+    lines : the rows of the table of averages, split into lines. If there is only one line, its
+        label is empty.
+    x_name, y_name : the columns of the parameter and of the result.
+    """
     for line in lines:
         ax.errorbar(
-            line.rows[x_name],
-            line.rows[y_name],
-            line.rows[error_column(y_name)],
+            x=line.rows[x_name],
+            y=line.rows[y_name],
+            yerr=line.rows[error_column(y_name)],
             marker="o",
             label=_without_formulas(line.label) or None,
         )

@@ -76,11 +76,11 @@ def write_theory_report(result: TheoryResult, path: str | Path) -> Path:
 
 
 def theory_page(result: TheoryResult) -> Page:
-    """The page of a result of replica theory, before it is written: where it lies on the diagram of
-    density ρ and load α, and all its numbers.
+    """The page with a result of replica theory, before it is written.
 
-    A solution also gets its regime and the curve of its entropy; a point of the chance line gets
-    its equation.
+    It shows where the result lies on the diagram of density ρ and load α, and all its numbers. If
+    the result is a solution at given (ρ, α), the page also shows its regime and its entropy against
+    the load; if it is a point of the chance line, the equation of that point.
     """
     record = result.to_dict()
     flat_record = pd.json_normalize(record).to_dict("records")[0]  # nested names joined by dots
@@ -88,7 +88,7 @@ def theory_page(result: TheoryResult) -> Page:
     position = draw_for_page(
         lambda ax: draw_position(ax, diagram, result.rho, result.alpha), "position", (7.5, 5.2)
     )
-    # What the template reads.
+    # The values of the template's variables.
     values: dict[str, Any] = {
         "result": result,
         "numbers": record,
@@ -120,17 +120,19 @@ def chance_line_equation(result: Capacity | Density) -> str:
 
 
 def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
-    """The loads of all lines of the diagram, one density ρ a row.
+    """The loads of all lines of the (ρ, α) diagram: one row for each density ρ, one column a line.
 
-    Columns are called as `figures.theory.draw_capacity` wants them.
+    `ensemble` says what the patterns are like (share of positives, margin, errors, signs of
+    weights). The columns have the names that `figures.theory.draw_capacity` expects.
     """
+    # For plain patterns (equal classes, no margin, no errors, free signs) the lines come with the
+    # package, except two with closed forms: the VC load ρ and the Cover–Gardner load 2ρ.
     if ensemble.plain:
-        # These lines are shipped. The VC load is ρ, the Cover–Gardner load 2ρ.
         lines = pd.DataFrame(interpolated_lines(evenly_spaced(N_DENSITIES_SHIPPED)))
         lines = lines.rename(columns={"alpha_rs": "alpha_vs"})
         return lines.assign(vc=lines["rho"], cover_gardner=2 * lines["rho"])
 
-    # For other patterns they are solved.
+    # For all other patterns the lines are solved here.
     curve = capacity_curve(
         evenly_spaced(N_DENSITIES_SOLVED),
         balance=ensemble.balance,
@@ -156,22 +158,25 @@ class EntropyCurve(NamedTuple):
 
 
 def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
-    """The replica-symmetric entropy Σ of separating choices at one density ρ, against the load.
+    """The entropy Σ of separating choices at one density ρ against the load, replica symmetric.
 
-    Up to the load where a typical choice separates, it is the entropy of all choices.
+    About exp(N·Σ) of the choices of ρN out of N features separate random patterns. Up to the load
+    where a typical choice separates, nearly all do, and Σ is the entropy of all choices. Beyond it,
+    Σ is solved at a few loads (the states of the branch) and interpolated by cubics.
     """
     entropy_of_all = binary_entropy(rho)
     typical_load = rho * gardner(ensemble).load
     branch = separating_branch(rho, ensemble)
     if ensemble.error_rate:
-        # With errors, theory counts a choice once for each cluster of its weights, which in the
-        # first states gives more than all choices. The branch goes on to negative entropies.
+        # With errors, theory counts a choice once for each cluster of its weights. In the first
+        # states this gives more than the number of all choices; these states are left out.
         branch = [state for state in branch if state.entropy < entropy_of_all]
         first_load = branch[0].alpha
-        # Loads must ascend: the flat part ends short of the first state.
+        # The spline needs ascending loads, so the flat part must end before the first state.
         typical_load = min(typical_load, FLAT_PART_SHARE * first_load)
 
-    # Cubics join the flat part, two points without slope, and the few states.
+    # A cubic Hermite spline through the two ends of the flat part, where the slope is 0, and
+    # through the states, where theory gives the slope dΣ/dα.
     loads = [0.0, typical_load, *(state.alpha for state in branch)]
     entropies = [entropy_of_all, entropy_of_all, *(state.entropy for state in branch)]
     slopes = [0.0, 0.0, *(state.entropy_by_alpha for state in branch)]
@@ -202,13 +207,20 @@ def separating_branch(rho: float, ensemble: Ensemble) -> list[RSState]:
 
 
 def draw_position(ax: Any, diagram: pd.DataFrame, rho: float, alpha: float) -> None:
-    """Draw the capacity diagram, and a point at (ρ, α) that is called "here"."""
+    """Draw the diagram of densities ρ and loads α on the axes `ax`, and mark one point "here".
+
+    Parameters
+    ----------
+    ax : axes of matplotlib.
+    diagram : the lines of the diagram, from `diagram_frame`.
+    rho, alpha : the point to mark.
+    """
     draw_capacity(ax, diagram)
     ax.plot([rho], [alpha], "o", color=COLOURS["here"], markersize=9, zorder=5)
     ax.annotate(
         "here",
         (rho, alpha),
-        xytext=(9, 7),
+        xytext=(9, 7),  # to the upper right of the point
         textcoords="offset points",
         color=COLOURS["here"],
         weight="bold",

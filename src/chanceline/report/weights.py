@@ -43,7 +43,11 @@ def write_weights(result: SeparationTest, path: str | Path) -> Path:
 
 
 def check_weights_path(path: str | Path) -> Path:
-    """Return the path if weights can be written there, else refuse it before hours of work."""
+    """Return the path if weights can be written there, else raise an error.
+
+    The name must end in .csv, or in .xlsx if openpyxl is installed. This is called before a long
+    computation, so that it does not end with weights that cannot be saved.
+    """
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in (CSV_SUFFIX, WORKBOOK_SUFFIX):

@@ -82,7 +82,11 @@ class RuleLayout(NamedTuple):
 
 
 def workbook_bytes(result: SeparationTest) -> bytes:
-    """The workbook as the content of an .xlsx file."""
+    """The content of an .xlsx file with the weights of all rules.
+
+    The first sheet says how to use the file. Every other sheet has one rule, and formulas that
+    classify samples whose values a reader types in.
+    """
     from openpyxl import Workbook
 
     book = Workbook()
@@ -98,7 +102,7 @@ def workbook_bytes(result: SeparationTest) -> bytes:
 
 
 def notes_for_reader(result: SeparationTest) -> list[str]:
-    """How to use the workbook, in a few lines."""
+    """The lines of the first sheet: the result of the test, and how to use the workbook."""
     lines = [
         result.plain_sentence,
         f"The positive class is {result.positive_class}: a score above 0 means it.",
@@ -114,23 +118,31 @@ def notes_for_reader(result: SeparationTest) -> list[str]:
 
 
 def layout_of(rule: WeightedRule) -> RuleLayout:
-    """Which rows of a rule's sheet hold what, one part below the other."""
+    """Assign the rows of a rule's sheet to its parts, one below the other.
+
+    The parts are: values of features, values of covariates, the name of the block (only if there
+    are blocks), the terms computed from covariates, the bias, and the biases of blocks. Parts may
+    have no rows.
+    """
+    # What a reader types in.
     features = _rows_below(FIRST_FEATURE_ROW - 1, len(rule.features))
     covariates = _rows_below(features.last, len(rule.encoder.covariates))
-    block = None
+    block_row = None
     last_typed_in = covariates.last
     if rule.block_biases:
-        block = covariates.last + 1
-        last_typed_in = block
+        block_row = covariates.last + 1
+        last_typed_in = block_row
+
+    # What the sheet computes or holds.
     terms = _rows_below(last_typed_in, len(rule.covariate_weights))
-    bias = terms.last + 1
+    bias_row = terms.last + 1
     return RuleLayout(
         features=features,
         covariates=covariates,
-        block=block,
+        block=block_row,
         terms=terms,
-        bias=bias,
-        block_biases=_rows_below(bias, len(rule.block_biases)),
+        bias=bias_row,
+        block_biases=_rows_below(bias_row, len(rule.block_biases)),
     )
 
 
@@ -140,8 +152,17 @@ def _rows_below(row: int, n_rows: int) -> RowRange:
 
 
 def write_rule_sheet(sheet: Any, rule: WeightedRule, classes: tuple[str, str]) -> None:
-    """Fill the sheet of one rule; `classes` are the negative and the positive one."""
+    """Fill the sheet of one rule.
+
+    Parameters
+    ----------
+    sheet : an empty sheet of openpyxl.
+    rule : the rule, with its weights in the units of the table.
+    classes : the names of the negative and of the positive class.
+    """
     layout = layout_of(rule)
+
+    # The heading, with the part above and left of the first value kept in view.
     for column, heading in zip(COLUMN_WIDTHS, HEADER, strict=True):
         write_text_cell(sheet, 1, column, heading)
         sheet.column_dimensions[column].width = COLUMN_WIDTHS[column]
@@ -167,23 +188,31 @@ def write_results(sheet: Any, layout: RuleLayout, classes: tuple[str, str]) -> N
 
 
 def score_formula(layout: RuleLayout) -> str:
-    """The formula for the score: the bias and all terms times their weights; #N/A where a feature
-    has no number.
+    """The formula of a spreadsheet for the score of a sample, without its leading `=`.
+
+    The score is the bias, plus the values of features and of terms of covariates times their
+    weights. It is #N/A if a feature's cell does not hold a number, which SUMPRODUCT would take
+    for 0.
     """
     total = f"{SAMPLE_COLUMN}{layout.bias}"
     for rows in (layout.features, layout.terms):
         if rows.n_rows > 0:
+            # If the column of the sample is copied to the right, the weights must stay the same
+            # cells (absolute), but the values must be those of the new column (relative).
             weights = rows.cells(WEIGHT_COLUMN, absolute=True)
             values = rows.cells(SAMPLE_COLUMN, absolute=False)
             total += f"+SUMPRODUCT({weights},{values})"
     if layout.features.n_rows == 0:
         return total
-    n_numbers = f"COUNT({layout.features.cells(SAMPLE_COLUMN, absolute=False)})"
-    return f"IF({n_numbers}={layout.features.n_rows},{total},NA())"
+    feature_values = layout.features.cells(SAMPLE_COLUMN, absolute=False)
+    return f"IF(COUNT({feature_values})={layout.features.n_rows},{total},NA())"
 
 
 def write_weights_of_rule(sheet: Any, rule: WeightedRule, layout: RuleLayout) -> None:
-    """Every weight with its name, in the rows of its kind."""
+    """Write every weight with its name, kind and meaning into the sheet of a rule.
+
+    `layout` says in which rows the weights of each kind stand.
+    """
     first_row_of_kind = {
         TermKind.FEATURE: layout.features.first,
         TermKind.COVARIATE: layout.terms.first,
@@ -191,9 +220,9 @@ def write_weights_of_rule(sheet: Any, rule: WeightedRule, layout: RuleLayout) ->
         TermKind.BLOCK_BIAS: layout.block_biases.first,
     }
     for kind, first_row in first_row_of_kind.items():
-        weights = [weight_row for weight_row in weight_rows(rule) if weight_row.kind is kind]
-        for offset, weight_row in enumerate(weights):
-            write_weight_row(sheet, first_row + offset, weight_row)
+        weights_of_kind = [weight for weight in weight_rows(rule) if weight.kind is kind]
+        for offset, weight in enumerate(weights_of_kind):
+            write_weight_row(sheet, first_row + offset, weight)
 
 
 def write_weight_row(sheet: Any, row: int, weight_row: WeightRow) -> None:
@@ -205,7 +234,10 @@ def write_weight_row(sheet: Any, row: int, weight_row: WeightRow) -> None:
 
 
 def write_inputs(sheet: Any, rule: WeightedRule, layout: RuleLayout) -> None:
-    """The names of the covariates and of the block, whose values a reader types in."""
+    """Write the names of the covariates and of the block beside the cells for their values.
+
+    A reader types the values of a sample into these cells. `layout` says which rows they have.
+    """
     for offset, name in enumerate(rule.encoder.names):
         row = layout.covariates.first + offset
         write_text_cell(sheet, row, TERM_COLUMN, name)
@@ -228,7 +260,12 @@ def write_term_formulas(sheet: Any, rule: WeightedRule, layout: RuleLayout) -> N
 
 
 def write_bias_formula(sheet: Any, layout: RuleLayout) -> None:
-    """The formula for the bias of the sample: that of its block, where there are blocks."""
+    """Write the formula for the bias of a sample.
+
+    If the rule has blocks, it looks up the bias of the block whose name is typed in; else it is the
+    only bias of the rule.
+    """
+    # Dollar signs keep the cell the same when the formula is copied to the right.
     bias_cell = f"${WEIGHT_COLUMN}${layout.bias}"
     formula = bias_cell
     if layout.block is not None:

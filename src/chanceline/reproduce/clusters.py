@@ -41,10 +41,12 @@ class Sector(NamedTuple):
 
 
 def separating_sector(points: Floats) -> Sector:
-    """The directions w of the plane with w·x > 0 for all points x: a sector between two angles.
+    """The directions w of the plane with w·x > 0 for all points x, a sector between two angles.
 
-    If all points lie between the angles a and b, it goes from b − π/2 to a + π/2. It has the width
-    0 if the points do not lie within half a turn.
+    w·x > 0 means that the angle between w and x is below π/2. So if all points lie between the
+    angles a and b, the sector goes from b − π/2 to a + π/2. Its width a − b + π is that of the gap
+    without points, 2π − (b − a), minus π. If no gap is wider than π, the sector is empty, and its
+    width is 0.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ def separating_sector(points: Floats) -> Sector:
     """
     angles = np.sort(np.arctan2(points[:, 1], points[:, 0]))
     first_after_full_turn = angles[0] + 2 * pi
-    gaps = np.diff(angles, append=first_after_full_turn)
+    gaps = np.diff(angles, append=first_after_full_turn)  # entry i begins at angle i
     widest = int(gaps.argmax())
     width = float(gaps[widest]) - pi
     if width <= 0:
@@ -62,14 +64,20 @@ def separating_sector(points: Floats) -> Sector:
 
 
 def cluster_table() -> pd.DataFrame:
-    """The separating directions of every choice of two variables, for growing numbers of patterns.
+    """For every choice of two variables, the directions of weights that separate the patterns.
 
-    Weights on two variables are directions of a plane, and those that separate are a sector
-    (`separating_sector`). The patterns are the first ones of the same random set. Columns:
-    patterns, load, the two variables of the choice, start and width of the sector.
+    Weights on two variables are a direction of a plane; those that classify all patterns correctly
+    are a sector (`separating_sector`). This is computed for several numbers of patterns, which are
+    always the first ones of the same random set.
+
+    Returns
+    -------
+    DataFrame
+        One row for each number of patterns and choice: patterns, load (patterns per variable),
+        first and second (the two variables), start and width of the sector in radians.
     """
     rng = np.random.default_rng(PATTERN_SEED)
-    # Gaussian inputs times labels are Gaussian.
+    # Inputs times labels; as the inputs are Gaussian and the labels ±1, so are these.
     labelled_inputs = rng.standard_normal((max(PANEL_PATTERNS), N_VARIABLES))
     rows = []
     for n_patterns in PANEL_PATTERNS:
@@ -89,24 +97,29 @@ def cluster_table() -> pd.DataFrame:
 
 
 def clusters(folder: Folder) -> None:
-    """Draw the paper's Fig. 1: how choices of variables die out as patterns are added.
+    """Draw the paper's Fig. 1: fewer and fewer choices of variables separate as patterns are added.
 
-    The upper panels show, at four loads, the separating directions of every choice of two of few
-    variables; the lower one shows the entropy of separating choices of many variables against the
-    load.
+    The upper panels are for few variables: at four loads they show, for every choice of two, the
+    weights that separate the patterns. The lower panel is the limit of many variables: the entropy
+    of separating choices against the load. `folder` takes the figure and its data; its mode says
+    how finely the curve is solved.
     """
     table = cluster_table()
-    n_points = 40 if folder.mode == Mode.QUICK else 120
+    n_points = 120
+    if folder.mode == Mode.QUICK:
+        n_points = 40
     entropies = branch_table(CLUSTER_DENSITY, n_points)
 
     figure = Figure(figsize=FIGURE_SIZE, layout="constrained")
     halves = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.1, 1))  # (rows, columns)
     upper, lower = halves[:, 0]
 
+    # A panel for each number of patterns, which `groupby` gives in ascending order.
     panels = upper.subplots(1, len(PANEL_PATTERNS))
     for ax, (n_patterns, choices) in zip(panels, table.groupby("patterns"), strict=True):
         load = n_patterns / N_VARIABLES
         draw_clusters(ax, choices, f"$P={n_patterns}$, $\\alpha={load:g}$")
+
     draw_cluster_entropy(
         lower.subplots(),
         entropies,

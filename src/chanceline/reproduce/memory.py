@@ -89,10 +89,12 @@ MEMORY_SIZES = {
 
 
 def memory_capacity(folder: Folder) -> None:
-    """Draw the largest load that neurons hold against their share of inputs, for the three wirings.
+    """Draw how many patterns a neuron can store against the share ρ of inputs that it keeps.
 
-    Beside it are lines of theory: 2ρ (random inputs), α_VS(ρ) (the best inputs) and the load of
-    Hebb's choice, ρ being the share of inputs kept. The mode of the folder sets sizes and effort.
+    The largest load (patterns per possible input) is measured for three wirings, ways to choose the
+    inputs. Theory gives three lines beside it: 2ρ for random inputs, α_VS(ρ) for the best inputs,
+    and the load for inputs chosen by Hebb's rule. `folder` takes the figure and its data; its mode
+    sets the sizes of networks and the effort.
     """
     settings = MEMORY_SIZES[Mode(folder.mode)]
     loads = load_curve(
@@ -100,31 +102,33 @@ def memory_capacity(folder: Folder) -> None:
         settings.rhos,
         seed=SEED,
         budget=settings.budget,
-        neurons=settings.n_measured,  # of all n_neurons, the first few
+        neurons=settings.n_measured,  # only the first few of all n_neurons are measured
         n_jobs=settings.n_jobs,
     )
 
-    # What is measured, and what theory says at the same densities.
+    # The table has what was measured, and what theory says at the same ρ.
     table = pd.DataFrame([result.to_dict() for result in loads])
     table["cover_gardner"] = 2 * table["rho"]
     table["alpha_vs"] = [capacity(rho).alpha for rho in table["rho"]]
     table["hebbian"] = table["rho"].map(hebbian_capacity)
 
-    # Lines of theory, from near the origin to a little beyond the last point.
+    # The lines in the figure go from near ρ = 0 to a little beyond the last point.
     theory = capacity_curve(np.linspace(0.01, max(settings.rhos) + 0.03, 40))
     folder.draw("memory_capacity", table, lambda ax: draw_largest_loads(ax, loads, theory.points))
 
 
 def memory_stability(folder: Folder) -> None:
-    """Draw recall from noisy probes, and storage after couplings are cut, for the three wirings.
+    """Draw how well networks recall patterns from noisy probes, and store them after damage.
 
-    At each load a network of each wiring stores the same random patterns. The table beside the
-    figure has all that was measured.
+    At each load (patterns per possible input) three networks store the same random patterns; they
+    differ in their wiring, the way in which neurons choose their inputs. At each load recall is
+    measured with growing shares of flipped bits in the probe; at one load, how many bits are still
+    stored when growing shares of couplings are cut. `folder` takes the figure and its data.
     """
     settings = MEMORY_SIZES[Mode(folder.mode)]
-    recalls: dict[tuple[str, float], Retrieval] = {}
-    cuts: dict[str, list[Cutting]] = {}
-    rows: list[dict[str, Any]] = []
+    recalls: dict[tuple[str, float], Retrieval] = {}  # (wiring, load) → recall to draw
+    cuts: dict[str, list[Cutting]] = {}  # wiring → one result for each order of cutting
+    rows: list[dict[str, Any]] = []  # of the table, with all that was measured
     for load in settings.recall_loads:
         patterns = random_patterns(settings.n_neurons, load, seed=SEED)
         for wiring in Wiring:
@@ -136,8 +140,9 @@ def memory_stability(folder: Folder) -> None:
 
             recall = retrieval(memory, patterns, PROBE_NOISES, seed=SEED)
             rows += _recall_rows(shared_columns, recall)
-            every_wiring_holds_it = load < LOAD_OF_RANDOM_INPUTS
-            if every_wiring_holds_it:
+            # At larger loads not all wirings have stored the patterns, so recall is not drawn.
+            every_wiring_stores_it = load < LOAD_OF_RANDOM_INPUTS
+            if every_wiring_stores_it:
                 recalls[wiring, load] = recall
 
             if load == CUTTING_LOAD:
@@ -157,13 +162,21 @@ def memory_stability(folder: Folder) -> None:
 
 
 def _network_columns(wiring: str, load: float, report: StorageReport) -> dict[str, Any]:
-    """The columns that all rows of one network share: wiring, load, and how stable its neurons are.
+    """The columns of the table that are the same in all rows of one network.
 
-    `alpha_vs_at_kappa` is the load that the best choice of inputs could hold at the median
-    stability of its neurons; NaN where that is not positive.
+    Parameters
+    ----------
+    wiring : how neurons choose their inputs.
+    load : the patterns stored, per possible input.
+    report : what storing gave. The stability κ of a neuron is its smallest margin, for weights of
+        length one; it is not positive if the neuron could not store all patterns (is unsolved).
+
+    Returns
+    -------
+    column → value. `alpha_vs_at_kappa` is the load that theory gives for the best choice of inputs
+    at the median κ; NaN if this is not positive.
     """
     median_stability = float(np.median(report.stabilities))
-    # What the best choice of inputs could hold at this stability.
     reachable_load = np.nan
     if median_stability > 0:
         reachable_load = capacity(KEPT_SHARE, margin=median_stability).alpha
@@ -196,9 +209,11 @@ def _cutting_rows(shared_columns: dict[str, Any], result: Cutting) -> list[dict[
 
 
 def memory_couplings(folder: Folder) -> None:
-    """Note how many couplings a stored bit takes when every neuron keeps as few inputs as will do.
+    """Measure how many couplings a stored bit needs, and add the numbers to the folder.
 
-    It is measured on one network for each wiring. Dense couplings need 1/2 at best.
+    Every neuron keeps the smallest number of inputs with which it stores all patterns. There is one
+    network for each wiring, the way to choose the inputs. A network with all couplings needs at
+    least 1/2 of a coupling for each bit (Gardner).
     """
     settings = MEMORY_SIZES[Mode(folder.mode)]
     patterns = random_patterns(settings.n_neurons, MINIMAL_LOAD, seed=SEED)

@@ -69,9 +69,10 @@ LOG_CHI_BEYOND_ZERO_ENTROPY = 0.15
 
 
 def panels(folder: Folder) -> None:
-    """Draw the paper's four panels: what changes with the load α at the density ρ = 0.5.
+    """Draw the paper's four panels, the replica-symmetric solution against the load α at ρ = 0.5.
 
-    The entropy at one load, and the load where symmetry breaks, are noted as numbers.
+    They are the overlaps, the response, the entropy and the stability. Two numbers are added to the
+    folder: the entropy at one load, and the load where symmetry breaks.
     """
     table = branch_table(PANEL_RHO, _resolution(folder, quick=60, fine=200))
     at_capacity = capacity(PANEL_RHO)
@@ -88,7 +89,11 @@ def panels(folder: Folder) -> None:
 
 
 def _note_panel_numbers(folder: Folder, at_capacity: Capacity) -> None:
-    """Note the entropy at one load, and the load where symmetry breaks."""
+    """Add two numbers at the density ρ = 0.5 to the folder.
+
+    They are the entropy at one load, and the load where replica symmetry breaks. The second one
+    comes from `at_capacity`: None if symmetry does not break, which is written as NaN.
+    """
     point = solve(NUMBER_LOAD, PANEL_RHO)
     folder.number(
         f"entropy at alpha={NUMBER_LOAD:g}, rho={PANEL_RHO:g}",
@@ -112,10 +117,11 @@ def _resolution(folder: Folder, *, quick: int, fine: int) -> int:
 
 
 def capacity_diagram(folder: Folder) -> None:
-    """Draw the capacity α_VS against the density ρ, with every closed-form curve around it.
+    """Draw the capacity α_VS against the density ρ, with all bounds and lines in closed form.
 
-    The capacity is the largest load (patterns per variable) that some choice of ρN variables
-    separates. At a few densities it is noted as a number beside the paper's.
+    The capacity is the largest load (patterns per variable) at which some choice of ρN of the N
+    variables separates random patterns. At a few densities it is added to the folder's numbers, to
+    be compared with the paper's figure.
     """
     rhos = evenly_spaced(_resolution(folder, quick=49, fine=199))
     table = capacity_curve(rhos, replicon=True).to_frame()
@@ -134,7 +140,7 @@ def capacity_diagram(folder: Folder) -> None:
 def unequal_classes(folder: Folder) -> None:
     """Draw the capacity α_VS against the density ρ for 50, 30, 10 and 2 per cent positive patterns.
 
-    At one density it is noted as a number for some of these shares.
+    At one density, the capacity for some of these shares is added to the folder's numbers.
     """
     rhos = np.geomspace(0.001, 0.95, _resolution(folder, quick=20, fine=60)).tolist()
     curves = []
@@ -154,14 +160,16 @@ def unequal_classes(folder: Folder) -> None:
 
 
 def entropy_with_breaking(folder: Folder) -> None:
-    """Draw the entropy of separating choices against the load at ρ = 0.5, symmetric and broken.
+    """Draw the entropy of separating choices against the load at ρ = 0.5, by two approximations.
 
-    Beside replica symmetry there is one step of symmetry breaking. A second panel shows how its
-    break point x and the price K of a variable go to finite values where the entropy vanishes.
+    These are replica symmetry, and one step of replica symmetry breaking. A second panel shows two
+    parameters of the latter, the break point x and the price K of a variable: they stay finite at
+    the load where the entropy vanishes.
     """
-    critical_load = replicon_line(PANEL_RHO).state.alpha
+    critical_load = replicon_line(PANEL_RHO).state.alpha  # where symmetry breaks
     broken = _broken_branch(critical_load)
 
+    # The symmetric solution, from a little below that load to beyond the capacity.
     n_loads = _resolution(folder, quick=16, fine=40)
     first_load = critical_load - LOAD_BEFORE_BREAKING
     loads = np.linspace(first_load, LARGEST_ENTROPY_LOAD, n_loads).tolist()
@@ -179,12 +187,18 @@ def entropy_with_breaking(folder: Folder) -> None:
 
 
 def _broken_branch(critical_load: float) -> pd.DataFrame:
-    """Solutions with one step of symmetry breaking at density ρ = 0.5, in the order of their loads.
+    """The solutions with one step of replica symmetry breaking at ρ = 0.5, by ascending load.
+
+    Parameters
+    ----------
+    critical_load : the load where symmetry breaks.
 
     Returns
     -------
-    Columns alpha (the load), entropy, x (the break point of the step), K (the price of a variable),
-    p1 and p0 (the overlaps of two choices of variables within and between groups).
+    DataFrame
+        One row for each solution: alpha (the load), entropy, x (the break point of the step), K
+        (the price of a variable), p1 and p0 (the overlaps of two choices of variables in the same
+        group of choices and in different groups).
     """
     rows = []
     for state in _broken_states(critical_load):
@@ -202,10 +216,12 @@ def _broken_branch(critical_load: float) -> pd.DataFrame:
 
 
 def _broken_states(critical_load: float) -> list[RSBState]:
-    """The solutions from near the load where symmetry breaks (`critical_load`) to a little beyond
-    that where the entropy is 0; the response χ of the weights falls along them.
+    """Solve one step of symmetry breaking from near `critical_load` to beyond zero entropy.
+
+    `critical_load` is the load where symmetry breaks. The states, by ascending load, are followed
+    by ln χ instead of the load, where χ, the response of the weights, falls with the load.
     """
-    # From zero entropy down to smaller loads, in steps of larger χ.
+    # Solve the state of zero entropy, and follow the branch down to smaller loads (larger χ).
     branch = RSBBranch(PANEL_RHO)
     zero_entropy = branch.at_zero_entropy(start_at(PANEL_RHO))
 
@@ -214,18 +230,21 @@ def _broken_states(critical_load: float) -> list[RSBState]:
 
     downwards = branch.follow(zero_entropy, FIRST_LOG_CHI_STEP, is_near_breaking)
     states = [point.state for point in downwards]
-    states.reverse()
+    states.reverse()  # now by ascending load
 
-    # One point beyond zero entropy, at a smaller χ.
-    log_chi = float(zero_entropy.unknowns[0])  # it comes first in every point of a branch
+    # Add one state beyond zero entropy, at a smaller χ.
+    log_chi = float(zero_entropy.unknowns[0])  # ln χ is the first unknown of every point
     log_chi_beyond = log_chi - LOG_CHI_BEYOND_ZERO_ENTROPY
     states.append(branch.at_chi(log_chi_beyond, zero_entropy.unknowns).state)
     return states
 
 
 def capacity_with_breaking(folder: Folder) -> None:
-    """Draw the capacity against the density, with and without breaking, from the shipped table, and
-    by how much each approximation differs from infinitely many steps of breaking.
+    """Draw the capacity against the density ρ with and without replica symmetry breaking.
+
+    A second panel shows by how much each approximation differs from infinitely many steps of
+    breaking. The capacities come from a table in the package; at a few densities they are added to
+    the folder's numbers.
     """
     rows = capacity_table()
     table = pd.DataFrame.from_records(rows)
@@ -242,8 +261,10 @@ def capacity_with_breaking(folder: Folder) -> None:
 
 
 def _note_capacities(folder: Folder, row: Any) -> None:
-    """Note the capacities with one and with infinitely many steps of breaking, of a row of
-    `capacity_table`.
+    """Add two capacities at one density to the folder's numbers.
+
+    They are those with one and with infinitely many steps of replica symmetry breaking. `row` is a
+    row of `capacity_table`.
     """
     folder.number(
         f"capacity at rho={row.rho:g}, one step of breaking",
@@ -260,29 +281,39 @@ def _note_capacities(folder: Folder, row: Any) -> None:
 
 
 def finite_size(folder: Folder, sweeps: Mapping[str, Sequence[str]] | None = None) -> None:
-    """Draw the figures of the experiments: the paper's finite-size figure, the same with the best
-    search, and limits beside theory.
+    """Draw the figures of numerical experiments on problems of finite size.
+
+    They are the paper's finite-size figure, the same with the best search, and extrapolations to
+    infinite size beside theory. Each is drawn from sweeps, which are lists of tasks to run.
 
     Parameters
     ----------
-    folder : takes the figures; its mode says how many points are run.
+    folder : takes the figures and their data; its mode says which sweeps are run.
     sweeps : figure → names of its sweeps; None for the built-in ones.
     """
     is_quick = folder.mode == Mode.QUICK
-    if sweeps is None:
-        sweeps = QUICK_SWEEPS if is_quick else SWEEPS
-    for figure, names in sweeps.items():
-        points = _finite_size_points(folder, figure, names)
+    if sweeps is None and is_quick:
+        sweeps = QUICK_SWEEPS
+    elif sweeps is None:
+        sweeps = SWEEPS
+
+    for figure, sweep_names in sweeps.items():
+        points = _finite_size_points(folder, figure, sweep_names)
+
+        # In the quick mode a note above the figure says that the run was small. The paper's figure
+        # then also shows the points of the full run that comes with the package.
         note = ""
         if is_quick:
             note = NOTE_ON_SMALL_RUN
         if is_quick and figure == ScalingFigure.PAPER_FIG3:
             points = with_shipped_run(points)
             note = NOTE_ON_BOTH_RUNS
+
         picture, table = draw_figure(figure, points)
         if note:
             picture.suptitle(note, fontsize=9)
-        # A name of its own: the theory has figures of capacity and entropy too.
+        # The prefix keeps these files apart from those of theory, which has figures of capacity and
+        # entropy too.
         folder.save(f"experiments-{figure}", picture, table)
 
 
@@ -296,7 +327,11 @@ def with_shipped_run(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def _finite_size_points(folder: Folder, figure: str, sweeps: Sequence[str]) -> pd.DataFrame:
-    """The points of a figure: as shipped in the normal mode, else from sweeps that are run here."""
+    """The points of a figure of experiments.
+
+    In the normal mode they come from results in the package. In the other modes the sweeps (lists
+    of tasks) are run here, as far as the store in the folder does not have their results yet.
+    """
     if folder.mode == Mode.NORMAL:
         folder.say(
             f"{figure}: drawn from the run that comes with the package "
@@ -312,13 +347,13 @@ def _finite_size_points(folder: Folder, figure: str, sweeps: Sequence[str]) -> p
 
 
 def _run_sweep(folder: Folder, store: Path, name: str) -> None:
-    """Run the tasks of a sweep that the store does not have yet, and report progress.
+    """Run those tasks of a sweep whose results the store does not have yet, and report progress.
 
     Parameters
     ----------
-    folder : takes lines about the progress.
+    folder : prints lines about the progress; its mode is mentioned in them.
     store : the file that results are saved in.
-    name : of a built-in sweep, or of a file that describes one.
+    name : the name of a built-in sweep, or the path of a file that describes one.
     """
     sweep = load_sweep(name)
     with Store(store, write=True) as results:
@@ -328,7 +363,7 @@ def _run_sweep(folder: Folder, store: Path, name: str) -> None:
             line += ", a small run made on the spot"
         folder.say(line)
 
-        # The records of the missing tasks, one after the other as they are finished.
+        # `iter_run` runs the missing tasks and yields a record when one is finished and saved.
         records = iter_run(sweep.tasks, n_jobs=-1, store=results, batch=sweep.batch)
         for n_done, _ in enumerate(records, 1):
             if n_done % TASKS_BETWEEN_LINES == 0:
