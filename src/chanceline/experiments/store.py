@@ -238,6 +238,7 @@ class Store(AbstractContextManager["Store"]):
         new: dict[str, Record] = {}
         for record in records:
             task = record.task
+            # The record of this task in the store, or an earlier one among `records`.
             known = self._records.get(task.id, new.get(task.id))
             if known is None:
                 new[task.id] = record
@@ -247,7 +248,8 @@ class Store(AbstractContextManager["Store"]):
                     "store; keep results of different versions in different stores"
                 )
 
-        # Write them in one transaction, each row with a checksum of its other columns.
+        # Write them in one transaction, each row with a checksum of its other columns. SQLite's
+        # connection, as a context manager, commits it, or rolls it back after an error.
         columns = [*Row._fields, "checksum"]
         placeholders = ", ".join("?" for _ in columns)
         rows = [record.values() for record in new.values()]

@@ -70,7 +70,7 @@ def outcome_values(result: OutcomeTest) -> dict[str, object]:
     return {
         "result": result,
         "colour": COLOUR_NAMES[result.verdict],
-        "story": outcome_story(result)[1:],  # the page has the first sentence as its heading
+        "story": outcome_story(result)[1:],  # a box above shows the first sentence, the verdict
         "explained_figure": draw_for_page(lambda ax: draw_explained(ax, result), "explained"),
         "prediction_figure": prediction_drawings(result),
         "prediction_caption": prediction_caption(result),

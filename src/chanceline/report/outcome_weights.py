@@ -62,6 +62,7 @@ def outcome_weights_csv(result: OutcomeTest) -> str:
     rule = result.rule
     outputs = rule.linear_outputs()
     terms = [*rule.features, *terms_in_words(rule.roles.term_encoder)]
+    # The rule calls a block a stratum; blocks may be defined by several columns.
     block_names: list[str] = []
     if rule.roles.stratum_columns:
         block_names += [rule.roles.in_words(stratum) for stratum in rule.sums.stratum_intercepts]

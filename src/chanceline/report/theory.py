@@ -169,7 +169,8 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
     branch = separating_branch(rho, ensemble)
     if ensemble.error_rate:
         # With errors, theory counts a choice once for each cluster of its weights. In the first
-        # states this gives more than the number of all choices; these states are left out.
+        # states this gives more than the number of all choices; these states are left out. Others
+        # remain, because the branch goes on to negative entropies.
         branch = [state for state in branch if state.entropy < entropy_of_all]
         first_load = branch[0].alpha
         # The spline needs ascending loads, so the flat part must end before the first state.
