@@ -228,7 +228,7 @@ def _first_moment_estimate(
     if hits_and_draws is None or point not in hits_and_draws.index:
         return by_cover
     hits, draws = hits_and_draws.loc[point]
-    if hits < MIN_HITS:
+    if hits < MIN_HITS:  # the measured share would be less accurate than Cover's count
         return by_cover
     share = hits / draws
     log_moment = float(log_binomial(n, m)) + math.log(share)
@@ -293,9 +293,11 @@ def _measure_smallest(group: pd.DataFrame) -> dict[str, Any] | None:
     unsolved_share = 1 - len(sizes) / len(group)
     if unsolved_share > MAX_UNSOLVED or not np.isfinite(density.error):
         return None
+    # The K at which the expected number of separating supports is 1.
     first_moment_density = first_moment_size(n_variables, n_patterns) / n_variables
     # All K may happen to be equal, as they are whole numbers; their scatter would give an error of
-    # 0. So the error is at least that of rounding to whole numbers, which has the variance 1/12.
+    # 0. So the error is at least that of rounding: the variance of K by rounding is 1/12, and that
+    # of a mean over problems is 1/12 over their number.
     rounding_error = 1 / (n_variables * math.sqrt(12 * len(sizes)))
     return {
         "load": n_patterns / n_variables,

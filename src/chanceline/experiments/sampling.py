@@ -80,7 +80,8 @@ def support_separates(hinge: Any, support: NDArray) -> bool:
     """
     # The fit starts at zero weights. Starting from those of a similar support takes twice as long.
     enter_support(hinge, support)
-    # Fit the support as it is, without a change of columns, and allow no error.
+    # Fit the support as it is, without a change of columns. `refit` returns whether all patterns
+    # but at most `max_errors` have a positive margin.
     return refit(
         hinge,
         add=NONE,
