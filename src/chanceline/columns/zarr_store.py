@@ -81,8 +81,7 @@ def open_zarr(path: Path) -> ZarrGroup:
     except Exception as error:  # versions of Zarr differ in what they raise
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"{path.name} is no array of Zarr ({reason}).") from error
-    is_single_array = hasattr(content, "shape")
-    if is_single_array:
+    if hasattr(content, "shape"):  # a single array
         return ZarrGroup(content)
     arrays = dict(content.arrays())
     if TABLE_NAME not in arrays:

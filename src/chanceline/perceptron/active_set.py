@@ -200,8 +200,8 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
 
     Returns
     -------
-    Whether the update was made. False if the samples are too many or the update would be
-    numerically unstable: the caller must then `rebuild` inverse and target.
+    Whether the update was made. False if the samples are too many or the update is numerically
+    unstable. Inverse and target are then of no use, and the caller must `rebuild` them.
     """
     # Read.
     rows = hinge.data.rows

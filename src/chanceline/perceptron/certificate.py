@@ -148,8 +148,10 @@ def certify(
     problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
     columns = np.asarray(support, dtype=np.int64)
     n_patterns = problem.n_samples
+    # First the patterns a_μ, then one row for each weight whose sign is prescribed.
     rows = _rows_with_signs(problem, columns)
-    # Columns are scaled to entries of at most 1, for the linear program.
+    # For the linear program the columns are scaled to entries of at most 1. This changes the
+    # weights, which are scaled back, but not which multipliers are a proof.
     largest_entries = np.abs(rows).max(axis=0, initial=0.0)
     scale = np.maximum(largest_entries, np.finfo(float).tiny)
     scaled_rows = rows / scale
@@ -245,7 +247,8 @@ def _certificate_of_rounded(rows: Floats, multipliers: Floats, n_patterns: int) 
     sum_over_patterns = float(multipliers[:n_patterns].sum())
     if sum_over_patterns > 0.0:
         resolution = float(np.linalg.norm(rows.T @ multipliers)) / sum_over_patterns
-    longest = float(np.linalg.norm(rows, axis=1).max(initial=1.0))  # rows shorter than 1 count as 1
+    # The length of the longest row, but at least 1.
+    longest = float(np.linalg.norm(rows, axis=1).max(initial=1.0))
     separable = None
     if resolution <= SMALL_RESOLUTION * longest:
         separable = False
@@ -299,8 +302,8 @@ def _widest_box_margin(rows: Floats, n_patterns: int) -> tuple[Floats, Floats]:
             f"The linear program that decides separability was not solved ({result.message})."
         )
     weights = np.asarray(result.x[:n_columns])
-    # The marginals are the derivatives of the minimum by `b_ub`, which are −λ; rounding may give
-    # them the wrong sign.
+    # The marginals are the derivatives of the minimum with respect to `b_ub`, that is −λ. Rounding
+    # may give them the wrong sign.
     multipliers = np.maximum(-np.asarray(result.ineqlin.marginals), 0.0)
     return weights, multipliers
 

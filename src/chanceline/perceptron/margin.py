@@ -466,8 +466,8 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
     n_patterns : rows from this index on are unit vectors of nonnegative weights.
     unit : squared length of the longest row.
     """
-    size = passive.size
-    members = passive.members
+    size = passive.size  # (1,), the number of members
+    members = passive.members  # row indices
     values = passive.values
     is_member = passive.is_member
     inverse = passive.inverse  # of the members' Gram matrix, in the order of the members
@@ -481,7 +481,14 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
         # λ ≥ 0 allows. `leaving` is the place of a λ that is now zero, or whose goal is zero up to
         # rounding; −1 if there is none.
         n_members = size[0]
-        solve_unconstrained(inverse, members, n_members, n_patterns, unit, goal)
+        solve_unconstrained(
+            inverse,
+            members,
+            n_members=n_members,
+            n_patterns=n_patterns,
+            unit=unit,
+            goal=goal,
+        )
         step, leaving = step_towards_goal(values, goal, n_members)
         for i in range(n_members):
             values[i] += step * (goal[i] - values[i])

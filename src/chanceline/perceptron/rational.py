@@ -144,11 +144,13 @@ class ExactTable:
             samples = range(self.problem.n_samples)
         samples = [int(i) for i in samples]
         if not samples:
+            # There is nothing to separate: weights of zero will do.
             return Decision(separable=True, slopes=(Fraction(0),) * len(support))
 
         # For each sample a row (a_μ, unit), where a_μ is y_μ x_μ in integers, and `unit` is about
         # as large as the length of a_μ. Then, for each weight w_j that must not be negative, a row
-        # (unit · e_j, 0).
+        # (unit · e_j, 0). The columns are raised, that is multiplied by powers of two, so that
+        # their entries are of about the same size.
         raised_columns = self._raised_columns(support)
         unit = self._unit(raised_columns)
         rows = [[*row, unit] for row in self._pattern_rows(raised_columns, samples)]
