@@ -49,6 +49,8 @@ def app(
         if open_page and not json:
             open_in_browser(address)
 
+    # The page shows the command lines that do the same. The functions that write them are handed
+    # over, because the library does not import the modules of the command line.
     options = ServerOptions(port=port, largest_megabytes=limit, n_jobs=jobs)
     command_writers = CommandWriters(command_of_request, commands_of_cohort)
     try:

@@ -116,10 +116,14 @@ def search(
         raise InputError(
             "give a data file, or --random N=256,alpha=1 for a random problem (and not both)."
         )
+    # The features and labels: from the file, or at random.
     if random is None:
-        problem = search_data(load_table_and_tell(data, label, table_settings))
+        dataset = load_table_and_tell(data, label, table_settings)
+        problem = search_data(dataset)
     else:
         problem = random_search_data(random)
+
+    # Search once, or from several seeds.
     options: dict[str, Any] = {
         "method": method,
         "budget": budget,
@@ -136,6 +140,7 @@ def search(
     else:
         outcome = search_often(problem, options, SeedRuns(restarts, jobs, scheduler), quiet=quiet)
 
+    # Write the rule to the file of --out, and print it.
     features = [problem.feature_names[j] for j in outcome.support]
     if out is not None:
         write_rule(out, outcome, features)
@@ -347,6 +352,8 @@ def front(
     Example: [bold]chanceline front data.csv --label outcome --max-features 20 --figure front.svg[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
     dataset = load_table_and_tell(data, label, table_settings)
+
+    # Search once, or from several seeds.
     options: dict[str, Any] = {
         "intercept": intercept,
         "max_features": max_features,

@@ -129,7 +129,7 @@ def run_test(
             )
             run_sets(table, sets, test_settings, outputs)
             return
-        named_features = split_names(features) or None
+        named_features = split_names(features) or None  # None: the features are searched
         with progress_bar("shuffled labellings", quiet=quiet) as progress:
             result = judge(table, named_features, settings=test_settings, progress=progress)
 

@@ -55,7 +55,7 @@ class Connectivity(Result):
 
         `silent` is a share of the inputs. `reciprocal` is the number of pairs of neurons coupled
         both ways over the number expected by chance, and `strength` is the mean coupling of these
-        pairs over that of other neurons.
+        pairs over that of all other couplings.
         """
         lines = ["wiring                connected  mean |w|  CV of |w|"]
         statistics_of_kind = {"excitatory": self.excitatory, "inhibitory": self.inhibitory}

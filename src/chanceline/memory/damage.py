@@ -65,9 +65,9 @@ def cutting(
 
     Each of the `shares` is cut from the undamaged memory, in the order `how` ("random" or "weakest"
     first). Three numbers are measured after each cut: the share of bits that are held, where a bit
-    is held if the field on its neuron has its sign; the share of patterns of which all bits are
-    held; and the mean overlap of the patterns with the states recalled from them, where the overlap
-    of two states is the mean of their products.
+    is held if the field on its neuron has the bit's sign; the share of patterns of which all bits
+    are held; and the mean overlap of the patterns with the states recalled from them, where the
+    overlap of two states is the mean of their products.
     """
     cut_order = choice_from(how, CutOrder, "cut")
     stored = memory.checked(patterns)
