@@ -44,17 +44,20 @@ def app(
     from chanceline.cli.command_text import command_of_request, commands_of_cohort
 
     def show_address(address: str) -> None:
-        """Print the address of the page, and open it; called when the server is ready."""
+        """Print the address of the page, and open the page; called when the server is ready."""
         answer({"address": address}, f"The page is {address}\nCtrl-C ends it.", json)
         if open_page and not json:
             open_in_browser(address)
 
+    # The page shows the command lines that do the same. The functions that write them are handed
+    # over, because the library does not import the modules of the command line.
     options = ServerOptions(port=port, largest_megabytes=limit, n_jobs=jobs)
     command_writers = CommandWriters(command_of_request, commands_of_cohort)
     try:
         serve(options, command_writers, show_address)
     except KeyboardInterrupt as interrupt:
-        # Ctrl-C is the usual way to end it, SIGTERM is not; the argument is the signal's number.
+        # Ctrl-C is the usual way to end the page, and no failure; SIGTERM is passed on. The
+        # exception has the number of its signal as argument.
         if signal.SIGTERM in interrupt.args:
             raise
     say("The page has ended; its files are removed.")

@@ -83,12 +83,15 @@ def predict(
     saved = load_result(result)
     predictions: Predictions | OutcomePredictions
     if isinstance(saved, SavedOutcome):
+        # An outcome other than two classes has a single rule, so --rule is refused.
         refuse_rule_choice(rule)
         predictions = saved.predict(data, settings=table_settings)
     else:
         predictions = saved.predict(data, rule=rule, settings=table_settings)
     for finding in predictions.findings:
         say(str(finding))
+
+    # Write the CSV to the file of --out, if there is one; to stdout without --out and --json.
     if out is not None:
         write_text(out, predictions_csv(predictions))
         say(f"{predictions.summary()}; written to {out}")
@@ -105,7 +108,11 @@ def refuse_rule_choice(rule: str | None) -> None:
 
 
 def predictions_record(predictions: Predictions | OutcomePredictions) -> dict[str, Any]:
-    """Predictions as plain values, with one object for each row."""
+    """The predictions as plain data for JSON, with one object for each row of the table.
+
+    Predictions of two classes are converted here; those of other outcomes convert themselves. The
+    second of the two classes is the positive one.
+    """
     from chanceline.cohort import OutcomePredictions
 
     if isinstance(predictions, OutcomePredictions):
@@ -149,6 +156,7 @@ def confirm(
     saved = load_result(result)
     confirmation: Confirmation | OutcomeConfirmation
     if isinstance(saved, SavedOutcome):
+        # An outcome other than two classes has a single rule, so --rule is refused.
         refuse_rule_choice(rule)
         confirmation = saved.confirm(data, label, time=time, event=event, settings=table_settings)
     elif time is not None or event is not None:

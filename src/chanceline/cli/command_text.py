@@ -20,7 +20,10 @@ DEFAULTS_OF_LABELS = {name: getattr(TableSettings(), name) for name in SETTINGS_
 
 
 def command_of_request(request: RunRequest) -> str:
-    """The command line that makes the same test: `chanceline test data.csv --label outcome …`."""
+    """The command line for the test of a request: `chanceline test data.csv --label outcome …`.
+
+    Files are named without their folders, and only options that differ from their defaults appear.
+    """
     table_settings = with_plain_name(request.table_settings)
     words = ["chanceline", "test", file_word(request.table.name)]
     words += options_of_outcome(request.outcome)
@@ -29,28 +32,32 @@ def command_of_request(request: RunRequest) -> str:
     if request.features is not None:
         words += option("features", join_names(request.features))
     words += options_of_settings(table_settings)
-    # The number of processes changes no result: it is left out, as 1 is its default.
-    words += options_of_settings(replace(request.test_settings, n_jobs=1))
+    # The number of processes does not change the result. Set to its default, 1, it is left out.
+    test_settings = replace(request.test_settings, n_jobs=1)
+    words += options_of_settings(test_settings)
     words += option("report", "report.html")
     return shlex.join(words)
 
 
 def commands_of_cohort(files: CohortFiles, choices: CohortChoices, view: CohortView) -> list[str]:
-    """The command lines for new samples: `chanceline predict result.json new.csv …`, and `confirm`
-    where their classes are known.
+    """The command lines for new samples, `chanceline predict result.json new.csv …`.
+
+    If the classes of the samples are known (`view.label` is their column), a second command line
+    follows, `chanceline confirm …`.
 
     Parameters
     ----------
     files : the saved result and the new samples.
-    choices : which of the rules.
+    choices : which of the rules of the result to use.
     view : how the samples are read, and the column of their classes.
     """
-    settings = with_plain_name(view.settings)
+    settings = with_plain_name(view.settings)  # files without their folders
     common_words = [file_word(files.result.name), file_word(files.table.name)]
     if choices.rule:
         common_words += option("rule", choices.rule)
 
-    # `predict` has no options that matter only where classes are known.
+    # `predict` lacks the options that only matter where classes are known. Set to their defaults,
+    # these settings are left out.
     settings_without_labels = replace(settings, **DEFAULTS_OF_LABELS)
     predict = ["chanceline", "predict", *common_words]
     predict += options_of_settings(settings_without_labels)
@@ -71,15 +78,18 @@ def with_plain_name(settings: TableSettings) -> TableSettings:
 
 
 def options_of_outcome(names: OutcomeNames) -> list[str]:
-    """The words for the columns of the outcome, and for what it is said to be."""
-    values = {
+    """The options that name the columns of the outcome, and the kind of outcome if it was given.
+
+    Returns the words of the command line, such as `["--label", "outcome"]`.
+    """
+    value_of_option = {
         "label": names.label,
         "time": names.time,
         "event": names.event,
         "outcome": names.asked_kind,
     }
     words = []
-    for name, value in values.items():
+    for name, value in value_of_option.items():
         if value is not None:
             words += option(name, value)
     return words

@@ -60,24 +60,25 @@ def interrupted_code() -> int:
 def signals_interrupt() -> Iterator[None]:
     """Within the block Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt(signal number).
 
-    So files are cleaned up and workers end; a second signal ends the program at once.
+    As an exception ends the work, files are cleaned up and worker processes end. A second signal
+    ends the program at once. When the block ends, the handlers are as before.
     """
-    # Only the main thread may have handlers, and no other needs them.
+    # Python allows signal handlers in the main thread only, and delivers signals there.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    # A signal that is ignored stays so, such as a hang-up under nohup.
+    # A signal that is ignored, such as a hang-up under nohup, stays ignored.
     handlers = {number: signal.getsignal(number) for number in STOPPING_SIGNALS}
     handlers_before = {
         number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN
     }
 
     def interrupt(number: int, _: object) -> NoReturn:
-        """The handler: the next signal has the default effect, which ends the program."""
-        LAST_SIGNAL.number = number
-        for other in handlers_before:
-            signal.signal(other, signal.SIG_DFL)
+        """Handle the first signal; the next one has the default effect, which ends the program."""
+        LAST_SIGNAL.number = number  # for the exit code
+        for other_number in handlers_before:
+            signal.signal(other_number, signal.SIG_DFL)
         raise KeyboardInterrupt(number)
 
     for number in handlers_before:

@@ -64,10 +64,11 @@ def run(
     n_new = 0
     with Store(path, write=True) as results:
         finished_ids = results.finished()
-        n_known = sum(task.id in finished_ids for task in plan.tasks)
+        n_known = sum(task.id in finished_ids for task in plan.tasks)  # from earlier runs
         if not quiet and n_known < n_tasks:
             say(f"{plan}; {n_known} already in {path}.")
-        # Ctrl-C ends the loop; what is saved stays.
+        # `iter_run` runs the tasks that are not in the store, and saves each result before it
+        # yields. Ctrl-C ends the loop, and saved results stay.
         with (
             suppress(KeyboardInterrupt),
             cluster(scheduler),
@@ -89,7 +90,11 @@ def run(
 
 
 def report_run(record: dict[str, Any], *, quiet: bool, json: bool) -> None:
-    """Print how far a sweep has come; if tasks are left, end with the exit code of the signal."""
+    """Print how far a sweep has come; if tasks remain, end with the exit code of the signal.
+
+    `record` holds the numbers of `tasks`, of `new` ones that this run has finished, and of those
+    `left` to do. Tasks are left only if a signal, such as Ctrl-C, has stopped the run.
+    """
     if json:
         print_json(record)
     if record["left"] > 0:
@@ -122,7 +127,8 @@ def status(
     plan = load_sweep(sweep, trials=trials)
     path = store or Path(f"{plan.name}.sqlite")
     with Store(path) as results:
-        seconds_of_task = results.seconds()  # by the id of every finished task
+        seconds_of_task = results.seconds()  # of every finished task in the store, by its id
+    # The store may also hold tasks of other sweeps: take those of this one.
     seconds = [seconds_of_task[task.id] for task in plan.tasks if task.id in seconds_of_task]
     n_finished = len(seconds)
     n_tasks = len(plan.tasks)
@@ -179,7 +185,8 @@ def merge(
     """
     from chanceline.experiments.store import Store
 
-    # Read before the target is opened: if a source is refused, not even an empty target is made.
+    # Read all sources before the target is opened: if a source is refused, not even an empty target
+    # is made.
     records = [record for source in sources for record in Store(source).records()]
     with Store(target, write=True) as target_store:
         n_new = target_store.add(records)
@@ -268,7 +275,11 @@ def reproduce(
         mode = "quick"
     if full:
         mode = "full"
-    tell_progress = ignore if quiet else say
+    tell_progress = say
+    if quiet:
+        tell_progress = ignore  # prints nothing
+
+    # `run_all` adds the figures and numbers that it makes to the folder.
     folder = Folder(out, mode, tell_progress)
     run_all(folder)
     page = write_reproduce_report(out)
@@ -286,5 +297,5 @@ def reproduce(
     answer(record, sentence, json)
 
 
-def ignore(line: str) -> None:
-    """What tells nothing, with --quiet."""
+def ignore(sentence: str) -> None:
+    """Print nothing: this takes the place of `say` with --quiet."""

@@ -54,13 +54,14 @@ def run_sets(
 
     with progress_bar("sets of features", quiet=outputs.quiet) as progress:
         result = set_tests(table, sets, settings=test_settings, progress=progress)
+    # Print first, because a file that cannot be written must not prevent the result from being
+    # shown. And write the files even if printing fails, as it does if stdout is a closed pipe.
     try:
         show_sets(result, table.source, json=outputs.json)
     finally:
-        # A reader of the pipe that has seen enough must not cost the files, and a file that cannot
-        # be written must not cost the verdict.
         write_set_files(result, table, outputs)
     if result.interrupted:
+        # A signal cut the test short: the exit code says so.
         raise typer.Exit(interrupted_code())
 
 
@@ -74,7 +75,10 @@ def show_sets(result: SetTests, source: str, *, json: bool) -> None:
 
 
 def write_set_files(result: SetTests, table: Dataset | OutcomeTable, outputs: SetOutputs) -> None:
-    """Write the picture, the page and the table, those that were asked for."""
+    """Write the files that were asked for: the figure, the page (HTML) and the table (CSV).
+
+    A path of `outputs` is None where a file was not asked for.
+    """
     from chanceline.report.feature_sets import sets_csv, write_sets_report
 
     if outputs.figure is not None:

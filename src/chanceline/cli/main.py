@@ -89,7 +89,11 @@ class Commands(TyperGroup):
 
 
 def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """The command line with these commands, whose modules are imported here."""
+    """Make the command line with the commands of these names.
+
+    The module of each command is imported here. So a single name saves the time to import the
+    modules of all other commands.
+    """
     app = typer.Typer(
         name="chanceline",
         cls=Commands,
@@ -103,6 +107,7 @@ def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
+    # The options of `chanceline` itself, without a command.
     @app.callback(invoke_without_command=True)
     def top(
         version: bool = typer.Option(False, "--version", help="Print the version and stop."),
@@ -129,13 +134,17 @@ def _add_command(app: typer.Typer, name: str) -> None:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Entry point of the `chanceline` command; `arguments` replace those of the command line."""
-    # Imports and compiled kernels make a million objects that stay: looking through them for
-    # garbage again and again takes time.
+    """Entry point of the `chanceline` command; `arguments` replace those of the command line.
+
+    Runs the command and ends the process with its exit code.
+    """
+    # Imports and compiled kernels make a million objects that are never freed. Collect garbage
+    # rarely, because each collection looks through these objects again.
     gc.set_threshold(200_000, 50, 50)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal without Greek letters is no reason to fail.
+            # Letters that a terminal cannot show, such as Greek ones, are escaped instead of
+            # raising an error.
             stream.reconfigure(errors="backslashreplace")
     if arguments is None:
         arguments = sys.argv[1:]
@@ -146,18 +155,20 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def flush_output(code: int) -> int:
-    """Write what is left of the output, and return the exit code: `code`, or 3 if that fails.
+    """Write the output that is still buffered, and return the exit code of the process.
 
-    A reader of a pipe that has left is no failure.
+    This is `code`; if the output cannot be written and `code` is 0, it is 3 (`ExitCode.MACHINE`).
+    A closed pipe is no failure: its reader has seen enough.
     """
     if sys.stdout is None:
         return code
     try:
         sys.stdout.flush()
     except OSError as error:
-        # What is left in the buffer must not fail again when Python ends: it goes nowhere.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, STDOUT_DESCRIPTOR)
+        # Python flushes stdout again when it ends, which must not fail a second time. So send the
+        # rest of the buffer to the null device.
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, STDOUT_DESCRIPTOR)
         if isinstance(error, BrokenPipeError):
             return code
         complain(f"cannot write the output: {error.strerror}")
@@ -166,14 +177,14 @@ def flush_output(code: int) -> int:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command line and return its exit code; what goes wrong is told on stderr."""
+    """Run a command line and return its exit code; errors are reported on stderr."""
     try:
         code = run_command(arguments)
     except BrokenPipeError:
         return ExitCode.SUCCESS  # the reader of a pipe has seen enough
     except SystemExit:
-        # Typer returns exit codes here, and raises SystemExit in two cases that are no errors: the
-        # reader of a pipe has left (`_main` in typer/core.py), or the shell was told how to
+        # Typer returns exit codes. It raises SystemExit in two cases only, which are no errors: the
+        # reader of a pipe has closed it (`_main` in typer/core.py), or the shell asked how to
         # complete a word.
         return ExitCode.SUCCESS
     except Stopped as stopped:
@@ -214,7 +225,10 @@ def stop_sentence(stopped: Stopped) -> str:
 
 
 def tell_error(error: Exception) -> int:
-    """Report an error on stderr, one raised on purpose in one sentence; return the exit code."""
+    """Report an error on stderr, and return the exit code of the process.
+
+    An error that was foreseen is reported in one sentence, any other with its traceback.
+    """
     if isinstance(error, InputError):
         complain(str(error))
         return ExitCode.BAD_INPUT
@@ -226,12 +240,12 @@ def tell_error(error: Exception) -> int:
     if isinstance(error, MemoryError):
         complain("there is not enough memory for this; ask for less")
         return ExitCode.MACHINE
-    # Errors of the parser: click may be a package of its own or live inside typer, so they are
-    # known by what they can do.
+    # Errors of the parser are those of click. They are recognised by a method and not by their
+    # class, because click may be a package of its own or a part of typer.
     if hasattr(error, "format_message"):
         tell_parser_error(error)
         return ExitCode.BAD_INPUT
-    # What nobody raised on purpose, a ValueError too, is our fault and must look like it.
+    # Any other error, even a ValueError, is a bug of the program, and is reported as one.
     tell_internal_error(error)
     return ExitCode.FAILED
 
@@ -248,12 +262,17 @@ def tell_system_error(error: OSError) -> int:
 
 
 def tell_parser_error(error: Any) -> None:
-    """Report what the parser of the command line did not understand, and which help to read."""
-    # Known by its name, as click may be a package of its own or live inside typer.
+    """Report what the parser of the command line did not understand, and which help to read.
+
+    `error` is an exception of click. Its class is not imported, because click may be a package of
+    its own or a part of typer.
+    """
     if type(error).__name__ == "NoArgsIsHelpError":
-        # No error at all: the command has subcommands, and this shows its help.
+        # A command with subcommands was given without one, which is no error: show its help.
         error.show()
         return
+
+    # The context knows the command in question, such as `chanceline sweep run`.
     command = "chanceline"
     context = getattr(error, "ctx", None)
     if context:

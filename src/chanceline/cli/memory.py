@@ -157,8 +157,13 @@ def survived_noise(basins: Retrieval) -> float | None:
 
 
 def describe_survival(basins: Retrieval) -> str:
-    """How much noise recall survives, in a sentence."""
-    n_survived = n_survived_noises(basins)
+    """How much noise recall survives, in a sentence.
+
+    Probes are patterns with a share of flipped bits, the noise. `basins` has an ascending list of
+    noises, and for each the share of probes from which the pattern comes back exactly. A noise is
+    survived if nearly all probes come back.
+    """
+    n_survived = n_survived_noises(basins)  # from the smallest noise on
     noises = [f"{noise:.0%}" for noise in basins.noises]
     shares = [f"{share:.0%}" for share in basins.recalled]
     if n_survived == 0:
@@ -166,6 +171,7 @@ def describe_survival(basins: Retrieval) -> str:
             f"Recall fails: of {basins.probes} probes without noise {shares[0]} come back exactly"
         )
 
+    # Positions in the lists, which are sorted by noise.
     last_survived = n_survived - 1
     first_failed = n_survived
     largest_noise = f"{noises[last_survived]} flipped bits"
@@ -200,13 +206,17 @@ def limit_lines(limit: dict[str, Any]) -> list[str]:
 
 
 def theory_limit(report: StorageReport, signs: str) -> dict[str, Any]:
-    """The largest load in theory of neurons that choose the best inputs, and as many as those of
-    the network keep; None as "alpha_vs" where theory has no answer.
+    """The theoretical limit of the load, for neurons that choose their inputs in the best way.
+
+    The load is the number of patterns divided by the number of possible inputs. The limit is that
+    for the network's mean share of inputs, `rho`, and the median stability of its neurons,
+    `margin`. It is returned as "alpha_vs", together with these settings; None if the theory has no
+    answer for them.
 
     Parameters
     ----------
-    report : of the network.
-    signs : whether signs of couplings are free or given.
+    report : what the network has stored, and with how many inputs.
+    signs : "free" or "given", the signs of the couplings.
     """
     import numpy as np
 
@@ -238,11 +248,14 @@ def parse_fan_in(text: str) -> float | str:
 
 
 def read_patterns(path: Path) -> NDArray[Any]:
-    """Patterns of ±1, of shape (patterns, neurons), from a .npy file or from text with commas."""
+    """Read patterns, (patterns, neurons), from a .npy file or from text separated by commas.
+
+    Only the shape is checked here, not that all entries are ±1.
+    """
     import numpy as np
 
     try:
-        # An empty file gets our sentence below, not NumPy's warning.
+        # NumPy warns of an empty file, which is refused with an error instead.
         with (
             warnings.catch_warnings(action="ignore", category=UserWarning),
             open(path, "rb") as file,

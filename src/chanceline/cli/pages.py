@@ -35,7 +35,7 @@ def explore(
     """
     from chanceline.report import write_explorer
 
-    # The end of the page's address says which numbers it begins with; without it, with none.
+    # The fragment is the end of the page's address, `#N=…`: the numbers that the page begins with.
     fragment = ""
     source_name = ""
     if source is not None:
@@ -55,7 +55,10 @@ def explore(
 
 
 def explorer_fragment(report_path: Path) -> str:
-    """The numbers of a test's page as the explorer takes them, `#N=2000&P=62&M=3…`."""
+    """The numbers of the set that a test has found, as the explorer takes them in its address.
+
+    They are read from the test's page at `report_path`, and look like `#N=2000&P=62&M=3…`.
+    """
     from chanceline.report import read_report
 
     fragment = read_report(report_path).get("explorer")
@@ -63,7 +66,7 @@ def explorer_fragment(report_path: Path) -> str:
         raise InputError(
             f"{report_path} is no page of chanceline test, so that it has no set to show."
         )
-    # The page of a test that the explorer cannot show has an empty one.
+    # The page has an empty fragment if the explorer cannot show its test.
     if fragment == "":
         raise InputError(
             f"the explorer cannot show the set of {report_path}: there is none, or its design has "

@@ -78,24 +78,25 @@ def bound(
 
 
 def describe_bound(bound: Bound, errors: int, null: str) -> str:
-    """The bound in words, with the numbers behind it, one a line.
+    """Describe a bound on a p-value in words, followed by the numbers behind it, one a line.
 
     Parameters
     ----------
-    bound : for M features: the smallest of the bounds for any M′ ≥ M, found at `best_size`.
-    errors : of the rule, that were allowed.
-    null : how random labels are drawn, "fixed" or "coin".
+    bound : for M features; it is the smallest of the bounds for all M′ ≥ M, found at `best_size`.
+    errors : the number of errors that the rule was allowed.
+    null : how random labels are drawn: "fixed" class sizes, or by "coin".
     """
     from chanceline.chance import format_p
 
     lines = [str(bound)]
-    if bound.log10_p == 0:
+    if bound.log10_p == 0:  # p ≤ 1 says nothing
         lines.append(
             "The bound is silent here: only a permutation test of the data can tell "
             "(chanceline test)."
         )
     if errors > 0:
-        # Errors e that were counted after looking cost a factor 2^(e + 1).
+        # If the number of errors e was chosen after looking, the bound on p is larger by the factor
+        # 2^(e + 1), but at most 1.
         log10_p = min(0.0, bound.log10_p + (errors + 1) * log10(2))
         lines.append(f"If the number of errors was chosen after looking: p ≤ {format_p(log10_p)}.")
     null_in_words = "fair coin (wrong for unbalanced classes)"
@@ -269,8 +270,11 @@ def answer_bound(
     options: PlanOptions,
     json: bool,
 ) -> None:
-    """Print the largest set of features that would convince with so many samples, or the samples
-    that a set of so many features needs, by the rigorous bound.
+    """Answer a question about the number of features and of samples by the rigorous bound.
+
+    If the number of `samples` is given, print the largest set of features that would convince. If
+    the number of `selected` features is given, print how many samples they need. A set convinces if
+    the bound on its p-value is at most the level.
     """
     if (samples is None) == (selected is None):
         raise InputError(
@@ -280,6 +284,7 @@ def answer_bound(
     if selected is not None:
         answer_samples_needed(n_features, selected, balance, options, json)
     elif samples is not None:
+        # Where random labels keep the class sizes, the size of one class must be known.
         if positives is None and options.null == "fixed":
             share = real_number(balance, "the balance, the share of one class,", above=0, below=1)
             positives = round(share * samples)
@@ -296,10 +301,11 @@ def answer_for_outcome(
     level: float,
     json: bool,
 ) -> None:
-    """Print how strongly one feature must go with the outcome to be seen in so many samples, or how
-    many samples are needed to see it.
+    """Answer a question about the effect of one feature and the number of samples.
 
-    `explained` is the share of the feature's variance in common with the outcome.
+    If `n_samples` is given, print how strongly a feature must be associated with the outcome to be
+    detected. If the strength is given, print how many samples are needed to detect the feature. The
+    strength is `explained`, the share of the feature's variance in common with the outcome.
     """
     from chanceline.significance.outcomes.planning import plan_outcome
 
@@ -333,7 +339,11 @@ class PlanOptions(NamedTuple):
 def answer_samples_needed(
     n_features: int, n_selected: int, balance: float, options: PlanOptions, json: bool
 ) -> None:
-    """Print how many samples make a rule on `n_selected` features convincing."""
+    """Print how many samples make a rule on `n_selected` features convincing.
+
+    A rule is convincing if the rigorous bound on its p-value is at most `options.level`. `balance`
+    is the share of one class.
+    """
     from chanceline.chance import format_p
 
     needed = chanceline.samples_needed(
@@ -345,6 +355,7 @@ def answer_samples_needed(
         null=options.null,
         intercept=options.intercept,
     )
+    # In words, with the sizes of both classes if they matter.
     samples = f"{needed.n_samples} samples"
     if needed.positives is not None:
         samples += f" ({needed.positives} + {needed.n_samples - needed.positives})"
@@ -359,8 +370,13 @@ def answer_samples_needed(
 def size_in_noise(
     n_samples: int, n_features: int, positives: int | None, options: PlanOptions
 ) -> ChanceSize | None:
-    """What noise of this size needs, by theory; None where theory has no answer."""
-    # Replica symmetry with errors has none in places.
+    """How many features the best rule needs for labels that ignore the features, by theory.
+
+    The table has `n_samples` × `n_features` independent features, and `positives` samples in one
+    class (None for half of them). `options` says how many errors the rule may make and whether it
+    has an intercept. Returns None if the theory has no answer.
+    """
+    # With errors the replica-symmetric equations have no solution for some sizes.
     with contextlib.suppress(ConvergenceError):
         return chanceline.chance_size(
             n_samples,
@@ -375,9 +391,11 @@ def size_in_noise(
 def answer_largest(
     n_samples: int, n_features: int, positives: int | None, options: PlanOptions, json: bool
 ) -> None:
-    """Print the largest set that would convince and, for comparison, what noise of this size needs.
+    """Print the largest set of features that would convince, with noise of this size to compare.
 
-    `positives` is the size of one class; the null "coin" needs none.
+    A set convinces if the rigorous bound on its p-value is at most `options.level`. For comparison
+    the theory says how many features would separate random labels. `positives` is the size of one
+    class; it may be None if random labels are drawn by a fair coin.
     """
     feature_plan = chanceline.largest_convincing(
         n_samples,
@@ -405,7 +423,11 @@ def answer_largest(
 def lines_of_largest(
     feature_plan: FeaturePlan, n_samples: int, n_features: int, level: float
 ) -> list[str]:
-    """The largest number of features that would convince, in words, and its bound and the next."""
+    """The largest number of features that would convince, in words, and the bounds that show it.
+
+    `feature_plan` has the bound on p for the largest set of features that convinces, and the one
+    for a set with one feature more, which does not; either may be None.
+    """
     from chanceline.chance import format_p
 
     if feature_plan.largest == 0:
@@ -418,7 +440,6 @@ def lines_of_largest(
             f"Up to {feature_plan.largest} of {n_features} features would convince at level "
             f"{level:g}."
         ]
-    # The bounds of this number of features, which convinces, and of the next, which does not.
     for size_bound in (feature_plan.bound, feature_plan.next_bound):
         if size_bound is not None:
             p = format_p(size_bound.log10_p)

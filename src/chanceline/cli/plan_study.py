@@ -49,7 +49,11 @@ class EffectQuestion(NamedTuple):
 
 
 def answer_planted(question: PlantedQuestion, *, quiet: bool, json: bool) -> None:
-    """Print from how many samples on the true features beat unrelated ones, and all others."""
+    """Print how many samples it takes to find a true rule among many features.
+
+    The plan has two numbers of samples: from which on the true features do better than any set of
+    unrelated features, and from which on they do better than any other set at all.
+    """
     if question.n_selected is None or question.n_samples is not None:
         raise InputError("--noise goes with -M, the number of true features, and not with -P.")
     with progress_bar("simulated studies", quiet=quiet or json) as progress:
@@ -66,7 +70,12 @@ def answer_planted(question: PlantedQuestion, *, quiet: bool, json: bool) -> Non
 
 
 def describe_planted(plan: PlantedPlan) -> str:
-    """How many samples it takes to find a true set of features, in words."""
+    """Say in words how many samples it takes to find a true set of features.
+
+    `plan.no_unrelated` is the number of samples from which on no set of unrelated features does as
+    well as the true set; `plan.alone` the one from which on no other set at all does, None if it
+    was not simulated.
+    """
     lines = [
         f"A rule on {plan.n_true} of {plan.n_features} features, {plan.noise:.0%} of the labels "
         "wrong:",
@@ -84,7 +93,11 @@ def describe_planted(plan: PlantedPlan) -> str:
 
 
 def answer_effect(question: EffectQuestion, *, figure: Path | None, json: bool) -> None:
-    """Print the power with so many samples, or the samples for a power; draw it if asked for."""
+    """Print the power of a study of given size, or the number of samples that a power needs.
+
+    The power is the probability that the test sees an effect in some of the features. With
+    `figure`, a path, the power is also drawn against the number of samples.
+    """
     if question.samples is not None and question.power is not None:
         raise InputError(
             "give either -P (to ask for the power) or --power (to ask for the samples), not both."
@@ -100,7 +113,10 @@ def answer_effect(question: EffectQuestion, *, figure: Path | None, json: bool) 
 
 
 def solve_effect(question: EffectQuestion) -> PowerPlan:
-    """The plan of a study: its power if the number of samples is given, else the samples needed."""
+    """Plan a study: its power if the number of samples is given, else the samples for a power.
+
+    If neither the number of samples nor the power is given, the power is DEFAULT_POWER.
+    """
     if question.samples is not None:
         return chanceline.power_of_effect(
             question.samples,
@@ -126,13 +142,17 @@ def solve_effect(question: EffectQuestion) -> PowerPlan:
 
 
 def describe_effect(plan: PowerPlan) -> str:
-    """The power of a study in words."""
+    """Say in words with what probability a study sees an effect (its power).
+
+    The effect is a distance between the class means, in standard deviations, in some features.
+    """
     negatives = plan.n_samples - plan.positives
-    carriers = "1 feature"
+    affected_features = "1 feature"
     if plan.features_with_effect > 1:
-        carriers = f"{plan.features_with_effect} features"
+        affected_features = f"{plan.features_with_effect} features"
     return (
-        f"{plan.n_samples} samples ({plan.positives} + {negatives}): the test sees {carriers} of "
+        f"{plan.n_samples} samples ({plan.positives} + {negatives}): the test sees "
+        f"{affected_features} of "
         f"{plan.n_features} whose class means are {plan.effect:g} standard deviations apart\n"
         f"  with probability {plan.power:.2f} ± {plan.error:.2f}, at level {plan.level:g}\n"
         "    (a model of independent Gaussian features, drawn; ± is the error of the draws)"

@@ -116,10 +116,14 @@ def search(
         raise InputError(
             "give a data file, or --random N=256,alpha=1 for a random problem (and not both)."
         )
+    # The features and labels: from the file, or at random.
     if random is None:
-        problem = search_data(load_table_and_tell(data, label, table_settings))
+        dataset = load_table_and_tell(data, label, table_settings)
+        problem = search_data(dataset)
     else:
         problem = random_search_data(random)
+
+    # Search once, or from several seeds.
     options: dict[str, Any] = {
         "method": method,
         "budget": budget,
@@ -130,12 +134,13 @@ def search(
         "signs": parse_signs(signs, problem.feature_names),
     }
     if size is not None:
-        options["size"] = size  # biht alone takes it
+        options["size"] = size  # only the method biht accepts it
     if restarts == 1:
         outcome = search_once(problem, options, quiet=quiet)
     else:
         outcome = search_often(problem, options, SeedRuns(restarts, jobs, scheduler), quiet=quiet)
 
+    # Write the rule to the file of --out, and print it.
     features = [problem.feature_names[j] for j in outcome.support]
     if out is not None:
         write_rule(out, outcome, features)
@@ -172,7 +177,15 @@ def search_once(problem: SearchData, options: dict[str, Any], *, quiet: bool) ->
 def search_often(
     problem: SearchData, options: dict[str, Any], runs: SeedRuns, *, quiet: bool
 ) -> SearchOutcome:
-    """The best outcome of searches from several seeds, by several processes or a cluster."""
+    """Search from several seeds, in several processes or on a cluster; return the best outcome.
+
+    Parameters
+    ----------
+    problem : features (samples, features), labels ±1 and names.
+    options : arguments of every search, such as the method, the budget and the first seed.
+    runs : the number of seeds, the number of processes, and the address of a cluster or None.
+    quiet : show no progress.
+    """
     from chanceline._cluster import cluster
     from chanceline.select.restarts import search_from_seeds
 
@@ -208,12 +221,16 @@ def search_data(dataset: Dataset) -> SearchData:
 
 
 def random_search_data(text: str) -> SearchData:
-    """A random problem from `N=…,alpha=…,seed=…,inputs=…`; P=… may stand for alpha=…."""
+    """Draw a random problem as described by `N=…,alpha=…,seed=…,inputs=…`.
+
+    N is the number of features. The number of samples is given by alpha, the samples per feature,
+    or as P=… instead. The features are named x0, x1, …, and the classes -1 and +1.
+    """
     from chanceline.perceptron.random_patterns import random_problem
 
-    n, values = read_random_parameters(text)
+    n_features, values = read_random_parameters(text)
     X, y = random_problem(
-        n,
+        n_features,
         values.get("alpha"),
         seed=values.get("seed", 0),
         inputs=values.get("inputs", "binary"),
@@ -224,25 +241,29 @@ def random_search_data(text: str) -> SearchData:
 
 
 def read_random_parameters(text: str) -> tuple[int, dict[str, Any]]:
-    """The number N of `N=256,alpha=1`, and the other values by name."""
+    """Parse `N=256,alpha=1,…`; return the number N and the other values by name.
+
+    N is required; any of the other parameters may be left out.
+    """
     values: dict[str, Any] = {}
     try:
         for assignment in text.split(","):
-            name, _, value = assignment.strip().partition("=")
-            read_value = RANDOM_PARAMETERS[name]
-            values[name] = read_value(value)
-        n = values.pop("N")
+            name, _, value_text = assignment.strip().partition("=")
+            convert = RANDOM_PARAMETERS[name]  # such as int or float
+            values[name] = convert(value_text)
+        n_features = values.pop("N")
     except (KeyError, ValueError):  # an unknown name, a value that is no number, or no N
         raise InputError(
             f"--random does not understand {text!r}; write N=256,alpha=1,seed=0,inputs=binary."
         ) from None
-    return n, values
+    return n_features, values
 
 
 def parse_signs(text: str | None, feature_names: Sequence[str]) -> list[int] | None:
-    """The sign asked of each feature's weight: 1, −1, or 0 if it is free; None without --signs.
+    """Parse the option --signs: the sign that the weight of each feature must have.
 
-    `text` is + or - for all features, or `name=+,other=-`.
+    `text` is + or - for all features, or `name=+,other=-` for some of them. Returns 1, −1, or 0
+    (free) for each feature, in their order; None without --signs.
     """
     if text is None:
         return None
@@ -251,6 +272,7 @@ def parse_signs(text: str | None, feature_names: Sequence[str]) -> list[int] | N
 
     signs = dict.fromkeys(feature_names, 0)
     for part in text.split(","):
+        # Split at the last =, because a name may contain this character.
         name, _, sign = part.strip().rpartition("=")
         if name not in signs or sign not in SIGN_VALUES:
             raise InputError(
@@ -270,11 +292,13 @@ def describe_improvement(outcome: SearchOutcome) -> str:
 
 
 def describe_outcome(outcome: SearchOutcome, problem: SearchData) -> str:
-    """The outcome of a search in words: what was found, the rule, and what it took."""
+    """The outcome of a search in words: a summary, the rule as a formula, and the effort."""
     from chanceline.significance.sentences import rule_sentence
 
-    rule = fill(
-        rule_sentence(outcome.rule, problem.X, problem.feature_names, problem.classes),
+    # The formula is wrapped, and cut after a number of lines.
+    formula = rule_sentence(outcome.rule, problem.X, problem.feature_names, problem.classes)
+    wrapped_formula = fill(
+        formula,
         width=RULE_WIDTH,
         initial_indent="  ",
         subsequent_indent="    ",
@@ -285,7 +309,7 @@ def describe_outcome(outcome: SearchOutcome, problem: SearchData) -> str:
     effort = f"{outcome.method}, seed {outcome.seed}, {outcome.iterations} iterations"
     if outcome.proof_size:
         effort += f", a proof of {outcome.proof_size} nodes"
-    return f"{outcome.summary()}\n{rule}\n  {effort}; margin {outcome.margin:.3g}"
+    return f"{outcome.summary()}\n{wrapped_formula}\n  {effort}; margin {outcome.margin:.3g}"
 
 
 def write_rule(path: Path, outcome: SearchOutcome, features: Sequence[str]) -> None:
@@ -328,6 +352,8 @@ def front(
     Example: [bold]chanceline front data.csv --label outcome --max-features 20 --figure front.svg[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
     dataset = load_table_and_tell(data, label, table_settings)
+
+    # Search once, or from several seeds.
     options: dict[str, Any] = {
         "intercept": intercept,
         "max_features": max_features,
@@ -343,7 +369,7 @@ def front(
         found_front = front_often(dataset, options, runs, quiet=quiet)
     found_front = replace(found_front, feature_names=tuple(dataset.feature_names))
 
-    # The file first: a reader of the pipe that has seen enough must not cost the figure.
+    # Write the figure before anything is printed: printing fails if stdout is a closed pipe.
     if figure is not None:
         from chanceline.figures.significance import draw_front
 
@@ -358,7 +384,17 @@ def front(
 
 
 def front_often(dataset: Dataset, options: dict[str, Any], runs: SeedRuns, *, quiet: bool) -> Front:
-    """The best front of searches from several seeds, by several processes or a cluster."""
+    """Search from several seeds, in several processes or on a cluster; return the best front.
+
+    A front holds, for each number of features, the fewest errors found.
+
+    Parameters
+    ----------
+    dataset : features (samples, features) and labels ±1.
+    options : arguments of every search, such as the budget and the first seed.
+    runs : the number of seeds, the number of processes, and the address of a cluster or None.
+    quiet : show no progress.
+    """
     from chanceline._cluster import cluster
     from chanceline.select.restarts import front_from_seeds
 
@@ -374,7 +410,10 @@ def front_often(dataset: Dataset, options: dict[str, Any], runs: SeedRuns, *, qu
 
 
 def describe_front(front: Front, source: str) -> str:
-    """The fewest errors for each number of features, as a table in words."""
+    """The fewest errors found for each number of features k, as a table.
+
+    A star marks numbers of errors that are proven to be the fewest. `source` names the data.
+    """
     lines = [
         f"Fewest errors found among {front.n_samples} samples of {source}, "
         f"{front.n_features} features",

@@ -37,31 +37,34 @@ Command = Callable[..., None]
 def options_from_settings(
     *, excluded_fields: Collection[str] = (), **settings_classes: type[Any]
 ) -> Callable[[Command], Command]:
-    """Decorate a command that takes settings: it gets one option for each of their fields.
+    """Make a decorator for commands of Typer that take settings, which are dataclasses.
 
-    As in::
+    The decorated command has one option of the command line for each field of the settings, in
+    place of the parameter that takes the settings. As in::
 
         @options_from_settings(table_settings=TableSettings, excluded_fields=("blocks",))
         def search(table_settings: TableSettings, seed: SeedOption = 0) -> None: ...
 
     Parameters
     ----------
-    settings_classes : parameter of the command → the dataclass that it takes.
+    settings_classes : parameter of the command → the dataclass that the parameter takes.
     excluded_fields : fields that are no options of this command; they keep their defaults.
     """
 
     def decorate(command: Command) -> Command:
-        """The command as Typer calls it: ``search(*, transpose: bool, …, seed: int)``."""
+        """Return the command as Typer calls it: ``search(*, transpose: bool, …, seed: int)``."""
         options = command_options(command, settings_classes, excluded_fields)
 
         @wraps(command)
         def command_with_options(**values: Any) -> None:
+            """Make the settings of the values of their options, and call the command."""
             for parameter, settings_class in settings_classes.items():
-                # Settings take the place of the values of their fields.
+                # The values of the fields are taken out of `values`, and the settings put in.
                 values[parameter] = pop_settings(values, settings_class, excluded_fields)
             command(**values)
 
-        # Typer reads these two; `wraps` copied the command's own.
+        # Typer reads the options from these two attributes. After `wraps` they are those of the
+        # original command, which has parameters for settings instead of options.
         annotations = {option.name: option.annotation for option in options}
         command_with_options.__annotations__ = annotations
         command_with_options.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
@@ -73,16 +76,23 @@ def options_from_settings(
 def command_options(
     command: Command, settings_classes: Mapping[str, type[Any]], excluded_fields: Collection[str]
 ) -> list[inspect.Parameter]:
-    """The parameters of a command; each that takes settings is replaced by the options of their
-    fields.
+    """The parameters of a command, with one option for each field in place of its settings.
+
+    Parameters
+    ----------
+    command : a function some of whose parameters take settings.
+    settings_classes : name of such a parameter → the dataclass that it takes.
+    excluded_fields : fields of settings that do not become options.
     """
     options: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+    parameters = inspect.signature(command, eval_str=True).parameters
+    for name, parameter in parameters.items():
         if name in settings_classes:
             settings_class = settings_classes[name]
             for field in offered_fields(settings_class, excluded_fields):
                 options.append(make_option(field, settings_class))
         else:
+            # Keyword-only parameters may come in any order, with or without defaults.
             options.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
     return options
 
@@ -103,20 +113,27 @@ def offered_fields(settings_class: type[Any], excluded_fields: Collection[str]) 
 
 
 def make_option(field: Field[Any], settings_class: type[Any]) -> inspect.Parameter:
-    """The option of one setting, as the parameter of a function that Typer understands."""
+    """Make the option of one setting, as the parameter of a function that Typer understands.
+
+    `field` is the field of the dataclass `settings_class` that holds the setting.
+    """
+    # The default and the type of the option's value.
     default = field.default
     if takes_names(field):
-        default = None  # names are typed as one text a,b,c
+        default = None  # a tuple of names is given as one text, a,b,c
     value_type = option_type(get_type_hints(settings_class)[field.name])
     if default is None:
         value_type = value_type | None
+
+    # The part of the help that lists the option.
     panel = PANELS[settings_class]
     if field.name in DESIGN_SETTINGS:
         panel = DESIGN_PANEL
+
     option = typer.Option(
         option_flags(field.name, default),
         help=field.metadata["help"],
-        show_default=default is not False,
+        show_default=default is not False,  # for a flag "off" goes without saying
         rich_help_panel=panel,
     )
     return inspect.Parameter(

@@ -122,14 +122,14 @@ def run_test(
         if sets is not None:
             from chanceline.cli.feature_sets import SetOutputs, refuse_beside_sets, run_sets
 
-            # Many sets have a result of their own.
+            # The test of many sets has another kind of result, and outputs of its own.
             refuse_beside_sets({"--features": features, "--weights": weights, "--save": save})
             outputs = SetOutputs(
                 figure=figure, report=report, table=features_table, json=json, quiet=quiet
             )
             run_sets(table, sets, test_settings, outputs)
             return
-        named_features = split_names(features) or None
+        named_features = split_names(features) or None  # None: the features are searched
         with progress_bar("shuffled labellings", quiet=quiet) as progress:
             result = judge(table, named_features, settings=test_settings, progress=progress)
 
@@ -140,13 +140,13 @@ def run_test(
         weights=weights,
         save=save,
     )
+    # Print first, because a file that cannot be written must not prevent the verdict from being
+    # shown. And write the files even if printing fails, as it does if stdout is a closed pipe.
     try:
         show_or_print(result, table.source, json=json)
     finally:
-        # A reader of the pipe that has seen enough must not cost the files, and a file that cannot
-        # be written must not cost the verdict.
         write_files(result, table, files)
-    end_unfinished(result)
+    end_unfinished(result)  # with an exit code of its own, if the test was cut short
 
 
 def check_weights_of_outcome(path: Path | None) -> None:
@@ -170,8 +170,10 @@ class OutputFiles(NamedTuple):
 def write_files(
     result: SeparationTest | OutcomeTest, table: Dataset | OutcomeTable, files: OutputFiles
 ) -> None:
-    """Write the picture, the page, the table of features, the weights and the result, as far as
-    asked for.
+    """Write the files that were asked for: a path of `files` is None where a file was not.
+
+    These are the figure, the page (HTML), the table of features (CSV), the weights of the rules,
+    and the result itself (JSON).
     """
     write_figure(result.plot, files.figure)
     write_page(result, files.report, table)
@@ -195,7 +197,11 @@ def show_or_print(result: SeparationTest | OutcomeTest, source: str, *, json: bo
 
 
 def end_unfinished(result: SeparationTest | OutcomeTest) -> None:
-    """End the command with an exit code if something cut the test short; else return."""
+    """End the command with an exit code if something cut the test short; else return.
+
+    A test is cut short by a signal such as Ctrl-C. A test of two classes (`SeparationTest`) can
+    also run out of memory, or lose its workers; what it has finished is shown before.
+    """
     from chanceline.significance import SeparationTest
     from chanceline.significance.unfinished import Unfinished
 
@@ -214,7 +220,11 @@ def end_unfinished(result: SeparationTest | OutcomeTest) -> None:
 def write_page(
     result: SeparationTest | OutcomeTest, path: Path | None, table: Dataset | OutcomeTable
 ) -> None:
-    """Write the page of --report, if asked for."""
+    """Write the page of --report to `path`; do nothing if `path` is None.
+
+    Tests of two classes and of other outcomes have different pages. With two classes `table` is a
+    `Dataset`, whose name and hash are on the page.
+    """
     if path is None:
         return
     from chanceline.report import write_outcome_report, write_test_report
@@ -229,7 +239,10 @@ def write_page(
 
 
 def write_weights_file(result: SeparationTest | OutcomeTest, path: Path | None) -> None:
-    """Write the weights of --weights, if asked for."""
+    """Write the weights of all rules of a result to `path`; do nothing if `path` is None.
+
+    A test of two classes (`SeparationTest`) and one of another outcome have different writers.
+    """
     if path is None:
         return
     from chanceline.report import write_outcome_weights, write_weights
@@ -265,7 +278,7 @@ def load_outcome_or_example(
     if example is not None:
         return load_example(example)
     table = load_any_outcome(path, names, settings)
-    # Nobody else has the array: what is computed from it needs no copy.
+    # Nobody else has the array. Read-only, it can be computed with without being copied first.
     make_read_only(table.X)
     return table
 
@@ -277,14 +290,18 @@ def load_table(path: Path | None, label: str | None, settings: TableSettings) ->
 
     if path is None:
         raise InputError("give a data file.")
+    # A wide table is read by blocks of columns; `with_array` makes one array of it.
     dataset = with_array(load_data(path, label, settings))
-    # Nobody else has the array: what is computed from it needs no copy.
+    # Nobody else has the array. Read-only, it can be computed with without being copied first.
     make_read_only(dataset.X)
     return dataset
 
 
 def show_test(result: SeparationTest | OutcomeTest, source: str) -> None:
-    """Print the result of a test with its verdict in colour, and which data it is about."""
+    """Print the result of a test with its verdict in colour, then the name and size of the table.
+
+    `source` is the name of the table. The colour is green for structure and red for chance.
+    """
     from rich.console import Console
 
     from chanceline.significance.verdict import Verdict
@@ -292,9 +309,11 @@ def show_test(result: SeparationTest | OutcomeTest, source: str) -> None:
     colours = {Verdict.STRUCTURE: "bold green", Verdict.CHANCE: "bold red"}
     colour = colours.get(result.verdict, "bold yellow")
 
-    # Parameters as the flags of the command line, and what cannot be seen written out.
+    # Write parameters as flags of the command line (`missing='median'` as `--missing median`), and
+    # invisible characters as escapes (`\x1b`).
     text = visible(in_flags(str(result)), keep="\n")
-    # The verdict is in capitals, and nothing before it is.
+
+    # Split the text at the verdict, its first words in capitals, to print these in colour.
     verdict_word = result.verdict.upper()
     before, _, after = text.partition(verdict_word)
     console = Console(highlight=False, soft_wrap=True)
@@ -305,7 +324,11 @@ def show_test(result: SeparationTest | OutcomeTest, source: str) -> None:
 
 
 def table_in_words(result: SeparationTest | OutcomeTest) -> str:
-    """The size of the table tested: `60 samples (30 control, 30 case; 20 groups), 200 features`."""
+    """The size of the table tested: `60 samples (30 control, 30 case; 20 groups), 200 features`.
+
+    The sizes of the classes are told if there are two. Groups are told if samples belong together,
+    so that there are fewer independent units than samples.
+    """
     from chanceline.significance import SeparationTest
 
     details = []

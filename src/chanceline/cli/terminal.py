@@ -86,13 +86,15 @@ def say(sentence: str) -> None:
 def progress_bar(
     what_is_counted: str, *, quiet: bool, line_seconds: float = LINE_SECONDS
 ) -> Iterator[Progress | None]:
-    """Yield a `progress(done, total)` that moves a bar in a terminal, and prints a line now and
-    then in a pipe; None if `quiet`.
+    """Yield a function `progress(done, total)` that shows on stderr how much work is done.
+
+    In a terminal the function moves a bar; in a pipe or a file it prints a line from time to time.
+    If `quiet`, None is yielded instead of a function.
 
     Parameters
     ----------
     what_is_counted : in words, such as "shuffled labellings".
-    line_seconds : from one line to the next in a pipe.
+    line_seconds : the time from one line to the next in a pipe.
     """
     if quiet:
         yield None
@@ -110,7 +112,10 @@ def progress_bar(
 
 @contextmanager
 def _bar_in_terminal(console: Console, what_is_counted: str) -> Iterator[Progress]:
-    """Yield a `progress(done, total)` that moves a bar, which vanishes at the end."""
+    """Yield a function `progress(done, total)` that moves a bar, which vanishes at the end.
+
+    The bar says STARTING until the function is first called, then `what_is_counted`.
+    """
     from rich import progress as rich_progress
 
     columns = (
@@ -129,13 +134,16 @@ def _bar_in_terminal(console: Console, what_is_counted: str) -> Iterator[Progres
 
 
 def progress_lines(what_is_counted: str, line_seconds: float) -> Progress:
-    """A `progress(done, total)` that prints a line on stderr every so many seconds."""
-    last_line = monotonic()
+    """Make a function `progress(done, total)` that prints a line on stderr from time to time.
+
+    Calls that come less than `line_seconds` after the last line print nothing.
+    """
+    time_of_last_line = monotonic()
 
     def print_sometimes(done: int, total: int) -> None:
-        nonlocal last_line
-        if monotonic() - last_line >= line_seconds:
-            last_line = monotonic()
+        nonlocal time_of_last_line
+        if monotonic() - time_of_last_line >= line_seconds:
+            time_of_last_line = monotonic()
             say(f"{what_is_counted}: {done} of {total}")
 
     return print_sometimes
@@ -143,9 +151,10 @@ def progress_lines(what_is_counted: str, line_seconds: float) -> Progress:
 
 @contextmanager
 def status_line(*, quiet: bool) -> Iterator[Callable[[str], None] | None]:
-    """Yield a `tell(text)` for work of unknown length, None if `quiet`.
+    """Yield a function `tell(text)` that shows the state of work of unknown length on stderr.
 
-    In a terminal it changes one line on stderr, in a pipe it prints lines there.
+    In a terminal each call replaces the text of one line; in a pipe or a file each call prints a
+    line. If `quiet`, None is yielded instead of a function.
     """
     if quiet:
         yield None

@@ -41,24 +41,29 @@ LOST_STATES = ("cancelled", "lost")  # of a future whose value nobody can make a
 
 
 def placed_on_cluster(table: ColumnTable, n_jobs: int | None = None) -> ColumnTable:
-    """The table with its tiles on the cluster that is to be used; without one the table itself.
+    """Put the tiles of a table on the Dask cluster in use; without a cluster return the table.
+
+    A tile is a block of neighbouring columns that is processed at once.
 
     Parameters
     ----------
     table : all columns.
-    n_jobs : 1 for this process alone, None where that is not known.
+    n_jobs : 1 to use this process alone; None if the number of jobs is not known.
     """
-    # One job is this process. But a `dask.array` is computed on the cluster of its client.
+    # One job means this process. An exception is a `dask.array`, which is always computed on the
+    # cluster of its Dask client.
     is_dask_array = _dask_array_of(table.source) is not None
     if n_jobs == 1 and not is_dask_array:
-        return table.local_table if isinstance(table, TableOnCluster) else table
+        if isinstance(table, TableOnCluster):
+            return table.local_table
+        return table
 
     if isinstance(table, TableOnCluster):
         return table
     client = _client_to_use(n_jobs, is_dask_array)
     if client is None:
         return table
-    refuse_other_versions(client)
+    refuse_other_versions(client)  # workers must have the same version of this package
     return TableOnCluster(table, TilesOnCluster(client, table))
 
 
@@ -88,6 +93,11 @@ class TilesOnCluster:
     """
 
     def __init__(self, client: Any, table: ColumnTable) -> None:
+        """Start to make the tiles on the workers: from a `dask.array`, or from files they can read.
+
+        `_futures` holds the Dask future of each tile by the tile's first column. If the workers
+        cannot make the tiles, it is empty: this process sends a tile when it is first needed.
+        """
         self.client = client
         self.is_lost = False
         self._table = table
@@ -98,7 +108,7 @@ class TilesOnCluster:
             elif source.files and _workers_see(client, source.files):
                 self._futures = self._from_files(source)
             else:
-                self._futures = {}  # sent when they are asked for
+                self._futures = {}
 
     def future_of(self, start: int) -> Future:
         """The values of the tile that begins with this column, on a worker."""
@@ -115,29 +125,35 @@ class TilesOnCluster:
         return is_left and _dask_array_of(self._table.source) is None
 
     def neighbours(self, starts: Sequence[int], at_most: int) -> list[list[int]]:
-        """Groups of tiles that lie on the same worker, as far as that is known.
+        """Group tiles that lie on the same worker, as far as that is known.
 
         Parameters
         ----------
         starts : the first columns of the tiles.
-        at_most : so many tiles in a group.
+        at_most : the largest number of tiles in a group.
+
+        Returns
+        -------
+        The groups, each a list of the first columns of its tiles.
         """
+        # Ask the scheduler which workers hold each tile: key of the future → names of workers.
         futures = {start: self.future_of(start) for start in starts}
         with self._loss_is_noted(), lost_scheduler_is_told(self.client):
             workers_of_key = self.client.who_has(list(futures.values()))
 
-        # A tile that several workers hold counts for the first of them by name. Tiles that are
-        # not made yet are together, under no name.
+        # If several workers hold a tile, it counts for the first worker by name. Tiles that have
+        # not been made yet are collected under the empty name.
         starts_of_worker: dict[str, list[int]] = {}
         for start, future in futures.items():
             worker = min(workers_of_key[future.key], default="")
             starts_of_worker.setdefault(worker, []).append(start)
 
-        return [
-            group[first : first + at_most]
-            for group in starts_of_worker.values()
-            for first in range(0, len(group), at_most)
-        ]
+        # Cut the tiles of each worker into groups of at most `at_most`.
+        groups = []
+        for starts_here in starts_of_worker.values():
+            for first in range(0, len(starts_here), at_most):
+                groups.append(starts_here[first : first + at_most])
+        return groups
 
     def map(
         self,
@@ -245,31 +261,47 @@ class TableOnCluster(ColumnTable):
         common: Sequence[Any] = (),
         n_threads: int = 1,
     ) -> Iterator[Value]:
-        """As `ColumnTable.map_tiles`; workers call the function, each for tiles that it holds."""
+        """Yield function(tile, argument, *common) for tiles in their order, called by the workers.
+
+        Each worker calls the function for tiles that it holds. If the cluster is lost, this process
+        reads the tiles itself, `n_threads` at a time.
+
+        Parameters
+        ----------
+        function : from the top level of a module.
+        arguments : pairs of a tile's first column and the tile's own argument; by default all
+            tiles, with None.
+        common : arguments that all tiles share.
+        """
         if self._worker_tiles.can_be_read_here_only:
             yield from self.local_table.map_tiles(function, arguments, common, n_threads)
             return
+
+        # Form groups of tiles that one worker holds: a call for a group costs less than a call for
+        # each tile. A tile is named by its first column, `start`.
         if arguments is None:
             arguments = self.without_arguments()
-        argument_of = dict(arguments)  # by the first column of a tile
+        argument_of = dict(arguments)  # start → argument
         starts = list(argument_of)
         at_most = min(TILES_IN_ONE_CALL, self._tiles_of_bytes(BYTES_IN_ONE_CALL))
         groups = sorted(self._groups_on_one_worker(starts, at_most))
 
         def items_after(n_done: int) -> Iterator[Any]:
-            """What `_on_tiles` is told of every group but the first ones, which are done."""
+            """For each group but the first `n_done`, which are done, the items for `_on_tiles`."""
             for group in groups[n_done:]:
                 yield [self._item_of_tile(start, argument_of[start]) for start in group]
 
-        # Asks for the items after 0 groups, and again for the rest when a worker has died.
+        # One list of values for each group, in the order of `groups`. `map` first calls
+        # items_after(0), and calls it again for the groups that remain when a worker has died.
         values_of_groups = self._worker_tiles.map(_on_tiles, items_after, (function, *common))
 
-        # Groups of two workers interlace: values wait here for their turn.
-        waiting: dict[int, Value] = {}
+        # The tiles of different groups interlace, so a value waits until it is its tile's turn.
+        waiting: dict[int, Value] = {}  # start → value
         for group, values in zip(groups, values_of_groups, strict=True):
             waiting.update(zip(group, values, strict=True))
             while starts and starts[0] in waiting:
-                yield waiting.pop(starts.pop(0))
+                next_start = starts.pop(0)
+                yield waiting.pop(next_start)
 
     def sum_over_tiles(
         self,
@@ -278,24 +310,32 @@ class TableOnCluster(ColumnTable):
         common: Sequence[Any] = (),
         n_threads: int = 1,
     ) -> Ints:
-        """As `ColumnTable.sum_over_tiles`; every worker sums up tiles that it holds."""
+        """Sum function(tile, argument, *common), arrays of integers, over tiles.
+
+        Every worker sums up the tiles that it holds. If the cluster is lost, this process reads the
+        tiles itself, `n_threads` at a time. The parameters are those of `map_tiles`.
+        """
         if self._worker_tiles.can_be_read_here_only:
             return self.local_table.sum_over_tiles(function, arguments, common, n_threads)
 
-        # A group is tiles of one worker, which sends back their sum.
-        argument_of = dict(arguments)
+        # Form groups of tiles that one worker holds; the worker sends back their sum. A tile is
+        # named by its first column, `start`.
+        argument_of = dict(arguments)  # start → argument
         at_most = self._tiles_of_bytes(BYTES_IN_ONE_SUM)
         groups = self._groups_on_one_worker(list(argument_of), at_most)
 
         def items_after(n_done: int) -> Iterator[Any]:
-            """The items of `_sum_of_tiles` for the groups without a sum, as in `map_tiles`."""
-            for starts in groups[n_done:]:
-                yield [self._item_of_tile(start, argument_of[start]) for start in starts]
+            """For each group but the first `n_done`, the items for `_sum_of_tiles`.
 
-        # The sums of the groups, added up here.
-        sums = self._worker_tiles.map(_sum_of_tiles, items_after, (function, *common))
-        total = np.array(next(sums))
-        for sum_of_group in sums:
+            `map` calls this with 0, and again for the groups that remain when a worker has died.
+            """
+            for group in groups[n_done:]:
+                yield [self._item_of_tile(start, argument_of[start]) for start in group]
+
+        # Add up the sums of the groups in this process.
+        sums_of_groups = self._worker_tiles.map(_sum_of_tiles, items_after, (function, *common))
+        total = np.array(next(sums_of_groups))  # a copy, which may be changed in place
+        for sum_of_group in sums_of_groups:
             total += sum_of_group
         return total
 
@@ -303,26 +343,36 @@ class TableOnCluster(ColumnTable):
         return self._worker_tiles.keep(value)
 
     def take(self, indices: Ints) -> NDArray[Any]:
-        """As `ColumnTable.take`; workers send the columns."""
+        """Get these columns from the workers, in the order of `indices`: (samples, indices).
+
+        The values have the type in which they are stored. If the cluster is lost, this process
+        reads the columns itself.
+        """
         if self._worker_tiles.can_be_read_here_only:
             return self.local_table.take(indices)
 
-        # This table may be a part of a larger one, whose tiles are those on the workers. A column
-        # that is asked for several times is sent once.
+        # This table may be a part of a larger one, and the tiles on the workers are those of the
+        # larger table: convert the indices. Each column is sent once, even if it occurs again.
         columns = self._columns_of_whole(indices)
         distinct_columns, place_of_index = np.unique(columns, return_inverse=True)
-        pieces = self._pieces(distinct_columns)  # one for each tile that has some of them
+        # A piece is the columns wanted of one tile, with the tile's first column as its `start`.
+        pieces = self._pieces(distinct_columns)
 
         def items_after(n_done: int) -> Iterator[Any]:
-            """What `_on_tile` is told of every piece but the first ones, which are here already."""
-            for piece in pieces[n_done:]:
-                yield self._item(piece.start, [piece], argument=None)  # `_values_of` needs none
+            """For each piece but the first `n_done`, the item for `_on_tile`.
 
-        # A part for each piece, in their order: (samples, columns of the piece).
+            `map` calls this with 0, and again for the pieces that remain when a worker has died.
+            """
+            for piece in pieces[n_done:]:
+                # `_values_of` returns the tile's values and needs no argument.
+                yield self._item(piece.start, [piece], argument=None)
+
+        # One array for each piece, (samples, columns of the piece), in the order of the pieces.
         parts = list(self._worker_tiles.map(_on_tile, items_after, (_values_of,)))
         if not parts:
             return np.zeros((len(self), 0), dtype=self.dtype)
-        return np.concatenate(parts, axis=1)[:, place_of_index]
+        values = np.concatenate(parts, axis=1)  # of `distinct_columns`
+        return values[:, place_of_index]
 
     def _groups_on_one_worker(self, starts: Sequence[int], at_most: int) -> list[list[int]]:
         """Tiles, by their first columns, in groups that one worker has: all, or the first parts."""
@@ -386,15 +436,18 @@ def _workers_see(client: Any, files: Sequence[Path]) -> bool:
 
 
 def _marks_of_files(files: Sequence[Path]) -> list[tuple[int, int] | None]:
-    """The size of every file and when it was written; None for one that is not there."""
+    """Describe every file by its size and the time it was written; None if it cannot be found.
+
+    The mark of a file is the same on another computer if that sees the same file.
+    """
     marks: list[tuple[int, int] | None] = []
     for path in files:
         try:
-            about = path.stat()
+            status = path.stat()
         except OSError:
             marks.append(None)
         else:
-            marks.append((about.st_size, about.st_mtime_ns))
+            marks.append((status.st_size, status.st_mtime_ns))
     return marks
 
 

@@ -147,20 +147,22 @@ def place_of_name(names: Sequence[str], name: str) -> int | None:
 
 
 def first_repeated_name(names: Sequence[str]) -> str | None:
-    """A name that two columns have; None if all are different.
+    """Find a name that two columns share; None if all names are different.
 
-    Hashes of eight bytes stand for the names, so that few names are in memory at a time.
+    Names are first compared by their hashes, of eight bytes each, because a set of all names could
+    take much more memory: `names` may make each name only when it is asked for.
     """
     if isinstance(names, NumberedNames):
-        return None
+        return None  # x0, x1, x2, … are different
     hashes = np.fromiter((hash(name) for name in names), dtype=np.int64, count=len(names))
     distinct_hashes, counts = np.unique(hashes, return_counts=True)
     repeated_hashes = distinct_hashes[counts > 1]
 
-    # Different names may have one hash, so these few names are compared themselves.
+    # Different names may have the same hash, so compare the few names with a repeated hash.
+    may_be_repeated = np.isin(hashes, repeated_hashes)  # (columns,)
     seen: set[str] = set()
-    for number in np.flatnonzero(np.isin(hashes, repeated_hashes)).tolist():
-        name = names[number]
+    for column in np.flatnonzero(may_be_repeated).tolist():
+        name = names[column]
         if name in seen:
             return name
         seen.add(name)

@@ -23,12 +23,15 @@ class ParquetColumns:
     """
 
     def __init__(self, path: Path, names: Sequence[str] | None = None) -> None:
+        """Open the file and check that it has the named columns; no values are read yet."""
         from pyarrow import parquet
 
         self._path = path
         self._file = parquet.ParquetFile(path)
         stored_names = self._file.schema_arrow.names
-        self.names = list(stored_names if names is None else names)
+        if names is None:
+            names = stored_names
+        self.names = list(names)
         unknown = [name for name in self.names if name not in set(stored_names)]
         if unknown:
             raise InputError(f"{path.name} has no column {unknown[0]!r}.")
@@ -63,11 +66,15 @@ class ParquetColumns:
         return np.column_stack([self._numbers(table.column(name), name) for name in names])
 
     def _numbers(self, column: Any, name: str) -> NDArray[Any]:
-        """A column as an array, NaN where a value is missing; it has to hold numbers."""
+        """Convert a column of PyArrow to an array, (samples,), with NaN for missing values.
+
+        `name` is the name of the column, for the message if it does not hold numbers.
+        """
         from pyarrow import types
 
-        is_truth_value = types.is_boolean(column.type)
-        if is_truth_value:
+        # Truth values become 0 and 1. PyArrow would convert truth values with gaps to Python
+        # objects, but integers with gaps to floating-point numbers.
+        if types.is_boolean(column.type):
             column = column.cast("int8")
         values: NDArray[Any] = column.to_numpy()
         if values.dtype.kind not in NUMERIC_KINDS:

@@ -169,7 +169,12 @@ class PlinkColumns:
         return np.ascontiguousarray(genotypes.T)
 
     def read(self, start: int, stop: int) -> NDArray[np.int8] | NDArray[np.float32]:
-        """As whole numbers; as floats where some are missing."""
+        """Read the genotypes of variants `start` … `stop` − 1: (samples, stop − start).
+
+        A genotype is the number of copies of an allele, 0, 1 or 2. If none is missing, these are
+        integers. Otherwise they are floating-point numbers, and a missing genotype is the mean of
+        its variant or NaN, as was chosen for this file.
+        """
         genotypes = self.genotypes(start, stop)
         is_missing = genotypes == MISSING_GENOTYPE
         if not is_missing.any():
@@ -192,22 +197,30 @@ class PlinkColumns:
         return MissingGenotypes(n_genotypes, n_columns)
 
     def _packed(self, start: int, stop: int) -> NDArray[np.uint8]:
-        """The bytes of these variants, (variants, bytes), zero behind the last sample."""
+        """Read the bytes of variants `start` … `stop` − 1: (variants, bytes of a variant).
+
+        A byte holds the genotypes of four samples, two bits each, the first in the lowest bits. The
+        bits behind the last sample are set to zero.
+        """
         n_variants = stop - start
         with self._path.open("rb") as file:
             file.seek(N_HEADER_BYTES + start * self._bytes_per_variant)
             content = bytearray(file.read(n_variants * self._bytes_per_variant))
         packed = np.frombuffer(content, dtype=np.uint8).reshape(n_variants, -1)
 
-        # A last byte with fewer than four samples has them in its lowest bits, two bits each.
+        # If the last byte has fewer than four samples, keep only their bits, the lowest ones.
         n_in_last_byte = self.n_samples % SAMPLES_IN_BYTE
         if n_in_last_byte > 0:
-            bits_of_samples = (1 << (2 * n_in_last_byte)) - 1
-            packed[:, -1] &= bits_of_samples
+            mask_of_samples = (1 << (2 * n_in_last_byte)) - 1
+            packed[:, -1] &= mask_of_samples
         return packed
 
     def _check_file(self) -> None:
-        """Refuse a file that is no `.bed`, or does not fit to the other two."""
+        """Refuse a file that is no `.bed`, or whose size does not fit to `.bim` and `.fam`.
+
+        The header is two bytes that mark the format, and one for the order of the genotypes: all
+        samples of a variant together, or all variants of a sample (very old files).
+        """
         with self._path.open("rb") as file:
             header = file.read(N_HEADER_BYTES)
         if header[:2] != MAGIC:
@@ -242,17 +255,22 @@ def fill_with_means(
 
 
 def _read_fields(path: Path, names: tuple[str, ...]) -> dict[str, Sequence[str]]:
-    """The columns of a text file with these fields in every line, separated by white space."""
+    """Read a text file with these fields in every line, separated by white space.
+
+    Returns the values of each field by the field's name, one for each line. A field of which nearly
+    every line has its own value comes in a packed sequence, which takes less memory than a list.
+    """
     columns: dict[str, list[str]] = {name: [] for name in names}
     with path.open(encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, start=1):
+        for line_number, line in enumerate(file, start=1):
             fields = line.split()
             if len(fields) != len(names):
                 raise InputError(
-                    f"line {number} of {path.name} has {len(fields)} fields and not {len(names)}."
+                    f"line {line_number} of {path.name} has {len(fields)} fields and not "
+                    f"{len(names)}."
                 )
             for name, field in zip(names, fields, strict=True):
-                # Equal texts are kept once.
+                # Intern the text, so that equal texts are in memory once.
                 columns[name].append(sys.intern(field))
     return {name: _packed_if_different(name, column) for name, column in columns.items()}
 

@@ -91,8 +91,9 @@ class ColumnTable:
     def __getitem__(self, key: Any) -> Floats:
         """`table[:, indices]`: some columns as an array in memory, in double precision.
 
-        Indices are an array or a list of numbers, a truth value for every column, a slice, or one
-        number, whose column has the shape (samples,).
+        The indices are an array or a list of column numbers, an array of booleans, one for every
+        column, or a slice: the result has the shape (samples, columns). A single number gives one
+        column of the shape (samples,).
         """
         is_pair = isinstance(key, tuple) and len(key) == 2
         if not is_pair or key[0] != slice(None):
@@ -103,13 +104,13 @@ class ColumnTable:
         _, columns = key
         _, n_columns = self.shape
 
-        # A slice without gaps is read as it is.
+        # A slice of step 1 is a contiguous range of columns, which is read at once.
         if isinstance(columns, slice):
             numbers = range(n_columns)[columns]
             if numbers.step == 1 and len(numbers) > 0:
                 return self.stretch(numbers.start, numbers.stop).astype(float)
 
-        # NumPy turns whatever else it is indexed by into the numbers of columns.
+        # By indexing 0, 1, 2, … NumPy turns every other kind of index into column numbers.
         indices = np.arange(n_columns)[columns]
         is_one_column = indices.ndim == 0
         if is_one_column:
@@ -216,18 +217,20 @@ class ColumnTable:
         return products
 
     def take(self, indices: Ints) -> NDArray[Any]:
-        """These columns in their order, in the type in which they are stored: (samples, indices).
+        """Read columns in the order of `indices`, in the type as stored: (samples, indices).
 
-        Every tile that has some of them is read once, from the first to the last of these.
+        The table is read tile by tile (a tile is a block of `tile_width` columns): of each tile
+        once, and only from the first to the last column that is wanted.
         """
         tile_of_index = indices // self.tile_width
-        parts: list[NDArray[Any]] = []
-        positions_of_parts: list[Ints] = []
+        parts: list[NDArray[Any]] = []  # the wanted columns of each tile
+        positions_of_parts: list[Ints] = []  # and the positions in `indices` where they are wanted
         for tile_number in np.unique(tile_of_index):
-            positions = np.flatnonzero(tile_of_index == tile_number)  # in `indices`
+            positions = np.flatnonzero(tile_of_index == tile_number)
             wanted = indices[positions]
             start = int(wanted.min())
             values = self.source.read(start, int(wanted.max()) + 1)
+            # Indexing makes a copy, which is not needed if all columns read are wanted in order.
             are_all_wanted_in_order = np.array_equal(wanted - start, np.arange(values.shape[1]))
             if not are_all_wanted_in_order:
                 values = values[:, wanted - start]
@@ -236,10 +239,11 @@ class ColumnTable:
         if not parts:
             return np.zeros((len(self), 0), dtype=self.dtype)
 
-        # The parts stand in the order of the tiles; back to that of the indices.
+        # The parts are in the order of the tiles. Bring the columns into the order of the indices.
         columns = np.concatenate(parts, axis=1)
         order = np.argsort(np.concatenate(positions_of_parts))
-        if np.array_equal(order, np.arange(len(order))):
+        is_in_order = np.array_equal(order, np.arange(len(order)))
+        if is_in_order:
             return columns
         return columns[:, order]
 
@@ -253,7 +257,11 @@ class ColumnTable:
         return gram
 
     def moments(self) -> ColumnMoments:
-        """The mean of every column, and its length about the mean."""
+        """The mean of every column, and its length about the mean, √Σ(x − mean)².
+
+        Both are arrays of shape (columns,). The table is read a tile (a block of columns) at a
+        time.
+        """
         _, n_columns = self.shape
         means = np.empty(n_columns)
         lengths = np.empty(n_columns)
@@ -262,7 +270,8 @@ class ColumnTable:
             tile_means = values.mean(axis=0)
             centred = values - tile_means
             means[tile.start : tile.stop] = tile_means
-            lengths[tile.start : tile.stop] = np.sqrt(np.einsum("ij,ij->j", centred, centred))
+            squared_lengths = np.einsum("ij,ij->j", centred, centred)  # Σ over samples
+            lengths[tile.start : tile.stop] = np.sqrt(squared_lengths)
         return ColumnMoments(means, lengths)
 
 

@@ -47,19 +47,21 @@ class ChosenColumns:
         return self._source.files
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """The chosen columns from `start` up to `stop`: (samples, stop − start).
+        """Read the chosen columns number `start` … `stop` − 1: (samples, stop − start).
 
-        The other source is read in stretches, each from its first wanted column to its last.
+        The underlying source, which has all columns, is read in stretches of at most
+        LONGEST_STRETCH columns, each from the first to the last column that is wanted.
         """
-        wanted = self._indices[start:stop]
+        wanted = self._indices[start:stop]  # numbers in the underlying source, rising
         stretch_of_column = wanted // LONGEST_STRETCH
         parts = []
         for stretch in np.unique(stretch_of_column):
             columns = wanted[stretch_of_column == stretch]
             first = int(columns[0])
-            values = self._source.read(first, int(columns[-1]) + 1)
-            has_others_between = values.shape[1] > len(columns)
-            if has_others_between:
+            last = int(columns[-1])
+            values = self._source.read(first, last + 1)
+            has_unwanted_columns = values.shape[1] > len(columns)
+            if has_unwanted_columns:
                 values = values[:, columns - first]
             parts.append(values)
         return np.concatenate(parts, axis=1)

@@ -33,19 +33,21 @@ def in_tiles_if_wide(X: AnyTable) -> AnyTable:
 
 
 def in_memory(X: AnyTable) -> NDArray[Any]:
-    """All columns as one array (samples, columns), for what needs them at once: in the type in
-    which they are stored.
+    """Return all columns as one array, (samples, columns), in the type in which they are stored.
+
+    An array is returned as it is. A table that is read by tiles is read whole, for methods that
+    need all columns at once.
 
     Raises
     ------
     InputError
-        When there is no memory for them in double precision, as they are computed with.
+        If there is not enough memory for all columns in double precision, which methods need.
     """
     if not isinstance(X, ColumnTable):
         return X
     n_samples, n_columns = X.shape
-    needed = n_samples * n_columns * np.dtype(np.float64).itemsize
-    available = available_memory()
+    needed = n_samples * n_columns * np.dtype(np.float64).itemsize  # bytes
+    available = available_memory()  # bytes; None if unknown
     if available is not None and needed > available:
         raise InputError(
             f"this needs the whole table of {n_samples:,} × {n_columns:,} in memory, at least "

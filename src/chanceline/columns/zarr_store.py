@@ -69,10 +69,10 @@ def is_zarr_array(data: Any) -> bool:
 
 
 def open_zarr(path: Path) -> ZarrGroup:
-    """The array in a folder of Zarr; nothing of it is read yet.
+    """Open a folder of Zarr that holds a table, without reading the table yet.
 
-    A folder with several arrays has the table as `X`, and perhaps `y` and `feature_names`, as an
-    `.npz` has.
+    The folder is either a single array, the table, or a group of several arrays: the table is then
+    named `X`, and there may be labels `y` and `feature_names`, which are read into memory.
     """
     import zarr
 
@@ -81,7 +81,7 @@ def open_zarr(path: Path) -> ZarrGroup:
     except Exception as error:  # versions of Zarr differ in what they raise
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"{path.name} is no array of Zarr ({reason}).") from error
-    if hasattr(content, "shape"):
+    if hasattr(content, "shape"):  # a single array
         return ZarrGroup(content)
     arrays = dict(content.arrays())
     if TABLE_NAME not in arrays:

@@ -51,13 +51,18 @@ class Connectivity(Result):
         )
 
     def __str__(self) -> str:
-        """A table: `silent` is a share, `reciprocal` and `strength` are ratios."""
+        """A table of both kinds of couplings, then silent inputs and reciprocal pairs.
+
+        `silent` is a share of the inputs. `reciprocal` is the number of pairs of neurons coupled
+        both ways over the number expected by chance, and `strength` is the mean coupling of these
+        pairs over that of all other couplings.
+        """
         lines = ["wiring                connected  mean |w|  CV of |w|"]
-        classes = {"excitatory": self.excitatory, "inhibitory": self.inhibitory}
-        for name, synapses in classes.items():
+        statistics_of_kind = {"excitatory": self.excitatory, "inhibitory": self.inhibitory}
+        for kind, statistics in statistics_of_kind.items():
             lines.append(
-                f"  {name:<18}  {synapses['probability']:9.3f}  {synapses['mean']:8.4f}  "
-                f"{synapses['cv']:9.3f}"
+                f"  {kind:<18}  {statistics['probability']:9.3f}  {statistics['mean']:8.4f}  "
+                f"{statistics['cv']:9.3f}"
             )
         lines.append(
             f"  silent inputs       {self.silent:.1%} of those a neuron was given",
@@ -73,13 +78,14 @@ def connectivity(memory: AssociativeMemory) -> Connectivity:
     """Statistics of the couplings w_ij of a memory that has stored something.
 
     Excitatory couplings (w_ij > 0) and inhibitory ones (w_ij < 0) are counted and measured
-    separately. Under Dale's law every neuron sends one kind only. Then only neurons of a kind count
-    as possible senders of it, and reciprocal pairs are counted among excitatory neurons.
+    separately. Under Dale's law all couplings that a neuron sends have one sign. Then only the
+    neurons of this sign count as possible senders, and reciprocal pairs (neurons coupled both ways)
+    are counted among the excitatory neurons.
     """
     n_neurons = memory.n_neurons
-    couplings = memory.couplings.toarray()
+    couplings = memory.couplings.toarray()  # w_ij, the coupling from neuron j to neuron i
 
-    # Which neurons may send which kind. Without Dale's law (sign 0) every neuron may send both.
+    # Which neurons may send which sign. Without Dale's law (sign 0) every neuron may send both.
     signs = np.zeros(n_neurons, dtype=np.int8)
     if memory.signs is not None:
         signs = memory.signs
@@ -87,7 +93,8 @@ def connectivity(memory: AssociativeMemory) -> Connectivity:
     may_inhibit = signs <= 0
     n_targets = n_neurons - 1  # a neuron is not coupled to itself
 
-    # Every neuron was given `fan_in` inputs; those whose weight ended at zero are not stored.
+    # Every neuron was given `fan_in` inputs. Inputs whose weight ended at zero are silent: the
+    # sparse matrix does not store them. Without a given fan-in none are counted.
     silent_share = 0.0
     if memory.rule.fan_in is not None:
         silent_share = 1 - memory.couplings.nnz / (n_neurons * memory.rule.fan_in)
@@ -130,13 +137,13 @@ def _reciprocity(strengths: NDArray[np.float64]) -> _Reciprocity:
     `strengths` are the |w_ij| among some neurons, (neurons, neurons), 0 where there is no coupling.
     """
     is_coupled = strengths > 0
-    is_answered = is_coupled & is_coupled.T  # w_ij and w_ji are both there
+    is_mutual = is_coupled & is_coupled.T  # w_ij and w_ji are both there
     n_couplings = is_coupled.sum()
-    n_pairs = is_answered.sum() / 2
+    n_pairs = is_mutual.sum() / 2  # each pair has two couplings
 
-    # By chance each of the n(n − 1) places holds a coupling with probability n_couplings/n_places.
-    # Both places of a pair of neurons hold one with the square of that, and there are n_places/2
-    # pairs.
+    # By chance each of the n(n − 1) places w_ij, i ≠ j, holds a coupling with the probability
+    # p = n_couplings / n_places. A pair of neurons is coupled both ways with probability p², and
+    # there are n_places / 2 pairs. That makes n_couplings² / (2 n_places).
     n_neurons = strengths.shape[0]
     n_places = max(n_neurons * (n_neurons - 1), 1)
     n_expected = float(n_couplings**2 / (2 * n_places))
@@ -144,12 +151,12 @@ def _reciprocity(strengths: NDArray[np.float64]) -> _Reciprocity:
     if n_expected > 0:
         pair_ratio = float(n_pairs / n_expected)
 
-    mean_answered = _mean(strengths[is_answered])
-    mean_unanswered = _mean(strengths[is_coupled & ~is_answered])
+    mean_mutual = _mean(strengths[is_mutual])  # NaN if there are none
+    mean_one_way = _mean(strengths[is_coupled & ~is_mutual])
     return _Reciprocity(
         n_expected=n_expected,
         pair_ratio=pair_ratio,
-        strength_ratio=mean_answered / mean_unanswered,
+        strength_ratio=mean_mutual / mean_one_way,
     )
 
 
@@ -158,13 +165,15 @@ def _coupling_statistics(strengths: NDArray[np.float64], n_possible: int) -> dic
 
     `strengths` are their |w_ij|, (couplings,), and `n_possible` is how many couplings there could
     be. The result has the probability of a coupling, the mean and the coefficient of variation of
-    the strengths (nan without any), and a histogram with its edges.
+    the strengths (NaN if there are no couplings), and a histogram with its edges.
     """
     mean = _mean(strengths)
     cv = float("nan")
     if strengths.size:
         cv = float(strengths.std()) / mean
-    largest = strengths.max(initial=EMPTY_RANGE)  # far below any coupling there is
+    # The initial value is far below any real coupling. Without couplings it keeps the histogram
+    # from having a range of width zero.
+    largest = strengths.max(initial=EMPTY_RANGE)
     counts, edges = np.histogram(strengths, bins=N_BINS, range=(0.0, largest))
     return {
         "probability": strengths.size / max(float(n_possible), 1),

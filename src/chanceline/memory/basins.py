@@ -63,10 +63,12 @@ def retrieval(  # noqa: PLR0913
     order: str = "parallel",
     seed: int = 0,
 ) -> Retrieval:
-    """Flip a share of the bits of stored patterns, recall, and compare.
+    """Flip a share of the bits of stored patterns, recall, and compare with the original patterns.
 
-    `probes` patterns are drawn with repetition for each noise, and exactly this share of their bits
-    is flipped, at random places. `steps` and `order` are those of `AssociativeMemory.recall`.
+    For each of the `noises` (shares of bits), `probes` patterns are drawn with repetition, and
+    exactly this share of their bits is flipped, at random places. The overlap of a recalled state
+    with its original is the mean of their products, 1 where all bits agree. `steps` and `order` are
+    those of `AssociativeMemory.recall`.
     """
     probes = whole_number(probes, "probes", at_least=1)
     stored = memory.checked(patterns)
@@ -79,11 +81,13 @@ def retrieval(  # noqa: PLR0913
     generator = np.random.default_rng(seed)
     overlaps = np.empty((len(noises), probes))
     for row, noise in enumerate(noises):
-        originals = stored[generator.integers(0, stored.shape[0], probes)]
+        drawn = generator.integers(0, stored.shape[0], probes)
+        originals = stored[drawn]  # (probes, neurons)
         noisy = add_noise(originals, noise, generator)
         recalled = memory.recall(noisy, steps, order)
         overlaps[row] = (originals * recalled).mean(axis=1)
 
+    # Standard errors of the mean overlaps; unknown from a single probe.
     errors = np.full(len(noises), np.nan)
     if probes > 1:
         errors = overlaps.std(axis=1, ddof=1) / np.sqrt(probes)

@@ -63,10 +63,11 @@ def cutting(
 ) -> Cutting:
     """What a memory still holds of its patterns after a share of its couplings is cut.
 
-    Each of the `shares` is cut from the whole memory, in the order `how` ("random" or "weakest"
-    first). Three things are measured: how many bits are held, which means that the field on the
-    neuron has the bit's sign; how many patterns are held with all their bits; and the overlap of
-    each pattern with what is recalled from it.
+    Each of the `shares` is cut from the undamaged memory, in the order `how` ("random" or "weakest"
+    first). Three numbers are measured after each cut: the share of bits that are held, where a bit
+    is held if the field on its neuron has the bit's sign; the share of patterns of which all bits
+    are held; and the mean overlap of the patterns with the states recalled from them, where the
+    overlap of two states is the mean of their products.
     """
     cut_order = choice_from(how, CutOrder, "cut")
     stored = memory.checked(patterns)
@@ -76,7 +77,7 @@ def cutting(
     for share in shares:
         damaged = cut_couplings(memory, share, how=cut_order, seed=seed)
         is_held = damaged.fields(stored) * stored > 0  # (patterns, neurons)
-        recalled = damaged.recall(stored)
+        recalled = damaged.recall(stored)  # (patterns, neurons)
         shares_of_bits.append(is_held.mean())
         shares_of_patterns.append(is_held.all(axis=1).mean())
         mean_overlaps.append((recalled * stored).mean())
@@ -92,10 +93,10 @@ def cutting(
 def cut_couplings(
     memory: AssociativeMemory, share: float, how: str = "random", seed: int = 0
 ) -> AssociativeMemory:
-    """The memory without a share of its couplings: round(share · fan-in) of every neuron are cut.
+    """A copy of the memory without a share of its couplings: of each neuron round(share · fan-in).
 
-    If `how` is "random", these are drawn with the seed; if it is "weakest", those of smallest
-    |w_ij| are cut.
+    If `how` is "random", the couplings to cut are drawn with the seed; if it is "weakest", the ones
+    of smallest |w_ij| are cut. The fan-in is the neuron's number of inputs.
     """
     cut_order = choice_from(how, CutOrder, "cut")
     if not 0 <= share <= 1:
@@ -104,18 +105,19 @@ def cut_couplings(
     couplings = memory.couplings
     generator = np.random.default_rng(seed)
     weights = couplings.data.copy()
-    # Row i of the sparse matrix, the weights of neuron i, is at indptr[i] … indptr[i + 1] − 1.
+    # In the CSR matrix the weights of neuron i are at the places indptr[i] … indptr[i + 1] − 1.
     for begin, end in zip(couplings.indptr[:-1], couplings.indptr[1:], strict=True):
         fan_in = end - begin
+        # All inputs of the neuron, numbered from 0, in the order in which they are cut.
         if cut_order is CutOrder.RANDOM:
-            first_to_cut = generator.permutation(fan_in)
+            inputs_in_order = generator.permutation(fan_in)
         else:
-            first_to_cut = np.argsort(np.abs(weights[begin:end]))
+            inputs_in_order = np.argsort(np.abs(weights[begin:end]))
         n_cut = round(share * fan_in)
-        weights[begin + first_to_cut[:n_cut]] = 0.0
+        weights[begin + inputs_in_order[:n_cut]] = 0.0
 
     indices = couplings.indices.copy()
     row_starts = couplings.indptr.copy()
     remaining = csr_array((weights, indices, row_starts), shape=couplings.shape)
-    remaining.eliminate_zeros()  # what was cut is no longer a coupling
+    remaining.eliminate_zeros()  # a coupling that was cut is no longer stored
     return memory.with_couplings(remaining)

@@ -72,6 +72,7 @@ def learn_neuron(neuron: int, patterns: Patterns, rule: LearningRule) -> Learned
     """Choose inputs and weights for one neuron, so that it holds its bit of every pattern.
 
     Neuron i holds a pattern ξ if its own bit ξ_i has the sign of Σ_j w_ij ξ_j over its inputs j.
+    Its stability κ is the smallest ξ_i Σ_j w_ij ξ_j of a pattern, for weights of length 1.
     Depending on the wiring the inputs are selected by a search, or taken in a given order.
 
     Parameters
@@ -81,7 +82,7 @@ def learn_neuron(neuron: int, patterns: Patterns, rule: LearningRule) -> Learned
     patterns : (patterns, neurons)
         Bits ±1.
     rule
-        Wiring, number of inputs, stability asked for, budget and seed.
+        Wiring, number of inputs, required stability `kappa`, budget and seed.
     """
     problem = neuron_problem(neuron, patterns, rule)
     seed = neuron_seed(neuron, rule)
@@ -90,16 +91,19 @@ def learn_neuron(neuron: int, patterns: Patterns, rule: LearningRule) -> Learned
     else:
         fitted = _take_inputs_in_order(problem, rule, seed)
 
+    # Solved: all patterns are held with the required stability. Impossible: this is proven to be
+    # out of reach with this wiring.
     solved = _meets(fitted, rule.kappa)
     impossible = not solved and _is_impossible(problem, rule)
 
-    # Columns of the problem become numbers of neurons, in ascending order.
+    # Convert columns of the problem, which lacks the neuron itself, into numbers of neurons, and
+    # sort them.
     ascending = np.argsort(fitted.inputs)
     inputs = _neurons_of_columns(fitted.inputs[ascending], neuron)
     weights = fitted.weights[ascending]
     if rule.signs is not None:
-        # Under Dale's law only the sizes of weights were fitted: each gets the sign of the neuron
-        # that it comes from.
+        # Under Dale's law only the sizes of the weights were fitted. Each weight gets the sign of
+        # its input neuron.
         weights = weights * rule.signs[inputs]
     return LearnedNeuron(
         inputs=inputs,
@@ -204,33 +208,37 @@ def _select_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> Sta
     κ is the smallest field of a pattern, for weights of length 1. The number of inputs is the
     rule's `fan_in`; if that is None, as few are kept as reach the rule's `kappa`.
     """
-    # `drop_inputs` and `swap_inputs` may make so many swaps each time they look for a larger κ.
-    steps = rule.budget // SWAP_COST
     generator = np.random.default_rng(seed)
     fitted = _separate_with_few(problem, rule, seed)
     if not fitted.separates:
         return fitted
 
+    # The budget counts swaps of the first search. A swap that looks for a larger κ costs SWAP_COST
+    # times as much.
+    steps = rule.budget // SWAP_COST
     if rule.fan_in is not None:
-        # Fill up to the number given.
+        # Add inputs until the neuron has `fan_in` of them.
         fitted = add_inputs(problem, fitted, size=rule.fan_in)
     elif rule.kappa > 0:
-        # Add inputs until κ is reached; then drop as many as κ allows.
+        # Add inputs until κ is reached; then drop as many as possible without falling below κ.
         n_inputs = problem.rows.shape[1]
         fitted = add_inputs(problem, fitted, size=n_inputs, target=rule.kappa)
         fitted = drop_inputs(problem, fitted, kappa=rule.kappa, steps=steps, generator=generator)
+    # Exchange inputs for others, in the same number, that make κ larger.
     return swap_inputs(problem, fitted, steps=steps, generator=generator)
 
 
 def _separate_with_few(problem: NeuronProblem, rule: LearningRule, seed: int) -> StableFit:
     """Search for few inputs with which a neuron separates its patterns, and fit their weights.
 
-    The search looks for as few inputs as possible, or for `fan_in` of them if that is given. If it
-    ends with more, the `fan_in` inputs of largest weight are kept, which may not separate.
+    The search looks for as few inputs as possible; if the rule has a `fan_in`, it stops as soon as
+    that many suffice. If it ends with more inputs than `fan_in`, only those of largest weight are
+    kept, and these may not separate the patterns.
     """
-    # The rows carry the neuron's bits and the inputs' signs already: every label is +1.
+    # The rows are multiplied by the neuron's bits already, so every label is +1. Under Dale's law
+    # they are also multiplied by the signs of the inputs: then all weights must be nonnegative.
     labels = np.ones(problem.rows.shape[0])
-    sign_of_weights = None  # any
+    sign_of_weights = None  # any sign
     if problem.nonnegative:
         sign_of_weights = 1
     outcome = search(
@@ -242,5 +250,6 @@ def _separate_with_few(problem: NeuronProblem, rule: LearningRule, seed: int) ->
         signs=sign_of_weights,
     )
     # outcome.weights[i] is the weight of the input outcome.support[i].
-    strongest_first = outcome.support[np.argsort(-np.abs(outcome.weights), kind="stable")]
-    return fit_stable_weights(problem, strongest_first[: rule.fan_in])
+    by_size_of_weight = np.argsort(-np.abs(outcome.weights), kind="stable")
+    strongest_first = outcome.support[by_size_of_weight]
+    return fit_stable_weights(problem, strongest_first[: rule.fan_in])  # None keeps all

@@ -73,7 +73,11 @@ class LargestLoads(Result):
         return float(np.median(self.held) / (self.n_neurons - 1))
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings and the two loads, as plain data for JSON."""
+        """The settings and the two loads, as plain data for JSON.
+
+        A load is a number of patterns divided by the number of possible inputs; ρ is the share of
+        these inputs that a neuron keeps.
+        """
         return {
             "neurons": self.n_neurons,
             "fan_in": self.fan_in,
@@ -118,14 +122,15 @@ def load_curve(  # noqa: PLR0913
     progress
         Called with (neurons done, neurons in all), over all fan-ins and wirings.
     """
-    # Check what is asked for.
+    # Check the arguments.
     n_measured = n_neurons
     if neurons is not None:
         n_measured = whole_number(neurons, "neurons", at_least=1, at_most=n_neurons)
     if "minimal" in fan_ins:
         raise InputError("The largest load needs a given fan-in; 'minimal' has none.")
 
-    # How neurons learn with each fan-in and wiring; making a network checks its settings.
+    # The learning rule for each fan-in and wiring. It is taken from a network made for the purpose,
+    # because making a network checks the settings.
     rules = []
     for fan_in in fan_ins:
         for wiring in wirings:
@@ -139,12 +144,13 @@ def load_curve(  # noqa: PLR0913
             )
             rules.append(network.rule)
 
-    # With all N inputs a neuron holds 2N random patterns on average, with a standard deviation of
-    # √(2N) (Cover). Four of these are less than 6√N; a few more patterns are for very small N.
+    # Draw more patterns than a neuron is likely to hold. With all N inputs a neuron holds 2N random
+    # patterns on average, with a standard deviation of √(2N) (Cover). Four standard deviations are
+    # less than 6√N; the last 6 patterns are for very small N.
     n_patterns = 2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6
     patterns = random_patterns(n_neurons, n_patterns=n_patterns, seed=seed)
 
-    # How many of them each neuron holds by each rule, (rules, neurons measured).
+    # How many of these patterns each neuron holds with each rule, (rules, neurons measured).
     jobs = [(neuron, rule) for rule in rules for neuron in range(n_measured)]
     n_held_of_jobs = run_ordered(
         _largest_number_held, jobs, common=(patterns,), n_jobs=n_jobs, progress=progress
@@ -153,7 +159,7 @@ def load_curve(  # noqa: PLR0913
 
     curve = []
     for rule, n_held_with_rule in zip(rules, n_held, strict=True):
-        assert rule.fan_in is not None  # "minimal" was refused above
+        assert rule.fan_in is not None  # "minimal" was refused
         loads = LargestLoads(
             n_neurons=n_neurons,
             fan_in=rule.fan_in,
@@ -175,41 +181,45 @@ def largest_loads(
 def _largest_number_held(job: tuple[int, LearningRule], patterns: Patterns) -> int:
     """How many of the patterns, from the first on, a neuron can learn.
 
-    `job` is the neuron's number and how it learns. The number is found by bisection: a neuron that
-    can learn some patterns can learn fewer of them, too. (Where its inputs are searched, this is
-    nearly always so.)
+    `job` is the neuron's number and the rule by which it learns; `patterns` has the shape
+    (patterns, neurons). The number is found by bisection, because a neuron that can learn some
+    patterns can also learn fewer of them. (Where the inputs are found by a search, this is nearly
+    always true.)
     """
     neuron, rule = job
-    n_learned = 0  # zero patterns are always learned
-    n_refused = len(patterns) + 1  # more than there are
-    while n_refused - n_learned > 1:
-        n_tried = (n_learned + n_refused) // 2
+    n_learned = 0  # the largest number known to be learned
+    n_failed = len(patterns) + 1  # the smallest number taken to be too many
+    while n_failed - n_learned > 1:
+        n_tried = (n_learned + n_failed) // 2
         if can_learn(neuron, patterns[:n_tried], rule):
             n_learned = n_tried
         else:
-            n_refused = n_tried
+            n_failed = n_tried
     return n_learned
 
 
 def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
     """The load that a neuron holds if it keeps the share ρ of inputs of largest Hebbian coupling.
 
-    The load α is the number of random patterns for each input, where inputs are infinitely many; κ
-    is the stability asked of the neuron. With the Hebbian couplings h of the inputs kept,
+    The load α is the number of random patterns divided by the number of possible inputs, in the
+    limit of infinitely many inputs; κ is the stability required of the neuron. It is
 
         α = min_b [ρ I₂ + ρ (⟨h²⟩ − 1) I₁²] / (κ I₁ + Φ(b))².
 
-    I₁ and I₂ are the means of (z + b)₊ and (z + b)₊² over a standard Gaussian z, with the
-    distribution function Φ. With all inputs b = κ, and α is Gardner's 1/I₂(κ).
+    Here ⟨h²⟩ is the mean squared Hebbian coupling of the inputs that are kept. I₁ and I₂ are the
+    means of (z + b)₊ and (z + b)₊² over a standard Gaussian z, whose distribution function is Φ.
+    With all inputs (ρ = 1) the minimum is at b = κ, and α is Gardner's 1/I₂(κ).
     """
-    # Couplings h are standard Gaussian, and those with |h| > θ are kept: the share ρ of all.
+    # Hebbian couplings h are standard Gaussian. The share ρ of inputs that are kept are those with
+    # |h| > θ.
     threshold = -ndtri(rho / 2)  # θ
-    # Their mean square: ρ ⟨h²⟩ = ∫ h² φ(h) dh over |h| > θ, which is ρ + 2θφ(θ) by parts.
-    rho_times_excess = 2 * threshold * _normal_density(threshold)  # ρ (⟨h²⟩ − 1)
+    # ρ ⟨h²⟩ is the integral of h² φ(h) over |h| > θ, with the Gaussian density φ. Integrated by
+    # parts it is ρ + 2θφ(θ), so that ρ (⟨h²⟩ − 1) = 2θφ(θ).
+    rho_times_excess = 2 * threshold * _normal_density(threshold)
 
     def load(b: float) -> float:
-        """What is minimised over b."""
-        I1 = b * ndtr(b) + _normal_density(b)
+        """The expression to be minimised over b."""
+        I1 = b * ndtr(b) + _normal_density(b)  # ndtr is Φ
         I2 = ndtr(b) + b * I1
         numerator = rho * I2 + rho_times_excess * I1**2
         return float(numerator / (kappa * I1 + ndtr(b)) ** 2)

@@ -80,8 +80,9 @@ class AssociativeMemory:
         budget: int = DEFAULT_SWAP_BUDGET,
         excitatory: float | None = None,
     ) -> None:
-        """Check the settings, which the class describes; nothing is stored yet."""
+        """Check the settings, which the docstring of the class describes. Nothing is stored yet."""
         self.n_neurons = whole_number(n_neurons, "The number of neurons", at_least=2)
+        # Kept as given, to be saved; the checked values go into `rule` and `signs`.
         self.fan_in = fan_in
         self.excitatory = excitatory
         checked_wiring = choice_from(wiring, Wiring, "wiring")
@@ -92,13 +93,14 @@ class AssociativeMemory:
         self.signs = draw_neuron_signs(excitatory, self.n_neurons, seed)
         self.rule = LearningRule(
             wiring=checked_wiring,
-            # As a count, whether it was given as a count or a share; None for "minimal".
+            # A share becomes a count, "minimal" becomes None.
             fan_in=count_inputs(fan_in, self.n_neurons - 1),
             kappa=float(kappa),
             budget=whole_number(budget, "The budget", at_most=MAX_BUDGET),
             seed=seed,
             signs=self.signs,
         )
+        # Both are set by `store`.
         self.report: StorageReport | None = None
         self._couplings: csr_array | None = None
 
@@ -116,11 +118,11 @@ class AssociativeMemory:
         n_jobs: int | None = 1,
         progress: Progress | None = None,
     ) -> StorageReport:
-        """Learn patterns of ±1, shape (P, n_neurons); what was stored before is replaced.
+        """Learn patterns of ±1, shape (P, n_neurons); patterns stored before are replaced.
 
-        The neurons learn one by one, in `n_jobs` processes (as in joblib) with the same result.
-        `progress` is called with (neurons done, neurons). On Ctrl-C the memory stays as it was
-        before the call: half of a network stores nothing.
+        Every neuron learns on its own, so that `n_jobs` processes (as in joblib) give the same
+        result as one. `progress` is called with (neurons done, neurons). On Ctrl-C the memory stays
+        as it was before the call, because half of a network stores nothing.
         """
         checked_patterns = self.checked(patterns, "patterns")
         neurons: list[LearnedNeuron] = []
@@ -135,8 +137,8 @@ class AssociativeMemory:
                 if progress is not None:
                     progress(len(neurons), self.n_neurons)
 
-        # The first neuron learns in this process: the workers then find its compiled code in the
-        # cache.
+        # The first neuron learns in this process, which compiles the numerical code. The workers
+        # then find it in the cache on disk.
         learn(range(1), jobs=1)
         learn(range(1, self.n_neurons), jobs=n_jobs)
 
@@ -171,7 +173,7 @@ class AssociativeMemory:
         Parameters
         ----------
         probe : one state, (neurons,), or many, (probes, neurons); the result has the same shape.
-        steps : at most so many updates of the whole network.
+        steps : the largest number of updates of the whole network.
         order : "parallel" (all neurons at once) or "sequential" (one after the other, in a new
             random order each step).
         """
@@ -181,7 +183,7 @@ class AssociativeMemory:
 
         states = self.checked(probe, "probe").T  # (neurons, probes)
         for _ in range(steps):
-            states_before = states  # not overwritten: an update makes a new array
+            states_before = states  # needs no copy, because an update makes a new array
             if update_order is UpdateOrder.PARALLEL:
                 states = _sign_or_keep(self.couplings @ states, states)
             else:
@@ -205,7 +207,7 @@ class AssociativeMemory:
 
     def save(self, path: str | Path) -> None:
         """Write settings, couplings and report to one .npz file, whole or not at all."""
-        # The settings, as JSON, which knows no NumPy numbers.
+        # The settings, as JSON. A fan-in may be a NumPy number, which JSON cannot write.
         fan_in = self.fan_in
         if not isinstance(fan_in, str | int):
             fan_in = float(fan_in)
@@ -224,11 +226,12 @@ class AssociativeMemory:
             "n_patterns": n_patterns,
         }
 
-        # The arrays of the couplings, a sparse matrix, and those of the report.
+        # The arrays of the sparse matrix of couplings, and those of the report.
         arrays = {name: getattr(self.couplings, name) for name in SAVED_COUPLINGS}
         if self.report is not None:
             arrays |= {name: getattr(self.report, name) for name in SAVED_REPORT}
 
+        # Made in memory first: `write_bytes` never leaves half a file behind.
         content = io.BytesIO()
         np.savez_compressed(content, settings=np.array(json.dumps(settings)), **arrays)
         write_bytes(path, content.getvalue())
@@ -246,20 +249,23 @@ class AssociativeMemory:
 
     @classmethod
     def _from_saved(cls, arrays: Mapping[str, NDArray[Any]]) -> AssociativeMemory:
-        """The memory in the arrays of a file: settings, couplings and, if any, its report.
+        """Make a memory from the arrays of a file: settings, couplings and, if any, its report.
 
-        If the file is not what `save` wrote, any exception may be raised; `load` turns it into one
+        If the file was not written by `save`, any exception may be raised; `load` turns it into one
         sentence.
         """
+        # Besides the arguments of `__init__`, the settings hold the format and the number of
+        # patterns, which is None where the memory had no report.
         settings = json.loads(str(arrays["settings"]))
         if settings.pop("format") != FILE_FORMAT:
             raise ValueError("another format")
         n_patterns = settings.pop("n_patterns")
-        memory = cls(**settings)  # the settings left are the arguments of `__init__`
+        memory = cls(**settings)
 
         data, indices, indptr = (arrays[name] for name in SAVED_COUPLINGS)
         shape = (memory.n_neurons, memory.n_neurons)
-        memory = memory.with_couplings(csr_array((data, indices, indptr), shape=shape))
+        couplings = csr_array((data, indices, indptr), shape=shape)
+        memory = memory.with_couplings(couplings)
         if n_patterns is not None:
             memory.report = StorageReport(
                 n_neurons=memory.n_neurons,
@@ -284,9 +290,9 @@ class AssociativeMemory:
         return network
 
     def checked(self, states: ArrayLike, name: str = "patterns") -> Patterns:
-        """States as int8, (states, neurons), if this network can have them.
+        """Check that states have one ±1 for each neuron; return them as int8, (states, neurons).
 
-        A single state becomes one row. The sentence of a refusal calls the states `name`.
+        A single state, (neurons,), becomes one row. An error message calls the states `name`.
         """
         array = np.asarray(states)
         if array.ndim not in (1, 2) or array.size == 0 or array.shape[-1] != self.n_neurons:
@@ -315,9 +321,10 @@ class AssociativeMemory:
 
 
 def count_inputs(fan_in: float | str, n_inputs: int) -> int | None:
-    """Number of inputs from a count, a share of `n_inputs`, or "minimal" (None).
+    """The number of inputs of a neuron, from a count, a share of `n_inputs`, or "minimal".
 
-    The type tells a count from a share: 1 is one input, 1.0 all of them.
+    The type distinguishes a count from a share: 1 is one input, 1.0 is all of them. The result is
+    None for "minimal": then the number is found when the neuron learns.
     """
     if fan_in == "minimal":
         return None
@@ -334,10 +341,10 @@ def count_inputs(fan_in: float | str, n_inputs: int) -> int | None:
 def draw_neuron_signs(
     excitatory: float | None, n_neurons: int, seed: int
 ) -> NDArray[np.int8] | None:
-    """The sign of all outgoing couplings of each neuron, (neurons,), by Dale's law.
+    """Draw the common sign of the outgoing couplings of each neuron, (neurons,), by Dale's law.
 
-    The share `excitatory` of the neurons, drawn by lot with the seed, has +1, the others −1. None
-    if the share is None: then couplings have any sign.
+    The share `excitatory` of the neurons, drawn by lot with the seed, gets +1, and the other
+    neurons get −1. Returns None if the share is None: then couplings may have any sign.
     """
     if excitatory is None:
         return None
@@ -345,7 +352,7 @@ def draw_neuron_signs(
         raise InputError(
             f"The share of excitatory neurons must be between 0 and 1, but is {excitatory}."
         )
-    # The neurons with the lowest of randomly dealt ranks are excitatory.
+    # Give each neuron a random rank, 0 … n_neurons − 1; the lowest ranks are excitatory.
     ranks = np.random.default_rng([n_neurons, seed]).permutation(n_neurons)
     n_excitatory = round(excitatory * n_neurons)
     return np.where(ranks < n_excitatory, 1, -1).astype(np.int8)

@@ -13,10 +13,10 @@ Patterns = NDArray[np.int8]  # (patterns, neurons), every entry +1 or −1
 def random_patterns(
     n_neurons: int, load: float | None = None, seed: int = 0, *, n_patterns: int | None = None
 ) -> Patterns:
-    """Patterns of fair coins ±1, shape (n_patterns, n_neurons).
+    """Draw patterns of fair coins ±1, shape (n_patterns, n_neurons).
 
-    Their number is `n_patterns` or round(load · (n_neurons − 1)); exactly one of the two is given.
-    With the same seed a larger set of patterns begins with the smaller ones.
+    Their number is `n_patterns` or round(load · (n_neurons − 1)): exactly one of the two arguments
+    must be given. With the same seed a larger set of patterns begins with the smaller set.
     """
     if (load is None) == (n_patterns is None):
         raise InputError("Give the number of patterns either as load or as n_patterns, not both.")

@@ -58,7 +58,10 @@ class StorageReport(Result):
         return 1.0 / self.load
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain data for JSON: arrays by neuron become their mean, extreme or sum."""
+        """The report as plain data for JSON.
+
+        `fan_ins` and `stabilities`, arrays by neuron, become their mean, extreme, median or sum.
+        """
         return {
             "kind": self.kind,
             "neurons": self.n_neurons,
@@ -86,6 +89,7 @@ class StorageReport(Result):
         )
 
     def __str__(self) -> str:
+        """The summary, a table of statistics over the neurons, and the unsolved neurons, if any."""
         median = np.median(self.stabilities)
         lines = [
             self.summary(),
@@ -107,7 +111,11 @@ class StorageReport(Result):
 def make_report(
     neurons: Sequence[LearnedNeuron], n_patterns: int, rule: LearningRule
 ) -> StorageReport:
-    """The report on what each neuron of a network learned of `n_patterns` patterns."""
+    """Collect what each neuron of a network has learned, in the order of the neurons.
+
+    A neuron is unsolved if it does not hold all `n_patterns` patterns with the stability that the
+    rule requires. It is also impossible if this is proven to be out of reach with its wiring.
+    """
     unsolved = [number for number, neuron in enumerate(neurons) if not neuron.solved]
     impossible = [number for number in unsolved if neurons[number].impossible]
     return StorageReport(

@@ -71,32 +71,32 @@ class StableFit(NamedTuple):
 def fit_stable_weights(
     problem: NeuronProblem, inputs: Indices, start: Floats | None = None
 ) -> StableFit:
-    """The most stable weights of a neuron on these inputs; if none separates, a least-error fit.
+    """Find the most stable weights of a neuron on these inputs.
 
-    The neuron holds its patterns if a_μ·w > 0 for every row a_μ of the problem; its stability is
-    κ = min_μ a_μ·w/|w|, and the weights of largest κ are found. If even these do not separate
-    (κ ≤ 0), the weights with the least sum of squared hinge errors are returned.
+    The neuron holds its patterns if a_μ·w > 0 for every row a_μ of the problem. Its stability is
+    κ = min_μ a_μ·w/|w|, and the weights of largest κ are returned. If κ is positive for no weights,
+    the weights with the least sum of squared hinge errors are returned instead.
 
     Parameters
     ----------
     problem
         Rows, (patterns, possible inputs), and whether weights must not be negative.
     inputs : (inputs,)
-        Columns of the rows that may be used. With nonnegative weights those whose weight is zero
+        Columns of the rows that may be used. With nonnegative weights, columns whose weight is zero
         are left out of the result.
     start : (patterns,), optional
-        Multipliers λ of a similar fit: starting from them the solver needs fewer steps.
+        Multipliers λ of a similar fit, from which the solver starts, to need fewer steps.
     """
-    columns = problem.rows[:, inputs]
+    columns = problem.rows[:, inputs]  # (patterns, inputs)
     is_nonnegative = None
     if problem.nonnegative:
-        is_nonnegative = np.ones(inputs.size, dtype=np.bool_)
+        is_nonnegative = np.ones(inputs.size, dtype=np.bool_)  # all of them
     margin = largest_margin(columns, start, nonnegative=is_nonnegative)
     fitted = _normalised(columns, inputs, weights=margin.weights, multipliers=margin.multipliers)
 
     if not fitted.separates:
         _, hinge_weights = fit_hinge(columns, problem.nonnegative)
-        # Multipliers exist only where κ is positive: zeros stand for none.
+        # This fit has no multipliers of a largest margin: zeros stand for that.
         no_multipliers = np.zeros(columns.shape[0])
         fitted = _normalised(columns, inputs, weights=hinge_weights, multipliers=no_multipliers)
 
@@ -109,7 +109,7 @@ def fit_stable_weights(
 def _normalised(
     columns: Floats, inputs: Indices, weights: Floats, multipliers: Floats
 ) -> StableFit:
-    """Make a fit from weights, scaled to length one; its stability is the smallest margin then.
+    """Make a fit from weights, scaled to length one, so that its stability is the smallest margin.
 
     Parameters
     ----------
@@ -131,21 +131,22 @@ def _normalised(
 def add_inputs(
     problem: NeuronProblem, fitted: StableFit, size: int, target: float = np.inf
 ) -> StableFit:
-    """Add inputs to a fit that separates, one at a time, always the one that promises the most κ.
+    """Add inputs to a fit that separates, one at a time, to increase the neuron's stability κ.
 
-    Ends with `size` inputs, once κ is at least `target`, or when no input promises a larger κ.
+    Each time the input that promises the largest gain of κ is added. This ends with `size` inputs,
+    once κ is at least `target`, or when no input promises a larger κ.
     """
-    # Every fit is offered all inputs added so far. With nonnegative weights it may use fewer of
-    # them, as some weights are zero; a later fit may use these again.
+    # Every fit may use all inputs added so far. With nonnegative weights a fit may use fewer of
+    # them, because some weights are zero; a later fit may use these inputs again.
     offered = fitted.inputs
     while fitted.inputs.size < size and fitted.stability < target:
-        gains = _gains(problem, fitted, known=offered)  # negative for those offered already
+        gains = _gains(problem, fitted, known=offered)  # negative for inputs offered already
         if gains.max() <= 0:
             break
         offered = np.append(offered, gains.argmax())
         fitted = fit_stable_weights(problem, offered, fitted.multipliers)
 
-    # The last fit may use more than `size` inputs, if some have come into use again.
+    # The last fit may use more than `size` inputs, if some of weight zero have come into use again.
     while fitted.inputs.size > size:
         fitted = _without_weakest(problem, fitted)
     return fitted
@@ -181,14 +182,15 @@ def swap_inputs(
     """Exchange inputs of a neuron for others that make it more stable, by tabu search.
 
     The search starts from a fit that separates. It ends after `steps` steps, or once the stability
-    κ is at least `target`. Each step adds the input that promises the largest gain of κ and
-    drops the one that promises the smallest loss, both with some noise. An input that was moved is
-    tabu for a few steps, so that the search does not run in circles. Returns the best fit seen.
+    κ is at least `target`. Each step adds the input that promises the largest gain of κ, and drops
+    the input that promises the smallest loss; random factors perturb both choices. An input that
+    was added or dropped is tabu: it may not move for a few steps, so that the search does not run
+    in circles. Returns the best fit seen.
     """
     n_inputs = problem.rows.shape[1]
     size = fitted.inputs.size
     if size == n_inputs:
-        return fitted
+        return fitted  # there are no other inputs
 
     best = fitted
     current = fitted
@@ -203,7 +205,7 @@ def swap_inputs(
         one_more = np.append(current.inputs, added)
         enlarged = fit_stable_weights(problem, one_more, current.multipliers)
 
-        # Drop one, unless an input whose weight became zero has left by itself.
+        # Drop an input, unless one has left by itself because its weight became zero.
         if enlarged.inputs.size > size:
             position = _position_to_drop(enlarged, tabu_until > step, generator)
             dropped = enlarged.inputs[position]
@@ -216,7 +218,7 @@ def swap_inputs(
         if current.stability > best.stability:
             best = current
         elif not current.separates:
-            # Gains are estimated from the multipliers, which only a fit that separates has.
+            # Gains are estimated from multipliers, which only a fit that separates has: go back.
             current = best
     return best
 

@@ -27,16 +27,17 @@ MAX_FLIPS_PER_COLUMN = 4  # more flips cost more than an inverse computed anew
 
 @leaf_kernel()
 def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[float, int]:
-    """Find the margin at or below which samples are trimmed, that is left out of the fit as errors.
+    """Find the noisy margin up to which samples are trimmed, that is left out of the fit as errors.
 
-    The `max_errors` samples of smallest noisy margin are trimmed; a noisy margin is the margin plus
-    trim_noise · u with u uniform on (−1, 1). The level is the largest noisy margin among them.
-    Several samples may have exactly this margin and not all of them be trimmed, so their number is
-    returned as well.
+    The noisy margin of a sample is its margin plus trim_noise · u, with u uniform on (−1, 1). The
+    `max_errors` samples of smallest noisy margin are trimmed, and the level is the largest noisy
+    margin among them. If other samples have exactly the same noisy margin, the level alone does not
+    say which samples are trimmed. So the number of trimmed samples at the level is returned, too.
 
     Parameters
     ----------
-    hinge : the workspace. Its `scratch.noisy_margins`, (samples,), is filled for the caller.
+    hinge : the workspace of the fit. Its `scratch.noisy_margins`, (samples,), is filled, because
+        the caller compares the noisy margins with the level.
     max_errors : the number of samples to trim. If it is 0, the level is −∞ and nothing is filled.
     trim_noise : size of the noise; 0 for none.
 
@@ -50,7 +51,7 @@ def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[floa
     partly_sorted = hinge.scratch.partly_sorted
 
     level = -np.inf
-    n_at_level = ZERO
+    n_at_level = ZERO  # 0 as a 64-bit integer
     if max_errors <= 0:
         return level, n_at_level
 
@@ -59,10 +60,10 @@ def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[floa
         if trim_noise > 0.0:
             noisy_margins[sample] += trim_noise * (2.0 * next_random(random) - 1.0)
         partly_sorted[sample] = noisy_margins[sample]
-    # Partial sort: the `max_errors` smallest come first, in any order.
+    # Partial sort: the `max_errors` smallest noisy margins come first, in any order.
     smallest_first(partly_sorted, max_errors)
 
-    # The level is the largest of these; count how many are equal to it.
+    # The level is the largest of these; count how many of them are equal to it.
     for place in range(max_errors):
         if partly_sorted[place] > level:
             level = partly_sorted[place]
@@ -80,27 +81,29 @@ def update_active(hinge: Any, max_errors: int, trim_noise: float) -> int:
     trimmed. The `max_errors` samples of smallest margin are trimmed, after random numbers of up to
     ± `trim_noise` have been added to the margins.
 
-    The samples that changed ("flipped") are listed at the head of `hinge.scratch.samples`, so that
-    `follow_flips` can update the inverse Hessian, which is not done here. `hinge.state.active`,
-    (samples,), holds 1.0 for active samples and 0.0 for the others.
+    Two arrays of the workspace `hinge` are changed. `state.active`, (samples,), holds 1.0 for
+    active samples and 0.0 for the others. The first places of `scratch.samples` list the samples
+    that changed ("flipped"). The inverse Hessian is not updated here: `follow_flips` does that, for
+    the samples in this list.
     """
     margins = hinge.state.margins
     active = hinge.state.active
     noisy_margins = hinge.scratch.noisy_margins
     flipped_samples = hinge.scratch.samples
-    level, n_left_at_level = trimming_level(hinge, max_errors, trim_noise)
+    # Also fills `noisy_margins`, unless nothing is trimmed.
+    level, n_to_trim_at_level = trimming_level(hinge, max_errors, trim_noise)
 
     n_flips = ZERO
     for sample in range(margins.size):
         is_active = margins[sample] < 1.0
         if max_errors > 0:
-            # All samples below the level are trimmed, and at the level as many as are left to trim.
+            # All samples below the level are trimmed, but only the first few of those at the level.
             if noisy_margins[sample] < level:
                 is_active = False
-            elif noisy_margins[sample] == level and n_left_at_level > 0:
+            elif noisy_margins[sample] == level and n_to_trim_at_level > 0:
                 is_active = False
-                n_left_at_level -= 1
-        was_active = active[sample] > 0.5  # it is 1.0 or 0.0
+                n_to_trim_at_level -= 1
+        was_active = active[sample] > 0.5  # the entry is 1.0 or 0.0
         if is_active != was_active:
             active[sample] = 1.0 - active[sample]
             flipped_samples[n_flips] = sample
@@ -110,19 +113,19 @@ def update_active(hinge: Any, max_errors: int, trim_noise: float) -> int:
 
 @leaf_kernel()
 def border_column(hinge: Any, place: int) -> None:
-    """Extend the inverse Hessian and the target by the column at a place of the support.
+    """Extend the inverse Hessian and the target by one more column of the support.
 
     The Hessian is A_actᵀA_act + (ε + δ)I, where A_act holds the active samples on the columns of
-    the support, ε is the ridge and δ the damping. Columns before `place` are in it already. The
-    target is A_actᵀ1.
+    the support, ε is the ridge and δ the damping. The target is A_actᵀ1. Both contain the columns
+    at the places 0 … place − 1 of the support already.
 
     hinge : the workspace, whose `state.inverse` and `state.target` are extended.
     place : position of the new column in the support.
     """
-    columns = hinge.data.columns
+    columns = hinge.data.columns  # (features, samples)
     ridge = hinge.data.ridge
     support = hinge.state.support
-    active = hinge.state.active
+    active = hinge.state.active  # (samples,), 1.0 or 0.0
     damping = hinge.state.damping[0]
     inverse = hinge.state.inverse
     target = hinge.state.target
@@ -136,14 +139,14 @@ def border_column(hinge: Any, place: int) -> None:
         cross[i] = dot_masked(columns[support[i]], column, active)
     diagonal = dot_masked(column, column, active) + ridge + damping
 
-    # The pivot is diagonal − crossᵀ·inverse·cross. In exact arithmetic it is at least ε + δ. If the
-    # column depends linearly on those before it, rounding can make it smaller, or NaN: then ε is
-    # used instead.
+    # The pivot (Schur complement) is diagonal − crossᵀ·inverse·cross. In exact arithmetic it is at
+    # least ε + δ. If the column depends linearly on those before it, rounding can make the pivot
+    # smaller, or NaN: then ε is used instead.
     pivot = next_pivot(inverse, place, cross, diagonal, inverse_times_cross)
     if not pivot > ridge:
         pivot = ridge
 
-    # From the pivot and inverse·cross follows the new row of the inverse.
+    # Extend the inverse by a row and a column, which follow from the pivot and inverse·cross.
     border(inverse, place, pivot, inverse_times_cross)
     # The new entry of the target: the sum of the column over the active samples.
     target[place] = dot_first(column, active, column.size)
@@ -156,7 +159,7 @@ def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
     The Hessian is A_actᵀA_act + (ε + δ)I, where A_act holds the active samples on the columns of
     the support and ε is the ridge; the target is A_actᵀ1. With fewer active samples than columns
     the Hessian would be singular without ε, and updates of its inverse soon lose precision. So a
-    fit that has not converged after many Newton steps gets a damping δ > 0 in this case.
+    fit that has not converged after `DAMPED_FROM` Newton steps gets a damping δ > 0 in this case.
 
     hinge : the workspace, whose state is changed.
     max_errors : how many samples, those of smallest margin, are trimmed and so inactive.
@@ -167,7 +170,7 @@ def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
     damping = hinge.state.damping
     size = hinge.state.n_used[0]
 
-    # The margins are A w; they determine the active samples.
+    # Fill the margins with A w; they determine the active samples.
     combine(hinge.data.columns, support, hinge.state.weights, size, hinge.state.margins)
     update_active(hinge, max_errors, trim_noise=0.0)
 
@@ -177,8 +180,7 @@ def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
     if n_steps >= DAMPED_FROM and n_active < size:
         damping[0] = DAMPING_PER_SAMPLE * n_active
 
-    # Build inverse and target from nothing. Each call adds one column of the support to both, for
-    # the present active samples and damping.
+    # Build inverse and target from nothing: each call adds one column of the support to both.
     hinge.state.flips_since_rebuild[0] = 0
     for place in range(size):
         border_column(hinge, place)
@@ -189,16 +191,17 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
     """Update the inverse Hessian and the target for samples that became active or inactive.
 
     The Hessian is Σ r rᵀ over the active samples, plus a multiple of the unit matrix, where r is a
-    sample's row on the columns of the support. The target is Σ r. A sample that becomes active adds
-    its term to both sums, and one that becomes inactive subtracts it. Four samples are processed at
-    a time, by rank-one updates of the inverse.
+    sample's row on the columns of the support. The target is Σ r. The term of a sample is added to
+    both sums if the sample became active, and subtracted if it became inactive. Four samples are
+    processed at a time, by rank-one updates of the inverse.
 
-    hinge : the workspace; the first `n_flips` entries of `scratch.samples` are the samples.
+    hinge : the workspace; the first `n_flips` entries of `scratch.samples` are the samples that
+        changed ("flipped").
 
     Returns
     -------
-    Whether the update was made. False if the samples are too many or the update would be
-    numerically unstable: the caller must then `rebuild` inverse and target.
+    Whether the update was made. False if the samples are too many or the update is numerically
+    unstable. Inverse and target are then of no use, and the caller must `rebuild` them.
     """
     # Read.
     rows = hinge.data.rows
@@ -224,21 +227,22 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
         return False
 
     for start in range(0, n_flips, FOUR):
-        # Gather rows r and signs of the next four samples.
-        for b in range(FOUR):
-            if start + b < n_flips:
-                sample = flipped_samples[start + b]
-                flip_signs[b] = 2.0 * active[sample] - 1.0  # `active` is 1 or 0
+        # Gather the rows r of the next four samples, and their signs: +1 for a sample that became
+        # active, −1 for one that became inactive.
+        for slot in range(FOUR):
+            if start + slot < n_flips:
+                sample = flipped_samples[start + slot]
+                flip_signs[slot] = 2.0 * active[sample] - 1.0  # `active` is 1 or 0
                 for i in range(size):
-                    flipped_rows[b, i] = rows[sample, support[i]]
+                    flipped_rows[slot, i] = rows[sample, support[i]]
             else:
-                # Fewer than four are left: a row of zeros changes nothing.
-                flip_signs[b] = 1.0
+                # Fewer than four samples are left: a row of zeros changes nothing.
+                flip_signs[slot] = 1.0
                 for i in range(size):
-                    flipped_rows[b, i] = 0.0
+                    flipped_rows[slot, i] = 0.0
 
-        for b in range(FOUR):
-            add_scaled(target, flip_signs[b], flipped_rows[b], size)
+        for slot in range(FOUR):
+            add_scaled(target, flip_signs[slot], flipped_rows[slot], size)
         is_stable = update_by_four(inverse, size, flipped_rows, flip_signs, images, coefficients)
         if not is_stable:
             return False
@@ -265,9 +269,9 @@ def append_column(hinge: Any, column: int) -> None:
 def drop_column(hinge: Any, place: int) -> None:
     """Remove the column at a place of the support; the last column of the support moves there.
 
-    The contribution of the column is subtracted from the margins. The inverse Hessian and the
-    target (one entry for each column of the support) lose its row. Columns outside the support have
-    position −1.
+    The contribution of the column is subtracted from the margins. The inverse Hessian loses the
+    column's row and column, and the target loses its entry. The array `position` holds the place of
+    every feature in the support; the removed column gets −1 there, for "not in the support".
     """
     columns = hinge.data.columns
     # Changed: all that belongs to the support.

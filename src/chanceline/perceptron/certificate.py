@@ -57,7 +57,11 @@ class Certificate(Result):
         return "exact" if self.exact else "numerical"
 
     def summary(self) -> str:
-        """Say the verdict, or the errors of weights that were checked, and how exact it is."""
+        """Say the verdict, or how many errors checked weights make, and how exact this is.
+
+        `separable` is None if the question is undecided; the margin is NaN if no weights were
+        checked.
+        """
         if self.errors:
             verdict = f"{self.errors} errors"
         elif self.separable is None:
@@ -112,7 +116,7 @@ def check_weights(  # noqa: PLR0913
     return Certificate(
         separable=errors == 0,
         exact=True,
-        resolution=0.0,
+        resolution=0.0,  # no gap is too narrow for exact arithmetic
         margin=float(margins.min()),
         errors=errors,
         multipliers=None,
@@ -144,15 +148,17 @@ def certify(
     problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
     columns = np.asarray(support, dtype=np.int64)
     n_patterns = problem.n_samples
+    # First the patterns a_μ, then one row for each weight whose sign is prescribed.
     rows = _rows_with_signs(problem, columns)
-    # Columns are scaled to entries of at most 1, for the linear program.
+    # For the linear program the columns are scaled to entries of at most 1. This changes the
+    # weights, which are scaled back, but not which multipliers are a proof.
     largest_entries = np.abs(rows).max(axis=0, initial=0.0)
     scale = np.maximum(largest_entries, np.finfo(float).tiny)
     scaled_rows = rows / scale
     direction, multipliers = _widest_box_margin(scaled_rows, n_patterns)
 
-    # Weights that separate, if they pass the exact check; else multipliers in integers; else
-    # multipliers up to rounding, which always give some certificate.
+    # Try three proofs in turn: weights that pass the exact check; multipliers in integers; and
+    # multipliers up to rounding, which always give a certificate, if only "undecided".
     proof = None
     margins = scaled_rows[:n_patterns] @ direction
     if margins.min() > 0.0:
@@ -184,15 +190,17 @@ def _proof_by_weights(
 def _proof_in_integers(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate | None:
     """Look for integer multipliers that prove inseparability; None if none are found.
 
-    The linear program only says which multipliers are positive. These are solved for in integers,
-    which is possible if the rows are integers.
+    The multipliers of the linear program only show which ones are positive. The exact values of
+    these are then computed in integers, which is possible if the rows are integers.
 
     rows : (rows, columns) first the `n_patterns` patterns, then one row for each weight whose sign
         is prescribed.
     multipliers : (rows,) those of the linear program. The certificate gets those of the patterns.
     """
+    # Doubles hold all integers below EXACT_INTEGERS exactly.
     are_integers = np.all(rows == np.round(rows))
-    if not are_integers or np.abs(rows).max(initial=0.0) >= EXACT_INTEGERS:
+    are_exact = np.abs(rows).max(initial=0.0) < EXACT_INTEGERS
+    if not are_integers or not are_exact:
         return None
     positive_rows = np.flatnonzero(multipliers > POSITIVE_MULTIPLIER * multipliers.max())
     integers = _integer_multipliers(rows.astype(np.int64), positive_rows)
@@ -220,24 +228,27 @@ def _certificate_without_weights(
 def _certificate_of_rounded(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
     """Make the certificate of multipliers that are known only up to rounding.
 
-    They bound the margin: no weights of length 1 have a larger margin than the `resolution`
+    The multipliers bound the margin, which is the smallest a_μ·w of a pattern: no weights w of
+    length 1 have a larger margin than the `resolution`
 
         |Σ_{all rows r} λ_r a_r| / Σ_{patterns μ} λ_μ.
 
-    If that is small, the patterns count as inseparable, otherwise as undecided.
+    If the resolution is small compared with the longest row, the patterns count as inseparable,
+    otherwise as undecided (`separable` is None).
 
     rows : (rows, columns) the a_r: first the `n_patterns` patterns, then one row for each weight
         whose sign is prescribed, where only a_r·w ≥ 0 is required.
     multipliers : (rows,) the λ_r ≥ 0.
     """
-    # Why it is a bound: if |w| = 1 and a_μ·w ≥ margin for all patterns, then
+    # Why this is a bound: if |w| = 1 and a_μ·w ≥ margin for all patterns, then
     # margin · Σ_patterns λ_μ ≤ Σ_all λ_r a_r·w ≤ |Σ_all λ_r a_r|. The rows for signs have
-    # a_r·w ≥ 0, and only enlarge the sum in the middle.
+    # a_r·w ≥ 0, so that they can only enlarge the sum in the middle.
     resolution = float("inf")
     sum_over_patterns = float(multipliers[:n_patterns].sum())
     if sum_over_patterns > 0.0:
         resolution = float(np.linalg.norm(rows.T @ multipliers)) / sum_over_patterns
-    longest = float(np.linalg.norm(rows, axis=1).max(initial=1.0))  # rows shorter than 1 count as 1
+    # The length of the longest row, but at least 1.
+    longest = float(np.linalg.norm(rows, axis=1).max(initial=1.0))
     separable = None
     if resolution <= SMALL_RESOLUTION * longest:
         separable = False
@@ -265,13 +276,14 @@ def _rows_with_signs(problem: Problem, columns: NDArray[np.int64]) -> Floats:
 
 
 def _widest_box_margin(rows: Floats, n_patterns: int) -> tuple[Floats, Floats]:
-    """Find the largest margin s ≤ 1 with |w_j| ≤ 1, by a linear program; return w and multipliers.
+    """Find the weights w in the box |w_j| ≤ 1 with the largest margin s, by a linear program.
 
-    Maximise s subject to row·w ≥ s for the first `n_patterns` rows and row·w ≥ 0 for the others.
+    Maximise s ≤ 1 subject to row·w ≥ s for the first `n_patterns` rows, and row·w ≥ 0 for the other
+    rows, which prescribe signs of weights.
 
-    Returns w, (columns,), and the multipliers λ ≥ 0 of the constraints, (rows,). If no w has s > 0,
-    then Σ λ_r row_r = 0, and the λ of the patterns have the sum 1. The solver ends at a vertex, so
-    that few rows have λ > 0.
+    Returns w, (columns,), and the multipliers λ ≥ 0 of these constraints, (rows,). If no w has
+    s > 0, then Σ λ_r row_r = 0, and the λ of the patterns have the sum 1. The solver ends at a
+    vertex of the feasible set, so that few rows have λ > 0.
     """
     from scipy.optimize import linprog
 
@@ -290,6 +302,8 @@ def _widest_box_margin(rows: Floats, n_patterns: int) -> tuple[Floats, Floats]:
             f"The linear program that decides separability was not solved ({result.message})."
         )
     weights = np.asarray(result.x[:n_columns])
+    # The marginals are the derivatives of the minimum with respect to `b_ub`, that is −λ. Rounding
+    # may give them the wrong sign.
     multipliers = np.maximum(-np.asarray(result.ineqlin.marginals), 0.0)
     return weights, multipliers
 
@@ -299,23 +313,27 @@ def _integer_multipliers(
 ) -> list[int] | None:
     """Find λ ≥ 0 in integers, not all zero, with Σ λ_r a_r = 0; None if this fails.
 
-    Only the rows in `positive_rows` may have λ > 0. If none of them could be spared, λ is unique up
-    to a factor. Otherwise one solution is tried, that of `_null_vector`. The result is checked.
+    Only the rows in `positive_rows` may have λ > 0. If each of them is necessary, λ is unique up to
+    a factor. Otherwise there are many solutions, and only that of `_null_vector` is tried, which
+    may have negative entries and so fail. The result is checked.
 
     rows : (rows, columns) the a_r.
     positive_rows : (k,) indices of rows.
     """
-    fractions = _null_vector(rows[positive_rows].T.tolist())
+    matrix = rows[positive_rows].T.tolist()  # the rows a_r become its columns
+    fractions = _null_vector(matrix)
     if fractions is None or min(fractions) < 0:
         return None
+
+    # Multiplied by a common denominator, the fractions become integers.
     common_denominator = lcm(*(fraction.denominator for fraction in fractions))
     multipliers = [0] * rows.shape[0]
     for row, fraction in zip(positive_rows, fractions, strict=True):
         multipliers[int(row)] = int(fraction * common_denominator)
 
-    # Check that Σ_r λ_r a_r is zero in every column, and that not all λ are.
+    # Check that Σ_r λ_r a_r is zero in every column, and that not all λ are zero.
     for column in rows.T.tolist():
-        terms = [weight * entry for weight, entry in zip(multipliers, column, strict=True)]
+        terms = [factor * entry for factor, entry in zip(multipliers, column, strict=True)]
         if sum(terms) != 0:
             return None
     if not any(multipliers):
@@ -324,10 +342,11 @@ def _integer_multipliers(
 
 
 def _null_vector(matrix: list[list[int]]) -> list[Fraction] | None:
-    """Return a vector v ≠ 0 with M v = 0, its free entries all equal to 1; None if there is none.
+    """Return a vector v ≠ 0 with M v = 0; None if there is none.
 
-    `matrix` is M, a list of rows. After elimination its columns are of two kinds: those with a
-    pivot are unit vectors, and the others are free.
+    `matrix` is M, a list of rows. After elimination its columns are of two kinds: columns with a
+    pivot are unit vectors, and all others are free. The entries of v for the free columns may be
+    chosen, and are all set to 1; the other entries follow from them.
     """
     n_columns = 0
     if matrix:
@@ -338,27 +357,29 @@ def _null_vector(matrix: list[list[int]]) -> list[Fraction] | None:
     if not free_columns:
         return None
 
-    # A pivot's row says: v at the pivot + Σ (row's entry · 1) over the free columns = 0.
+    # The row of a pivot says: v[pivot column] + Σ over free columns of entry · 1 = 0.
     vector = [Fraction(1)] * n_columns
-    for row, column in zip(reduced[: len(pivot_columns)], pivot_columns, strict=True):
+    rows_with_pivot = reduced[: len(pivot_columns)]
+    for row, pivot_column in zip(rows_with_pivot, pivot_columns, strict=True):
         sum_over_free = sum((row[free_column] for free_column in free_columns), Fraction(0))
-        vector[column] = -sum_over_free
+        vector[pivot_column] = -sum_over_free
     return vector
 
 
 def _reduce(rows: list[list[Fraction]], n_columns: int) -> list[int]:
     """Gauss–Jordan elimination of a matrix, a list of rows, in place; return the pivot columns.
 
-    In the end row i has its pivot, 1, in the i-th of these columns, where all other rows have 0.
+    In the end row i has its pivot, 1, in the i-th pivot column, where all other rows have 0.
     """
     pivot_columns: list[int] = []
     for column in range(n_columns):
-        rank = len(pivot_columns)  # so many rows, the first ones, have their pivots already
+        rank = len(pivot_columns)  # the rows 0 … rank − 1 have their pivots already
         possible_pivot_rows = [i for i in range(rank, len(rows)) if rows[i][column] != 0]
         if possible_pivot_rows:
+            # Move a row with an entry in this column up to place `rank`, and eliminate with it.
             pivot_row = possible_pivot_rows[0]
             rows[rank], rows[pivot_row] = rows[pivot_row], rows[rank]
-            _eliminate(rows, rank, column)
+            _eliminate(rows, pivot_row=rank, column=column)
             pivot_columns.append(column)
     return pivot_columns
 

@@ -53,36 +53,49 @@ class Conflict(NamedTuple):
 
 
 @inner_kernel()
-def largest_gap(conflict: Any, total: NDArray) -> float:
-    """Bound the margin that any weights of length 1 can have: |Σ λ_μ a_μ| / Σ λ_μ, plus rounding.
+def largest_gap(conflict: Any, row_sum: NDArray) -> float:
+    """Bound the gap between the classes from above, by the multipliers of a conflict.
 
-    If a_μ·w ≥ m for all patterns μ and |w| = 1, then m Σ λ_μ ≤ (Σ λ_μ a_μ)·w ≤ |Σ λ_μ a_μ|. Rows
-    that are unit vectors e_j ask only for w_j ≥ 0: they count in the sum of the rows, not in that
-    of the λ. The bound is ∞ if no pattern has λ > 0.
+    The gap of weights w is the smallest margin a_μ·w of a pattern, divided by |w|. No weights have
+    a larger gap than
 
-    conflict : the `Conflict`, with the rows a_μ and the multipliers λ_μ ≥ 0.
-    total : (≥ columns,) scratch, filled with Σ λ_μ a_μ.
+        |Σ_{all rows r} λ_r a_r| / Σ_{patterns μ} λ_μ,
+
+    because |w| = 1 and a_μ·w ≥ gap for all patterns imply
+    gap · Σ_patterns λ_μ ≤ (Σ_all λ_r a_r)·w ≤ |Σ_all λ_r a_r|. The rows that are no patterns are
+    unit vectors e_j, one for each weight that must not be negative: as e_j·w ≥ 0, they need not be
+    in the sum of the λ. A bound of the rounding errors is added to the result.
+
+    conflict : the `Conflict`: rows a_r, of which the first `n_patterns` are patterns, and their
+        multipliers λ_r ≥ 0.
+    row_sum : (≥ columns,) scratch, overwritten with Σ λ_r a_r.
+
+    Returns
+    -------
+    The bound; ∞ if no pattern has λ > 0.
     """
     rows = conflict.rows
     multipliers = conflict.multipliers
     n_columns = conflict.n_columns
-    for j in range(n_columns):
-        total[j] = 0.0
 
+    # Σ λ_r a_r over all rows; Σ λ_μ and the longest a_μ over the patterns alone.
+    for j in range(n_columns):
+        row_sum[j] = 0.0
     multiplier_sum = 0.0
-    longest_squared = 0.0  # squared length of the longest pattern
+    longest_squared = 0.0  # squared length of the longest pattern, for the rounding
     for row in range(multipliers.size):
         if multipliers[row] > 0.0:
-            add_scaled(total, multipliers[row], rows[row], n_columns)
-            if row < conflict.n_patterns:
+            add_scaled(row_sum, multipliers[row], rows[row], n_columns)
+            is_pattern = row < conflict.n_patterns
+            if is_pattern:
                 multiplier_sum += multipliers[row]
                 squared_length = dot_first(rows[row], rows[row], n_columns)
                 longest_squared = max(longest_squared, squared_length)
     if multiplier_sum == 0.0:
         return np.inf
 
-    gap = np.sqrt(dot_first(total, total, n_columns)) / multiplier_sum
-    return gap + gap_rounding(n_columns, longest_squared)
+    bound = np.sqrt(dot_first(row_sum, row_sum, n_columns)) / multiplier_sum
+    return bound + gap_rounding(n_columns, longest_squared)
 
 
 @leaf_kernel()
@@ -107,23 +120,24 @@ def gap_rounding(n_columns: int, longest_squared: float) -> float:
 def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool:
     """Whether approximate multipliers prove that the rows are in conflict, all rounding included.
 
-    A conflict means Σ λ_μ a_μ = 0 with λ > 0: then no weights separate. Let B be the matrix of the
-    rows in conflict, as columns with one more entry each (`fill_basis`). The λ of sum 1 solve
-    B λ = (0, …, 0, 1), so that λ is the last column of the inverse of B. The conflict is proven if
-    every entry computed for this column exceeds its error.
+    A conflict means Σ λ_μ a_μ = 0 with λ > 0: then no weights separate. Let B be the matrix whose
+    columns are the rows a_μ with λ_μ > 0, extended by one more entry, which is 1 for patterns
+    (`fill_basis`). Scaled to Σ λ_μ = 1, λ solves B λ = (0, …, 0, 1), so that λ is the last column
+    of the inverse of B. The conflict is proven if every computed entry of this column is larger
+    than its possible error.
 
     conflict : the `Conflict`, with the rows and the approximate multipliers.
     basis, inverse : (≥ columns + 1, ≥ columns + 1) scratch for B and its inverse.
     """
     # Patterns are scaled to a length of at most 1, for numerical stability. This does not change
-    # which λ are positive. B is square only if exactly columns + 1 rows are in conflict.
+    # which λ are positive. The scale is 0 if B is not square.
     size = conflict.n_columns + 1
     shrink = basis_scaling(conflict)
-    is_square = shrink > 0.0
-    if not is_square:
+    can_fill_basis = shrink > 0.0
+    if not can_fill_basis:
         return False
 
-    # Inverting destroys B, which is filled again for the bound of the error.
+    # `invert` overwrites B, so B is filled again for the bound of the error.
     fill_basis(conflict, shrink, basis)
     if not invert(basis, inverse, size):
         return False
@@ -175,8 +189,9 @@ def rounding_of_products(size: int) -> float:
 def basis_scaling(conflict: Any) -> float:
     """Return the factor that scales the patterns of a conflict: 1 / length of the longest one.
 
-    Only rows with a positive multiplier count. Returns 0 if these do not make a square matrix
-    (`fill_basis`), for which there must be exactly columns + 1, or if all patterns are zero.
+    Only rows with a positive multiplier count. These become the columns of a matrix of columns + 1
+    rows (`fill_basis`), which must be square. So 0 is returned if the number of these rows is not
+    columns + 1, or if all patterns among them are zero.
 
     conflict : the `Conflict`; its rows from `n_patterns` on are unit vectors, not patterns.
     """
@@ -199,8 +214,9 @@ def fill_basis(conflict: Any, shrink: float, basis: NDArray) -> None:
     """Fill the columns of `basis` with the rows of the conflict whose multiplier is positive.
 
     A pattern is multiplied by `shrink` and gets a 1 as additional last entry. The other rows, unit
-    vectors e_j of weights that must not be negative, stay as they are and get a 0. The caller has
-    checked that there are columns + 1 such rows: they fill a square of that size.
+    vectors e_j of weights that must not be negative, stay as they are and get a 0 there. The caller
+    has checked that columns + 1 rows have a positive multiplier, so that they fill the leading
+    (columns + 1) × (columns + 1) places of `basis`.
     """
     n_columns = conflict.n_columns
     basis_column = 0
@@ -222,30 +238,31 @@ def fill_basis(conflict: Any, shrink: float, basis: NDArray) -> None:
 def invert(matrix: NDArray, inverse: NDArray, size: int) -> bool:
     """Fill `inverse` with an approximate inverse of the leading size × size places of `matrix`.
 
-    Gauss–Jordan elimination with row pivoting: row operations that turn `matrix` into the unit
+    Gauss–Jordan elimination with partial pivoting: row operations that turn `matrix` into the unit
     matrix are applied to a unit matrix as well, which becomes the inverse. `matrix` is overwritten.
     Returns False if a pivot vanishes.
     """
-    # Start from the unit matrix.
+    # Start `inverse` as the unit matrix.
     for i in range(size):
         for j in range(size):
             inverse[i, j] = 0.0
         inverse[i, i] = 1.0
 
     for column in range(size):
-        # The row with the largest entry, among those without a pivot, becomes the pivot row.
+        # The pivot row is the one with the largest entry among the rows without a pivot, which are
+        # the rows from number `column` on.
         pivot_row = column
         for i in range(column + 1, size):
             if abs(matrix[i, column]) > abs(matrix[pivot_row, column]):
                 pivot_row = i
         pivot = matrix[pivot_row, column]
-        if not abs(pivot) > TINY_PIVOT:
+        if not abs(pivot) > TINY_PIVOT:  # zero, or NaN
             return False
 
         # Exchange the pivot row with row number `column`, so that the pivot is on the diagonal, and
-        # divide it by the pivot.
-        swap_and_divide(matrix, pivot_row, column, pivot, size)
-        swap_and_divide(inverse, pivot_row, column, pivot, size)
+        # divide the pivot row by the pivot.
+        swap_and_divide(matrix, source=pivot_row, target=column, pivot=pivot, size=size)
+        swap_and_divide(inverse, source=pivot_row, target=column, pivot=pivot, size=size)
 
         # Subtract multiples of the pivot row from all others, so that this column is zero there.
         for i in range(size):
@@ -270,9 +287,10 @@ def swap_and_divide(work: NDArray, source: int, target: int, pivot: float, size:
 def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: float) -> float:
     """Bound |C B − 1| in the row sum norm, rounding included; C is `inverse`, B is `basis`.
 
-    The row sum norm is the largest sum of the absolute entries of a row. An entry of C B − 1, a sum
-    of products, is computed up to `rounding` times the sum of their absolute values. Both matrices
-    are used in their leading size × size places.
+    Here 1 is the unit matrix, and the row sum norm of a matrix is the largest sum of the absolute
+    entries of a row. An entry of C B − 1 is a sum of products; its rounding error is at most
+    `rounding` times the sum of the absolute values of these products. Of both matrices the leading
+    size × size places are used.
     """
     largest_row_sum = 0.0
     for i in range(size):
@@ -281,7 +299,15 @@ def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: f
             unit_entry = 0.0
             if i == j:
                 unit_entry = 1.0
-            row_sum += bound_difference(inverse, i, basis, j, unit_entry, size, rounding)
+            row_sum += bound_difference(
+                left=inverse,
+                row=i,
+                right=basis,
+                column=j,
+                target=unit_entry,
+                size=size,
+                rounding=rounding,
+            )
         largest_row_sum = max(largest_row_sum, row_sum)
     return largest_row_sum
 
@@ -290,19 +316,27 @@ def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: f
 def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: float) -> float:
     """Bound the largest entry of C (B l − e), rounding included; l approximates λ in B λ = e.
 
-    B is `basis` and C its approximate inverse, both used in their leading size × size places.
-    e is (0, …, 0, 1), and l = C e is the last column of C. A sum of products is computed up to
-    `rounding` times the sum of their absolute values. B is overwritten.
+    B is `basis` and C its approximate inverse `inverse`; the leading size × size places of both are
+    used. e is (0, …, 0, 1), and l = C e is the last column of C. The rounding error of a sum of
+    products is at most `rounding` times the sum of their absolute values. B is overwritten.
     """
     last = size - 1
-    # Bound |B l − e|. Entry i of it takes row i of B and no other row. So its bound can be stored
-    # in that row, in column 0, which saves an array: no later entry reads it.
+    # Bound the entries of |B l − e|. Entry i needs row i of B and no other row, so its bound can
+    # overwrite an entry of that row, the one in column 0: this saves an array.
     residual_bounds = basis[:, 0]
     for i in range(size):
         e_entry = 0.0
         if i == last:
             e_entry = 1.0
-        residual_bounds[i] = bound_difference(basis, i, inverse, last, e_entry, size, rounding)
+        residual_bounds[i] = bound_difference(
+            left=basis,
+            row=i,
+            right=inverse,
+            column=last,
+            target=e_entry,
+            size=size,
+            rounding=rounding,
+        )
 
     # |C (B l − e)|_i ≤ Σ_m |C_im| |B l − e|_m.
     largest_bound = 0.0
@@ -377,14 +411,14 @@ def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
     """Whether rows in small integers are in conflict: Σ λ_i b_i = 0 with all λ_i > 0, exactly.
 
     The b_i are the patterns and unit vectors of the `IntegerConflict`. They become the columns of a
-    matrix, and its null vector λ is found by elimination in integers. Only a λ that is unique up to
-    a factor is looked for.
+    matrix, and its null vector λ is found by elimination in integers.
 
-    work : (≥ columns, ≥ patterns + unit vectors) scratch of 64-bit integers.
+    work : (≥ columns, ≥ patterns + unit vectors) scratch of 64-bit integers, overwritten.
 
     Returns
     -------
-    False also if the integers become too large for 64 bits.
+    True if the conflict is proven. False also if λ is not unique up to a factor, or if the integers
+    become too large for 64 bits.
     """
     if not fill_integers(conflict, work):
         return False
@@ -394,11 +428,11 @@ def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
     if not has_one_solution:
         return False
 
-    # Every column has now a row with `pivot` there and zeros elsewhere, but for an `entry` in the
-    # one column without a pivot, the free one. The row of column i says
+    # One column is free: it has no pivot. Each other column i has now a row that is zero except for
+    # `pivot` in column i and an `entry` in the free column. This row says
     #     pivot · λ_i + entry · λ_free = 0,
-    # so λ_free = pivot and λ_i = −entry. All λ have one sign, and so may be taken as positive, if
-    # every entry has the opposite sign of the pivot.
+    # which λ_free = pivot and λ_i = −entry solve. All λ are positive, after a change of their
+    # common sign if necessary, if every entry has the opposite sign of the pivot.
     pivot = reduction.pivot
     for row in range(reduction.rank):
         entry = work[row, reduction.free_column]
@@ -412,9 +446,12 @@ def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
 def fill_integers(conflict: Any, work: NDArray) -> bool:
     """Fill the columns of `work` with the rows in conflict; False if a value is no small integer.
 
-    First come the patterns with λ > 0, on the used columns, then for every place j of `unit_places`
-    the unit vector e_j. `work` has the shape (≥ n_columns, ≥ patterns + unit vectors). Where a
-    column has no small integers, `conflict.integer_values` holds NaN, which fails the comparison.
+    The patterns with λ > 0 come first, restricted to the used columns of the table. Then comes the
+    unit vector e_j for every j in `conflict.unit_places`. `work` has the shape
+    (≥ n_columns, ≥ patterns + unit vectors).
+
+    `conflict.integer_values`, (all columns, all patterns), holds integers stored as doubles, and
+    NaN in columns that cannot be written in small integers; NaN fails the comparison, too.
     """
     n_patterns = conflict.patterns.size
     for j in range(conflict.n_columns):
@@ -434,17 +471,18 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
     """Bareiss' fraction-free Gauss–Jordan elimination of a matrix of integers, in place.
 
     Only the leading n_rows × n_columns places of `work` are used. Column by column, a row that has
-    no pivot yet gets one there, and all other rows become zero in that column. All divisions are
-    exact, and in the end all pivots are equal to the last one.
+    no pivot yet gets its pivot in this column, and all other rows become zero there. All divisions
+    are exact, and in the end all pivots are equal to the last one.
 
     A column that is zero in all rows without a pivot is free. The caller needs exactly one free
     column, which means a solution that is unique up to a factor. With a second free column, or
     where integers could exceed 64 bits, the reduction has failed: its `free_column` is −1.
     """
+    # NONE is −1 and ZERO is 0, as 64-bit integers.
     failed = IntegerReduction(free_column=NONE, rank=ZERO, pivot=ZERO)
     rank = ZERO  # rows 0 … rank − 1 have pivots so far
     free_column = NONE
-    last_pivot = FIRST_PIVOT
+    last_pivot = FIRST_PIVOT  # 1: in the first step there is nothing to divide by
     for column in range(n_columns):
         pivot_row = first_nonzero(work, column, rank, n_rows)
         is_free = pivot_row < 0
@@ -455,12 +493,14 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
             free_column = column
             continue
 
-        # Move the pivot row up, directly below the rows that have pivots.
+        # Move the pivot row up to row number `rank`, directly below the rows that have pivots.
         for place in range(n_columns):
             moved = work[pivot_row, place]
             work[pivot_row, place] = work[rank, place]
             work[rank, place] = moved
         pivot = work[rank, column]
+
+        # Make this column zero in all other rows.
         for row in range(n_rows):
             if row != rank:
                 fits_in_64_bits = eliminate_row(
@@ -497,9 +537,9 @@ def eliminate_row(  # noqa: PLR0913
 
         row ← (pivot · row − factor · pivot row) / last_pivot,
 
-    where `last_pivot` is that of the step before (FIRST_PIVOT = 1 in the first step). The division
-    is exact. Returns False where products could exceed 64 bits; the row is then only partly
-    changed, and `work` is of no further use.
+    where `last_pivot` is the pivot of the step before, and 1 in the first step. The division is
+    exact. Returns False where products could exceed 64 bits; the row is then only partly changed,
+    and `work` is of no further use.
     """
     pivot = work[pivot_row, column]
     factor = work[row, column]

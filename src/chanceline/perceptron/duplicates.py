@@ -77,13 +77,14 @@ def contradicting_rows(X: AnyTable, y: NDArray[np.float64]) -> list[tuple[int, i
     X : (samples, features).
     y : (samples,) labels ±1.
     """
-    # If all rows differ in their first columns, none are equal, and the others need not be read.
-    # Here and below, adding zero turns −0 into 0, so that equal numbers have equal bytes.
+    # A quick check of the first columns: if all rows differ there, no rows are equal, and the other
+    # columns need not be read. Adding zero turns −0 into 0, so that equal numbers have equal bytes.
     n_distinct_beginnings = len(np.unique(X[:, :FIRST_COLUMNS] + 0.0, axis=0))
     if n_distinct_beginnings == len(X):
         return []
 
-    # Digest of a row → the first sample with this row and a positive label, or a negative one.
+    # For each digest of a row, the first sample with this row and a positive label, and the first
+    # one with a negative label.
     first_positive: dict[bytes, int] = {}
     first_negative: dict[bytes, int] = {}
     for sample, digest in enumerate(_digests_of_rows(X)):
@@ -103,10 +104,11 @@ def contradicting_rows(X: AnyTable, y: NDArray[np.float64]) -> list[tuple[int, i
 
 
 def consistent_rows(X: AnyTable, y: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the indices of rows without those that contradict a majority of equal rows.
+    """Return the indices of all rows but those that contradict the majority of their equals.
 
-    If equal rows of X have both labels, every rule misclassifies some of them; the minority is left
-    out. If both labels are equally frequent, the negative rows are left out.
+    If equal rows of X have both labels, every rule misclassifies some of them. Of such rows the
+    ones with the less frequent label are left out; if both labels are equally frequent, the ones
+    with the negative label.
 
     X : (samples, features).
     y : (samples,) labels ±1.
@@ -118,22 +120,24 @@ def consistent_rows(X: AnyTable, y: NDArray[np.float64]) -> NDArray[np.int64]:
     label_sums = np.bincount(group, weights=y)  # (groups,)
     balance = label_sums[group]  # (samples,): positive where most equal rows are positive
     is_majority = balance * y > 0
-    is_positive_of_tie = (balance == 0) & (y > 0)
-    return np.flatnonzero(is_majority | is_positive_of_tie)
+    is_positive_in_tie = (balance == 0) & (y > 0)
+    return np.flatnonzero(is_majority | is_positive_in_tie)
 
 
 def _digests_of_rows(X: AnyTable) -> list[bytes]:
-    """A digest of every row, the same for equal rows and for no others.
+    """Return one digest for each row of X, (samples, features); equal rows have equal digests.
 
-    Reading stops at the first block of columns after which all rows are different.
+    The table is read by blocks of columns. As soon as the columns read so far tell all rows apart,
+    the other columns need not be read: the digests are then of the beginnings of the rows.
     """
-    hashers = [blake2b() for _ in range(len(X))]
+    hashers = [blake2b() for _ in range(len(X))]  # one for each row
     digests: list[bytes] = []
     for block in column_blocks(X):
         rows = np.ascontiguousarray(X[:, block]) + 0.0  # −0 becomes 0: equal bytes
         for hasher, row in zip(hashers, rows, strict=True):
             hasher.update(row)
         digests = [hasher.digest() for hasher in hashers]
-        if len(set(digests)) == len(digests):
+        are_all_different = len(set(digests)) == len(digests)
+        if are_all_different:
             break
     return digests

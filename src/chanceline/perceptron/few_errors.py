@@ -18,11 +18,12 @@ from chanceline.perceptron.validation import check_support
 
 
 def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False) -> Rule:
-    """Find a rule with few errors on given columns, where they may not separate (a heuristic).
+    """Find a rule with few errors on given columns that need not separate the samples.
 
-    Fit the squared hinge, give up the sample of smallest margin, and repeat until the other samples
-    separate. Then try to take back every sample that was given up, those of largest margin first.
-    The rule is that of largest margin on the samples kept; the others may be errors.
+    This is a heuristic. First fit the squared hinge, give up the sample of smallest margin, and
+    repeat until the samples kept are separable. Then try to take back each sample that was given
+    up, those of largest margin first: a sample is kept if all kept samples are still separable. The
+    rule has the largest margin on the samples kept; samples that stay given up may be errors.
 
     X : (samples, features).
     y : (samples,) labels, two values.
@@ -33,10 +34,11 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
     columns = check_support(support, problem.n_features)
     has_weights = columns.size + problem.n_unpenalized > 0  # of columns, or of the intercept
     if not has_weights:
+        # Nothing can be fitted: every sample is on the threshold.
         return make_rule(problem.X, problem.y, columns, np.zeros(0), 0.0)
 
-    # Give up samples until the others separate.
-    rows = problem.rows(columns)  # (samples, columns [+ 1])
+    # Give up samples until the others are separable.
+    rows = problem.rows(columns)  # y_μ x_μ scaled, (samples, columns [+ 1 with an intercept])
     kept_samples = np.arange(problem.n_samples)
     given_up: list[int] = []
     separable, weights = fit_hinge(rows)  # weights of the scaled columns
@@ -47,23 +49,26 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
         kept_samples = kept_samples[kept_samples != worst]
         separable, weights = fit_hinge(rows[kept_samples])
 
-    # Take samples back, those of largest margin first, if the kept ones still separate with them.
+    # Take samples back, those of largest margin under the last fit first.
     given_up.sort(key=lambda sample: -float(rows[sample] @ weights))
     for sample in given_up:
         with_sample = np.sort(np.append(kept_samples, sample))
         # Only the verdict is needed, so any separating weights will do (`early`).
-        if largest_margin(rows[with_sample], early=True).verdict == SEPARABLE:
+        margin = largest_margin(rows[with_sample], early=True)
+        if margin.verdict == SEPARABLE:
             kept_samples = with_sample
 
-    slopes, constant = problem.split(largest_margin(rows[kept_samples]).weights)
+    # The rule of largest margin on the kept samples, converted into the units of X.
+    margin = largest_margin(rows[kept_samples])
+    slopes, constant = problem.split(margin.weights)
     return scaled_rule(problem, columns, slopes, constant)
 
 
 def rule_on(X: AnyTable, y: Floats, support: NDArray[np.int64], intercept: bool) -> Rule:
     """Return the rule of largest margin on some features if they separate, else one of few errors.
 
-    Where equal rows of X have different labels, the minority does not take part in the fit, but
-    counts among the errors of the rule.
+    Equal rows of X may have different labels. Then the rows with the less frequent label do not
+    take part in the fit, but are counted among the errors of the rule.
 
     X : (samples, features).
     y : (samples,) labels ±1.
@@ -72,8 +77,11 @@ def rule_on(X: AnyTable, y: Floats, support: NDArray[np.int64], intercept: bool)
     """
     support = np.asarray(support, dtype=np.int64)
     columns = X[:, support]
-    rows = consistent_rows(columns, y)
+    rows = consistent_rows(columns, y)  # indices of the samples to fit
     has_one_class = bool(np.all(y[rows] == y[rows[0]]))
+
+    # Without features, or with one class only, the intercept decides alone. Without features and
+    # without an intercept the rule has no weights at all.
     if intercept and (len(support) == 0 or has_one_class):
         return constant_rule(X, y, support)
     if len(support) == 0:
@@ -84,9 +92,12 @@ def rule_on(X: AnyTable, y: Floats, support: NDArray[np.int64], intercept: bool)
         rule = separate(columns[rows], y[rows], every_column, intercept)
         separates = rule.separates
     except ConvergenceError:
-        # Floating point could not decide. Then look for a rule of few errors: `make_rule` counts
-        # them exactly, and finds none if the rule separates after all.
+        # Whether the columns separate could not be decided in floating point. The search for few
+        # errors needs no decision: `make_rule` counts the errors of its rule exactly, and finds
+        # none if the rule separates after all.
         separates = False
     if not separates:
         rule = fewest_errors(columns[rows], y[rows], every_column, intercept)
+
+    # The same weights as a rule for all samples and the original indices of the features.
     return make_rule(X, y, support, rule.weights, rule.bias)

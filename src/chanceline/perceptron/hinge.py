@@ -55,8 +55,8 @@ def fit(
 ) -> bool:
     """Optionally change the support by one column, then fit the squared hinge by Newton's method.
 
-    The fit starts from the weights that the workspace has. Returns whether all samples but at most
-    `max_errors` have a positive margin, that is are classified correctly.
+    The fit starts from the present weights of the workspace. Returns whether all samples but at
+    most `max_errors` have a positive margin, that is, are classified correctly.
 
     Parameters
     ----------
@@ -256,10 +256,10 @@ def newton_step(hinge: Any) -> None:
 def damped_step(hinge: Any) -> None:
     """Write the damped Newton step of the weights, (H + δI)⁻¹g, into `scratch.weight_step`.
 
-    H = A_actᵀA_act + εI is the Hessian of the loss, over the active samples A_act on the columns of
-    the support, ε the ridge and δ > 0 the damping; `hinge.state.inverse` is (H + δI)⁻¹. The
-    negative gradient is g = A_actᵀ(1 − m) − εw, with weights w and margins m. As the step is a
-    positive definite matrix times g, it leads downhill for every δ.
+    A_act are the rows of the active samples, on the columns of the support. H = A_actᵀA_act + εI is
+    the Hessian of the loss, with the ridge ε, and δ > 0 is the damping; `hinge.state.inverse` is
+    (H + δI)⁻¹. The negative gradient is g = A_actᵀ(1 − m) − εw, with weights w and margins m. As
+    the step is a positive definite matrix times g, it leads downhill for every δ.
     """
     # Read.
     columns = hinge.data.columns
@@ -276,13 +276,14 @@ def damped_step(hinge: Any) -> None:
     slack = hinge.scratch.slack
     descent = hinge.scratch.products  # g
 
-    # 1 − m of the active samples, 0 of the others.
+    # The slack is 1 − m for active samples and 0 for the others; `active` holds ones and zeros.
     for sample in range(margins.size):
         slack[sample] = active[sample] * (1.0 - margins[sample])
-    # g, and the step.
+    # The negative gradient g, one entry for each column of the support.
     for i in range(size):
         slack_product = dot_first(columns[support[i]], slack, slack.size)  # A_actᵀ(1 − m)
         descent[i] = slack_product - ridge * weights[i]
+    # The step: the inverse times g.
     for i in range(size):
         weight_step[i] = dot_first(inverse[i], descent, size)
 
@@ -292,9 +293,12 @@ def step_within_signs(hinge: Any) -> tuple[float, int]:
     """Find how far the weights can move along the Newton step before one violates its sign.
 
     A fraction t of the step d (`scratch.weight_step`) moves the weights w to w + t·d. Some weights
-    must not be negative, and are not before the step. Returns the largest t ≤ 1 that keeps them so,
-    and the place in the support of the weight that is zero there; −1 if the whole step, t = 1, is
-    allowed.
+    must not be negative, and are not negative before the step.
+
+    Returns
+    -------
+    The largest t ≤ 1 for which these weights are still not negative, and the place in the support
+    of the weight that becomes zero there; −1 if the whole step, t = 1, is allowed.
     """
     nonnegative = hinge.data.nonnegative
     support = hinge.state.support
@@ -302,11 +306,12 @@ def step_within_signs(hinge: Any) -> tuple[float, int]:
     size = hinge.state.n_used[0]
     weight_step = hinge.scratch.weight_step
 
-    fraction = 1.0
-    zero_place = NONE
+    fraction = 1.0  # t, the largest that the weights looked at so far allow
+    zero_place = NONE  # −1 as a 64-bit integer
     for i in range(size):
+        # If this weight would be negative at t, shorten t so that the weight is zero there.
         if nonnegative[support[i]] and weights[i] + fraction * weight_step[i] < 0.0:
-            fraction = weights[i] / -weight_step[i]  # w_i + t·d_i = 0
+            fraction = weights[i] / -weight_step[i]  # solves w_i + t·d_i = 0
             zero_place = i
     return fraction, zero_place
 
@@ -335,17 +340,20 @@ def take_off_trimmed(  # noqa: PLR0913
     max_errors: int,
     partly_sorted: NDArray,
 ) -> float:
-    """Subtract the terms of the trimmed samples from a sum of squared hinges, and return the rest.
+    """Subtract the terms of trimmed samples from a sum of squared hinges; return what remains.
 
-    The `max_errors` samples of smallest margin are trimmed: they must not count.
+    The sum is Σ_μ max(0, 1 − m_μ)² with the margins m_μ after a step. The `max_errors` samples of
+    smallest margin are trimmed: their terms must not count.
 
     total : the sum over all samples, from `squared_hinge`.
-    margins, margin_step, step : the margins are margins + step · margin_step, of shape (samples,).
-    partly_sorted : (samples,) scratch, overwritten with the margins.
+    margins, margin_step, step : m = margins + step · margin_step, arrays of shape (samples,).
+    partly_sorted : (samples,) scratch, overwritten with m.
     """
+    # Partial sort: the `max_errors` smallest margins come first, in any order.
     for sample in range(margins.size):
         partly_sorted[sample] = margins[sample] + step * margin_step[sample]
     smallest_first(partly_sorted, max_errors)
+
     for place in range(max_errors):
         # As in `squared_hinge`, a slack that is negative or NaN counts as zero.
         slack = 1.0 - partly_sorted[place]
@@ -357,18 +365,16 @@ def take_off_trimmed(  # noqa: PLR0913
 
 @leaf_kernel()
 def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) -> float:
-    """Halve the step along Newton's direction d, from `longest`, until the loss E falls.
+    """Find a step along Newton's direction d that does not raise the loss E.
 
-    It gives up at `shortest`. With weights w, ridge ε and step t, the loss is
+    The step starts at `longest` and is halved until E is not larger than before the step, or until
+    the step is at most `shortest`. With weights w, ridge ε and step t, the loss is
 
         E(w + t·d) = ½ hinge(t) + ½ε|w|² + t·εwᵀd + t²·½ε|d|²,
 
     where hinge(t) is the squared hinge without the `max_errors` samples of smallest margin.
-    d is `scratch.weight_step`; the change of the margins that it makes is `scratch.margin_step`.
-
-    Returns
-    -------
-    The step t.
+    d is `scratch.weight_step`, and the full step, t = 1, changes the margins by
+    `scratch.margin_step`. Returns t; the weights and margins are not changed here.
     """
     ridge = hinge.data.ridge
     weights = hinge.state.weights
@@ -383,8 +389,8 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
     linear = ridge * dot_first(weights, weight_step, size)
     quadratic = 0.5 * ridge * dot_first(weight_step, weight_step, size)
 
-    # The first round evaluates E at t = 0, for comparison. It is a round of the loop because the
-    # compiled code of the evaluation is large, and so exists only once.
+    # The first round evaluates E at t = 0, for comparison. This is done inside the loop so that the
+    # code of the evaluation, which is large when compiled, exists only once.
     energy_before = np.inf
     step = 0.0
     while True:

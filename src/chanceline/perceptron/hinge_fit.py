@@ -17,8 +17,8 @@ def fit_hinge(
 ) -> tuple[bool, NDArray[np.float64]]:
     """Fit the squared hinge on all columns of the rows a_μ = y_μ x_μ, (patterns, columns).
 
-    Returns whether every margin a_μ·w is positive, and the weights w, (columns,). If `nonnegative`,
-    no weight is negative.
+    Returns whether every margin a_μ·w is positive, and the weights w, (columns,). With
+    `nonnegative` the fit keeps all weights from being negative.
     """
     n_columns = rows.shape[1]
     if nonnegative:
@@ -27,9 +27,10 @@ def fit_hinge(
         hinge = make_hinge(rows.T, n_columns, nonnegative=np.ones(n_columns, dtype=np.bool_))
         separable = add_greedily(hinge)
     else:
-        # Columns that are declared unpenalized belong to every support: all are fitted at once.
+        # "Unpenalized" columns belong to every support: declared so, all are fitted at once.
         hinge = make_hinge(rows.T, n_columns, n_unpenalized=n_columns)
         separable = fit(hinge)
+    # The workspace lists the weights in the order of its support; other columns have weight zero.
     weights = np.zeros(n_columns)
     weights[hinge.support] = hinge.weights
     return separable, weights
@@ -38,27 +39,31 @@ def fit_hinge(
 def add_greedily(hinge: Hinge) -> bool:
     """Add columns to the support one by one, each time the most promising one, and refit.
 
-    The most promising column is that of largest screening score, its product with the present
-    slack. The search ends when all margins are positive, when no column helps, or when the support
-    is full. Returns whether all margins are positive.
+    The most promising column has the largest screening score: its product with the present slack,
+    1 − margin of each active sample. The search ends when all margins are positive, when no column
+    helps, or when the support is full. Returns whether all margins are positive.
+
+    hinge : the workspace of the fit; its support and weights are changed.
     """
     separable = False
     if hinge.data.n_unpenalized:
         separable = fit(hinge)
 
-    # A column whose weight must not be negative may leave the support in its own fit. It is not
-    # tried again until another column has stayed; else rounding could make it come and go forever.
-    has_left = np.zeros(hinge.state.position.size, dtype=np.bool_)
+    # A column whose weight must not be negative may leave the support in the very fit that added
+    # it. The column is not tried again until another one has stayed; otherwise rounding could make
+    # it come and go forever.
+    has_left = np.zeros(hinge.state.position.size, dtype=np.bool_)  # (columns,)
     capacity = hinge.state.support.size
     for _ in range(MAX_ADDITIONS_PER_COLUMN * capacity):
         if separable or hinge.size == capacity:
             break
+        # The score −1 keeps a column from being chosen.
         scores = np.where(has_left, np.float32(-1.0), screening_scores(hinge))
         best = int(np.argmax(scores))
         if scores[best] <= NO_CORRELATION:
             break
         separable = fit(hinge, add=best)
-        has_stayed = hinge.state.position[best] >= 0
+        has_stayed = hinge.state.position[best] >= 0  # −1 off the support
         if has_stayed:
             has_left[:] = False
         else:

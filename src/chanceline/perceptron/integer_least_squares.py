@@ -46,21 +46,25 @@ def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]
     rows : the b_i, lists of integers, all of one length.
     unit : the last entry of the target.
     start : row → λ > 0, for some rows, from which the method starts.
+
+    Returns
+    -------
+    The rows with λ > 0 (`positive`), and as `weights` the difference Σ_i λ_i b_i − target without
+    its last entry, times a positive integer; None if the sum reaches the target.
     """
     passive = _PassiveRows(rows, unit, start)
     while True:
         # Solve the least squares on the passive rows; those whose λ would be negative leave.
         solution = passive.settle()
-        residual = passive.residual(solution)  # the target less the sum, times an integer
-        if not any(residual):
-            # The sum is the target itself.
+        residual = passive.residual(solution)  # (target − Σ_i λ_i b_i) times a positive integer
+        reaches_target = not any(residual)
+        if reaches_target:
             return NearestPoint(weights=None, positive=passive.members)
 
-        # A little of a row with a positive product with the residual brings the sum nearer to the
-        # target. Without such a row the sum is as near as can be.
+        # If a row has a positive product with the residual, increasing its λ a little brings the
+        # sum nearer to the target. Without such a row the sum is as near as possible.
         entering = _row_along(residual, rows)
         if entering is None:
-            # The sum less the target is −residual; without its last entry these are the weights.
             weights = [-entry for entry in residual[:-1]]
             return NearestPoint(weights=weights, positive=passive.members)
         passive.add(entering)
@@ -99,19 +103,25 @@ class _PassiveRows:
     def settle(self) -> IntegerSolution:
         """Solve the least squares on the members under λ ≥ 0, and return λ in integers.
 
-        λ moves on a straight line towards the solution without the constraint. If some λ becomes
-        zero on the way, its row is removed, and λ continues towards the solution on the rows that
-        are left.
+        The members are the rows whose λ may be positive. λ moves on a straight line towards the
+        solution without the constraint. If some λ becomes zero on the way, its row is removed from
+        the members, and λ continues towards the solution on the remaining rows. `members` and
+        `values`, the λ in the same order, are changed.
+
+        Returns
+        -------
+        λ as integer numerators with a common denominator; no numerators if no member remains.
         """
         while self.members:
             solution = self._solve_unconstrained()
             if solution.dependent is not None:
-                # Remove a row that depends linearly on the others. Only a start can have one: rows
-                # that enter later are independent of the members.
+                # Remove a row that depends linearly on the others. Only rows that the method starts
+                # with can be dependent: those that enter later are independent of the members.
                 del self.members[solution.dependent]
                 del self.values[solution.dependent]
                 continue
 
+            # λ of the solution without the constraint. If all are positive, this is the answer.
             goals = [Fraction(number, solution.denominator) for number in solution.numerators]
             if min(goals) > 0:
                 self.values = goals
@@ -133,8 +143,8 @@ class _PassiveRows:
     def _walk_towards(self, goals: list[Fraction]) -> None:
         """Move λ towards the goals until the first λ becomes zero, and remove the rows with λ = 0.
 
-        λ + step · (goal − λ) is zero at step = λ / (λ − goal), and the smallest such step counts.
-        At least one goal must not be positive.
+        λ + step · (goal − λ) is zero at step = λ / (λ − goal). This is computed for every λ whose
+        goal is not positive, at least one, and the smallest step is taken.
         """
         pairs = list(zip(self.values, goals, strict=True))
         steps_to_zero = [value / (value - goal) for value, goal in pairs if goal <= 0]
@@ -174,12 +184,18 @@ def solve_integers(matrix: list[Integers], target: Integers) -> IntegerSolution:
 
         (pivot · row − factor · row i) / last pivot,
 
-    where `pivot` and `factor` are the entries of row i and of the row in column i. These divisions
-    are exact. A pivot of zero means that row i of the matrix depends on those before it: then there
+    where `pivot` is the entry of row i in column i, `factor` is the entry of the changed row there,
+    and `last pivot` is the pivot of row i − 1 (1 for the first row). These divisions are exact. A
+    pivot of zero means that row i of the matrix depends linearly on the rows before it: then there
     is no solution.
 
     matrix : (size, size) symmetric; its rows are the equations.
     target : (size,) the right-hand sides.
+
+    Returns
+    -------
+    The solution as numerators with a common denominator, or `dependent`, the first row i whose
+    pivot is zero.
     """
     size = len(matrix)
     # The equations with their right-hand sides in the last column.
@@ -199,8 +215,9 @@ def solve_integers(matrix: list[Integers], target: Integers) -> IntegerSolution:
     # Back substitution. The last pivot is the determinant, the common denominator of the solution.
     numerators = [0] * size
     for i in range(size - 1, -1, -1):
-        rest = last_pivot * work[i][size]
+        remainder = last_pivot * work[i][size]
         for j in range(i + 1, size):
-            rest -= work[i][j] * numerators[j]
-        numerators[i] = rest // work[i][i]  # exact, as numerators are integers by Cramer's rule
+            remainder -= work[i][j] * numerators[j]
+        # The division is exact, because the numerators are integers by Cramer's rule.
+        numerators[i] = remainder // work[i][i]
     return IntegerSolution(numerators=numerators, denominator=last_pivot)

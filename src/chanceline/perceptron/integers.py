@@ -17,11 +17,14 @@ def small_integers(
 ) -> NDArray[np.float64]:
     """Write columns of X as small integers, on which floating-point arithmetic is exact.
 
-    Each column is multiplied by the first of FACTORS that makes small integers of all its values;
-    a column for which none does is filled with NaN. Two kinds of columns are small integers
-    whatever their values, as scaling (and shifting, with an intercept) leaves the same rules
-    possible: with an intercept those of two different values, which become 0 and 1; without one
-    those whose values are 0 or ± one number, which become −1, 0 and 1.
+    Each column is multiplied by the first of FACTORS that turns all its values into small integers;
+    a column for which no factor does this is filled with NaN.
+
+    Some columns become small integers whatever their values are. For a column may be scaled, and
+    also shifted if there is an intercept, without a change of what rules on it can separate:
+
+    - with an intercept, columns of two different values become columns of 0 and 1;
+    - without one, columns whose values are 0 or ± one number become columns of −1, 0 and 1.
 
     support : indices of features, or a slice; by default all.
 
@@ -31,6 +34,7 @@ def small_integers(
     """
     X = np.asarray(problem.X[:, support], dtype=float)
     integers = np.full(X.T.shape, np.nan)
+    # Fill each column with its multiple by the first factor that makes small integers of it.
     is_filled = np.zeros(len(integers), dtype=np.bool_)  # (columns,)
     for factor in FACTORS:
         scaled = X * factor
@@ -40,6 +44,7 @@ def small_integers(
         integers[can_fill] = scaled.T[can_fill]
         is_filled |= can_fill
 
+    # Overwrite, in place, the columns of few different values.
     if problem.intercept:
         _simplify_two_values(X, integers)
     else:

@@ -142,8 +142,8 @@ def largest_margin(
     else:
         multipliers = start.copy()
 
-    # The condition w_j ≥ 0 is one more row, the unit vector e_j. If the start has Σ λ_μ a_μj < 0,
-    # the multiplier of e_j is −Σ λ_μ a_μj, which makes the sum over all rows zero in column j.
+    # Every condition w_j ≥ 0 is one more row, the unit vector e_j. Its multiplier starts at
+    # −Σ λ_μ a_μj, which makes the sum over all rows zero in column j, or at 0 if that is negative.
     if nonnegative is not None:
         column_sums = multipliers @ rows
         sign_multipliers = np.maximum(-column_sums[nonnegative], 0.0)
@@ -163,9 +163,15 @@ def largest_margin(
 
 
 def make_passive_set(n_rows: int, n_columns: int) -> PassiveSet:
-    """Allocate the arrays of a `PassiveSet` for up to so many rows and columns."""
-    # In the least squares a row has one more coordinate than columns, so that at most columns + 1
-    # rows are linearly independent. One more place is for a row that is tested.
+    """Allocate the arrays of a `PassiveSet` for up to so many rows and columns.
+
+    The passive set of nonnegative least squares consists of the rows whose multiplier may be
+    positive. Its `members` and their multipliers, `values`, are lists; `inverse` is the inverse of
+    the members' Gram matrix; `cross`, `solved` and `goal` are scratch arrays.
+    """
+    # The members are linearly independent. In the least squares a row has one coordinate more than
+    # there are columns, so that there are at most columns + 1 members. One more place is for a row
+    # that is being tested.
     capacity = min(n_rows, n_columns + 1) + 1
     return PassiveSet(
         size=np.zeros(1, dtype=np.int64),
@@ -188,15 +194,16 @@ def hard_margin(  # noqa: PLR0913
     early: bool,
     passive: Any,
 ) -> int:
-    """Separate the rows or show that it cannot be done: SEPARABLE, INSEPARABLE or UNDECIDED.
+    """Separate the rows or show that nothing does: SEPARABLE, INSEPARABLE or UNDECIDED.
 
-    With rows a_μ and multipliers λ_μ ≥ 0, it minimises
+    Over multipliers λ_μ ≥ 0 of the rows a_μ the kernel minimises
 
         |w|² + unit · (1 − Σ_μ λ_μ)²,   where w = Σ_μ λ_μ a_μ,
 
     and `unit` is the squared length of the longest row. This is nonnegative least squares, solved
-    by Lawson and Hanson's active-set method (`run_passes`). At the minimum w ≠ 0 is the direction
-    of largest margin; if w = 0, nothing separates.
+    by Lawson and Hanson's active-set method (`run_passes`), which keeps a passive set: the rows
+    whose λ may be positive. At the minimum w ≠ 0 is the direction of largest margin; if w = 0,
+    nothing separates. (Rows e_j of nonnegative weights do not count in the Σ_μ λ_μ.)
 
     Parameters
     ----------
@@ -216,14 +223,14 @@ def hard_margin(  # noqa: PLR0913
         rows=rows,
         n_patterns=n_patterns,
         n_columns=n_columns,
-        # With it both terms of the objective are squared lengths of the same order.
+        # With this unit both terms of the objective are squared lengths of the same order.
         unit=longest_squared(rows, n_columns),
-        # In the least squares a pattern has one more coordinate √unit, so that at most columns + 1
-        # rows are linearly independent.
+        # Members of the passive set are linearly independent. In the least squares a pattern has
+        # one more coordinate √unit, so that at most columns + 1 rows are independent.
         max_members=min(n_rows, n_columns + 1),
     )
 
-    # Run from the given start; if that leads to no verdict, once more with an empty passive set.
+    # Run from the given start. If that leads to no verdict, empty the passive set and run again.
     n_waiting = queue_start(multipliers, passive)
     verdict = run_passes(table, passive, n_waiting, weights, early)
     if verdict == UNDECIDED and n_waiting > 0:
@@ -236,7 +243,7 @@ def hard_margin(  # noqa: PLR0913
     if has_nonnegative_weights:
         clear_bound_weights(table, passive, weights)
 
-    # λ is zero off the passive set.
+    # Return λ, which is zero off the passive set.
     for row in range(n_rows):
         multipliers[row] = 0.0
     for i in range(passive.size[0]):
@@ -255,14 +262,14 @@ def longest_squared(rows: NDArray, n_columns: int) -> float:
 
 @leaf_kernel()
 def queue_start(multipliers: NDArray, passive: Any) -> int:
-    """Empty the passive set, and queue the rows with a positive starting multiplier for it.
+    """Empty the passive set, and queue the rows that start with a positive multiplier for it.
 
-    The passive set consists of the rows whose multiplier λ may be positive. The queued rows stand
-    in the first places of `passive.members`, with their λ in `passive.values`, until `take_in`
-    makes them members. `multipliers`, (rows,), are the λ to start from. Returns how many rows are
-    queued.
+    The passive set consists of the rows whose multiplier λ may be positive. The queued rows are
+    written to the first places of `passive.members`, and their λ to `passive.values`; later
+    `take_in` makes them members. `multipliers`, (rows,), are the λ to start from. Returns how many
+    rows are queued.
     """
-    waiting = passive.members  # no row is a member yet
+    waiting = passive.members  # the queue may use this array, as no row is a member yet
     values = passive.values
     is_member = passive.is_member
     n_waiting = ZERO
@@ -383,9 +390,13 @@ def verdict_at_optimum(n_members: int, lowest: float) -> int:
 def take_in(table: Any, passive: Any, n_queued: int) -> None:
     """Move the queued rows into the passive set, except those linearly dependent on its members.
 
-    `passive.members` holds the members in places 0 … size − 1, and behind them the queue, up to
-    place n_queued − 1; `passive.values` holds the multipliers λ in the same places. Rows for which
-    there is no room are left out as well. What stands behind the members afterwards is of no use.
+    `passive.members` holds the members in places 0 … size − 1, and behind them the queue, in places
+    size … n_queued − 1; `passive.values` holds the multipliers λ in the same places. Rows for which
+    there is no room are left out as well. Afterwards the places behind the members have no meaning.
+
+    table : the `PatternRows`. In Gram products of two patterns, the rows before `table.n_patterns`,
+        `table.unit` is added.
+    passive : the `PassiveSet`, whose members, multipliers and inverse Gram matrix are changed.
     """
     rows = table.rows
     n_patterns = table.n_patterns
@@ -405,8 +416,9 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
         row = queue[place]
         n_members = size[0]
 
-        # The pivot is the squared length of the row's part orthogonal to the members: if that is
-        # tiny, the row depends on them. `next_pivot` fills `inverse_times_cross`, too.
+        # The pivot is the squared length of the row's part orthogonal to the members: if this is
+        # tiny, the row depends linearly on the members. `next_pivot` also fills
+        # `inverse_times_cross`.
         for i in range(n_members):
             cross[i] = gram_product(rows, members[i], row, n_patterns, n_columns, unit)
         diagonal = gram_product(rows, row, row, n_patterns, n_columns, unit)
@@ -414,7 +426,8 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
         is_independent = pivot >= DEPENDENT * diagonal
         has_room = n_members < table.max_members
         if not (has_room and is_independent):
-            is_member[row] = 0  # it may have been one, where all members are taken in again
+            # Where all members are taken in anew, this row may have been one of them.
+            is_member[row] = 0
             continue
 
         # The row becomes the last member. Its new place is not beyond `place`, so that no row still
@@ -453,8 +466,8 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
     n_patterns : rows from this index on are unit vectors of nonnegative weights.
     unit : squared length of the longest row.
     """
-    size = passive.size
-    members = passive.members
+    size = passive.size  # (1,), the number of members
+    members = passive.members  # row indices
     values = passive.values
     is_member = passive.is_member
     inverse = passive.inverse  # of the members' Gram matrix, in the order of the members
@@ -464,18 +477,26 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
 
     n_departures = ZERO
     while size[0] > 0:
-        # Fill the goal, and move λ towards it as far as every λ ≥ 0 allows. `leaving` is the place
-        # of a λ that is now zero, or that has a goal of zero up to rounding; −1 if there is none.
+        # Fill `goal`, the solution without the constraint, and move λ towards it as far as every
+        # λ ≥ 0 allows. `leaving` is the place of a λ that is now zero, or whose goal is zero up to
+        # rounding; −1 if there is none.
         n_members = size[0]
-        solve_unconstrained(inverse, members, n_members, n_patterns, unit, goal)
+        solve_unconstrained(
+            inverse,
+            members,
+            n_members=n_members,
+            n_patterns=n_patterns,
+            unit=unit,
+            goal=goal,
+        )
         step, leaving = step_towards_goal(values, goal, n_members)
         for i in range(n_members):
             values[i] += step * (goal[i] - values[i])
         if leaving < 0:
             break  # the goal was reached
 
-        # Remove that member. The last one moves to its place: in the inverse (`unborder`), and
-        # likewise in the lists.
+        # Remove the member at this place. The last member moves there: in the inverse (`unborder`),
+        # and likewise in the lists.
         is_member[members[leaving]] = 0
         unborder(inverse, n_members, leaving, removed_row)
         members[leaving] = members[n_members - 1]
@@ -489,16 +510,19 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
 def step_towards_goal(values: NDArray, goal: NDArray, n_members: int) -> tuple[float, int]:
     """Find the longest step from λ towards a goal, at most all the way (1), that keeps every λ ≥ 0.
 
-    `values`, (≥ n_members,), are the λ ≥ 0, and `goal` those they move towards. Returns the step,
-    and the place of the λ that becomes zero there; −1 if none does. A λ whose goal is zero up to
-    rounding counts even if it does not limit the step.
+    `values`, (≥ n_members,), are the λ ≥ 0, and `goal`, of the same shape, the values that the λ
+    move towards. Returns the step, and the place of the λ that becomes zero first; −1 if none does.
+    A λ whose goal is zero up to rounding counts as becoming zero, even if it does not limit the
+    step.
     """
     step = 1.0
-    leaving = NONE
+    leaving = NONE  # −1 as a 64-bit integer
     for i in range(n_members):
         if goal[i] <= ZERO_MULTIPLIER:
-            # Solve λ + step · (goal − λ) = 0. If both are nearly 0, so may be the denominator.
+            # Solve λ + step · (goal − λ) = 0. TINY keeps the denominator from being zero, as it may
+            # be if λ and its goal are both nearly zero.
             step_to_zero = values[i] / max(values[i] - goal[i], TINY)
+            # `leaving` names some such λ even if its step is longer than 1.
             if step_to_zero < step or leaving < 0:
                 leaving = i
                 step = min(step, step_to_zero)
@@ -536,8 +560,8 @@ def solve_unconstrained(  # noqa: PLR0913
 def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
     """Fill the weights with Σ λ_μ a_μ over the passive set; return Σ λ_μ over its patterns.
 
-    table : the `PatternRows`. Rows from `table.n_patterns` on are unit vectors of nonnegative
-        weights, which count in the first sum only.
+    table : the `PatternRows`. Rows from `table.n_patterns` on are unit vectors, one for each
+        nonnegative weight. They count in the sum of the rows, but not in the sum returned.
     passive : the `PassiveSet`: its first `passive.size[0]` `members` are row indices, and `values`
         their multipliers λ_μ.
     weights : (columns,) overwritten.
@@ -562,13 +586,26 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     """Compute the margins of all rows, and check them against the conditions of the optimum.
 
     At the optimum the margin a_μ·w of a pattern is `slack` for members of the passive set, and at
-    least `slack` for all others. How far members are from it is the `drift`, by rounding. Of the
-    others the row of smallest margin is `entering`. The weights separate if `lowest` is positive.
+    least `slack` for other patterns. For a unit vector e_j, which stands for the condition w_j ≥ 0,
+    0 takes the place of `slack`.
 
-    table : the `PatternRows`; rows from `n_patterns` on are unit vectors of nonnegative weights.
+    Parameters
+    ----------
+    table : the `PatternRows`: first the patterns, from row `n_patterns` on the unit vectors.
     passive : the `PassiveSet`.
     weights : (columns,) w = Σ λ_μ a_μ.
     slack : unit · (1 − Σ λ_μ).
+
+    Returns
+    -------
+    drift
+        How far, by rounding, the margin of a member is from its value at the optimum, at most.
+    entering, entering_margin
+        The row of smallest margin off the passive set (−1 if there is none), and its margin. The
+        margin of a unit vector is raised by `slack`, to be comparable with those of patterns.
+    lowest
+        The smallest margin of a pattern, or of a weight that violates its sign. The weights
+        separate if it is positive.
     """
     rows = table.rows
     n_rows = rows.shape[0]
@@ -595,12 +632,12 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     # Unit vectors e_j, whose margin is the weight w_j.
     for row in range(n_patterns, n_rows):
         weight = dot_first(rows[row], weights, n_columns)
-        # A negative weight is not allowed, and then the weights do not separate. One that is
-        # negative only by rounding does not count: it is set to zero at the end.
+        # With a negative weight, which is not allowed, the weights do not separate. A weight that
+        # is negative only by rounding is ignored here; it is set to zero at the end.
         if weight < -tolerance:
             lowest = min(lowest, weight)
-        # At the optimum w_j is 0 for members and at least 0 for others. Raised by `slack`, it is
-        # compared with `slack`, like the margins of patterns.
+        # The optimum requires w_j = 0 of members and w_j ≥ 0 of other rows. As `slack` is added to
+        # w_j, it can be compared with `slack`, like the margin of a pattern.
         raised_margin = weight + slack
         if is_member[row] > 0:
             drift = max(drift, abs(raised_margin - slack))

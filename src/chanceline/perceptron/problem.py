@@ -83,14 +83,16 @@ class Problem:
     def scale(self) -> Floats:
         """What the centred columns are divided by, (features,): their root mean square.
 
-        It is negative where the weight must not be positive, and infinite for useless columns:
-        constant ones if there is an intercept, zeros without one.
+        The scale is negative where the weight must not be positive. It is infinite for useless
+        columns, which become zero: constant columns if there is an intercept, and columns of zeros
+        without one.
         """
         root_mean_square = np.empty(self.n_features)
         is_constant = np.zeros(self.n_features, dtype=np.bool_)
         for block in column_blocks(self.X):
             centred = self.X[:, block] - self.centre[block]
-            # Divide by the largest entry first: squares of numbers up to 1 do not overflow.
+            # Divide by the largest entry first: squares of numbers up to 1 do not overflow. The
+            # maximum with `tiny` keeps the divisor of a constant column from being zero.
             largest = np.maximum(np.abs(centred).max(axis=0), np.finfo(float).tiny)
             relative = centred / largest
             root_mean_square[block] = largest * np.sqrt((relative**2).mean(axis=0))
@@ -160,17 +162,19 @@ class Problem:
     ) -> tuple[Floats, float]:
         """Convert weights on scaled columns into slopes and a bias in the units of X.
 
-        Together they are scaled to Euclidean length 1, unless all are zero.
+        Slopes and bias together are scaled to Euclidean length 1, unless all are zero.
 
         support : (k,) indices of features.
         weights : (k,) their weights on the scaled columns.
         constant : weight of the intercept.
         """
-        # weights · (x − centre) / scale + constant = slopes · x + bias
+        # Solve weights · (x − centre) / scale + constant = slopes · x + bias for slopes and bias.
         slopes = weights / self.scale[support]
         bias = 0.0
         if self.intercept:
             bias = constant - float(slopes @ self.centre[support])
+
+        # Divide by the length of (slopes, bias); a positive factor does not change the rule.
         squared_length = slopes @ slopes + bias * bias
         length = float(np.sqrt(squared_length))
         if length > 0 and np.isfinite(length):

@@ -47,9 +47,9 @@ def random_problem(
 
 
 def _number_of_patterns(n: int, alpha: float | None, n_patterns: int | None) -> int:
-    """Return the number of patterns, which is given either as alpha per variable or as itself.
+    """Return the number of patterns: `n_patterns`, or `alpha`, the patterns per variable, times n.
 
-    Exactly one of the two must be given, and the table must fit into memory.
+    Exactly one of the two must be given. A table of more than MAX_ENTRIES numbers is refused.
     """
     if (alpha is None) == (n_patterns is None):
         raise InputError(
@@ -60,7 +60,7 @@ def _number_of_patterns(n: int, alpha: float | None, n_patterns: int | None) -> 
         patterns = real_number(alpha, "alpha") * n
     else:
         patterns = whole_number(n_patterns, "The number of patterns")
-    # α·n need not be whole; from above 0.5 it is rounded to at least one pattern.
+    # α·n need not be whole. Above 0.5 it is rounded to at least one pattern.
     if not 0.5 < patterns <= MAX_ENTRIES / n:
         raise InputError(
             f"There must be at least one pattern and at most {MAX_ENTRIES:,} numbers in all, "

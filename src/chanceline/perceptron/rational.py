@@ -127,6 +127,10 @@ class ExactTable:
     ) -> Decision:
         """Decide exactly whether weights on these columns (and the intercept) separate the samples.
 
+        The question is answered by nonnegative least squares in integers: multipliers λ ≥ 0 of the
+        rows either combine the rows to zero, which proves that nothing separates, or yield weights
+        that separate.
+
         Parameters
         ----------
         support : indices of columns of X.
@@ -140,28 +144,34 @@ class ExactTable:
             samples = range(self.problem.n_samples)
         samples = [int(i) for i in samples]
         if not samples:
+            # There is nothing to separate: weights of zero will do.
             return Decision(separable=True, slopes=(Fraction(0),) * len(support))
 
-        # A row (a_μ, unit) for each sample, where a_μ is y_μ x_μ in integers, and unit is about as
-        # long. After them a row (unit · e_j, 0) for each weight w_j that must not be negative.
+        # For each sample a row (a_μ, unit), where a_μ is y_μ x_μ in integers, and `unit` is about
+        # as large as the length of a_μ. Then, for each weight w_j that must not be negative, a row
+        # (unit · e_j, 0). The columns are raised, that is multiplied by powers of two, so that
+        # their entries are of about the same size.
         raised_columns = self._raised_columns(support)
         unit = self._unit(raised_columns)
         rows = [[*row, unit] for row in self._pattern_rows(raised_columns, samples)]
         rows += self._sign_rows(support, unit)
 
-        # The sum of the rows times multipliers λ ≥ 0 that is nearest to the target (0, …, 0, unit).
+        # Find λ ≥ 0 such that Σ λ_r row_r is as near as possible to the target (0, …, 0, unit).
         if start is None:
             start = self._approximate_multipliers(support, samples)
         point = nearest_point(rows, unit, _multipliers_of_rows(start, samples))
 
-        # If it reaches the target, the λ prove that nothing separates (Gordan's theorem). The
-        # conflict names samples only, not the rows of signs behind them.
+        # If the sum reaches the target, the λ prove that nothing separates (Gordan's theorem). The
+        # conflict consists of the samples with λ > 0. The rows behind those of the samples, which
+        # prescribe signs, are left out.
         if point.weights is None:
             conflict = [samples[row] for row in point.positive if row < len(samples)]
             return Decision(separable=False, conflict=tuple(conflict))
 
-        # Else no row has a negative product with sum − target = (w, unit · (s − 1)), s = Σ λ_μ: so
-        # w_j ≥ 0, and a_μ·w ≥ unit² (1 − s). As s < 1 unless the target is reached, w separates.
+        # Otherwise w, the sum without its last entry, separates. For at the minimum no row has a
+        # negative product with sum − target = (w, unit · (s − 1)), where s is the sum of the λ of
+        # the samples. So w_j ≥ 0 where prescribed, and a_μ·w ≥ unit² (1 − s). And s < 1, unless the
+        # target is reached.
         return self._in_units_of_X(point.weights, raised_columns)
 
     def _raised_columns(self, support: list[int]) -> _RaisedColumns:
@@ -186,8 +196,9 @@ class ExactTable:
     def _pattern_rows(self, raised_columns: _RaisedColumns, samples: list[int]) -> list[Integers]:
         """Return the rows y_μ x_μ of these samples in integers, with the intercept's entry last.
 
-        Each column is multiplied by 2^raised_by, so that the entries of all columns are of size
-        about 2^bits; the intercept's entry, if there is one, is y_μ · 2^bits.
+        The columns hold the integers y_μ x_μ already, each in a scale of its own. Here each column
+        is multiplied by its 2^raised_by, so that the entries of all columns are of size about
+        2^bits. The intercept's entry, if there is one, is y_μ · 2^bits.
         """
         columns = raised_columns.columns
         rows = []
@@ -196,7 +207,7 @@ class ExactTable:
             for column, raised_by in zip(columns, raised_columns.raised_by, strict=True):
                 row.append(column.values[sample] << raised_by)  # times 2^raised_by
             if self.problem.intercept:
-                row.append(self._labels[sample] << raised_columns.bits)
+                row.append(self._labels[sample] << raised_columns.bits)  # times 2^bits
             rows.append(row)
         return rows
 
@@ -217,8 +228,8 @@ class ExactTable:
     def _in_units_of_X(self, weights: Integers, raised_columns: _RaisedColumns) -> Decision:
         """Convert weights v of the integer rows into slopes and a bias for X.
 
-        In its row a sample with label y has the entry factor_j · y (x_j − centre_j) for column j
-        and the entry y · 2^bits for the intercept. So v·row = y (Σ_j slope_j x_j + bias) with
+        The row of a sample with label y has the entry factor_j · y (x_j − centre_j) for column j,
+        and y · 2^bits for the intercept, if any. So v·row = y (Σ_j slope_j x_j + bias) with
 
             slope_j = v_j · factor_j
             bias    = v_intercept · 2^bits − Σ_j slope_j · centre_j.
@@ -240,22 +251,27 @@ class ExactTable:
     ) -> ErrorsDecision:
         """Decide exactly whether some weights on these columns make at most `max_errors` errors.
 
-        This is a branching search, depth first. If the samples of a branch are not separable,
-        rational arithmetic names a conflict: samples that cannot all be right. At least one of them
-        is an error, so a new branch is made for each, without that sample. A branch also has
-        `certain` samples, which it takes to be right because other branches take them to be errors;
-        so no set of errors is tried twice.
+        This is a branching search, depth first. A branch is a set of samples that are all to be
+        right. If they are not separable, rational arithmetic names a conflict: a few samples that
+        cannot all be right. At least one of these is an error, so a new branch is made for each of
+        them, without that sample. A branch also has `certain` samples, which it must not give up
+        because other branches do; so no set of errors is tried twice.
 
         Parameters
         ----------
         support : indices of columns of X.
         max_errors : the number of errors allowed.
-        max_decisions : after so many decisions the answer is None.
+        max_decisions : after so many decisions of separability the search gives up.
+
+        Returns
+        -------
+        `within` : whether such weights exist, None if the search gave up. If they exist, also the
+        `decision` with these weights, and `right_samples`, all samples but the errors.
         """
         decisions_limit = self.decisions + max_decisions
         every_sample = list(range(self.problem.n_samples))
         root = _ErrorBranch(every_sample, certain=frozenset(), errors_left=max_errors)
-        branches = [root]  # a stack
+        branches = [root]  # a stack: the last branch is examined first
         while branches:
             if self.decisions >= decisions_limit:
                 return ErrorsDecision(within=None)
@@ -264,8 +280,9 @@ class ExactTable:
             if decision.separable:
                 return ErrorsDecision(within=True, decision=decision, right_samples=branch.samples)
             if branch.errors_left > 0:
-                # In reverse order, so that the first branch is popped first.
-                branches.extend(reversed(_split_branch(branch, decision.conflict)))
+                new_branches = _split_branch(branch, decision.conflict)
+                # In reverse order, so that the first new branch is popped first.
+                branches.extend(reversed(new_branches))
         return ErrorsDecision(within=False)
 
     def _approximate_multipliers(self, support: list[int], samples: list[int]) -> dict[int, float]:
@@ -290,9 +307,9 @@ class ExactTable:
     def _scaled_column(self, j: int) -> _ScaledColumn:
         """Convert column j of X to integers: values = sign · 2^shift · y (x − centre).
 
-        y = ±1 are the labels, and the centre is the same as in floating point. 2^shift is the
-        common denominator of all numbers of the column. The sign is −1 where the weight must not be
-        positive. `bits` is the size of the values, which are about 2^bits.
+        y = ±1 are the labels, and the centre is the mean that floating point has found (0 without
+        an intercept). 2^shift is the common denominator of all numbers of the column. The sign is
+        −1 where the weight must not be positive. The values are of size about 2^bits.
         """
         centre = Fraction(float(self.problem.centre[j]))
         scale = float(self.problem.scale[j])  # negative where the weight must not be positive
@@ -300,7 +317,7 @@ class ExactTable:
         if scale < 0:
             sign = -1
 
-        # Doubles have powers of two as denominators, so the largest is a multiple of the others.
+        # Doubles have powers of two as denominators, so the largest denominator is a common one.
         entries = [Fraction(float(value)) for value in self.problem.X[:, j]]
         common_denominator = max(entry.denominator for entry in [centre, *entries])
         shifted_centre = int(centre * common_denominator)
@@ -309,13 +326,13 @@ class ExactTable:
             shifted_entry = entry.numerator * (common_denominator // entry.denominator)
             values.append(sign * label * (shifted_entry - shifted_centre))
 
-        # |scale|, the root mean square of x − centre, is below 2^exponent. So the values are of
-        # size about 2^(exponent + shift).
+        # `frexp` gives the exponent with |scale| < 2^exponent, and |scale| is the root mean square
+        # of x − centre. So the values are of size about 2^(exponent + shift).
         shift = common_denominator.bit_length() - 1  # the denominator is 2^shift
-        exponent = 0  # for a constant column, whose scale is infinite
+        exponent = 0  # for a useless column, whose scale is infinite
         if np.isfinite(scale):
             _, exponent = frexp(scale)
-        bits = max(exponent + shift, 1)  # an integer other than 0 has at least one
+        bits = max(exponent + shift, 1)  # an integer other than 0 has at least one bit
         return _ScaledColumn(values=values, centre=centre, sign=sign, shift=shift, bits=bits)
 
 

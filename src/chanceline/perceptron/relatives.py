@@ -49,11 +49,16 @@ def no_relatives(n_columns: int) -> Relatives:
 
 
 def find_relatives(columns: NDArray[np.float64]) -> Relatives:
-    """List, for every column of a table, the other columns that are strongly correlated with it.
+    """List, for every column of a table, its relatives: columns strongly correlated with it.
+
+    Tables of more than MAX_RELATED_COLUMNS columns get empty lists, to save memory.
 
     columns : (n, samples) the columns, each of mean square 1 (or 0).
 
-    Tables of more than MAX_RELATED_COLUMNS columns get empty lists.
+    Returns
+    -------
+    The lists of all columns one after the other: the relatives of column j are at the places
+    first[j] … first[j + 1] − 1 of the arrays `column` (their indices) and `own_length`.
     """
     n_columns = columns.shape[0]
     if n_columns > MAX_RELATED_COLUMNS:
@@ -61,8 +66,8 @@ def find_relatives(columns: NDArray[np.float64]) -> Relatives:
     starts = range(0, n_columns, COLUMNS_PER_BLOCK)
     blocks = [pairs_of_block(columns, start) for start in starts]
 
-    # The pairs are sorted by their first column. So the list of column j begins where the first
-    # column reaches j.
+    # The pairs are sorted by their first column, so the list of column j begins at the first pair
+    # whose first column is at least j.
     first_columns = np.concatenate([pairs.first_column for pairs in blocks])
     return Relatives(
         first=np.searchsorted(first_columns, np.arange(n_columns + 1)),
@@ -82,9 +87,9 @@ class RelatedPairs(NamedTuple):
 def pairs_of_block(columns: NDArray[np.float64], start: int) -> RelatedPairs:
     """Find the strongly correlated pairs whose first column is in one block of columns.
 
-    A pair counts if |r| is at least LEAST_CORRELATION, unless such a correlation could be chance:
-    independent columns would have one among all pairs with probability CHANCE_OF_RELATIVES or more.
-    Copies of a column do not count.
+    A pair counts if its correlation r has |r| ≥ LEAST_CORRELATION, unless this could be chance:
+    that is, if among all pairs of independent columns so strong a correlation could occur with a
+    probability above CHANCE_OF_RELATIVES. Copies of a column do not count.
 
     columns : (n, samples) all columns, each of mean square 1 (or 0).
     start : the block is the COLUMNS_PER_BLOCK columns from this one on.
@@ -93,10 +98,10 @@ def pairs_of_block(columns: NDArray[np.float64], start: int) -> RelatedPairs:
     block = columns[start : start + COLUMNS_PER_BLOCK]
     correlations = block @ columns.T / n_samples  # (columns of the block, n)
     places_in_block, second_columns = np.nonzero(np.abs(correlations) >= LEAST_CORRELATION)
-    r = correlations[places_in_block, second_columns]  # of every pair, (pairs,)
+    r = correlations[places_in_block, second_columns]  # (pairs,)
 
-    # 1 − r² is the squared length that is left of a column without its part along the other one.
-    # Copies, each column itself among them, have none left.
+    # 1 − r² is the squared length of the part of one column that is orthogonal to the other. It is
+    # zero for copies, and so for the pair of each column with itself.
     squared_length = 1.0 - r**2
     is_copy = squared_length < LEAST_SQUARED_LENGTH
 

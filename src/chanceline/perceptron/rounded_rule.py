@@ -51,9 +51,9 @@ def rule_in_doubles(
 ) -> Rule | None:
     """Round exact weights to doubles in such a way that they still separate the samples.
 
-    Where the gap between the classes is only a few units in the last place, not every rounding
-    separates. So up to MAX_ROUNDINGS slightly different factors are tried, by which the weights are
-    multiplied before they are rounded. Returns None if no rounding separates.
+    If the gap between the classes is only a few units in the last place, some roundings separate
+    and others do not. So the weights are multiplied by a factor before they are rounded, and up to
+    MAX_ROUNDINGS slightly different factors are tried. Returns None if no rounding separates.
 
     Parameters
     ----------
@@ -86,7 +86,8 @@ def rule_in_doubles(
         rounded_bias = float(decision.bias * factor)
         bias = _separating_bias(entries, labels, weights, rounded_bias, problem.intercept)
         if bias is not None:
-            # `make_rule` counts errors exactly. None may be among the samples to separate.
+            # The rule is made for all samples, and its errors `wrong` are counted exactly. None of
+            # the errors may be among the samples to separate.
             rule = make_rule(problem.X, problem.y, columns, weights, bias)
             if not np.isin(rule.wrong, rows).any():
                 return rule
@@ -123,8 +124,9 @@ def _inverse_length(weights: list[Fraction]) -> Fraction:
 def _bias_between(entries: Floats, labels: Floats, weights: Floats) -> float | None:
     """Find a double b with y_μ(x_μ·w + b) > 0 for all samples, exactly; None if there is none.
 
-    A sample with label y = 1 requires b > −x·w, one with label −1 requires b < −x·w. The middle
-    between the strictest of these limits is taken. None also if there is only one class.
+    A sample with label 1 requires b > −x·w, one with label −1 requires b < −x·w. The result is the
+    middle between the largest lower limit and the smallest upper limit, rounded to a double.
+    Returns None also if there is only one class.
 
     entries : (samples, columns) the x_μ.
     labels : (samples,) the y_μ = ±1.

@@ -62,8 +62,9 @@ def make_rule(
 ) -> Rule:
     """Make the rule of given weights, with its errors counted exactly.
 
-    The margin of the rule is computed in floating point: if it is zero up to rounding, its sign may
-    not agree with `wrong`.
+    `wrong` lists the samples with y_μ(x_μ·w + b) ≤ 0, decided exactly. The margin, the smallest
+    y_μ(x_μ·w + b), is computed in floating point: if it is zero up to rounding, its sign may not
+    agree with `wrong`.
 
     X : (samples, features).
     y : (samples,) labels ±1.
@@ -96,12 +97,14 @@ def strictly_right(entries: Floats, y: Floats, weights: Floats, bias: float) -> 
     is_right = margins > 0
 
     # The rounding error of a sum of n products is below n·eps/(1 − n·eps) times the sum of their
-    # absolute values. The bias is one more term, and one is added for safety. The factor 4 covers
-    # the denominator and the rounding of the bound itself, generously.
+    # absolute values. The bias is one more term, and one more is counted for safety. The factor 4
+    # generously covers the denominator 1 − n·eps and the rounding of the bound itself.
     n_terms = entries.shape[1] + 2
     sum_of_absolutes = np.abs(entries) @ np.abs(weights) + abs(bias)
     largest_rounding = 4 * n_terms * np.finfo(float).eps * sum_of_absolutes
     is_doubtful = np.abs(margins) <= largest_rounding
+
+    # Decide the doubtful samples in fractions.
     for i in np.flatnonzero(is_doubtful):
         score = exact_product(entries[i].tolist(), weights.tolist()) + Fraction(bias)
         is_right[i] = score * int(y[i]) > 0

@@ -40,10 +40,10 @@ def separate(
 ) -> Rule:
     """Find the rule of largest margin on given columns, or multipliers that prove there is none.
 
-    The margin is first computed in floating point. If that does not yield a rule that separates
-    when its errors are counted exactly, and rounding could be the reason, rational arithmetic
-    decides. On more than 24 columns, or more than 20,000 numbers, this would take too long; there a
-    margin below 1e-8 of the longest row counts as none.
+    The largest margin is first computed in floating point, and the errors of its rule are counted
+    exactly. If the rule has errors and rounding could be the reason, rational arithmetic decides.
+    On more than 24 columns, or more than 20,000 numbers, this would take too long; there a margin
+    below 1e-8 of the longest row counts as none.
 
     Parameters
     ----------
@@ -61,7 +61,10 @@ def separate(
     """
     problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
     columns = check_support(support, problem.n_features)
-    if columns.size + problem.n_unpenalized == 0:
+    n_weights = columns.size + problem.n_unpenalized  # with that of the intercept
+    if n_weights == 0:
+        # All rows are empty, so that any multipliers prove that nothing separates: a single 1 will
+        # do.
         return _rule_without_weights(problem, columns, multipliers=np.eye(problem.n_samples)[0])
 
     margin = margin_on(problem, columns)
@@ -70,7 +73,7 @@ def separate(
     if floating_rule.separates:
         return floating_rule
 
-    if not is_affordable(columns.size + problem.n_unpenalized, problem.n_samples):
+    if not is_affordable(n_weights, problem.n_samples):
         # Too large for rational arithmetic: floating point decides, if it came to a verdict.
         if margin.verdict == UNDECIDED:
             raise ConvergenceError(
@@ -80,7 +83,8 @@ def separate(
         return floating_rule
 
     if is_refuted(problem, columns, margin):
-        # Nothing separates, as proven: `floating_rule` has no weights then.
+        # It is proven that nothing separates. Then the verdict is INSEPARABLE, and `floating_rule`
+        # has no weights.
         return floating_rule
     return _separate_exactly(problem, columns, multipliers)
 
@@ -106,8 +110,9 @@ def _rule_of_margin(
 def _separate_exactly(problem: Problem, support: NDArray[np.int64], multipliers: Floats) -> Rule:
     """Look for a separating rule in rational arithmetic; the rule has no weights if there is none.
 
-    The rule gets the given `multipliers`, (samples,), those of the largest margin in floating
-    point, as the exact decision returns none.
+    support : (k,) indices of features.
+    multipliers : (samples,) those of the largest margin in floating point. They are stored in the
+        rule as they are, because the exact decision returns no multipliers.
     """
     exact = separating_rule(ExactTable(problem), support)
     if not exact.separable:
@@ -159,9 +164,9 @@ def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> 
     """Whether the multipliers of a margin prove that nothing separates on these columns.
 
     Multipliers λ ≥ 0 with Σ λ_μ a_μ = 0 are such a proof (rows a_μ = y_μ x_μ), but here they are
-    only known up to rounding. A quick check bounds all rounding errors. If it does not succeed, an
-    exact one in integers is tried. Each weight that must not be negative adds a row e_j, with its
-    own multiplier.
+    only known up to rounding. A quick check bounds all rounding errors. If this check does not
+    succeed, an exact one in integers is tried. Each weight that must not be negative adds one more
+    row, the unit vector e_j, with a multiplier of its own.
 
     support : (k,) indices of features.
     margin : verdict and multipliers of the largest margin in floating point.
@@ -172,10 +177,20 @@ def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> 
     nonnegative = problem.nonnegative_on(support)
     multipliers = margin.multipliers / margin.multipliers.sum()
     sign_multipliers = _sign_multipliers(rows, nonnegative, multipliers)
-    if _is_refuted_with_rounding(rows, nonnegative, multipliers, sign_multipliers):
+    if _is_refuted_with_rounding(
+        rows,
+        nonnegative=nonnegative,
+        multipliers=multipliers,
+        sign_multipliers=sign_multipliers,
+    ):
         return True
     integers = integer_columns(problem, support)
-    return _is_refuted_in_integers(integers, nonnegative, multipliers, sign_multipliers)
+    return _is_refuted_in_integers(
+        integers,
+        nonnegative=nonnegative,
+        multipliers=multipliers,
+        sign_multipliers=sign_multipliers,
+    )
 
 
 def _sign_multipliers(rows: Floats, nonnegative: NDArray[np.bool_], multipliers: Floats) -> Floats:
@@ -204,14 +219,17 @@ def _is_refuted_with_rounding(
     multipliers: Floats,
     sign_multipliers: Floats,
 ) -> bool:
-    """Whether the multipliers prove that nothing separates, with bounds of all rounding errors.
+    """Whether multipliers λ prove that nothing separates, with bounds of all rounding errors.
+
+    The proof is a conflict: Σ λ_μ a_μ + Σ λ_j e_j = 0 with λ ≥ 0, not all zero.
 
     Parameters
     ----------
     rows : (samples, columns) the a_μ = y_μ x_μ.
-    nonnegative : (columns,) whether a weight must not be negative; each of these adds a row e_j.
-    multipliers : (samples,) those of the a_μ, of sum 1.
-    sign_multipliers : (nonnegative weights,) those of the e_j.
+    nonnegative : (columns,) whether a weight must not be negative; each such weight j adds a row,
+        the unit vector e_j.
+    multipliers : (samples,) the λ_μ of the rows a_μ, of sum 1.
+    sign_multipliers : (nonnegative weights,) the λ_j of the rows e_j.
     """
     n_patterns, n_columns = rows.shape
     sign_rows = np.eye(n_columns)[nonnegative]  # the e_j
@@ -221,7 +239,7 @@ def _is_refuted_with_rounding(
         n_patterns=n_patterns,
         n_columns=n_columns,
     )
-    # Scratch matrices for the columns + 1 rows of a minimal conflict.
+    # Scratch matrices: a conflict without superfluous rows has at most columns + 1 of them.
     basis = np.zeros((n_columns + 1, n_columns + 1))
     inverse = np.zeros_like(basis)
     return bool(conflict_is_certain(conflict, basis, inverse))
@@ -243,12 +261,13 @@ def _is_refuted_in_integers(
     multipliers : (samples,) of sum 1.
     sign_multipliers : (nonnegative weights,) negligible ones are exactly zero.
     """
-    # The multipliers only say which rows seem to be in conflict: samples, and unit vectors e_j of
+    # The multipliers only tell which rows seem to be in conflict: samples, and unit vectors e_j of
     # weights that must not be negative.
     samples_in_conflict = np.flatnonzero(multipliers > NEGLIGIBLE_MULTIPLIER)
-    signs_in_conflict = np.flatnonzero(nonnegative)[sign_multipliers > 0]  # the j of these e_j
+    nonnegative_columns = np.flatnonzero(nonnegative)
+    signs_in_conflict = nonnegative_columns[sign_multipliers > 0]  # the j of these e_j
 
-    # Whether they are, is computed anew: exact multipliers of these rows must all be positive.
+    # Compute exact multipliers of these rows: if all are positive, the rows are in conflict.
     n_columns = len(integers)
     conflict = IntegerConflict(
         integer_values=integers,
@@ -267,7 +286,8 @@ def widest_rule(
 ) -> Rule:
     """Find the rule of largest margin on the samples that given weights classify correctly.
 
-    If it makes more errors on all samples than the given weights do, these are kept as the rule.
+    If the new rule makes more errors on all samples than the given weights, the given weights are
+    returned as the rule instead.
 
     support : (k,) indices of features, in any order.
     weights : (k,) weights on the scaled columns.
@@ -278,7 +298,7 @@ def widest_rule(
     rule = scaled_rule(problem, support, weights[ascending], constant)
     right_samples = np.setdiff1d(np.arange(problem.n_samples), rule.wrong)
     if support.size == 0 or right_samples.size == 0:
-        return rule
+        return rule  # there is nothing to fit
 
     margin = margin_on(problem, support, right_samples)
     wide_weights, wide_constant = problem.split(margin.weights)

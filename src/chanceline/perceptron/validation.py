@@ -84,9 +84,10 @@ def _feature_names(
 
 
 def check_magnitudes(X: NDArray[np.float64], names: Sequence[str]) -> None:
-    """Refuse columns with so large or so small values that squares would overflow or vanish.
+    """Refuse columns of numbers so large or so small that their squares would overflow or vanish.
 
-    `X` is (samples, features), and `names` are those of the features.
+    A column is judged by its largest absolute value; a column of zeros is accepted. `X` is
+    (samples, features), and `names` are the names of the features, for the message.
     """
     largest_magnitude = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(float)  # (features,)
     is_too_large = largest_magnitude > MAX_MAGNITUDE
@@ -112,9 +113,9 @@ def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
     """Convert X (samples, features) to a C-contiguous array of floating-point numbers.
 
     The result is a copy, unless X is such an array already and read-only. A sparse matrix becomes a
-    dense one. Numbers become doubles; in very wide tables whose values single precision holds
-    exactly they are kept in single precision (`working_precision`). Text, complex numbers and dates
-    are refused.
+    dense one. Numbers become doubles, except in very wide tables of types that single precision
+    holds exactly: there they become single precision (`working_precision`). Text, complex numbers
+    and dates are refused.
     """
     if np.ma.is_masked(X):
         raise InputError("X must be a plain matrix: fill masked values.")
@@ -126,7 +127,7 @@ def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
         raw: NDArray[Any] = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     except NOT_CONVERTIBLE:
         raise refusal from None
-    # Complex numbers, time spans and dates would be converted without a word.
+    # NumPy would silently convert complex numbers (kind c), time spans (m) and dates (M).
     if raw.dtype.kind in "cmM":
         raise refusal
 
@@ -134,6 +135,7 @@ def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
     if raw.ndim > 0:
         n_columns = raw.shape[-1]
     dtype = working_precision([raw.dtype], n_columns)
+    # A read-only array needs no copy: nobody can change its values later.
     if raw.dtype == dtype and raw.flags.c_contiguous and not raw.flags.writeable:
         return raw
     try:
@@ -168,7 +170,7 @@ def check_labels(y: ArrayLike, shape: tuple[int, ...], min_classes: int = 1) -> 
     """
     labels = read_labels(y, shape)
     classes: NDArray[Any] = np.unique(labels)
-    # A single class is refused only if `min_classes` is 2, so the message fits that case too.
+    # A single class is refused only if `min_classes` is 2, so the message is right in this case.
     if not min_classes <= len(classes) <= 2:
         shown = ", ".join(str(value) for value in classes[:MAX_CLASSES_SHOWN])
         if len(classes) > MAX_CLASSES_SHOWN:
@@ -190,6 +192,7 @@ def read_labels(y: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
     """
     n_samples, n_features = shape
     labels: NDArray[Any] = np.asarray(y)
+    # One label for each column instead of each row: X seems to be transposed.
     if labels.shape == (n_features,) and n_features != n_samples:
         raise InputError(
             f"X has {n_samples} rows and {n_features} columns for {n_features} labels; "
@@ -265,7 +268,7 @@ def check_signs(signs: ArrayLike | None, n_features: int) -> NDArray[np.int64] |
             "The signs must be +1, −1 or 0 (free), "
             f"one for each of the {n_features} columns of X or one for all."
         )
-    if not values.any():
+    if not values.any():  # all are free
         return None
     return np.broadcast_to(values, n_features).astype(np.int64)
 
