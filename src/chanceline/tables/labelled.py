@@ -44,7 +44,8 @@ def read_table(source: Any, label: str | None, settings: TableSettings) -> RawTa
     Parameters
     ----------
     source : the path of a file, or a table in memory.
-    label : the name or the number of the label's column; None if it needs none.
+    label : the name or the number of the label's column; None if a second file or an `.npz`
+        gives it.
     settings : `labels` names the second file; others say how to read.
     """
     with at_step(ReadingStep.FILE):
@@ -62,8 +63,9 @@ def label_samples(table: RawTable, label: str | None, settings: TableSettings) -
 
     Parameters
     ----------
-    table : as `read_table` gives it.
-    label : the name or the number of the label's column; None if it needs none.
+    table : the table as `read_table` returns it.
+    label : the name or the number of the label's column; None if a second file or an `.npz`
+        gives it.
     settings : say which rows to compare.
     """
     label_name = None if label is None else str(label)

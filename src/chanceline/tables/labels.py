@@ -50,7 +50,7 @@ def _hint_at_label(table: RawTable, name: str | None) -> str:
 
     Parameters
     ----------
-    table : as it was read.
+    table : the table as it was read.
     name : of the column that was looked for; None if nobody said one.
     """
     has_second_file = table.about.shape[1] > 0  # its columns

@@ -29,9 +29,10 @@ def without_dates(
     Parameters
     ----------
     table : columns of the samples, of shape (samples, columns).
-    labels : ±1 of shape (samples,), for warnings only.
+    labels : ±1 of shape (samples,), used only for warnings.
     blocks : blocks or pairs that the labels are exchanged in, if there are any.
-    groups : rows with one value belong together, and count once in warnings.
+    groups : rows with the same value belong to one subject, of which warnings count only the
+        first row; None without groups.
     """
     times_by_name = date_columns(table)
     if not times_by_name:

@@ -71,8 +71,8 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
     Parameters
     ----------
     samples : as `label_samples` gives them.
-    settings : what to make of the columns.
-    source : what the table is called.
+    settings : how the columns are to be read.
+    source : the name of the table, for messages.
     """
     if samples.table.wide is not None:
         return wide_dataset_of_samples(samples, samples.table.wide, settings, source)
@@ -168,7 +168,7 @@ def _look_for_traces(
     read : the features with their gaps, and columns of words.
     complete : the features without gaps.
     labels : ±1 of shape (samples,).
-    named : the columns that the user names.
+    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
     """
     # Rows of a group are not independent: each group counts once, by its first row that was kept.
     # There is one mask for all samples, and one for the kept rows, which `complete` has.

@@ -171,10 +171,10 @@ def outcome_of_raw_table(
 
     Parameters
     ----------
-    table : as `read_table` gives it.
+    table : the table as `read_table` returns it.
     names : the columns of the outcome.
-    settings : what to make of its columns.
-    source : what the table is called.
+    settings : how its columns are to be read.
+    source : the name of the table, for messages.
     """
     if names.time is not None and names.event is not None:
         with at_step(ReadingStep.LABEL):
@@ -201,7 +201,7 @@ def _rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings
 
     Parameters
     ----------
-    table : as `read_table` gives it.
+    table : the table as `read_table` returns it.
     names : the column of the label, and what it is said to be.
     settings : which rows to compare, and whether two classes are asked for.
     """
@@ -226,7 +226,7 @@ def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettin
 
     Parameters
     ----------
-    table : as it was read.
+    table : the table as it was read.
     time, event : the names of the columns.
     settings : `unlabelled` says what to do about rows without a time or an event.
     """
@@ -275,7 +275,7 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
     ----------
     rows : to compare.
     source : the name of the table.
-    settings : what to make of its columns.
+    settings : how its columns are to be read.
     """
     halves = two_halves(rows.columns[0])
     with at_step(ReadingStep.COLUMNS):
@@ -342,10 +342,10 @@ def _traces_of_reading(
 
     Parameters
     ----------
-    others : the table without the columns that the user names.
+    others : the table without the columns that the settings name (label, groups, …).
     features : with their gaps, (samples, features).
     complete : the same without gaps.
-    settings : what to make of columns.
+    settings : how the columns are to be read.
     """
     kept_rows = complete.kept_rows
     values = features.loc[kept_rows, complete.features.columns].to_numpy()
@@ -380,7 +380,7 @@ def _with_known_rows(named: NamedColumns, kind: OutcomeKind, halves: Floats) -> 
 
     Parameters
     ----------
-    named : the columns that the user names.
+    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
     kind : what the outcome is taken for.
     halves : ±1 of shape (samples,).
     """

@@ -50,10 +50,10 @@ def read_features(
 
     Parameters
     ----------
-    others : the table without the columns that the user names.
-    labels : ±1 of shape (samples,), for checks only.
-    named : the columns that the user names.
-    settings : what to make of columns.
+    others : the table without the columns that the settings name (label, groups, …).
+    labels : ±1 of shape (samples,), used only for checks.
+    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    settings : how the columns are to be read.
     """
     findings: list[Finding] = []
     columns = others.values
@@ -95,7 +95,7 @@ def _sample_columns(
 
     Parameters
     ----------
-    others : the table without the columns that the user names.
+    others : the table without the columns that the settings name (label, groups, …).
     columns, features : columns that may be features, as they are written and as numbers, of shape
         (samples, columns).
     """

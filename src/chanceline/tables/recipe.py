@@ -82,7 +82,7 @@ class NumberColumns(Sequence[NumberColumn]):
 
     Parameters
     ----------
-    names : of the features.
+    names : the names of the features.
     fill_values : (features,) what fills a gap of each; None if nothing does.
     """
 

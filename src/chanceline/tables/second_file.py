@@ -56,7 +56,7 @@ def _only_column(path: Path, first_line_as_names: RawTable, settings: TableSetti
 
     Parameters
     ----------
-    path : of the file.
+    path : the path of the file.
     first_line_as_names : the file, read as if its first line were the column's name.
     settings : `na` says which cells are gaps.
     """

@@ -54,8 +54,8 @@ def apply_transform(
     Parameters
     ----------
     X : numbers of shape (samples, features).
-    transform : a key of `TRANSFORMS_IN_WORDS`.
-    names : of the features, for sentences.
+    transform : "cpm", "log", "clr", "centre" or "rank" (`TRANSFORMS_IN_WORDS`).
+    names : the names of the features, for error messages.
     added : to every value before logarithms; None for what this table needs.
     """
     if transform == "rank":
@@ -92,7 +92,7 @@ def _positive_values(X: Floats, added: float, names: Sequence[str]) -> Floats:
     ----------
     X : values from 0 on, (samples, features).
     added : at least 0.
-    names : of the features.
+    names : the names of the features.
     """
     if added > 0:
         return X + added

@@ -48,7 +48,7 @@ class MagnitudeScan:
 
     Parameters
     ----------
-    names : of the features.
+    names : the names of the features.
     """
 
     def __init__(self, names: Sequence[str]) -> None:

@@ -62,7 +62,8 @@ def wide_without_gaps(
     ----------
     features : numbers that are not in memory, perhaps with gaps.
     gaps : how many there are and where; None if there are none.
-    missing : error, rows, columns, or a way to fill (a key of `FILLED_WITH`).
+    missing : "error", "rows" or "columns" (leave out those with gaps), or a way to fill:
+        "median", "min" or "half-min".
     row_labels : what rows are called.
     """
     if gaps is None:
@@ -134,7 +135,7 @@ def _fill(features: WideFeatures, gaps: Gaps, missing: str) -> CompleteWideFeatu
     ----------
     features : numbers that are not in memory.
     gaps : how many missing and infinite values there are, and where.
-    missing : what fills them: median, min or half-min.
+    missing : the way to fill: "median", "min" or "half-min".
     """
     n_samples = len(gaps.of_rows)
     is_empty = gaps.column_is_empty
@@ -171,7 +172,7 @@ class FillValueScan:
 
     Parameters
     ----------
-    missing : a key of `FILLED_WITH`.
+    missing : the way to fill: "median", "min" or "half-min".
     """
 
     def __init__(self, missing: str) -> None:

@@ -61,7 +61,7 @@ def find_special_columns(
     ----------
     features : numbers, perhaps with gaps.
     scan : has seen all their columns.
-    index : what the rows are called.
+    index : the names of the rows, (samples,).
     """
     telling_names = _find_telling_names(features.names)
     # Of columns that are called like subjects, those that also hold whole numbers.
@@ -115,9 +115,9 @@ def without_special_columns(
     Parameters
     ----------
     features, special : all columns, and the numbers of some.
-    labels : ±1 of shape (samples,), for warnings only.
-    named : the columns that the user names, among them blocks and groups.
-    index : what the rows are called.
+    labels : ±1 of shape (samples,), used only for warnings.
+    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    index : the names of the rows, (samples,).
     """
     _, findings = without_dates(
         features.frame(special.dates, index), labels, named.exchange_blocks, named.groups

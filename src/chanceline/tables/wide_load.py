@@ -58,7 +58,7 @@ class _WideSamples:
     others : the table without these columns: what is in memory describes the samples.
     words : of those in memory the columns that are no dates and stand beside the features.
     labels : ±1 of shape (samples,).
-    named : the columns that the user names.
+    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
     """
 
     features: WideFeatures
@@ -105,8 +105,8 @@ def wide_dataset_of_samples(
     ----------
     labelled : the samples, as `label_samples` gives them.
     features : of the same samples.
-    settings : what to make of the columns.
-    source : what the table is called.
+    settings : how the columns are to be read.
+    source : the name of the table, for messages.
     """
     # What is known about the samples, and which columns are measurements.
     report = TableReport()
@@ -170,7 +170,7 @@ def _describe_samples(
     ----------
     labelled : the samples with their labels.
     features : of the same samples, not in memory.
-    settings : what to make of the columns.
+    settings : how the columns are to be read.
     report : where findings are added.
     """
     labels = labelled.labels

@@ -35,7 +35,7 @@ class ColumnUnits:
 
     Attributes
     ----------
-    transform : a key of `TRANSFORMS_IN_WORDS`.
+    transform : "cpm", "log", "clr", "centre" or "rank" (`TRANSFORMS_IN_WORDS`).
     added : to every value before logarithms.
     of_rows : (samples,) what every row is divided by, or what is taken from it; None for what looks
         at no rows.

@@ -30,7 +30,7 @@ class AnnotatedMatrix:
     Attributes
     ----------
     matrix : of shape (samples, genes), dense or sparse.
-    names : of the samples.
+    names : the names of the samples.
     about : what is known about the samples, of shape (samples, columns).
     """
 

@@ -36,7 +36,7 @@ def read_workbook(raw: bytes, name: str, settings: TableSettings) -> CellGrid:
     Parameters
     ----------
     raw : the bytes of the file.
-    name : of the file, for sentences.
+    name : the name of the file, for messages.
     settings : `sheet`, `header` and `na`.
     """
     cells = _read_sheet(raw, name, settings)

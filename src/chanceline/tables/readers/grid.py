@@ -39,7 +39,7 @@ def table_from_grid(
     Parameters
     ----------
     grid : cells below a header; columns without one are called x0, x1, …
-    source : what the grid is called in sentences.
+    source : the name of the grid, for messages.
     transpose : whether features stand in rows.
     check_header : whether names that seem to be a sample are an error.
     """
@@ -74,7 +74,7 @@ def transposed_table(table: pd.DataFrame, source: str) -> RawTable:
     Parameters
     ----------
     table : of shape (features, 1 + samples), the features' names in its first column.
-    source : what the table is called in sentences.
+    source : the name of the table, for messages.
     """
     feature_names = ["" if pd.isna(name) else str(name) for name in table.iloc[:, 0]]
     features, findings = unique_names(feature_names)

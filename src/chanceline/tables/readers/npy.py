@@ -17,7 +17,7 @@ def read_npy(path: Path, settings: TableSettings) -> RawTable:
 
     Parameters
     ----------
-    path : of the file.
+    path : the path of the file.
     settings : `labels`, without which nobody knows the classes, and `transpose`.
     """
     if settings.labels is None:

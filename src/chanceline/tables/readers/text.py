@@ -32,7 +32,7 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
     Parameters
     ----------
     text : of the whole file.
-    name : of the file, for sentences.
+    name : the name of the file, for messages.
     settings : `header`, `decimal` and `na`.
     """
     table_text = without_comments(text)
@@ -76,7 +76,7 @@ def _read_numbered_rows(
     Parameters
     ----------
     rows_text : the text below the header.
-    name : of the file, for sentences.
+    name : the name of the file, for messages.
     n_lines_above : lines of the file above that: comments and the header.
     options : for pandas; `names` only if there is a header.
     """
@@ -127,7 +127,7 @@ def _long_row_sentence(
     Parameters
     ----------
     error : what pandas said.
-    name : of the file.
+    name : the name of the file.
     n_lines_above : lines of the file that pandas did not see.
     has_header : whether names say how many fields there should be.
     """
