@@ -141,7 +141,7 @@ class Dataset(Result):
         return "\n".join([self.summary(), *lines])
 
     def to_dict(self) -> dict[str, Any]:
-        """What the table is, without its numbers."""
+        """The table as a dictionary of plain Python values, without its numbers."""
         return {
             "kind": self.kind,
             "source": self.source,

@@ -27,7 +27,7 @@ def load_example(name: str, seed: int = 0) -> Dataset:
 
 
 def _breast_cancer() -> Dataset:
-    """The tumours of Wisconsin, malignant against benign."""
+    """The breast cancer data of scikit-learn (569 × 30): malignant tumours against benign ones."""
     from sklearn.datasets import load_breast_cancer
 
     data = load_breast_cancer()

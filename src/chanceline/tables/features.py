@@ -58,6 +58,7 @@ def numeric_features(
     groups : rows with the same value belong to one subject, of which the warning counts only the
         first row; None without groups.
     """
+    # A table of numbers alone, which may be large, is converted at once.
     if numeric_columns(table).all():
         dtype = working_precision(table.dtypes.unique(), table.shape[1])
         return table.astype(dtype), []
@@ -85,8 +86,9 @@ def sort_columns(table: pd.DataFrame, settings: TableSettings) -> ColumnKinds:
     """
     is_numeric = numeric_columns(table)
     text = table.loc[:, ~is_numeric]
-    cells = _decide_truth_values(read_cells(text.to_numpy(dtype=object), settings.na))
-    holds_words = _hold_words(cells)
+    parsed_cells = read_cells(text.to_numpy(dtype=object), settings.na)
+    cells = _decide_truth_values(parsed_cells)  # TRUE is a number in some columns, else a word
+    holds_words = _hold_words(cells)  # (columns of text,)
     return ColumnKinds(
         numeric=table.loc[:, is_numeric].astype(np.float64),
         words=text.loc[:, holds_words],

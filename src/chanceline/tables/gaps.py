@@ -134,8 +134,10 @@ class GapScan:
         self._has_infinite = False
 
     def look(self, start: int, columns: Floats) -> GapsInColumns:
-        """Count the gaps of these columns (samples, columns), the first of which has the position
-        `start` in the table.
+        """Count the gaps (missing and infinite values) of these columns (samples, columns).
+
+        `start` is the position of the first of them in the table. For the comparison of the classes
+        only the first row of each group counts (`_is_compared`).
         """
         is_gap = ~np.isfinite(columns)
         of_columns = is_gap.sum(axis=0)
@@ -162,7 +164,9 @@ class GapScan:
 
     @property
     def gaps(self) -> Gaps | None:
-        """The gaps of all columns seen; None if there are none."""
+        """The gaps of all columns seen so far, joined from the stretches of columns in which they
+        were counted; None if there are none.
+        """
         if self._first is None:
             return None
         kind = "missing values"
@@ -327,11 +331,13 @@ def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFram
     features = features.mask(is_gap).loc[:, ~is_empty]  # infinite values become NaN as well
     findings = []
 
-    fill_values = values_to_fill(features, missing)
+    # The median hides gaps that stand for small values: a warning. Half of a negative minimum is
+    # not below it: an error.
+    fill_values = values_to_fill(features, missing)  # (kept columns,)
     if missing == "median":
         findings += warn_if_gaps_follow_small_values(features)
     if missing == "half-min":
-        has_gap = gaps.column_has_gap[~is_empty]  # (columns that are kept,)
+        has_gap = gaps.column_has_gap[~is_empty]  # (kept columns,)
         require_minima_from_0(fill_values[has_gap])
     findings.append(note_filled(gaps, missing))
     return features.fillna(fill_values), findings

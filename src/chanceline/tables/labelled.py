@@ -59,16 +59,18 @@ def read_table(source: Any, label: str | None, settings: TableSettings) -> RawTa
 
 
 def label_samples(table: RawTable, label: str | None, settings: TableSettings) -> LabelledTable:
-    """Find the label of every sample, and keep the rows to compare.
+    """Find the label of every sample, and keep the rows whose classes are compared.
 
     Parameters
     ----------
     table : the table as `read_table` returns it.
     label : the name or the number of the label's column; None if a second file or an `.npz`
         gives it.
-    settings : say which rows to compare.
+    settings : `classes` says which classes to compare, `unlabelled` whether rows without a label
+        are an error or left out; others say which class is positive.
     """
     label_name = None if label is None else str(label)
+    # An error within this block says that it came up at the label.
     with at_step(ReadingStep.LABEL):
         label_column = find_label_column(table, label_name)
         is_compared, about_rows = rows_to_compare(label_column, settings)

@@ -24,13 +24,13 @@ def without_dates(
     blocks: pd.Series | None,
     groups: pd.Series | None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """The columns that are no dates, and what to know about those that are.
+    """The columns that are no dates, and findings about those that are.
 
     Parameters
     ----------
     table : columns of the samples, of shape (samples, columns).
     labels : ±1 of shape (samples,), used only for warnings.
-    blocks : blocks or pairs that the labels are exchanged in, if there are any.
+    blocks : (samples,) blocks or pairs within which labels are shuffled; None without any.
     groups : rows with the same value belong to one subject, of which warnings count only the
         first row; None without groups.
     """
@@ -59,7 +59,7 @@ def without_identifiers(
     blocks: pd.Series | None,
     groups: pd.Series | None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """The features that are no names of rows or subjects, and no days written as 20210304; with
+    """The features that do not identify rows or subjects and are no days written as 20210304, and
     findings about the columns left out.
 
     Parameters
@@ -80,12 +80,16 @@ def note_identifiers(
     blocks: pd.Series | None,
     groups: pd.Series | None,
 ) -> list[Finding]:
-    """That columns are left out, and warnings where they are days that tell the classes apart.
+    """A note that columns are left out as identifiers, and warnings about those that are days which
+    tell the classes apart.
 
     Parameters
     ----------
-    identifiers : the columns, of shape (samples, columns); at least one.
-    labels, blocks, groups : as in `without_dates`.
+    identifiers : the columns that are left out, of shape (samples, columns); at least one.
+    labels : ±1 of shape (samples,), used only for warnings.
+    blocks : (samples,) blocks or pairs within which labels are shuffled; None without any.
+    groups : rows with the same value belong to one subject, of which warnings count only the
+        first row; None without groups.
     """
     names = [*identifiers.columns]
     note = f"left out as identifiers or dates: {quoted(names)}; keep_identifiers=True keeps them."

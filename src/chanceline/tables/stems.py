@@ -137,13 +137,14 @@ def cut_repeatedly(names: Sequence[Any]) -> Iterator[Stems]:
 
 
 def _cut_names(names: Sequence[Any], pattern: re.Pattern[str]) -> Stems | None:
-    """Every name cut in two as the pattern says; None if it fits no name.
+    """Cut every name into a stem and a tail, as the pattern says; None if it fits no name.
 
-    An ending that all names have, as `.CEL`, is no tail: it is taken off, and the rest is cut
-    again. The tail of a name that could not be cut is empty.
+    An ending that all names share, as `.CEL`, is no tail: it is removed, and what remains is cut
+    again. A name that the pattern does not fit is a stem with an empty tail.
     """
-    cuts = [_cut_name(str(name).strip(), pattern) for name in names]  # (stem, tail) of each
+    cuts = [_cut_name(str(name).strip(), pattern) for name in names]  # (stem, tail) of each name
     different_tails = {tail for _, tail in cuts}
+    # While all names have the same tail, cut the stems again.
     while len(different_tails) == 1 and different_tails != {""}:
         cuts = [_cut_name(stem, pattern) for stem, _ in cuts]
         different_tails = {tail for _, tail in cuts}

@@ -65,9 +65,10 @@ def examine_dataset(
     Parameters
     ----------
     data : the table.
-    group_of_row : rows with one number belong together and may be nearly equal, of shape
-        (samples,).
-    has_all_candidates : False if the features are known to have been selected from more.
+    group_of_row : (samples,) rows with the same number belong together, such as those of one
+        subject, and may be nearly equal.
+    has_all_candidates : False if the features are known to have been selected from more; then
+        nothing asks whether they were.
     """
     # A table of very many columns is a `ColumnTable`, of which a few columns are read at a time.
     X = in_tiles_if_wide(data.X)
@@ -98,7 +99,8 @@ def _look_for_traces_of_labels(
     ----------
     data : the table.
     X : the numbers of the table in memory, of shape (samples, features).
-    has_all_candidates : False if the features are known to have been selected from more.
+    has_all_candidates : False if the features are known to have been selected from more; then
+        nothing asks whether they were.
     """
     findings = warn_of_corrected_batches(X, data.y)
     # If the columns were checked when the table was read, so were gaps filled class by class.
@@ -114,6 +116,7 @@ def _look_for_traces_of_labels(
     findings += warn_of_lone_columns(X, y, data.feature_names)
     if has_all_candidates:
         findings += warn_of_filtered_features(X, y)
+    # Blocks, pairs or a covariate may already account for a drift along the rows.
     if not order_is_allowed_for(data):
         findings += warn_of_drift_along_rows(X, y)
     return findings

@@ -86,7 +86,7 @@ def warn_of_batches_in_table(
     ----------
     text : columns of words, of shape (samples, columns).
     features : numbers without gaps, not in memory.
-    few_whole : indices of the features that hold a few whole numbers.
+    few_whole : the positions of the features that hold a few different whole numbers.
     labels : ±1 of shape (samples,).
     allowed_for : blocks and covariates: columns that the test already takes into account.
     """
@@ -127,7 +127,7 @@ def warn_of_candidate_batches(
     allowed_for : blocks and covariates: columns that the test already takes into account.
     """
     if size_of_smaller_class(labels) < FEWEST_ROWS_A_TERM:
-        return []
+        return []  # too few rows for a χ² test
 
     # First the cheap test of each column against the classes.
     suspects = []

@@ -165,8 +165,8 @@ def _are_filled_with_centre(X: Floats, in_class: Bools, centre: Callable[..., An
     rows_in_class = X[in_class]
     rows_outside = X[~in_class]
 
-    # If the column was filled, the value nearest to the centre is the fill. All arrays have the
-    # shape (features,).
+    # If the column was filled, the value nearest to the centre is the fill. It is not exactly the
+    # centre if the table was rounded. All arrays from here on have the shape (features,).
     centres = centre(rows_in_class, axis=0)
     nearest_row = np.argmin(np.abs(rows_in_class - centres), axis=0)
     fill = rows_in_class[nearest_row, np.arange(X.shape[1])]

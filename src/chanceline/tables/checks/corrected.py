@@ -41,6 +41,8 @@ def warn_of_corrected_batches(X: AnyTable, y: Floats) -> list[Finding]:
     X : numbers of shape (samples, features).
     y : labels ±1 of shape (samples,).
     """
+    # Only tables with more columns than rows show this trace: with few columns, some combinations
+    # of rows hardly vary by chance. Very many rows would take too long.
     n_samples, n_columns = X.shape
     if n_samples > MOST_ROWS or n_columns < FEWEST_COLUMNS_A_ROW * n_samples:
         return []

@@ -159,7 +159,7 @@ def _spread_of_pvalues(correlations: Floats, n_samples: int) -> SpreadOfPvalues:
     """
     degrees_of_freedom = n_samples - 2
     magnitudes = np.abs(correlations)
-    # 1 − r². The lower bound keeps it from 0, by which it could not be divided.
+    # 1 − r², but never exactly 0, as the next line divides by it.
     unexplained = np.maximum(1 - magnitudes**2, np.finfo(float).eps ** 2)
     t_statistics = magnitudes * np.sqrt(degrees_of_freedom / unexplained)
     pvalues = 2 * stdtr(degrees_of_freedom, -t_statistics)

@@ -85,6 +85,7 @@ def warn_if_marks_follow_classes(
         return []
     is_positive = labels > 0
     pvalue = _pvalue_of_marks(counts, labels)
+    # The message tells the share of marked cells in either class, in the columns that have marks.
     share_of_positives = counts.of_rows[is_positive].mean() / n_columns
     share_of_negatives = counts.of_rows[~is_positive].mean() / n_columns
     shares = f"{share_of_positives:.0%} and {share_of_negatives:.0%}"
@@ -134,6 +135,7 @@ def _fisher_tails(counts: MarkCounts, is_positive: Bools) -> Floats:
     pairs = np.unique(np.column_stack([counts.of_columns, counts.of_positives]), axis=0)
     n_marks = pairs[:, 0]
     n_marks_of_positives = pairs[:, 1]
+    # The probabilities of at most, and of at least, so many marks in positive rows.
     lower_tails = hypergeom.cdf(n_marks_of_positives, n_samples, n_positives, n_marks)
     upper_tails = hypergeom.sf(n_marks_of_positives - 1, n_samples, n_positives, n_marks)
     return np.minimum(lower_tails, upper_tails)
@@ -162,7 +164,7 @@ def warn_if_gaps_follow_medians(medians: pd.Series, shares_of_gaps: pd.Series) -
     """
     n_features = len(medians)
     if n_features <= 2:
-        return []
+        return []  # too few columns for a correlation
     correlation = float(medians.rank().corr(shares_of_gaps.rank()))
     pvalue = float(ndtr(correlation * sqrt(n_features - 1)))
     # `not <=` instead of `>`: where all medians or all shares are equal, the p-value is NaN, and

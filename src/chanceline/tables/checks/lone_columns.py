@@ -62,7 +62,7 @@ def question_lone_columns(
     n_lone = _n_far_above(falling_areas)
     if n_lone == 0:
         return []
-    # About columns that nearly determine the classes, the separation test itself asks.
+    # The separation test itself asks about columns that nearly determine the classes.
     if falling_areas[0] >= NEARLY_PERFECT_AREA:
         return []
     weakest_lone = tests[best_first[n_lone - 1]]

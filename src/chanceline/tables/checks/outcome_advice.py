@@ -47,7 +47,8 @@ def examine_outcome_table(
     scores : numbers that stand for the outcome in tests of association, (samples, columns).
     related_rows : (samples,) rows with the same number belong together, such as those of one
         subject.
-    has_all_candidates : False if the features are known to have been selected from more.
+    has_all_candidates : False if the features are known to have been selected from more; then
+        nothing asks whether they were.
     """
     findings = _warn_of_near_outcome_rows(table, related_rows)
 
@@ -90,7 +91,7 @@ def _warn_of_gaps_dates_depth_and_batches(
         findings += warn_if_gaps_follow_outcome(traces.gaps[is_first], links)
     if traces.times is not None:
         findings += warn_if_dates_follow_outcome(traces.times[is_first], links)
-    if not traces.units_are_said:
+    if not traces.units_are_said:  # if the user chose the units of rows, depth is no question
         findings += warn_if_depth_follows_outcome(X, links)
     if traces.text is not None:
         findings += warn_of_outcome_batches(
@@ -120,9 +121,10 @@ def _warn_of_columns_made_from_outcome(
     findings = warn_of_lone_outcome_columns(X, table.feature_names, links)
     if findings or table.kind is not OutcomeKind.SURVIVAL:
         return findings
+
     # A column may also repeat the times of survival. If many times are censored, the scores differ
     # much from the times, so that the ranks of the times are tested as well.
-    times = np.asarray(table.outcome[0], dtype=np.float64)[is_first]
+    times = np.asarray(table.outcome[0], dtype=np.float64)[is_first]  # outcome: times, events
     ranks = rankdata(times)
     links_to_times = make_score_links(ranks[:, None], links.block_of_row)
     if links_to_times is None:

@@ -29,7 +29,7 @@ def warn_if_gaps_follow_outcome(gaps: Bools, links: ScoreLinks) -> list[Finding]
     has_gap = gaps.any(axis=0)
     if not has_gap.any():
         return []
-    gap_indicators = columns_in_steps(gaps[:, has_gap].astype(np.float64))
+    gap_indicators = columns_in_steps(gaps[:, has_gap].astype(np.float64))  # 1 in gaps, else 0
     pvalue_of_rows = _rank_pvalue(gaps.sum(axis=1), links)
     pvalue_of_columns = links.pvalue(gap_indicators)
     pvalue = min(1.0, 2 * pvalue_of_rows, 2 * pvalue_of_columns)

@@ -79,7 +79,7 @@ def like_neighbours_pvalue(links: ScoreLinks) -> float:
 
 
 def likeness_to_outcome_drift(
-    X: Floats, places: Floats, residual_places: Floats, links: ScoreLinks
+    X: Floats, places: Floats, places_left: Floats, links: ScoreLinks
 ) -> float:
     """The cosine between the outcome's effects on the features and those that a drift predicts.
 
@@ -90,7 +90,7 @@ def likeness_to_outcome_drift(
     ----------
     X : numbers x in the order of the table, (rows, features).
     places : t, the centred numbers of the rows, (rows,).
-    residual_places : t', the residuals of t after regression on the scores, (rows,).
+    places_left : t', the residuals of t after regression on the scores, (rows,).
     links : holds the outcome's scores z, (rows, scores).
     """
     scaled = _scaled_by_residuals(columns_in_steps(X), links)
@@ -98,13 +98,13 @@ def likeness_to_outcome_drift(
 
     # The slopes b are estimated along t', which is orthogonal to all scores. Along t itself, a
     # feature that only follows the outcome would seem to drift.
-    slopes = residual_places @ scaled / (residual_places @ residual_places)  # b, (features,)
+    slopes = places_left @ scaled / (places_left @ places_left)  # b, (features,)
     predicted = np.outer(links.scores.T @ places, slopes)  # b (z·t), (scores, features)
 
-    lengths = float(np.linalg.norm(effects) * np.linalg.norm(predicted))
-    if lengths == 0:
-        return 0.0
-    return float(np.sum(effects * predicted)) / lengths
+    product_of_lengths = float(np.linalg.norm(effects) * np.linalg.norm(predicted))
+    if product_of_lengths == 0:
+        return 0.0  # no effects, or no drift
+    return float(np.sum(effects * predicted)) / product_of_lengths
 
 
 def _scaled_by_residuals(columns: Floats, links: ScoreLinks) -> Floats:

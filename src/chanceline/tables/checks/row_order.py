@@ -160,15 +160,14 @@ def likeness_to_drift(X: AnyTable, y: Floats) -> float:
     # The predicted differences: slope times distance of the classes' mean places.
     places = np.arange(len(y), dtype=np.float64)
     places_in_class = centred_within(places[:, None], class_of_row)[:, 0]
-    slopes = (
-        places_in_class @ (columns / units) / (places_in_class @ places_in_class)
-    )  # (features,)
+    sum_of_squares = places_in_class @ places_in_class
+    slopes = places_in_class @ (columns / units) / sum_of_squares  # (features,)
     predicted = slopes * _difference_of_means(places, is_positive)
 
-    lengths = float(np.linalg.norm(differences) * np.linalg.norm(predicted))
-    if lengths == 0:
-        return 0.0
-    return float(differences @ predicted) / lengths
+    product_of_lengths = float(np.linalg.norm(differences) * np.linalg.norm(predicted))
+    if product_of_lengths == 0:
+        return 0.0  # no differences, or no drift
+    return float(differences @ predicted) / product_of_lengths
 
 
 def _difference_of_means(values: Floats, is_positive: Bools) -> Floats:

@@ -243,8 +243,9 @@ def find_suspect_stems(  # noqa: PLR0913
 ) -> Suspect | None:
     """The column of names, if their stems look like subjects or pairs; else None.
 
-    Names are cut repeatedly, and the coarsest convincing stems are reported: of `P07_V1_R2` rather
-    the stem `P07` than `P07_V1`.
+    A stem is what is left of a name when its last part is cut off. Names are cut repeatedly, and
+    the coarsest convincing stems are reported: for names such as `P07_V1_R2` they are `P07`, not
+    `P07_V1`.
 
     Parameters
     ----------
@@ -264,7 +265,7 @@ def find_suspect_stems(  # noqa: PLR0913
         if design is None:
             break
         if coarsest is not None and design.role != Role.GROUPS:
-            break  # finer stems are subjects, and these only put subjects into pairs or blocks
+            break  # finer stems are subjects, which these stems only join into pairs or blocks
         if not _is_convincing(stems, design, name, labels) or _is_known(stems.stems, known):
             continue  # coarser stems may still be subjects
         stems_in_words = f"{stems.described(units)} ({stems.example()})"

@@ -28,7 +28,7 @@ def find_undeclared(
     groups_setting : the setting that declared groups; None if there are none.
     """
     if Role.PAIRS in named.roles:
-        return None
+        return None  # the user has said which rows belong together
     if Role.GROUPS in named.roles:
         # The groups may be visits of fewer subjects, unless they are declared independent.
         groups = named.roles[Role.GROUPS]

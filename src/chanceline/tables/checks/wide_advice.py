@@ -81,7 +81,8 @@ def examine_wide_table(
     X : the columns of the table, (samples, features), read a tile at a time.
     group_of_row : (samples,) rows with the same number belong together, such as those of one
         subject.
-    has_all_candidates : False if the features are known to have been selected from more.
+    has_all_candidates : False if the features are known to have been selected from more; then
+        nothing asks whether they were.
     """
     y = data.y
     row_names = data.rows or range(1, len(y) + 1)
@@ -121,7 +122,8 @@ def _examine_independent_rows(
     data : the table.
     independent : one row of each group.
     correlation_scan : holds the correlations of all columns with the labels, in these rows.
-    has_all_candidates : False if the features are known to have been selected from more.
+    has_all_candidates : False if the features are known to have been selected from more; then
+        nothing asks whether they were.
     """
     candidates = correlation_scan.most_correlated(MOST_RANKED)
     findings = question_lone_columns(
