@@ -161,7 +161,7 @@ def _hint_of_undeclared_subjects(X: Any, table: _CheckedTable, labels: Floats) -
 def _check_declared_roles(
     declared: Mapping[Role, NDArray[Any]], labels: Floats
 ) -> tuple[Finding, ...]:
-    """What is worth knowing about groups, pairs and blocks that were declared."""
+    """Findings about declared groups, pairs and blocks, given by role, (samples,) each."""
     findings: list[Finding] = []
     for role in (Role.GROUPS, Role.PAIRS, Role.BLOCKS):
         if role in declared:

@@ -22,7 +22,7 @@ def require_features(n_features: int, source: str, label: str) -> None:
 
 
 def proposed_declaration(suspect: Suspect | None) -> Declaration | None:
-    """What a column that looks like subjects or pairs could be declared as."""
+    """The declaration to propose for a column that looks like subjects or pairs; None for None."""
     if suspect is None:
         return None
     return Declaration(column=suspect.name, role=str(suspect.design.role), setting=suspect.setting)

@@ -151,7 +151,7 @@ def _cell_at(row: list[str], position: int) -> str:
 
 
 def _table_separator(header: str) -> str:
-    """What separates the columns: the first of the usual separators that the header has."""
+    """The separator of the columns: the first of the usual separators that the header contains."""
     for separator in TABLE_SEPARATORS:
         if separator in header:
             return separator

@@ -188,8 +188,8 @@ class CompleteFeatures:
 
     Attributes
     ----------
-    features : of shape (rows that are kept, features).
-    kept_rows : of shape (samples,).
+    features : the features in the kept rows, (kept rows, features).
+    kept_rows : (samples,) which rows are kept.
     findings : what was done.
     """
 
@@ -267,17 +267,17 @@ def refuse_gaps(
 
 
 def note_columns_left_out(gaps: Gaps, names: Sequence[Any]) -> Finding:
-    """That the columns with gaps, which are called so, are left out."""
+    """The note that the columns with gaps, which have these names, are left out."""
     return Finding.prepared(f"{gaps.columns_in_words} with {gaps.kind} left out: {quoted(names)}.")
 
 
 def note_rows_left_out(gaps: Gaps) -> Finding:
-    """That the rows with gaps are left out."""
+    """The note that the rows with gaps are left out."""
     return Finding.prepared(f"{gaps.rows_in_words} with {gaps.kind} left out.")
 
 
 def note_filled(gaps: Gaps, missing: str) -> Finding:
-    """That gaps were filled in, `missing` a key of `FILLED_WITH`."""
+    """The note that gaps were filled in; `missing` is "median", "min" or "half-min"."""
     return Finding.prepared(
         f"{gaps.kind} in {gaps.columns_in_words} filled with {FILLED_WITH[missing]}."
     )

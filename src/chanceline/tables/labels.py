@@ -195,13 +195,13 @@ def _has_one_of(labelled: pd.Series, classes: Sequence[str]) -> NDArray[np.bool_
 
 
 def _column_and_its_classes(labelled: pd.Series) -> str:
-    """What an error calls the label's column, and the classes that it has."""
+    """The part of an error message that names the label's column and the classes that it has."""
     present_classes = quoted(sorted(set(labelled.map(plain_text))))
     return f"label column {str(labelled.name)!r}; it has {present_classes}"
 
 
 def _note_other_classes(others: pd.Series) -> Finding:
-    """That rows of classes nobody asked for are left out, and how many of each."""
+    """The note that rows of other classes are left out, with the number of rows of each class."""
     sizes = others.map(plain_text).value_counts()
     sizes_in_words = ", ".join(f"{size} {name}" for name, size in sizes.items())
     rows = plural(len(others), "row")

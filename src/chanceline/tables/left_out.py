@@ -45,7 +45,7 @@ def without_dates(
 
 
 def _note_dates(dates: pd.DataFrame) -> Finding:
-    """That columns of dates are left out; those of numbers can be kept."""
+    """The note that columns of dates are left out, and how to keep those that hold numbers."""
     remedy = ""
     are_numbers = dates.columns[numeric_columns(dates)]
     if len(are_numbers) > 0:

@@ -117,7 +117,7 @@ class OutcomeNames:
     Attributes
     ----------
     label : a class or a number; None for survival.
-    time, event : of survival; else None.
+    time, event : the columns of survival times and events; None for other outcomes.
     asked_kind : "number" or "classes"; None if it is to be found out.
     """
 
@@ -193,7 +193,7 @@ def outcome_of_raw_table(
 
 
 def kind_of_outcome(table: RawTable, names: OutcomeNames, settings: TableSettings) -> OutcomeKind:
-    """What the outcome of a table is taken for; parameters as in `outcome_of_raw_table`."""
+    """The kind of a table's outcome; the parameters are those of `outcome_of_raw_table`."""
     if names.time is not None:
         return OutcomeKind.SURVIVAL
     with at_step(ReadingStep.LABEL):
@@ -262,7 +262,7 @@ class _OutcomeRows:
     Attributes
     ----------
     table : these rows.
-    columns : of the outcome, as they are written.
+    columns : the columns of the outcome, as they are written.
     kind : what it is taken for.
     findings : what was noticed up to now.
     """

@@ -28,7 +28,7 @@ def first_of_each_kept_group(groups: pd.Series | None, is_kept: Bools) -> Bools:
 
     Parameters
     ----------
-    groups : of all rows; without groups every row that is kept is the first of its own.
+    groups : the group of every row; None if every row is a group of its own.
     is_kept : which rows are kept, of shape (rows,).
     """
     if groups is None:

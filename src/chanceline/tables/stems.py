@@ -53,8 +53,8 @@ class Stems:
         return Counter(self.stems)
 
     def group_rows(self) -> bool:
-        """Whether there are several stems, most rows share theirs with another row, and the tails
-        recur or rise.
+        """Whether the stems look like groups of rows: there are several, most rows share their stem
+        with another row, and the tails recur with several stems or rise from row to row.
         """
         has_several_stems = len(self.sizes) >= FEWEST_STEMS
         n_sharing = sum(size for size in self.sizes.values() if size > 1)
@@ -115,7 +115,11 @@ def find_stems(names: Sequence[Any]) -> Stems | None:
 
 
 def find_any_stems(names: Sequence[Any]) -> Stems | None:
-    """As `find_stems`, but where stems were asked for, one that two rows share is enough."""
+    """The names cut into stems, for stems that the user asked for; None if no two rows share one.
+
+    Cuts whose stems group the rows (`find_stems`) are preferred. Otherwise it is enough that two
+    rows share a stem.
+    """
     grouping = find_stems(names)
     if grouping is not None:
         return grouping

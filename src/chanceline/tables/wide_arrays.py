@@ -44,7 +44,7 @@ class CheckedWideArrays(NamedTuple):
 
 
 class MagnitudeScan:
-    """Stops at a column whose squares no double can hold.
+    """Raises an error about numbers so large that their squares overflow.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class CompleteWideFeatures:
 
     Attributes
     ----------
-    features : of the rows that are kept.
+    features : the features in the kept rows.
     kept_rows : (samples,).
     had_gap : (features,) which of them were filled in.
     fill_values : (features,) what fills a gap of each; None if nothing does.
@@ -179,7 +179,7 @@ def _column_values(features: WideFeatures, missing: str) -> Floats:
 
 
 class FillValueScan:
-    """What fills the gaps of every column.
+    """Computes the value that fills the gaps of each column.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class FillValueScan:
         self._parts: list[Floats] = []
 
     def look(self, start: int, columns: Floats) -> Floats:
-        """What fills the gaps of each of these columns, (columns,)."""
+        """The value that fills the gaps of each of these columns, (columns,)."""
         numbers = pd.DataFrame(columns).where(np.isfinite(columns))
         fill_values: Floats = values_to_fill(numbers, self._missing).to_numpy()
         return fill_values
@@ -201,5 +201,5 @@ class FillValueScan:
 
     @property
     def fill_values(self) -> Floats:
-        """Of all columns seen: (features,)."""
+        """The values of all columns seen so far, (features,)."""
         return np.concatenate(self._parts)

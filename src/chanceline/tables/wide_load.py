@@ -56,7 +56,7 @@ class _WideSamples:
     ----------
     features : numbers, without the columns that the user names.
     others : the table without these columns: what is in memory describes the samples.
-    words : of those in memory the columns that are no dates and stand beside the features.
+    words : the columns in memory that stand beside the features, without dates.
     labels : ±1 of shape (samples,).
     named : the columns that the settings name: the label, blocks, groups, covariates and so on.
     """
@@ -69,7 +69,7 @@ class _WideSamples:
 
     @property
     def index(self) -> pd.Index:
-        """What the rows are called."""
+        """The names of the rows."""
         return self.others.values.index
 
     @property
@@ -104,7 +104,7 @@ def wide_dataset_of_samples(
     Parameters
     ----------
     labelled : the samples, as `label_samples` gives them.
-    features : of the same samples.
+    features : the features of the same samples, not in memory.
     settings : how the columns are to be read.
     source : the name of the table, for messages.
     """

@@ -82,8 +82,8 @@ class SampleColumns:
     Attributes
     ----------
     text, numbers : columns.
-    names : of the samples, where they are no column; else None.
-    names_place : where these stand, as a sentence says it.
+    names : the names of the samples, if they stand in no column; else None.
+    names_place : where these names stand, for messages: "the index", "the header".
     """
 
     text: pd.DataFrame

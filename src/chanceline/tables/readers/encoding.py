@@ -80,7 +80,7 @@ def unpacked_limit(packed_size: int) -> int:
 
 
 def _read_unpacked(file: IO[bytes], name: str, limit: int) -> bytes:
-    """What a packed file holds, if it is no more than `limit` bytes."""
+    """The content of a packed file; more than `limit` bytes are an error."""
     content = file.read(limit + 1)
     if len(content) > limit:
         raise InputError(f"{name} {too_large_sentence(limit)}")
@@ -88,7 +88,7 @@ def _read_unpacked(file: IO[bytes], name: str, limit: int) -> bytes:
 
 
 def too_large_sentence(limit: int) -> str:
-    """What is wrong with a packed file that exceeds the limit, and what to do about it."""
+    """The end of an error message about a packed file whose content exceeds the limit (bytes)."""
     return (
         f"unpacks to more than {limit >> 20:,} MB, far more than its size lets expect; if it is a "
         "table indeed, unpack it first."

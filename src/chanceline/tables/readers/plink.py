@@ -61,7 +61,7 @@ def read_plink(path: Path, missing: str) -> RawTable:
 
 
 def _note_filled(missing: MissingGenotypes) -> list[Finding]:
-    """That missing genotypes have the mean of their column, if there are any."""
+    """The note that missing genotypes were filled with the mean of their column, if any were."""
     if missing.n_genotypes == 0:
         return []
     genotypes = plural(missing.n_genotypes, "missing genotype")

@@ -42,7 +42,7 @@ def is_path(data: Any) -> bool:
 
 
 def source_name(data: Any) -> str:
-    """What a table is called: by its file, or by its type in memory."""
+    """The name of a table in messages: that of its file, or its type if it is in memory."""
     if is_path(data):
         return Path(data).name
     return type(data).__name__
