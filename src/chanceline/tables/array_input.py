@@ -48,11 +48,11 @@ def dataset_of_arrays(
     Parameters
     ----------
     X : array or DataFrame of shape (samples, features).
-    y : two classes, of shape (samples,).
-    roles : what was given of blocks, groups and pairs (one value for each sample) and adjust
-        (covariates).
-    feature_names : names for the columns of an array.
-    positive : the positive class; None for the usual one.
+    y : the class of each sample, of shape (samples,), two different ones; None is an error.
+    roles : those of "blocks", "groups" and "pairs" (one value for each sample) and "adjust"
+        (covariates) that were given.
+    feature_names : names for the columns of an array; None to number them.
+    positive : the positive class; None to choose it by name and size.
     """
     if y is None:
         raise InputError("y is needed: two classes, one value for each row of X.")
@@ -83,7 +83,7 @@ class _CheckedTable(NamedTuple):
     ----------
     values : finite numbers, (samples, features).
     larger_is_positive : (samples,) ±1, the larger of the two classes as 1.
-    names : of the features.
+    names : the names of the features.
     whole_numbers : (samples, columns) the columns that may say which rows belong together.
     """
 
@@ -94,15 +94,16 @@ class _CheckedTable(NamedTuple):
 
 
 def _checked_table(X: Any, y: ArrayLike, feature_names: Sequence[str] | None) -> _CheckedTable:
-    """The arrays, if nothing is wrong with them; otherwise an `InputError` is raised.
+    """Check a table and its classes; raise an `InputError` if something is wrong with them.
 
     Parameters
     ----------
     X : array or DataFrame of shape (samples, features).
-    y : two classes, of shape (samples,).
-    feature_names : names for the columns of an array.
+    y : the class of each sample, of shape (samples,), two different ones.
+    feature_names : names for the columns of an array; None to number them.
     """
-    # A table of very many columns is not copied, but read a few columns at a time.
+    # A table of very many columns is never copied, but read a few columns at a time. For all other
+    # tables `wide_source` is None.
     wide_columns = wide_source(X)
     if wide_columns is not None:
         wide = check_wide_arrays(wide_columns, y, feature_names)
@@ -123,19 +124,20 @@ def _checked_table(X: Any, y: ArrayLike, feature_names: Sequence[str] | None) ->
 
 
 def _read_only(X: Any) -> Any:
-    """An array as a view that nobody can write to, which needs no copy; one of Zarr whole, and
-    anything else as it is.
+    """A read-only view of a NumPy array, which `check_arrays` need not copy.
+
+    A Zarr array is read into memory, and anything else is returned as it is.
     """
     if is_zarr_array(X):
         columns = ZarrColumns(X, "X")
         return columns.read(0, columns.n_columns)
     if type(X) is np.ndarray:
-        return np.broadcast_to(X, X.shape)
+        return np.broadcast_to(X, X.shape)  # a read-only view
     return X
 
 
 def _hint_of_undeclared_subjects(X: Any, table: _CheckedTable, labels: Floats) -> str:
-    """The sentence about a column or an index that looks like subjects; empty if none does.
+    """The message about a column or an index that looks like subjects or pairs; empty if none does.
 
     Parameters
     ----------
@@ -143,7 +145,7 @@ def _hint_of_undeclared_subjects(X: Any, table: _CheckedTable, labels: Floats) -
     table : the same table, checked.
     labels : ±1 of shape (samples,).
     """
-    no_text_columns = table.whole_numbers[[]]  # arrays are numbers alone
+    no_text_columns = table.whole_numbers[[]]  # the table holds only numbers
     columns = SampleColumns(
         text=no_text_columns,
         numbers=table.whole_numbers,
@@ -159,7 +161,7 @@ def _hint_of_undeclared_subjects(X: Any, table: _CheckedTable, labels: Floats) -
 def _check_declared_roles(
     declared: Mapping[Role, NDArray[Any]], labels: Floats
 ) -> tuple[Finding, ...]:
-    """What is worth knowing about groups, pairs and blocks that were declared."""
+    """Findings about declared groups, pairs and blocks, given by role, (samples,) each."""
     findings: list[Finding] = []
     for role in (Role.GROUPS, Role.PAIRS, Role.BLOCKS):
         if role in declared:

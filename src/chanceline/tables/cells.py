@@ -84,19 +84,20 @@ class Cells:
 
 
 def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
-    """What every cell is: its kind and its number. Equal cells are parsed once.
+    """Parse cells: find the kind of each (number, gap, word, …) and its number.
 
     Parameters
     ----------
     written : the cells as they are in the file, of shape (samples, columns).
-    na : texts that mean "missing", besides the usual ones.
+    na : texts that mean "missing", besides the usual ones (`ABSENT`).
     """
-    # Cell i of the flattened array is different_cells[codes[i]].
+    # Equal cells are parsed once: cell i of the flattened array is different_cells[codes[i]].
     codes, different_cells = pd.factorize(written.ravel())
     texts = [str(cell).strip() for cell in different_cells]
     kinds, numbers = _read_texts(texts, absent=ABSENT | set(na))
 
-    # Cells that pandas calls missing have the code -1, the index of the last entry: one for them.
+    # Cells that pandas takes for missing have the code −1. A gap is appended, so that the index −1
+    # finds it.
     kinds = np.append(kinds, CellKind.GAP)
     numbers = np.append(numbers, np.nan)
     return Cells(
@@ -106,7 +107,11 @@ def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
 
 
 def _read_texts(texts: Sequence[str], absent: Collection[str]) -> tuple[NDArray[Any], Floats]:
-    """The kinds and the numbers of texts, of which those in `absent` are gaps: (texts,) each."""
+    """The kind (a `CellKind`) and the number of each text, two arrays of shape (texts,).
+
+    The number of a value beyond a limit is the limit; it is NaN where none is written. Texts in
+    `absent` are gaps.
+    """
     parsed = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
     numbers = parsed.to_numpy(dtype=float, copy=True)
     is_plain_number = ~np.isnan(numbers)
@@ -123,13 +128,20 @@ def _read_texts(texts: Sequence[str], absent: Collection[str]) -> tuple[NDArray[
 
 
 def _read_cell(text: str) -> Cell:
-    """The kind and the number of a text that is neither a plain number nor a gap."""
+    """The kind and the number of a text that is neither a plain number nor a gap.
+
+    The number of a value beyond a limit of detection is the limit, or NaN if none is written. The
+    number of a genotype is its count of variant alleles.
+    """
+    # `<0.5`, `>100`, `<LOD`.
     beyond_limit = LIMIT.fullmatch(text)
     if beyond_limit is not None:
         is_above = beyond_limit["sign"] in UPPER_SIGNS
         kind = CellKind.ABOVE_LIMIT if is_above else CellKind.BELOW_LIMIT
         limit = beyond_limit["limit"]  # None in `<LOD`
         return Cell(kind, np.nan if limit is None else float(limit))
+
+    # `ND`, `0/1`, `TRUE`, `5 %`, or else a word.
     word = text.casefold()
     if word in UNDETECTED:
         return Cell(CellKind.BELOW_LIMIT, np.nan)
@@ -144,10 +156,17 @@ def _read_cell(text: str) -> Cell:
 
 
 def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
-    """The table with its text tidied: `no` with a tab before it becomes `no`, and spaces a gap."""
+    """A copy of the table with tidy text: without superfluous white space, and with gaps in place
+    of empty texts.
+
+    Parameters
+    ----------
+    table : columns of text and of numbers; only text is changed.
+    na : texts that mean "missing", besides the usual ones (`ABSENT`).
+    """
     absent = ABSENT | set(na)
     tidied = table.copy(deep=False)
-    # Columns are taken by their places, as two may have the same name.
+    # Columns are taken by their positions, as two may have the same name.
     for position in np.flatnonzero(~numeric_columns(table)):
         column = table.iloc[:, position]
         replacements = _text_replacements(column, absent)  # text → tidy text, or None for a gap
@@ -158,14 +177,14 @@ def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
 
 
 def _text_replacements(column: pd.Series, absent: Collection[str]) -> dict[str, str | None]:
-    """What the untidy texts of a column are replaced by: the tidied text, or None for a gap.
+    """The replacement of each untidy text of a column: the tidied text, or None for a gap.
 
-    Empty texts become gaps, and so does ` NA ` with spaces around it. A plain `NA` stays: pandas
-    makes it a gap in reading unless it was told that it is text.
+    Empty texts become gaps, and so does ` NA ` with spaces around it. A plain `NA` stays: where it
+    means "missing", pandas has already made it a gap, so that one that is left is meant as text.
 
     Parameters
     ----------
-    column : cells of a column, texts among them.
+    column : cells of a column, some or all of which are texts.
     absent : texts that mean "missing".
     """
     replacements: dict[str, str | None] = {}

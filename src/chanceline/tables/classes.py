@@ -39,10 +39,10 @@ NOT_A_LETTER = re.compile(r"[\W_]+")
 
 
 def is_called_control(name: str) -> bool:
-    """Whether a class has the name of a control, in any case.
+    """Whether the name of a class means controls, in upper or lower case.
 
-    `Healthy`, `normal tissue`, `0` and `not recurrent` are names of controls. "Not" in front turns
-    the meaning: `non-control` is no control.
+    `Healthy`, `normal tissue`, `0` and `not recurrent` are names of controls. A negation in front
+    reverses the meaning: `non-control` is no control.
     """
     text = " ".join(name.casefold().split())
     if text in CONTROL_NAMES:
@@ -50,13 +50,14 @@ def is_called_control(name: str) -> bool:
     negation = NEGATION.match(text)
     if negation is None:
         return _names_control(text)
-    return not _names_control(text[negation.end() :])
+    negated_text = text[negation.end() :]
+    return not _names_control(negated_text)
 
 
 def _names_control(text: str) -> bool:
-    """Whether a text without negation is the name of a control, or has a word for one.
+    """Whether a text without a negation is a name of controls, or contains a word for them.
 
-    Words written apart count too: `wild type`.
+    A word for controls may be written apart, as `wild type`.
     """
     words = [word for word in NOT_A_LETTER.split(text) if word]
     written_together = "".join(words)
@@ -65,15 +66,15 @@ def _names_control(text: str) -> bool:
 
 
 def choose_positive(names: Sequence[str], sizes: Sequence[int]) -> int:
-    """The index (0 or 1) of the positive class, where nobody has chosen it.
+    """Choose the positive one of two classes by their names and sizes; returns its index, 0 or 1.
 
-    If one of the two is called like a control, it is the other one. Else it is the rarer one, and
-    the second of equally frequent ones.
+    If exactly one class is named like controls, the other class is positive. Else the rarer class
+    is, and of equally frequent classes the second.
 
     Parameters
     ----------
-    names : of the two classes, in order.
-    sizes : how many samples each has.
+    names : the names of the two classes, in order.
+    sizes : the number of samples of each class.
     """
     first_is_control = is_called_control(names[0])
     second_is_control = is_called_control(names[1])
@@ -89,13 +90,18 @@ def choose_positive(names: Sequence[str], sizes: Sequence[int]) -> int:
 def classes_of_array(
     y: ArrayLike, labels: Floats, positive: Any = None
 ) -> tuple[Floats, tuple[Any, Any]]:
-    """Labels ±1, and the negative and the positive class as an array of labels has them.
+    """Decide which class of an array is positive.
 
     Parameters
     ----------
-    y : two values, one for each sample, of shape (samples,).
-    labels : ±1, the larger value positive, of shape (samples,).
-    positive : the class to call positive; None chooses it.
+    y : the class of each sample, of shape (samples,), two different values.
+    labels : (samples,) 1 for the larger of the two values, −1 for the smaller one.
+    positive : the class to call positive; None to choose it by name and size.
+
+    Returns
+    -------
+    Labels, 1 for the positive class and −1 for the negative one, of shape (samples,); and the pair
+    of values (negative class, positive class).
     """
     smaller, larger = np.unique(np.asarray(y)).tolist()
     if _is_larger_positive(smaller, larger, labels, positive):
@@ -104,13 +110,14 @@ def classes_of_array(
 
 
 def _is_larger_positive(smaller: Any, larger: Any, labels: Floats, positive: Any) -> bool:
-    """Whether the larger of two values is the positive class: it was asked for, or is chosen.
+    """Whether the larger of the two values of y is the positive class.
 
     Parameters
     ----------
     smaller, larger : the two values.
-    labels : 1 for the larger one, −1 for the smaller one, of shape (samples,).
-    positive : the class asked for; None chooses it by name and size.
+    labels : (samples,) 1 for the larger value, −1 for the smaller one.
+    positive : the class that the user calls positive; None to choose it by name and size. One that
+        is neither value is an error.
     """
     if positive is None:
         names = [plain_text(smaller), plain_text(larger)]

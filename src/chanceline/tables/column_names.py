@@ -41,16 +41,20 @@ CONFOUNDER = re.compile(
 
 
 def is_called_subject(name: Any) -> bool:
-    """Whether the name says subjects, sites or identifiers: `patient_id`, `MouseID`, `Study site
-    (code)`.
+    """Whether a column's name ends in a word for subjects, sites or identifiers: `patient_id`,
+    `MouseID`, `Study site (code)`; but `number of sites` is a measurement.
     """
+    # Most names have no such word anywhere, which one search tells.
     text = str(name)
     if SUBJECT_WORD_SOMEWHERE.search(text.lower()) is None:
         return False
+
+    # The words of the name with one space between them: `Mouse ID` of `MouseID (code)`.
     without_brackets = IN_BRACKETS.sub(" ", text)
     words_apart = BEGIN_OF_A_WORD.sub(" ", without_brackets)
     words = " ".join(NO_LETTERS.sub(" ", words_apart).split())
-    return SUBJECT_AT_THE_END.search(words) is not None and HOW_MANY.fullmatch(words) is None
+    ends_in_subject = SUBJECT_AT_THE_END.search(words) is not None
+    return ends_in_subject and HOW_MANY.fullmatch(words) is None
 
 
 def is_called_identifier(name: Any) -> bool:

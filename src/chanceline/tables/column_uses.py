@@ -49,34 +49,35 @@ USE_OF_ROLE = {
 def column_uses(
     table: RawTable, label: str | None, settings: TableSettings
 ) -> dict[str, ColumnUse]:
-    """What every column of a table is taken for, by the column's name.
+    """How every column of a table is used (as a feature, label, group, …), by the column's name.
 
     Parameters
     ----------
-    table : as it was read.
-    label : the name or the number of the label's column; None if nothing was said.
-    settings : name other columns, and say which kinds of columns are kept.
+    table : the table as it was read.
+    label : the name or the number of the label's column; None if the user named none.
+    settings : name blocks, groups and so on, and say which kinds of columns are kept.
     """
-    # First every column, in the order of the table.
+    # First an entry for every column, in the order of the table.
     uses = {str(name): ColumnUse.ABOUT_SAMPLES for name in table.about.columns}
     if table.index_name:
         uses[table.index_name] = ColumnUse.ABOUT_SAMPLES
     uses.update({str(name): ColumnUse.FEATURE for name in table.values.columns})
 
-    # Then what the columns hold, unless the user says what they are.
-    said_by_user = _uses_that_settings_say(table, label, settings)
-    nothing_said = [str(name) not in said_by_user for name in table.values.columns]
-    uses.update(_uses_by_content(table.values.loc[:, nothing_said], settings))
-    uses.update(said_by_user)
+    # Then the uses that the settings name. The content decides about all other columns.
+    named_uses = _uses_that_settings_say(table, label, settings)
+    is_unnamed = [str(name) not in named_uses for name in table.values.columns]
+    uses.update(_uses_by_content(table.values.loc[:, is_unnamed], settings))
+    uses.update(named_uses)
     return uses
 
 
 def _uses_that_settings_say(
     table: RawTable, label: str | None, settings: TableSettings
 ) -> dict[str, ColumnUse]:
-    """The uses of the columns that the user names, as far as the table has them.
+    """The uses of the columns that the settings name, by the column's name.
 
-    A column that is named for several uses has the last of them here.
+    Names that the table does not have are ignored. A column that is named for several uses has the
+    last of them, in the order of the code.
     """
     uses = _uses_of_named(table, settings.drop, ColumnUse.LEFT_OUT)
     uses.update(_uses_of_named(table, settings.independent, ColumnUse.INDEPENDENT))
@@ -91,7 +92,10 @@ def _uses_that_settings_say(
 
 
 def _uses_of_named(table: RawTable, names: tuple[str, ...], use: ColumnUse) -> dict[str, ColumnUse]:
-    """The use of the columns with these names or numbers that the table has."""
+    """`use` for each of the columns with these names or numbers, by the column's name.
+
+    Names that the table does not have are ignored.
+    """
     uses = {}
     for name in names:
         column = table.column(name)
@@ -101,12 +105,15 @@ def _uses_of_named(table: RawTable, names: tuple[str, ...], use: ColumnUse) -> d
 
 
 def _uses_by_content(columns: pd.DataFrame, settings: TableSettings) -> dict[str, ColumnUse]:
-    """The uses of columns about which nothing was said, apart from plain features.
+    """The uses of columns that the settings do not name, found from their content.
+
+    Columns that are plain features have no entry.
 
     Parameters
     ----------
-    columns : of shape (samples, columns).
-    settings : `keep_identifiers` and `one_hot`.
+    columns : these columns, of shape (samples, columns).
+    settings : with `keep_identifiers` dates and identifiers are features, with `one_hot` words
+        become indicators.
     """
     uses: dict[str, ColumnUse] = {}
     if not settings.keep_identifiers:
@@ -127,11 +134,18 @@ def _all_taken_for(names: Any, use: ColumnUse) -> dict[str, ColumnUse]:
 
 
 def _all_numbers(kinds: ColumnKinds, columns: pd.DataFrame) -> pd.DataFrame:
-    """All columns of numbers in the order of the table, of shape (samples, columns)."""
+    """All columns of numbers, also those written as text (`<0.5`), in the order of `columns`.
+
+    Parameters
+    ----------
+    kinds : the columns, sorted by what they hold.
+    columns : the same columns in the order of the table, of shape (samples, columns).
+    """
     if kinds.numbers_as_text.shape[1] == 0:
-        return kinds.numeric  # a wide table is not copied
-    read = pd.DataFrame(
+        return kinds.numeric  # without a copy, as the table may be large
+    parsed = pd.DataFrame(
         kinds.cells.numbers, columns=kinds.numbers_as_text.columns, index=columns.index
     )
-    numbers = pd.concat([kinds.numeric, read], axis=1).astype(np.float64)
-    return numbers[[name for name in columns.columns if name not in kinds.words]]
+    numbers = pd.concat([kinds.numeric, parsed], axis=1).astype(np.float64)
+    names_in_order = [name for name in columns.columns if name not in kinds.words]
+    return numbers[names_in_order]

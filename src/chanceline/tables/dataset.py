@@ -45,17 +45,17 @@ class Finding:
 
     @classmethod
     def warning(cls, message: str) -> Finding:
-        """What bears on the verdict."""
+        """A finding that bears on the verdict."""
         return cls(Severity.WARNING, message)
 
     @classmethod
     def prepared(cls, message: str) -> Finding:
-        """What was done to the values."""
+        """A finding about what was done to the values, without the labels."""
         return cls(Severity.PREPARED, message)
 
     @classmethod
     def note(cls, message: str) -> Finding:
-        """What else is worth knowing."""
+        """Any other finding that is worth knowing, such as columns left out."""
         return cls(Severity.NOTE, message)
 
     def __str__(self) -> str:
@@ -141,7 +141,7 @@ class Dataset(Result):
         return "\n".join([self.summary(), *lines])
 
     def to_dict(self) -> dict[str, Any]:
-        """What the table is, without its numbers."""
+        """The table as a dictionary of plain Python values, without its numbers."""
         return {
             "kind": self.kind,
             "source": self.source,

@@ -16,9 +16,10 @@ LAST_DAY_OF_MONTH = 31
 
 
 def date_columns(table: pd.DataFrame) -> dict[Any, pd.Series]:
-    """By name: the columns that are dates, as numbers in the order of time.
+    """The columns that hold dates, as numbers in the order of time, by the column's name.
 
-    Text is a date if all of it is written like one; a number if its column is called so.
+    A column of text holds dates if all its cells are written as dates. A column of numbers holds
+    dates if its name says so.
     """
     times_by_name = {}
     for name, is_numeric in zip(table, numeric_columns(table), strict=True):
@@ -31,10 +32,11 @@ def date_columns(table: pd.DataFrame) -> dict[Any, pd.Series]:
 
 
 def times_as_numbers(column: pd.Series) -> pd.Series | None:
-    """The column as numbers in the order of time; None for text that is no date.
+    """A column of dates as numbers in the order of time, (samples,); None for text that is no date.
 
-    Numbers and times are ranked. Written dates become 10000 year + 100 month + day; which of their
-    three numbers is the year, the month and the day is told by the largest values.
+    Numbers and timestamps are replaced by their ranks. Dates written as text become
+    10000 year + 100 month + day. Which of the three numbers in a text is the year, the month and
+    the day follows from the largest value of each in the column.
     """
     is_numeric = pd.api.types.is_numeric_dtype(column)
     if is_numeric or pd.api.types.is_datetime64_any_dtype(column):
@@ -42,7 +44,7 @@ def times_as_numbers(column: pd.Series) -> pd.Series | None:
     texts = column.astype("string").str.strip()
     if not _are_dates(texts.dropna()):
         return None
-    numbers = texts.str.extract(THREE_NUMBERS).astype(float)
+    numbers = texts.str.extract(THREE_NUMBERS).astype(float)  # (samples, 3)
     first = numbers[0]
     second = numbers[1]
     third = numbers[2]
@@ -59,7 +61,10 @@ def _in_order(year: pd.Series, month: pd.Series, day: pd.Series) -> pd.Series:
 
 
 def _are_dates(texts: pd.Series) -> bool:
-    """Whether there are texts, all written like dates; the first tells most that are not."""
+    """Whether there are texts and all of them are written as dates.
+
+    Looking at the first text alone rules most columns out.
+    """
     if len(texts) == 0 or not is_date(texts.iloc[0]):
         return False
     return bool(texts.str.fullmatch(DATE.pattern).all())

@@ -14,7 +14,7 @@ from chanceline.tables.settings import TableSettings
 
 
 def require_features(n_features: int, source: str, label: str) -> None:
-    """Stop if no column is left that could be a feature."""
+    """Raise an `InputError` if no column is left that could be a feature."""
     if n_features == 0:
         raise InputError(
             f"{source} has no numeric feature column left besides the label {label!r}."
@@ -22,7 +22,7 @@ def require_features(n_features: int, source: str, label: str) -> None:
 
 
 def proposed_declaration(suspect: Suspect | None) -> Declaration | None:
-    """What a column that looks like subjects or pairs could be declared as."""
+    """The declaration to propose for a column that looks like subjects or pairs; None for None."""
     if suspect is None:
         return None
     return Declaration(column=suspect.name, role=str(suspect.design.role), setting=suspect.setting)
@@ -31,7 +31,10 @@ def proposed_declaration(suspect: Suspect | None) -> Declaration | None:
 def find_declared_columns(
     samples: LabelledTable, settings: TableSettings
 ) -> tuple[NamedColumns, list[Finding]]:
-    """The columns that the user names, and what to know about blocks, groups and pairs."""
+    """Find the columns that the settings name, and check blocks, groups and pairs.
+
+    Returns these columns, and findings about the blocks, groups and pairs.
+    """
     roles = {}
     findings = []
     for role in Role:

@@ -27,7 +27,7 @@ def load_example(name: str, seed: int = 0) -> Dataset:
 
 
 def _breast_cancer() -> Dataset:
-    """The tumours of Wisconsin, malignant against benign."""
+    """The breast cancer data of scikit-learn (569 × 30): malignant tumours against benign ones."""
     from sklearn.datasets import load_breast_cancer
 
     data = load_breast_cancer()
@@ -42,7 +42,10 @@ def _breast_cancer() -> Dataset:
 
 
 def _random_example(name: str, seed: int, *, planted: bool) -> Dataset:
-    """Normal numbers with labels by lot, half of them positive, or with those of a planted rule."""
+    """Normal numbers with random labels, half of them positive, or with labels by a planted rule.
+
+    With the rule, a sample is positive if the sum of its first features is above the median.
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(EXAMPLE_SAMPLES, EXAMPLE_FEATURES))
     y = rng.permutation(np.repeat([-1.0, 1.0], EXAMPLE_SAMPLES // 2))

@@ -56,7 +56,13 @@ def _unpacked(file: Path) -> bytes:
 
 
 def _read_gmt(text: str, file_name: str) -> FeatureSets:
-    """The sets of a GMT file, one in each line."""
+    """The sets of a GMT file: each line holds a name, a description and features, between tabs.
+
+    Parameters
+    ----------
+    text : the content of the file.
+    file_name : the name of the file, for error messages.
+    """
     sets: FeatureSets = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -88,17 +94,32 @@ class _Membership(NamedTuple):
 
 
 def _read_set_table(text: str, file_name: str) -> FeatureSets:
-    """The sets of a table with one row for each feature of a set; rows of a set may lie apart."""
+    """The sets of a table with the columns `set` and `feature`.
+
+    Each row names one feature of a set. Rows of the same set need not be neighbours.
+
+    Parameters
+    ----------
+    text : the content of the file.
+    file_name : the name of the file, for error messages.
+    """
     features_of_set: dict[str, list[str]] = {}
     for membership in _memberships(text, file_name):
         features_of_set.setdefault(membership.set_name, []).append(membership.feature)
     if not features_of_set:
         raise InputError(f"{file_name} has a header but no rows.")
+    # `dict.fromkeys` keeps each feature once, in order.
     return {name: tuple(dict.fromkeys(features)) for name, features in features_of_set.items()}
 
 
 def _memberships(text: str, file_name: str) -> Iterator[_Membership]:
-    """The set and the feature that each row of a table names; empty rows are passed over."""
+    """The set and the feature that each row of a table names; empty rows are skipped.
+
+    Parameters
+    ----------
+    text : a table with the columns `set` and `feature` in its header.
+    file_name : the name of the file, for error messages.
+    """
     lines = text.strip("\n").split("\n")
     rows = csv.reader(lines, delimiter=_table_separator(lines[0]), skipinitialspace=True)
     header = [name.strip().lower() for name in next(rows)]
@@ -130,7 +151,7 @@ def _cell_at(row: list[str], position: int) -> str:
 
 
 def _table_separator(header: str) -> str:
-    """What separates the columns: the first of the usual separators that the header has."""
+    """The separator of the columns: the first of the usual separators that the header contains."""
     for separator in TABLE_SEPARATORS:
         if separator in header:
             return separator

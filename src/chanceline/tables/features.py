@@ -46,40 +46,49 @@ def numeric_features(
     settings: TableSettings,
     groups: pd.Series | None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """The columns as numbers, of shape (samples, features), and what was done to them.
+    """The columns as numbers, of shape (samples, features), and findings about what was done.
 
-    Columns of words are left out or made indicators, which stand behind the other columns.
+    Columns of words are left out, or replaced by indicators that stand behind all other columns.
 
     Parameters
     ----------
     table : columns that may be features, of shape (samples, columns).
-    labels : ±1 of shape (samples,), for a warning only.
+    labels : ±1 of shape (samples,), used only for a warning.
     settings : `na`, `below` and `one_hot` say how to read.
-    groups : rows with one value count once in the warning.
+    groups : rows with the same value belong to one subject, of which the warning counts only the
+        first row; None without groups.
     """
+    # A table of numbers alone, which may be large, is converted at once.
     if numeric_columns(table).all():
         dtype = working_precision(table.dtypes.unique(), table.shape[1])
         return table.astype(dtype), []
+
+    # Columns of numbers, of numbers written as text (`<0.5`), and of words are treated apart.
     kinds = sort_columns(table, settings)
     indicators, about_words = _indicators_if_wanted(kinds.words, settings)
     read_numbers, about_numbers = _read_numbers(
         kinds.numbers_as_text, kinds.cells, labels, settings, groups
     )
 
+    # Numbers stand in the order of the table again, then the indicators.
     features = pd.concat([kinds.numeric, read_numbers, indicators], axis=1)
-    in_order_of_table = [name for name in table.columns if name not in kinds.words]
-    return features[[*in_order_of_table, *indicators]], [*about_words, *about_numbers]
+    names_of_numbers = [name for name in table.columns if name not in kinds.words]
+    return features[[*names_of_numbers, *indicators]], [*about_words, *about_numbers]
 
 
 def sort_columns(table: pd.DataFrame, settings: TableSettings) -> ColumnKinds:
-    """The columns sorted by what they hold: numbers, words, or numbers written as text.
+    """Sort columns by what they hold: numbers, words, or numbers written as text.
 
-    `settings.na` names further texts that mean "missing".
+    Parameters
+    ----------
+    table : columns that may be features, of shape (samples, columns).
+    settings : `na` names texts that mean "missing", besides the usual ones.
     """
     is_numeric = numeric_columns(table)
     text = table.loc[:, ~is_numeric]
-    cells = _decide_truth_values(read_cells(text.to_numpy(dtype=object), settings.na))
-    holds_words = _hold_words(cells)
+    parsed_cells = read_cells(text.to_numpy(dtype=object), settings.na)
+    cells = _decide_truth_values(parsed_cells)  # TRUE is a number in some columns, else a word
+    holds_words = _hold_words(cells)  # (columns of text,)
     return ColumnKinds(
         numeric=table.loc[:, is_numeric].astype(np.float64),
         words=text.loc[:, holds_words],
@@ -91,8 +100,9 @@ def sort_columns(table: pd.DataFrame, settings: TableSettings) -> ColumnKinds:
 def _indicators_if_wanted(
     words: pd.DataFrame, settings: TableSettings
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """Indicators of columns of words, of shape (samples, indicators), none of them unless
-    `one_hot` is set; and what to know about these columns.
+    """Indicators of columns of words, of shape (samples, indicators), and findings about the words.
+
+    There are no indicators unless the setting `one_hot` asks for them.
     """
     if settings.one_hot:
         return make_indicators(words)
@@ -106,16 +116,17 @@ def _read_numbers(
     settings: TableSettings,
     groups: pd.Series | None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """Columns of numbers that are written as text, as floats; and what was done to those beyond a
+    """Columns of numbers that are written as text, as floats; and findings about values beyond a
     limit of detection. A cell that is no number is an error.
 
     Parameters
     ----------
-    numbers_as_text, cells : the columns as they are in the file, and as they were read, both of
-        shape (samples, columns).
-    labels : ±1 of shape (samples,), for a warning only.
-    settings : `below`, and what its sentences speak of.
-    groups : rows with one value belong together, and count once in the warning.
+    numbers_as_text : the columns as they are in the file, of shape (samples, columns).
+    cells : the same cells after parsing: kinds and numbers.
+    labels : ±1 of shape (samples,), used only for a warning.
+    settings : `below` says how to read values below a limit; others shape the messages.
+    groups : rows with the same value belong to one subject, of which the warning counts only the
+        first row; None without groups.
     """
     is_malformed = _is_wordlike(cells)
     if is_malformed.any():
@@ -128,13 +139,15 @@ def _read_numbers(
 
 
 def _decide_truth_values(cells: Cells) -> Cells:
-    """TRUE and FALSE are 1 and 0 in a column of nothing else, as they are where no cell is empty;
-    elsewhere they are words.
+    """Decide whether TRUE and FALSE are numbers or words, and give the cells with these kinds.
+
+    In a column that holds nothing else but gaps they are the numbers 1 and 0, as pandas reads
+    columns of truth values without gaps. In all other columns they are words.
     """
     is_truth = cells.are(CellKind.TRUTH_VALUE)
     is_gap = cells.are(CellKind.GAP)
-    nothing_else = np.all(is_truth | is_gap, axis=0)  # (columns,)
-    becomes_word = is_truth & ~nothing_else
+    holds_only_truth = np.all(is_truth | is_gap, axis=0)  # (columns,)
+    becomes_word = is_truth & ~holds_only_truth  # (samples, columns)
     kinds = np.where(is_truth, CellKind.NUMBER, cells.kinds)
     kinds = np.where(becomes_word, CellKind.WORD, kinds)
     numbers = np.where(becomes_word, np.nan, cells.numbers)
@@ -142,35 +155,41 @@ def _decide_truth_values(cells: Cells) -> Cells:
 
 
 def _is_wordlike(cells: Cells) -> NDArray[np.bool_]:
-    """Words and what is almost a number, of shape (samples, columns)."""
+    """Which cells hold words or what is almost a number (`1,234`), of shape (samples, columns)."""
     return cells.are(CellKind.ALMOST_NUMBER) | cells.are(CellKind.WORD)
 
 
 def _hold_words(cells: Cells) -> NDArray[np.bool_]:
-    """Which columns are text, of shape (columns,): nothing in them is a number, or almost one, or a
-    limit; or they have words, and most of their filled cells are no numbers.
+    """Which columns are text, and not numbers, of shape (columns,).
+
+    A column is text if no cell is numeric: a number, almost a number (`1,234`), or a value beyond a
+    written limit (`<0.5`). It is also text if some cells are words, and most filled cells are words
+    or almost numbers.
     """
     is_numeric = (
         cells.are(CellKind.NUMBER) | cells.are(CellKind.ALMOST_NUMBER) | np.isfinite(cells.numbers)
     )
+    has_no_number = ~is_numeric.any(axis=0)
     n_wordlike = _is_wordlike(cells).sum(axis=0)
     n_filled = (~cells.are(CellKind.GAP)).sum(axis=0)
     has_words = cells.are(CellKind.WORD).any(axis=0)
-    return ~is_numeric.any(axis=0) | (has_words & (2 * n_wordlike > n_filled))
+    has_mostly_words = has_words & (2 * n_wordlike > n_filled)
+    return has_no_number | has_mostly_words
 
 
 def _malformed_cell_sentence(
     numbers_as_text: pd.DataFrame, is_malformed: NDArray[np.bool_], settings: TableSettings
 ) -> str:
-    """The message about the first cell that is no number in a column of numbers, and its remedy.
+    """The error message about the first cell that is no number in a column of numbers.
 
     Parameters
     ----------
     numbers_as_text : columns of numbers as they are in the file, of shape (samples, columns).
-    is_malformed : which of their cells are no numbers, at least one; (samples, columns).
-    settings : how the table was read; what was set already is not proposed.
+    is_malformed : which cells of these columns are no numbers, (samples, columns); at least one.
+    settings : how the table was read; the message proposes no setting that is set already.
     """
-    # The first True: the first column that has such a cell, and its first row in that column.
+    # `argmax` finds the first True: the first column with such a cell, and the first such row in
+    # that column.
     column = int(np.argmax(is_malformed.any(axis=0)))
     row = int(np.argmax(is_malformed[:, column]))
     name = str(numbers_as_text.columns[column])
@@ -180,7 +199,7 @@ def _malformed_cell_sentence(
     if n_more > 0:
         place = f"{place} (and in {plural(n_more, 'more row')})"
 
-    # If the first row alone holds words, and mostly words, it may be a line of the header.
+    # The first row may be a second line of the header: it holds mostly words, all others none.
     first_row_is_mostly_words = 2 * is_malformed[0].sum() > is_malformed.shape[1]
     other_rows_have_words = is_malformed[1:].any()
     remedy = _remedy_for_malformed_cell(
@@ -197,14 +216,16 @@ def _malformed_cell_sentence(
 def _remedy_for_malformed_cell(
     cell: str, settings: TableSettings, *, first_row_may_be_header: bool
 ) -> str:
-    """What to do about a cell that is no number: a decimal comma, a line of a header, or a gap.
+    """The part of a message that says what to do about a cell that is no number.
+
+    It depends on whether the cell may be a number with a comma, part of a header, or a gap.
 
     Parameters
     ----------
-    cell : the text.
-    settings : what was said already is not proposed again. `header` is "none" for a file without
-        names, "2" for two lines of them.
-    first_row_may_be_header : most cells of the first row are no numbers, and none of other rows.
+    cell : the text of the cell.
+    settings : how the table was read; a setting that is set already is not proposed. `header` is
+        "none" for a file without column names, "2" for two lines of names.
+    first_row_may_be_header : whether the first row looks like a line of the header.
     """
     if "," in cell and ALMOST_NUMBER.fullmatch(cell):
         remedy = "write numbers with a point and no comma"
@@ -223,7 +244,16 @@ def _warn_of_unknown_limits(
 ) -> list[Finding]:
     """A warning if cells below an unknown limit (`ND`) are more frequent in one class.
 
-    With below='half' numbers take their place. Otherwise they are gaps, and not looked at here.
+    There is none unless such cells become numbers, with below='half'. With below='missing' they
+    become gaps, which another check compares between the classes.
+
+    Parameters
+    ----------
+    cells : kinds and numbers of cells, of shape (samples, columns).
+    labels : ±1 of shape (samples,).
+    settings : `below`, and `blocks` for the remedy in the message.
+    groups : rows with the same value belong to one subject, of which only the first row counts;
+        None without groups.
     """
     if settings.below != "half":
         return []

@@ -120,7 +120,8 @@ class GapScan:
     Parameters
     ----------
     labels : ±1 of shape (samples,).
-    groups : rows with one value belong together, and count once where classes are compared.
+    groups : rows with the same value belong to one subject, of which only the first row counts
+        where classes are compared; None without groups.
     """
 
     def __init__(self, labels: Floats, groups: pd.Series | None = None) -> None:
@@ -133,12 +134,16 @@ class GapScan:
         self._has_infinite = False
 
     def look(self, start: int, columns: Floats) -> GapsInColumns:
-        """The gaps of these columns."""
+        """Count the gaps (missing and infinite values) of these columns (samples, columns).
+
+        `start` is the position of the first of them in the table. For the comparison of the classes
+        only the first row of each group counts (`_is_compared`).
+        """
         is_gap = ~np.isfinite(columns)
         of_columns = is_gap.sum(axis=0)
         first = None
         if of_columns.any():
-            # The first True: the first of these columns that has a gap, and its first row there.
+            # `argmax` finds the first True: the first column with a gap, and its first gap.
             column = int(np.argmax(of_columns > 0))
             row = int(np.argmax(is_gap[:, column]))
             first = Place(row=row, column=start + column)
@@ -159,7 +164,9 @@ class GapScan:
 
     @property
     def gaps(self) -> Gaps | None:
-        """The gaps of all columns seen; None if there are none."""
+        """The gaps of all columns seen so far, joined from the stretches of columns in which they
+        were counted; None if there are none.
+        """
         if self._first is None:
             return None
         kind = "missing values"
@@ -181,8 +188,8 @@ class CompleteFeatures:
 
     Attributes
     ----------
-    features : of shape (rows that are kept, features).
-    kept_rows : of shape (samples,).
+    features : the features in the kept rows, (kept rows, features).
+    kept_rows : (samples,) which rows are kept.
     findings : what was done.
     """
 
@@ -194,15 +201,18 @@ class CompleteFeatures:
 def without_gaps(
     features: pd.DataFrame, labels: Floats, missing: str, groups: pd.Series | None
 ) -> CompleteFeatures:
-    """Features without missing or infinite values, treated as `missing` says.
+    """Features without gaps (missing or infinite values), treated as `missing` says.
 
     Parameters
     ----------
-    features : numbers of shape (samples, features).
-    labels : ±1 of shape (samples,), for sentences only.
-    missing : error, rows, columns, or a key of `FILLED_WITH`.
-    groups : rows with one value belong together, and count once in sentences on classes.
+    features : numbers of shape (samples, features), perhaps with gaps.
+    labels : ±1 of shape (samples,), used only for messages.
+    missing : "error", "rows" or "columns" (leave out those with gaps), or a way to fill:
+        "median", "min" or "half-min".
+    groups : rows with the same value belong to one subject, of which messages about the classes
+        count only the first row; None without groups.
     """
+    # Find the gaps.
     all_rows = np.ones(len(features), dtype=bool)
     scan = GapScan(labels, groups)
     scan_table(features.to_numpy(), [scan])
@@ -210,17 +220,20 @@ def without_gaps(
     if gaps is None:
         return CompleteFeatures(features, all_rows, [])
 
+    # An error if nobody said what to do about gaps, or nothing would be left.
     uneven_findings = warn_of_uneven_gaps(gaps)
     refuse_gaps(gaps, missing, uneven_findings, features.columns, features.index)
 
-    # What is left out takes the pattern of gaps with it, so that it needs no warning.
+    # Leave gaps out with their columns or rows. Whether gaps follow the classes does not matter
+    # then, so that `uneven_findings` are dropped.
     if missing == "columns":
         finding = note_columns_left_out(gaps, features.columns[gaps.column_has_gap])
         return CompleteFeatures(features.loc[:, ~gaps.column_has_gap], all_rows, [finding])
     if missing == "rows":
         finding = note_rows_left_out(gaps)
         return CompleteFeatures(features.loc[~gaps.row_has_gap], ~gaps.row_has_gap, [finding])
-    # What is filled in keeps the pattern in the test.
+
+    # Fill gaps in. A test may then see their pattern in the filled values.
     filled, findings = _fill(features, gaps, missing)
     return CompleteFeatures(filled, all_rows, [*uneven_findings, *findings])
 
@@ -236,10 +249,11 @@ def refuse_gaps(
 
     Parameters
     ----------
-    gaps : missing and infinite values.
-    missing : what to do about them: error, rows, columns, or a way to fill.
-    uneven_findings : the warning that gaps follow the classes, if they do.
-    names, row_labels : what all columns and rows are called.
+    gaps : the missing and infinite values of the table.
+    missing : what to do about gaps: "error", "rows" or "columns" (leave out those with gaps), or a
+        way to fill: "median", "min" or "half-min".
+    uneven_findings : the warning that gaps are more frequent in one class; empty if they are not.
+    names, row_labels : the names of all columns and of all rows.
     """
     leaves_nothing = missing in ("rows", "columns") and missing not in gaps.can_be_left_out()
     if missing != "error" and not leaves_nothing:
@@ -253,17 +267,17 @@ def refuse_gaps(
 
 
 def note_columns_left_out(gaps: Gaps, names: Sequence[Any]) -> Finding:
-    """That the columns with gaps, which are called so, are left out."""
+    """The note that the columns with gaps, which have these names, are left out."""
     return Finding.prepared(f"{gaps.columns_in_words} with {gaps.kind} left out: {quoted(names)}.")
 
 
 def note_rows_left_out(gaps: Gaps) -> Finding:
-    """That the rows with gaps are left out."""
+    """The note that the rows with gaps are left out."""
     return Finding.prepared(f"{gaps.rows_in_words} with {gaps.kind} left out.")
 
 
 def note_filled(gaps: Gaps, missing: str) -> Finding:
-    """That gaps were filled in, `missing` a key of `FILLED_WITH`."""
+    """The note that gaps were filled in; `missing` is "median", "min" or "half-min"."""
     return Finding.prepared(
         f"{gaps.kind} in {gaps.columns_in_words} filled with {FILLED_WITH[missing]}."
     )
@@ -281,12 +295,14 @@ def warn_of_uneven_gaps(gaps: Gaps) -> list[Finding]:
 
 
 def _choices(gaps: Gaps, uneven_findings: list[Finding]) -> str:
-    """The choices of `missing`; only what keeps the pattern of gaps out, if that follows the
-    classes.
+    """The part of an error message that proposes values of the setting `missing`.
+
+    If gaps are more frequent in one class, only leaving them out is proposed, by the warning.
 
     Parameters
     ----------
-    uneven_findings : the warning that it does, if it does.
+    gaps : the missing and infinite values of the table.
+    uneven_findings : the warning that gaps are more frequent in one class; empty if they are not.
     """
     ways_to_leave_out = gaps.can_be_left_out()
     if uneven_findings and ways_to_leave_out:
@@ -300,24 +316,28 @@ def _as_settings(choices: list[str]) -> str:
 
 
 def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFrame, list[Finding]]:
-    """The features with gaps filled in, columns without any number left out; and what was done.
+    """The features with gaps filled in, and findings about what was done.
+
+    Columns without any number are left out.
 
     Parameters
     ----------
     features : numbers of shape (samples, features).
-    gaps : their missing and infinite values.
-    missing : what fills them: median, min or half-min.
+    gaps : the missing and infinite values of these features.
+    missing : the way to fill: "median", "min" or "half-min".
     """
     is_gap = ~np.isfinite(features.to_numpy())
     is_empty = gaps.column_is_empty
-    features = features.mask(is_gap).loc[:, ~is_empty]  # infinite values are gaps too
+    features = features.mask(is_gap).loc[:, ~is_empty]  # infinite values become NaN as well
     findings = []
 
-    fill_values = values_to_fill(features, missing)
+    # The median hides gaps that stand for small values: a warning. Half of a negative minimum is
+    # not below it: an error.
+    fill_values = values_to_fill(features, missing)  # (kept columns,)
     if missing == "median":
         findings += warn_if_gaps_follow_small_values(features)
     if missing == "half-min":
-        has_gap = gaps.column_has_gap[~is_empty]  # (columns that are kept,)
+        has_gap = gaps.column_has_gap[~is_empty]  # (kept columns,)
         require_minima_from_0(fill_values[has_gap])
     findings.append(note_filled(gaps, missing))
     return features.fillna(fill_values), findings
@@ -329,7 +349,7 @@ def values_to_fill(features: pd.DataFrame, missing: str) -> pd.Series:
     Parameters
     ----------
     features : numbers of shape (samples, features), NaN in gaps.
-    missing : a key of `FILLED_WITH`.
+    missing : the way to fill: "median", "min" or "half-min".
     """
     if missing == "median":
         return features.median()
@@ -341,7 +361,14 @@ def values_to_fill(features: pd.DataFrame, missing: str) -> pd.Series:
 
 
 def require_minima_from_0(half_minima: pd.Series) -> None:
-    """Stop at a column with gaps and values below 0, half the smallest of which is larger."""
+    """Raise an `InputError` about the first column with a negative value to fill its gaps.
+
+    Half of a negative smallest value is larger than that value, and not below all values.
+
+    Parameters
+    ----------
+    half_minima : half the smallest value of each column with gaps, by the column's name.
+    """
     negative = half_minima.index[half_minima < 0]
     if len(negative) > 0:
         name = str(negative[0])

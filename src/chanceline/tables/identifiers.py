@@ -55,24 +55,25 @@ def identifier_columns(features: pd.DataFrame) -> list[Any]:
 
 
 def subject_columns(numbers: pd.DataFrame, alike: AlikeCounts | None = None) -> list[Any]:
-    """Names of the columns of whole numbers that are called like subjects, sites or identifiers.
+    """Names of the columns of whole numbers that are named like subjects, sites or identifiers.
 
     Parameters
     ----------
-    numbers : of shape (samples, columns).
-    alike : of the whole table, where `numbers` is a part: how many columns hold like values.
+    numbers : columns of numbers, of shape (samples, columns).
+    alike : how many columns of the whole table hold similar values, if `numbers` are only some of
+        its columns; None if they are all.
     """
     candidates = possibly_whole_columns(numbers)
     subjects = []
     for name in candidates:
         text = str(name)
-        is_indicator = "=" in text  # `site=north`, for which the user asked
+        is_indicator = "=" in text  # such as `site=north`, a feature that the user asked for
         if is_indicator or not may_be_subjects(text):
             continue
         is_whole = np.all(numbers[name] % 1 == 0)
         if not is_whole:
             continue
-        # `ID1` may be a measurement, such as a gene, where many columns are like it.
+        # A column such as `ID1` is a measurement (a gene) if many columns hold similar values.
         ends_in_number = _without_number(text) != text
         if ends_in_number:
             n_alike = _n_columns_alike(numbers[candidates], name, alike)
@@ -93,16 +94,18 @@ def _without_number(name: str) -> str:
 
 
 def _n_columns_alike(candidates: pd.DataFrame, name: Any, alike: AlikeCounts | None) -> int:
-    """The number of columns of whole numbers whose values are like those of the one called `name`,
-    which is among them.
+    """The number of columns of whole numbers that hold similar values as the column `name`, which
+    is counted too.
 
-    If its values are unique, these are the columns whose first rows are unique; else all columns.
+    If no value of that column occurs twice, they are the columns without repeated values in the
+    first rows; else they are all columns of whole numbers.
 
     Parameters
     ----------
     candidates : columns that may hold whole numbers, of shape (samples, columns).
-    name : of one of them.
-    alike : what is known of all columns, where `candidates` are some of them.
+    name : the name of one of these columns.
+    alike : the two counts for the whole table, if `candidates` are only some of its columns; None
+        to count the candidates.
     """
     if alike is None:
         begin_unique = _are_unique(candidates.iloc[:FIRST_ROWS].to_numpy())
@@ -119,30 +122,31 @@ def _are_unique(values: Floats) -> NDArray[np.bool_]:
 
 
 def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
-    """Positions of the columns that name the rows, or are days written as 20210304.
+    """Positions of the columns that identify the rows, or hold days written as 20210304.
 
-    A column names the rows if its whole numbers are unique, and are consecutive, sorted, or called
-    like an identifier.
+    A column identifies the rows if it holds whole numbers without repetition that are consecutive
+    in any order, or sorted, or if the column is named like an identifier.
 
     Parameters
     ----------
     X : numbers of shape (samples, features).
-    names : of the features.
+    names : the names of the features.
     """
     n_rows = len(X)
     if n_rows < FEWEST_ROWS:
         return np.array([], dtype=np.int64)
-    candidates = _candidate_identifiers(X)  # positions in X
+    candidates = _candidate_identifiers(X)  # positions of columns of whole numbers
     values = X[:, candidates]  # (samples, candidates)
 
-    is_consecutive = values.max(axis=0) - values.min(axis=0) == n_rows - 1
-    is_called_so = np.array(
+    # Consecutive, if no number occurs twice (tested below): n whole numbers span n − 1.
+    spans_n_rows = values.max(axis=0) - values.min(axis=0) == n_rows - 1
+    is_named_identifier = np.array(
         [is_called_identifier(names[column]) for column in candidates.tolist()], dtype=np.bool_
     )
-    looks_like_names = is_consecutive | is_called_so
-    if n_rows >= FEWEST_SORTED_ROWS:  # measurements of fewer rows may be sorted by chance
-        looks_like_names |= _are_sorted(values)
-    is_row_identifier = _are_unique(values) & looks_like_names
+    may_identify_rows = spans_n_rows | is_named_identifier
+    if n_rows >= FEWEST_SORTED_ROWS:  # fewer measurements may be sorted by chance
+        may_identify_rows |= _are_sorted(values)
+    is_row_identifier = _are_unique(values) & may_identify_rows
     is_day = np.all(are_days(values), axis=0)
     return candidates[is_row_identifier | is_day]
 
@@ -154,7 +158,8 @@ def _are_sorted(values: Floats) -> NDArray[np.bool_]:
 
 
 def _candidate_identifiers(X: Floats) -> NDArray[np.int64]:
-    """Positions of the columns of whole numbers that may name the rows, or be days.
+    """Positions of the columns of X (samples, features) that hold whole numbers, and may identify
+    the rows or be days by their first rows.
 
     The first rows rule out most measurements, so that few columns are copied.
     """
@@ -176,13 +181,13 @@ def are_days(values: Any) -> Any:
 
 
 class IdentifiersInColumns(NamedTuple):
-    """What tells identifiers, in a stretch of columns.
+    """What an `IdentifierScan` finds in a stretch of columns; positions are within the stretch.
 
     Attributes
     ----------
-    row_identifiers : places of the columns that name the rows, or are days.
-    whole : places of the columns that begin with a whole number.
-    n_unique : how many of these have no number twice in the first rows.
+    row_identifiers : positions of the columns that identify the rows, or are days.
+    whole : positions of the columns that begin with a whole number.
+    n_unique : how many of the columns in `whole` have no number twice in the first rows.
     """
 
     row_identifiers: Ints
@@ -195,7 +200,7 @@ class IdentifierScan:
 
     Parameters
     ----------
-    names : of the features.
+    names : the names of the features.
     """
 
     def __init__(self, names: Sequence[Any]) -> None:
@@ -205,8 +210,11 @@ class IdentifierScan:
         self._n_unique = 0
 
     def look(self, start: int, columns: Floats) -> IdentifiersInColumns:
-        """Columns that name the rows, and those that might."""
-        # Few names are asked for.
+        """Find the columns that identify the rows, and those of possibly whole numbers.
+
+        `start` is the position of the first of these columns (samples, columns) in the table.
+        """
+        # Names are looked up one by one, as only few of them are needed.
         names = ChosenNames(self._names, np.arange(start, start + columns.shape[1]))
         whole = np.flatnonzero(columns[0] % 1 == 0)
         return IdentifiersInColumns(
@@ -246,7 +254,7 @@ def warn_of_identifiers(X: Floats, names: Sequence[Any]) -> list[Finding]:
 
 
 def _warn_of_columns(suspects: list[str]) -> list[Finding]:
-    """A warning about the columns with these names, if there are any."""
+    """The warning that the columns with these names look like identifiers, if there are any."""
     if not suspects:
         return []
     if len(suspects) == 1:

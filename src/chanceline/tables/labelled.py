@@ -44,7 +44,8 @@ def read_table(source: Any, label: str | None, settings: TableSettings) -> RawTa
     Parameters
     ----------
     source : the path of a file, or a table in memory.
-    label : the name or the number of the label's column; None if it needs none.
+    label : the name or the number of the label's column; None if a second file or an `.npz`
+        gives it.
     settings : `labels` names the second file; others say how to read.
     """
     with at_step(ReadingStep.FILE):
@@ -58,15 +59,18 @@ def read_table(source: Any, label: str | None, settings: TableSettings) -> RawTa
 
 
 def label_samples(table: RawTable, label: str | None, settings: TableSettings) -> LabelledTable:
-    """Find the label of every sample, and keep the rows to compare.
+    """Find the label of every sample, and keep the rows whose classes are compared.
 
     Parameters
     ----------
-    table : as `read_table` gives it.
-    label : the name or the number of the label's column; None if it needs none.
-    settings : say which rows to compare.
+    table : the table as `read_table` returns it.
+    label : the name or the number of the label's column; None if a second file or an `.npz`
+        gives it.
+    settings : `classes` says which classes to compare, `unlabelled` whether rows without a label
+        are an error or left out; others say which class is positive.
     """
     label_name = None if label is None else str(label)
+    # An error within this block says that it came up at the label.
     with at_step(ReadingStep.LABEL):
         label_column = find_label_column(table, label_name)
         is_compared, about_rows = rows_to_compare(label_column, settings)

@@ -26,10 +26,14 @@ LARGEST_SHARE_OF_CLASSES = 0.5
 
 
 def find_label_column(table: RawTable, name: str | None) -> pd.Series:
-    """The column of the label.
+    """The column of the label; a missing one is an error, which proposes columns.
 
-    Without a name it is the only column about the samples (`table.about`), which a second file or
-    an .npz gives.
+    Parameters
+    ----------
+    table : the table as it was read. `table.about` holds the columns that describe the samples,
+        from a second file or an `.npz`.
+    name : the name or the number of the column. None takes the only column of `table.about`; any
+        other number of columns there is an error.
     """
     if name is None:
         n_columns_about_samples = table.about.shape[1]
@@ -45,15 +49,16 @@ def find_label_column(table: RawTable, name: str | None) -> pd.Series:
 
 
 def _hint_at_label(table: RawTable, name: str | None) -> str:
-    """What an error proposes where the label's column was not found: to transpose the table, a
-    column with two values, or a second file.
+    """The end of an error message about a label's column that was not found.
+
+    It proposes to transpose the table, or columns with two values, or a second file.
 
     Parameters
     ----------
-    table : as it was read.
-    name : of the column that was looked for; None if nobody said one.
+    table : the table as it was read.
+    name : the name that the user gave for the label's column; None if there was none.
     """
-    has_second_file = table.about.shape[1] > 0  # its columns
+    has_second_file = table.about.shape[1] > 0  # the columns of that file stand in `about`
     with_two_values = [
         *_columns_with_two_values(table.about),
         *_columns_with_two_values(table.values),
@@ -68,29 +73,33 @@ def _hint_at_label(table: RawTable, name: str | None) -> str:
 
 
 def _hint_to_transpose(with_two_values: list[str], n_columns: int, has_second_file: bool) -> str:
-    """What an error proposes of a table that may have features in rows.
+    """The end of an error message about a table that seems to have features in rows.
 
     Parameters
     ----------
-    with_two_values : names of the columns with two values.
-    n_columns : of the table.
+    with_two_values : the names of the columns with two values.
+    n_columns : the number of columns of the table.
     has_second_file : whether a second file was given already.
     """
-    to_transpose = "set transpose=True"
+    remedy = "set transpose=True"
     if not has_second_file:
-        to_transpose += " (and labels=FILE if another file has the classes)"
+        remedy += " (and labels=FILE if another file has the classes)"
 
-    # Where features are in rows, columns are samples. None of them has two values; or, if the
-    # features are indicators (0 and 1), most have. If a few have, these may be labels after all.
+    # If features are in rows, columns are samples. Then no column has just two values, or most have
+    # (0 and 1, if the features are indicators). If only some have, they may be labels after all,
+    # and are proposed too.
     some_but_not_most = 0 < 2 * len(with_two_values) < n_columns
     if some_but_not_most:
         columns = quoted(with_two_values)
-        return f"columns with two values: {columns}; if features are in rows, {to_transpose}."
-    return f"the table seems to have features in rows; {to_transpose}."
+        return f"columns with two values: {columns}; if features are in rows, {remedy}."
+    return f"the table seems to have features in rows; {remedy}."
 
 
 def _columns_with_two_values(frame: pd.DataFrame) -> list[str]:
-    """Names of the columns with two values; words, which are classes more often, come first."""
+    """Names of the columns with two values.
+
+    Columns of words come before columns of numbers, as they are more often classes.
+    """
     words = []
     numbers = []
     for name in frame:
@@ -105,44 +114,53 @@ def _columns_with_two_values(frame: pd.DataFrame) -> list[str]:
 
 
 def _names_its_rows_after_features(table: RawTable, label: str | None) -> bool:
-    """Whether a table that was not transposed may have features in rows.
+    """Whether the first column of a table seems to hold names of features, so that features are in
+    rows and the table should be transposed.
 
-    Its first column holds words, and
+    That is so if the first column holds words, and
 
     - one of them is the name of the label;
-    - or they are unique, as names of features are (and of samples), most other columns are numbers,
-      and there are more rows than columns.
+    - or all are different, most other columns are numbers, and there are more rows than columns.
+
+    Parameters
+    ----------
+    table : the table as it was read.
+    label : the name that the user gave for the label's column; None if there was none.
     """
     values = table.values
-    was_transposed = table.header_ids is not None  # only then the samples' names are the header
-    has_several_samples = values.shape[1] > 2  # beside the column of the features' names
-    if was_transposed or not has_several_samples or len(values) == 0:
+    has_names_from_header = table.header_ids is not None  # samples are in rows already
+    has_several_samples = values.shape[1] > 2  # beside a column of names
+    if has_names_from_header or not has_several_samples or len(values) == 0:
         return False
     is_numeric = numeric_columns(values)  # (columns,)
     if is_numeric[0]:
         return False
-    words = values.iloc[:, 0].astype(str).str.strip()
-    if label is not None and label.strip().lower() in set(words.str.lower()):
+
+    first_column = values.iloc[:, 0].astype(str).str.strip()
+    if label is not None and label.strip().lower() in set(first_column.str.lower()):
         return True
     has_numbers_beside = is_numeric[1:].mean() > MOSTLY_NUMERIC
     has_more_rows = len(values) > values.shape[1]
-    return bool(has_more_rows and words.is_unique and has_numbers_beside)
+    return bool(has_more_rows and first_column.is_unique and has_numbers_beside)
 
 
 def rows_to_compare(
     column: pd.Series, settings: TableSettings
 ) -> tuple[NDArray[np.bool_], list[Finding]]:
-    """Which rows have a label, and one of the classes asked for, of shape (samples,); and what is
-    left out.
+    """Choose the rows that have a label, and one of the classes to compare.
 
     Parameters
     ----------
     column : the label of every row, as it is written.
-    settings : `unlabelled` says whether rows without a label are an error, `classes` which classes
-        to compare (all of them if it is empty).
+    settings : `unlabelled` says whether rows without a label are an error or left out ("drop"),
+        `classes` which classes to compare (all of them if it is empty).
+
+    Returns
+    -------
+    A mask of shape (samples,), and findings about the rows that are left out.
     """
     if settings.unlabelled != "drop":
-        require_filled(column, "label", settings)
+        require_filled(column, "label", settings)  # a row without a label is an error
     findings = []
     is_labelled = column.notna().to_numpy()
     if not is_labelled.all():
@@ -151,7 +169,7 @@ def rows_to_compare(
     if not settings.classes:
         return is_labelled, findings
 
-    # As objects: a column of categories would count those that no row has.
+    # As objects, because a column of the type `category` may have categories without any row.
     labelled = column[is_labelled].astype(object)
     is_wanted = _has_one_of(labelled, settings.classes)  # (labelled rows,)
     if not is_wanted.all():
@@ -162,9 +180,9 @@ def rows_to_compare(
 
 
 def _has_one_of(labelled: pd.Series, classes: Sequence[str]) -> NDArray[np.bool_]:
-    """Which rows have one of the classes, in any case, of shape (labelled rows,).
+    """Which rows have one of the classes, in upper or lower case, of shape (labelled rows,).
 
-    A class that no row has is an error, and so is a single one.
+    A class that no row has is an error, and so is a single class.
     """
     folded_names = labelled.map(folded_name)
     present = set(folded_names)
@@ -177,13 +195,13 @@ def _has_one_of(labelled: pd.Series, classes: Sequence[str]) -> NDArray[np.bool_
 
 
 def _column_and_its_classes(labelled: pd.Series) -> str:
-    """What an error calls the label's column, and the classes that it has."""
+    """The part of an error message that names the label's column and the classes that it has."""
     present_classes = quoted(sorted(set(labelled.map(plain_text))))
     return f"label column {str(labelled.name)!r}; it has {present_classes}"
 
 
 def _note_other_classes(others: pd.Series) -> Finding:
-    """That rows of classes nobody asked for are left out, and how many of each."""
+    """The note that rows of other classes are left out, with the number of rows of each class."""
     sizes = others.map(plain_text).value_counts()
     sizes_in_words = ", ".join(f"{size} {name}" for name, size in sizes.items())
     rows = plural(len(others), "row")
@@ -207,12 +225,14 @@ class Labels:
 
 
 def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
-    """Labels ±1 of a filled column (`chanceline.tables.classes` says which class is positive).
+    """Labels ±1 from a column without gaps (`chanceline.tables.classes` says which class is
+    positive).
 
     Parameters
     ----------
     column : the class of every row, as it is written.
-    settings : may name the positive class, or a value to split numbers at.
+    settings : `positive` may name the positive class, which is then set against all others, and
+        `split_at` a value at which numbers are split into two classes.
     """
     column_name = str(column.name)
     if len(column) == 0:
@@ -221,22 +241,24 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
         )
     class_of_row = class_names_of_rows(column, settings)
     classes = sorted(class_of_row.unique(), key=class_order)
-    # Before classes are counted: `Yes` and `yes` are one mistake, not two classes.
+    # First an error if names differ only in case: `Yes` and `yes` must not count as two classes.
     class_of_folded_name = _classes_by_folded_name(classes, column_name)
     _check_number_of_classes(classes, column, settings)
+
     positive = _positive_class(class_of_row, class_of_folded_name, column_name, settings)
     signs = np.where(class_of_row.to_numpy() == positive, 1.0, -1.0)
-    others = [name for name in classes if name != positive]
-    if len(others) == 1:
-        return Labels(signs, (others[0], positive), findings=[])
-    note = Finding.note(f"class {positive!r} is set against all {len(others)} others.")
+    negatives = [name for name in classes if name != positive]
+    if len(negatives) == 1:
+        return Labels(signs, (negatives[0], positive), findings=[])
+    note = Finding.note(f"class {positive!r} is set against all {len(negatives)} others.")
     return Labels(signs, ("others", positive), findings=[note])
 
 
 def class_names_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
-    """The name of every row's class, as it is written.
+    """The name of every row's class, (samples,).
 
-    With `split_at` it is the side of that number on which the row lies: `<2.5` or `≥2.5`.
+    It is the text of the cell or, with the setting `split_at`, the side of that number on which the
+    cell lies: `<2.5` or `≥2.5`.
     """
     texts = column.map(plain_text)
     threshold = settings.split_at
@@ -260,17 +282,18 @@ def class_order(name: str) -> tuple[int, float, str]:
 
 
 def _classes_by_folded_name(classes: list[str], column: str) -> dict[str, str]:
-    """Every class, by its name without case (`folded_name`).
+    """The classes as they are written, by their names in small letters (`folded_name`).
 
     Two classes that differ only in case are an error.
 
     Parameters
     ----------
-    classes : their names as they are written, each once, in order.
-    column : the name of the label's column, for the sentence.
+    classes : the names of the classes as they are written, each once, in order.
+    column : the name of the label's column, for the error message.
     """
     class_of_folded_name: dict[str, str] = {}
     for name in classes:
+        # The class that was found first under this folded name; `name` itself if it is new.
         first_name = class_of_folded_name.setdefault(folded_name(name), name)
         if first_name != name:
             raise InputError(
@@ -283,13 +306,13 @@ def _classes_by_folded_name(classes: list[str], column: str) -> dict[str, str]:
 def _check_number_of_classes(
     classes: list[str], column: pd.Series, settings: TableSettings
 ) -> None:
-    """Raise an error unless there are two classes, or one to set against several others.
+    """Raise an error unless there are two classes, or one class to set against several others.
 
     Parameters
     ----------
     classes : the names of the different classes, in order.
     column : the label of every row, as it is written.
-    settings : `positive` names the one class.
+    settings : `positive` names the class to set against all others, if there is one.
     """
     label = f"label column {str(column.name)!r}"
     if len(classes) < 2:
@@ -299,6 +322,7 @@ def _check_number_of_classes(
     if len(classes) == 2 or settings.positive is not None:
         return
 
+    # More than two classes and none to set against the others: say what to do.
     has_too_many = len(classes) > LARGEST_SHARE_OF_CLASSES * len(column)
     looks_measured = pd.api.types.is_float_dtype(column) or has_too_many
     if looks_measured:
@@ -321,34 +345,40 @@ def _positive_class(
     column: str,
     settings: TableSettings,
 ) -> str:
-    """The positive class: the one asked for, or the larger values where numbers are split, or else
-    the one chosen by name and size.
+    """The name of the positive class.
+
+    It is the class that the settings name; or the values at or above the limit where numbers are
+    split; or else the class chosen by names and sizes.
 
     Parameters
     ----------
     class_of_row : the class of every row.
-    class_of_folded_name : every class in order, by its name without case.
-    column : the name of the label's column, for a sentence.
-    settings : `positive`, or the first of `classes`, asks for a class.
+    class_of_folded_name : the classes in order, by their names in small letters.
+    column : the name of the label's column, for an error message.
+    settings : `positive`, or else the first of `classes`, may name the positive class.
     """
-    asked_for = settings.positive
-    if not asked_for:
-        asked_for = next(iter(settings.classes), None)
-    if asked_for is not None:
-        return _class_asked_for(asked_for, class_of_folded_name, column)
+    named_class = settings.positive
+    if not named_class:
+        named_class = next(iter(settings.classes), None)
+    if named_class is not None:
+        return _class_asked_for(named_class, class_of_folded_name, column)
+
     classes = list(class_of_folded_name.values())
     if settings.split_at is not None:
-        return classes[1]  # `≥2.5` is behind `<2.5` in the order of classes
+        return classes[1]  # of `<2.5` and `≥2.5`, in this order
     sizes = [int((class_of_row == name).sum()) for name in classes]
     return classes[choose_positive(classes, sizes)]
 
 
 def _class_asked_for(asked_for: str, class_of_folded_name: dict[str, str], column: str) -> str:
-    """The class as it is written; without regard to case, as no two classes differ in it only."""
-    found = class_of_folded_name.get(folded_name(asked_for))
-    if found is None:
+    """The class that is asked for, as it is written in the column; upper and lower case are equal.
+
+    A class that the column does not have is an error.
+    """
+    class_as_written = class_of_folded_name.get(folded_name(asked_for))
+    if class_as_written is None:
         raise InputError(
             f"the positive class {asked_for!r} is not in label column {column!r}; it has "
             f"{quoted(list(class_of_folded_name.values()))}."
         )
-    return found
+    return class_as_written

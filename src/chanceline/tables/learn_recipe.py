@@ -33,19 +33,23 @@ def learn_recipe(
     label: str,
     settings: TableSettings,
 ) -> TableRecipe:
-    """What has to be known of a table to treat new samples in the same way.
+    """Learn from a table how to treat new samples in the same way.
+
+    A recipe holds what was taken from the table itself, such as values that fill gaps. Nothing in
+    it depends on the labels.
 
     Parameters
     ----------
     written : the columns as they are in the file, (samples, columns).
-    features : the same as numbers, with gaps, (samples, features).
+    features : the same columns as numbers, with gaps, (samples, features).
     complete : the features without gaps, before the transform, (kept rows, features).
     label : the name of the label's column.
     settings : how the table was read.
     """
+    # A transform may add a number to every value before it takes logarithms.
     transform = settings.transform or "none"
     untransformed = None
-    added = 0.0  # to every value before logarithms
+    added = 0.0
     if transform != "none":
         untransformed = complete.to_numpy(dtype=np.float64)
         added = added_to_values(untransformed, transform)
@@ -72,13 +76,17 @@ def learn_wide_recipe(
     label: str,
     settings: TableSettings,
 ) -> TableRecipe:
-    """`learn_recipe` of a table whose features are not in memory.
+    """Learn from a table that is not in memory how to treat new samples in the same way.
+
+    A recipe holds what was taken from the table itself, such as values that fill gaps. Nothing in
+    it depends on the labels.
 
     Parameters
     ----------
     complete : the features without gaps, before the transform.
-    added : what the transform adds to every value before logarithms.
-    fill_values : (features,) what fills a gap of each; None if nothing does.
+    added : what the transform adds to every value before it takes logarithms.
+    fill_values : (features,) the value that fills gaps of each feature; None if gaps are not
+        filled.
     label : the name of the label's column.
     settings : how the table was read.
     """
@@ -102,7 +110,7 @@ def learn_wide_recipe(
 
 
 def _declared_roles(settings: TableSettings) -> dict[str, str]:
-    """The columns of blocks, groups and pairs, by role, those that were declared."""
+    """The settings that declare blocks, groups and pairs, by role; only those that are set."""
     declared = {"blocks": settings.blocks, "groups": settings.groups, "pairs": settings.pairs}
     return {role: column for role, column in declared.items() if column is not None}
 
@@ -113,13 +121,15 @@ def _learn_columns(
     feature_names: Sequence[str],
     settings: TableSettings,
 ) -> tuple[RecipeColumn, ...]:
-    """How each feature is made from a column of the file.
+    """How each feature is made from a column of the file, in the order of the features.
+
+    A feature is a column of numbers under its own name, or an indicator such as `site=north`.
 
     Parameters
     ----------
     written : the columns that may be features as they are in the file, (samples, columns).
-    features : the same as numbers, with their gaps, (samples, features).
-    feature_names : of the features that are kept.
+    features : the same columns as numbers, with gaps, (samples, features).
+    feature_names : the names of the features that are kept.
     settings : how the table was read.
     """
     limits_of_column = _learn_limits(written, settings)
@@ -134,14 +144,18 @@ def _learn_columns(
         fill = fill_of_feature.get(name)
         if name in written_names:
             limits = limits_of_column.get(name, ColumnLimits())
-            columns.append(NumberColumn(str(name), limits, fill))
+            columns.append(NumberColumn(str(name), limits=limits, fill=fill))
         else:
             columns.append(replace(indicator_of_name[name], fill=fill))
     return tuple(columns)
 
 
 def _learn_limits(written: pd.DataFrame, settings: TableSettings) -> dict[str, ColumnLimits]:
-    """The limits of detection of the columns of text, by name: None where a column has none."""
+    """The limits of detection of columns of text, by the column's name.
+
+    A limit is None where a column has none. There are no limits at all if the setting `below` is
+    None, as values beyond a limit are then an error.
+    """
     if settings.below is None:
         return {}
     text = written.loc[:, ~numeric_columns(written)]
@@ -163,7 +177,7 @@ def _number_or_none(number: float) -> float | None:
 
 
 def _learn_fills(features: pd.DataFrame, settings: TableSettings) -> dict[str, float]:
-    """What fills the gaps of each feature, by name; nothing if gaps are not filled."""
+    """The value that fills the gaps of each feature, by name; empty if gaps are not filled."""
     if settings.missing not in FILLED_WITH:
         return {}
     finite_values = features.where(np.isfinite(features))

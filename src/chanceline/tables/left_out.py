@@ -24,14 +24,15 @@ def without_dates(
     blocks: pd.Series | None,
     groups: pd.Series | None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """The columns that are no dates, and what to know about those that are.
+    """The columns that are no dates, and findings about those that are.
 
     Parameters
     ----------
     table : columns of the samples, of shape (samples, columns).
-    labels : ±1 of shape (samples,), for warnings only.
-    blocks : blocks or pairs that the labels are exchanged in, if there are any.
-    groups : rows with one value belong together, and count once in warnings.
+    labels : ±1 of shape (samples,), used only for warnings.
+    blocks : (samples,) blocks or pairs within which labels are shuffled; None without any.
+    groups : rows with the same value belong to one subject, of which warnings count only the
+        first row; None without groups.
     """
     times_by_name = date_columns(table)
     if not times_by_name:
@@ -44,7 +45,7 @@ def without_dates(
 
 
 def _note_dates(dates: pd.DataFrame) -> Finding:
-    """That columns of dates are left out; those of numbers can be kept."""
+    """The note that columns of dates are left out, and how to keep those that hold numbers."""
     remedy = ""
     are_numbers = dates.columns[numeric_columns(dates)]
     if len(are_numbers) > 0:
@@ -58,7 +59,7 @@ def without_identifiers(
     blocks: pd.Series | None,
     groups: pd.Series | None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """The features that are no names of rows or subjects, and no days written as 20210304; with
+    """The features that do not identify rows or subjects and are no days written as 20210304, and
     findings about the columns left out.
 
     Parameters
@@ -79,12 +80,16 @@ def note_identifiers(
     blocks: pd.Series | None,
     groups: pd.Series | None,
 ) -> list[Finding]:
-    """That columns are left out, and warnings where they are days that tell the classes apart.
+    """A note that columns are left out as identifiers, and warnings about those that are days which
+    tell the classes apart.
 
     Parameters
     ----------
-    identifiers : the columns, of shape (samples, columns); at least one.
-    labels, blocks, groups : as in `without_dates`.
+    identifiers : the columns that are left out, of shape (samples, columns); at least one.
+    labels : ±1 of shape (samples,), used only for warnings.
+    blocks : (samples,) blocks or pairs within which labels are shuffled; None without any.
+    groups : rows with the same value belong to one subject, of which warnings count only the
+        first row; None without groups.
     """
     names = [*identifiers.columns]
     note = f"left out as identifiers or dates: {quoted(names)}; keep_identifiers=True keeps them."

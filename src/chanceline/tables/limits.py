@@ -39,15 +39,20 @@ class Limits:
 def numbers_within_limits(
     written_cells: pd.DataFrame, cells: Cells, settings: TableSettings
 ) -> tuple[Floats, list[Finding]]:
-    """The numbers of all cells, of shape (samples, columns), and what was done to those beyond a
-    limit of detection (`strictest_limits`).
+    """The numbers of all cells, of shape (samples, columns), and a finding about values beyond a
+    limit of detection (`<0.5`, `>100`).
+
+    All rows of a column get the same limits, the strictest that are written in it: a smaller number
+    than the lower limit is treated like `<0.5`, and a larger number than the upper limit like
+    `>100`. So a limit says nothing about the row in which it is written.
 
     Parameters
     ----------
-    written_cells : the columns as they are in the file.
-    cells : what was read in them: kinds and numbers.
-    settings : values below a limit become half of it with below='half', gaps with 'missing'; None
-        refuses values beyond a limit.
+    written_cells : the columns as they are in the file, of shape (samples, columns).
+    cells : the same cells after parsing: kinds and numbers.
+    settings : with below='half', values below a limit become half of the limit, with
+        below='missing' they become gaps (NaN). Values above a limit become the limit. If `below` is
+        None, values beyond a limit are an error.
     """
     is_beyond = cells.are(CellKind.BELOW_LIMIT) | cells.are(CellKind.ABOVE_LIMIT)
     if not is_beyond.any():
@@ -58,7 +63,7 @@ def numbers_within_limits(
     limits = strictest_limits(cells)
     if settings.below == "half":
         _require_limits_from_0(limits, written_cells)
-        values_below = limits.lower / 2  # (columns,) what replaces cells below the limit
+        values_below = limits.lower / 2  # replace values below the limit, (columns,)
         values_below_in_words = "half the limit"
     else:
         values_below = np.full(len(limits.lower), np.nan)
@@ -79,13 +84,15 @@ def _differing_in_words(names: pd.Index) -> str:
 
 
 def _replace_beyond(cells: Cells, limits: Limits, values_below: Floats) -> Floats:
-    """The numbers of the cells, those above the upper limits replaced by these limits, those below
-    the lower limits by `values_below`, of shape (columns,).
+    """The numbers of the cells, (samples, columns), with those beyond the limits replaced.
+
+    Numbers above the upper limit of their column become that limit, and numbers below the lower
+    limit become the column's entry of `values_below` (columns,).
     """
     is_below = cells.are(CellKind.BELOW_LIMIT)
     is_above = cells.are(CellKind.ABOVE_LIMIT)
     numbers = cells.numbers
-    # The limits of a column without cells beyond one are NaN, and no number is larger or smaller.
+    # Where a column has no limit it is NaN, and comparisons with NaN are False.
     numbers = np.where(is_above | (numbers > limits.upper), limits.upper, numbers)
     return np.where(is_below | (numbers < limits.lower), values_below, numbers)
 
@@ -98,8 +105,15 @@ def _count_in_words(is_beyond: NDArray[np.bool_]) -> str:
 
 
 def _limits_sentence(written_cells: pd.DataFrame, is_beyond: NDArray[np.bool_]) -> str:
-    """The sentence about values beyond a limit, with the first one and what can be done."""
-    # The first True: the first column that has such a value, and its first row in that column.
+    """The error message about values beyond a limit: their number, the first one, and a remedy.
+
+    Parameters
+    ----------
+    written_cells : the columns as they are in the file, of shape (samples, columns).
+    is_beyond : which values are beyond a limit, (samples, columns); at least one.
+    """
+    # `argmax` finds the first True: the first column with such a value, and the first such row in
+    # that column.
     column = int(np.argmax(is_beyond.any(axis=0)))
     row = int(np.argmax(is_beyond[:, column]))
     cell = str(written_cells.iloc[row, column]).strip()
@@ -112,14 +126,16 @@ def _limits_sentence(written_cells: pd.DataFrame, is_beyond: NDArray[np.bool_]) 
 
 
 def strictest_limits(cells: Cells) -> Limits:
-    """The largest lower and the smallest upper limit of each column.
+    """The largest lower limit and the smallest upper limit of each column.
 
-    Where no limit is written (`ND`), it is the smallest or the largest measured value.
+    If all cells below the limit of a column are written without a number (`ND`), the smallest
+    measured value counts as the lower limit. In the same way the largest measured value counts as
+    the upper limit. A column without any cell beyond a limit has NaN.
     """
     is_below = cells.are(CellKind.BELOW_LIMIT)
     is_above = cells.are(CellKind.ABOVE_LIMIT)
 
-    # The number of a cell beyond a limit is that limit, NaN where it is not written.
+    # The number of a cell beyond a limit is that limit, or NaN if none is written.
     smallest_lower, largest_lower = _column_ranges(cells.numbers, is_below)
     smallest_upper, largest_upper = _column_ranges(cells.numbers, is_above)
     smallest_measured, largest_measured = _column_ranges(cells.numbers, cells.are(CellKind.NUMBER))
@@ -133,19 +149,21 @@ def strictest_limits(cells: Cells) -> Limits:
     )
 
 
-def _column_ranges(numbers: Floats, is_meant: Bools) -> tuple[Floats, Floats]:
-    """The smallest and the largest marked number of each column, NaN without one: (columns,) each.
+def _column_ranges(numbers: Floats, is_marked: Bools) -> tuple[Floats, Floats]:
+    """The smallest and the largest marked number of each column, (columns,) each; NaN if no number
+    of a column is marked.
 
     Parameters
     ----------
-    numbers, is_meant : (samples, columns)
+    numbers : (samples, columns)
+    is_marked : (samples, columns) which numbers to consider.
     """
-    meant = np.where(is_meant, numbers, np.nan)
-    return np.fmin.reduce(meant), np.fmax.reduce(meant)  # both ignore NaN
+    marked_numbers = np.where(is_marked, numbers, np.nan)
+    return np.fmin.reduce(marked_numbers), np.fmax.reduce(marked_numbers)  # both ignore NaN
 
 
 def _require_limits_from_0(limits: Limits, written_cells: pd.DataFrame) -> None:
-    """Stop at a negative limit, as that of logarithms, half of which is larger."""
+    """Raise an `InputError` about a negative lower limit: half of it would lie above it."""
     is_negative = limits.lower < 0
     if is_negative.any():
         name = str(written_cells.columns[np.argmax(is_negative)])  # the first of them

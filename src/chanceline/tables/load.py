@@ -71,8 +71,8 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
     Parameters
     ----------
     samples : as `label_samples` gives them.
-    settings : what to make of the columns.
-    source : what the table is called.
+    settings : how the columns are to be read.
+    source : the name of the table, for messages.
     """
     if samples.table.wide is not None:
         return wide_dataset_of_samples(samples, samples.table.wide, settings, source)
@@ -80,7 +80,7 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
     report.add(samples.findings)
     labels = samples.labels
 
-    # The columns that the user names.
+    # The columns that the settings name. An error in an `at_step` block says where it came up.
     with at_step(ReadingStep.COLUMNS):
         named, findings = find_declared_columns(samples, settings)
     report.add(findings)
@@ -141,12 +141,15 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
 
 
 def _look_at_depth(X: Floats, y: Floats, is_counted: Bools) -> tuple[list[Finding], list[Finding]]:
-    """Warnings about rows whose means, and about counts whose totals, follow the classes.
+    """Warnings about the depth of rows that is associated with the classes.
+
+    Returns two lists of warnings: about the means of rows, and about the totals of counts.
 
     Parameters
     ----------
-    X, y : features in the units of the table, (samples, features), and labels ±1, (samples,).
-    is_counted : (samples,) the rows that are compared, one of each group.
+    X : features in the units of the table, (samples, features).
+    y : labels ±1, (samples,).
+    is_counted : (samples,) which rows are compared, one of each group.
     """
     if not is_counted.all():
         X = X[is_counted]
@@ -160,18 +163,18 @@ def _look_for_traces(
     labels: Floats,
     named: NamedColumns,
 ) -> list[Finding]:
-    """Warnings about traces of how the table was made: batches that go with the classes, and gaps
-    that were filled class by class before the table was written.
+    """Warnings about traces of how the table was made: batches that are associated with the
+    classes, and gaps that were filled class by class before the table was written.
 
     Parameters
     ----------
-    read : the features with their gaps, and columns of words.
-    complete : the features without gaps.
+    read : the features of all samples, with their gaps, and columns of words.
+    complete : the features without gaps, of the kept rows alone.
     labels : ±1 of shape (samples,).
-    named : the columns that the user names.
+    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
     """
-    # Rows of a group are not independent: each group counts once, by its first row that was kept.
-    # There is one mask for all samples, and one for the kept rows, which `complete` has.
+    # Rows of a group (a subject) are not independent, so that only its first kept row counts. There
+    # is one mask for all samples, and one for the kept rows.
     kept_rows = complete.kept_rows  # (samples,)
     is_counted = first_of_each_kept_group(named.groups, kept_rows)  # (samples,)
     is_counted_of_kept = is_counted[kept_rows]  # (kept rows,)
@@ -182,8 +185,8 @@ def _look_for_traces(
         allowed_for=[column.loc[is_counted] for column in named.allowed_for],
     )
 
-    # Fills are looked for in all kept rows, and in columns without gaps: what was filled in here is
-    # known not to look at the labels.
+    # Fills are looked for in all kept rows, but only in columns that had no gap: gaps that were
+    # filled while the table was read were filled without the labels.
     without_gap = np.isfinite(read.features.to_numpy()).all(axis=0)
     as_written = read.features.loc[kept_rows, without_gap]
     about_fills = warn_of_class_fills(as_written.to_numpy(), labels[kept_rows], as_written.columns)

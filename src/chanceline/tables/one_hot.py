@@ -12,7 +12,10 @@ TOO_MANY_VALUES = 0.5
 
 
 def note_left_out_text(text: pd.DataFrame) -> list[Finding]:
-    """A note about text columns that are left out, with those that could be made indicators."""
+    """A note that text columns (samples, columns) are left out, if there are any.
+
+    It names those that the setting `one_hot` could turn into indicators.
+    """
     n_columns = text.shape[1]
     if n_columns == 0:
         return []
@@ -29,10 +32,11 @@ def note_left_out_text(text: pd.DataFrame) -> list[Finding]:
 
 
 def make_indicators(text: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
-    """Indicators of the values of text columns (samples, columns), named `site=north`, of shape
-    (samples, indicators); and notes on them.
+    """Indicators (0 or 1) of the values of text columns (samples, columns), and notes about them.
 
-    Columns in which almost every row has a value of its own are left out.
+    The indicators have the shape (samples, indicators) and names such as `site=north`. A column of
+    two values gives one indicator, a column of more values one for each. Columns in which almost
+    every row has a value of its own are left out.
     """
     findings = []
     too_many_values = [name for name in text if _has_too_many_values(text[name])]
@@ -43,16 +47,16 @@ def make_indicators(text: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
         )
 
     indicators: dict[str, pd.Series] = {}
-    of_two_values = []
+    of_two_values = []  # names of the indicators of columns with two values
     for name, column in text.drop(columns=too_many_values).astype("string").items():
         values = sorted(column.dropna().unique())
         if len(values) == 2:
-            # Two indicators would say the same twice. A gap stays a gap: either value may be there.
+            # One indicator, as the other one would say the same. A gap stays a gap.
             indicator = f"{name}={values[1]}"
             indicators[indicator] = _is_value(column, values[1]).mask(column.isna())
             of_two_values.append(indicator)
         else:
-            # A gap is a category of its own: 0 in all of them, as no other row is.
+            # One indicator for each value. A gap is 0 in all of them, as no value is.
             for value in values:
                 indicators[f"{name}={value}"] = _is_value(column, value)
     if of_two_values:

@@ -36,21 +36,26 @@ KINDS_TO_ASK_FOR = (OutcomeKind.NUMBER, OutcomeKind.CLASSES)
 
 
 def check_asked_kind(asked: str | None) -> None:
-    """Stop at a kind that is neither a number nor classes."""
+    """Raise an `InputError` if the kind is neither "number" nor "classes" nor None."""
     if asked is not None and asked not in KINDS_TO_ASK_FOR:
         raise InputError(f"outcome must be 'number' or 'classes', not {asked!r}.")
 
 
 def kind_of_label(column: pd.Series, asked: str | None, settings: TableSettings) -> OutcomeKind:
-    """What a column of labels without gaps is: what was asked for, or what its values look like.
+    """Decide what a column of labels is: a number, two classes or several classes.
+
+    It is what the user asks for, or else what its values look like. An error asks the user where
+    few whole numbers may be either.
 
     Parameters
     ----------
-    column : the outcome of every row that is compared.
-    asked : "number", "classes", or None.
-    settings : `positive`, `classes` and `split_at` speak of classes.
+    column : the outcome of every row that is compared, without gaps.
+    asked : "number" or "classes" as the user says; None to look at the values.
+    settings : `positive`, `classes` or `split_at` also mean that the label is classes.
     """
     check_asked_kind(asked)
+
+    # First what the user says, and whether there are more than two values.
     if asked == OutcomeKind.NUMBER:
         return OutcomeKind.NUMBER
     n_values = column.map(plain_text).nunique()
@@ -58,6 +63,8 @@ def kind_of_label(column: pd.Series, asked: str | None, settings: TableSettings)
         return OutcomeKind.TWO_CLASSES
     if asked == OutcomeKind.CLASSES or settings.classes:
         return OutcomeKind.CLASSES
+
+    # More than two values, and nothing was said: words are classes, and numbers a number.
     numbers = pd.to_numeric(column, errors="coerce")
     if numbers.isna().any():
         _refuse_names(column, n_values)
@@ -80,7 +87,7 @@ def _asks_for_two_classes(settings: TableSettings) -> bool:
 
 
 def _refuse_names(column: pd.Series, n_values: int) -> None:
-    """Stop if the words of a column are so many that they name the rows."""
+    """Raise an `InputError` if a column has so many different words that they name the rows."""
     if n_values > LARGEST_SHARE_OF_NAMES * len(column):
         raise InputError(
             f"label column {str(column.name)!r} has {n_values} different values in {len(column)} "

@@ -117,7 +117,7 @@ class OutcomeNames:
     Attributes
     ----------
     label : a class or a number; None for survival.
-    time, event : of survival; else None.
+    time, event : the columns of survival times and events; None for other outcomes.
     asked_kind : "number" or "classes"; None if it is to be found out.
     """
 
@@ -139,11 +139,12 @@ class OutcomeNames:
 
 
 def check_survival_names(label: Any, time: Any, event: Any) -> None:
-    """Stop unless time and event come together, and without a label."""
-    if (time is None) != (event is None):
-        given, wanted = ("time", "event") if event is None else ("event", "time")
+    """Raise an `InputError` unless time and event come together, and without a label."""
+    has_one_of_two = (time is None) != (event is None)
+    if has_one_of_two:
+        given, missing = ("time", "event") if event is None else ("event", "time")
         raise InputError(
-            f"survival needs a time and an event; say {wanted}=COLUMN beside {given}=COLUMN."
+            f"survival needs a time and an event; say {missing}=COLUMN beside {given}=COLUMN."
         )
     if time is not None and label is not None:
         raise InputError("give a label, or a time and an event, not both.")
@@ -171,15 +172,18 @@ def outcome_of_raw_table(
 
     Parameters
     ----------
-    table : as `read_table` gives it.
-    names : the columns of the outcome.
-    settings : what to make of its columns.
-    source : what the table is called.
+    table : the table as `read_table` returns it.
+    names : the names of the outcome's columns: a label, or a time and an event.
+    settings : how its columns are to be read.
+    source : the name of the table, for messages.
     """
+    # Survival. An error in an `at_step` block says that it came up at the label.
     if names.time is not None and names.event is not None:
         with at_step(ReadingStep.LABEL):
             rows = _survival_rows(table, names.time, names.event, settings)
         return _make_outcome_table(rows, source, settings)
+
+    # A label: two classes have a reader of their own.
     with at_step(ReadingStep.LABEL):
         rows = _rows_of_label(table, names, settings)
     if rows.kind is OutcomeKind.TWO_CLASSES:
@@ -189,7 +193,7 @@ def outcome_of_raw_table(
 
 
 def kind_of_outcome(table: RawTable, names: OutcomeNames, settings: TableSettings) -> OutcomeKind:
-    """What the outcome of a table is taken for; parameters as in `outcome_of_raw_table`."""
+    """The kind of a table's outcome; the parameters are those of `outcome_of_raw_table`."""
     if names.time is not None:
         return OutcomeKind.SURVIVAL
     with at_step(ReadingStep.LABEL):
@@ -197,19 +201,19 @@ def kind_of_outcome(table: RawTable, names: OutcomeNames, settings: TableSetting
 
 
 def _rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings) -> _OutcomeRows:
-    """The rows that have a label, and what that is taken for: two classes, several, or a number.
+    """The rows that have a label, and the kind of the label: two classes, several, or a number.
 
     Parameters
     ----------
-    table : as `read_table` gives it.
-    names : the column of the label, and what it is said to be.
+    table : the table as `read_table` returns it.
+    names : the name of the label's column, and the kind that the user says it is.
     settings : which rows to compare, and whether two classes are asked for.
     """
     label_name = None if names.label is None else str(names.label)
     column = find_label_column(table, label_name)
     is_compared, about_rows = rows_to_compare(column, settings)
     compared = column.loc[is_compared]
-    # Without a single row there is no kind: the reader of two classes says what is wrong.
+    # No row has a label, and thus no kind. The reader of two classes then raises the error.
     kind = OutcomeKind.TWO_CLASSES
     if len(compared) > 0:
         kind = kind_of_label(compared, names.asked_kind, settings)
@@ -222,18 +226,19 @@ def _rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings
 
 
 def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettings) -> _OutcomeRows:
-    """The rows with a time and an event; rows without them are an error, or left out.
+    """The rows with a time and an event. Rows without them are an error, or left out.
 
     Parameters
     ----------
-    table : as it was read.
-    time, event : the names of the columns.
-    settings : `unlabelled` says what to do about rows without a time or an event.
+    table : the table as it was read.
+    time, event : the names of the two columns.
+    settings : with unlabelled="drop", rows without a time or an event are left out; otherwise they
+        are an error.
     """
     times = find_column(table, str(time), "time")
     events = find_column(table, str(event), "event")
     findings = list(table.findings)
-    is_filled = (times.notna() & events.notna()).to_numpy()
+    is_filled = (times.notna() & events.notna()).to_numpy()  # (samples,)
     if settings.unlabelled != "drop":
         require_filled(times, "time", settings)
         require_filled(events, "event", settings)
@@ -257,7 +262,7 @@ class _OutcomeRows:
     Attributes
     ----------
     table : these rows.
-    columns : of the outcome, as they are written.
+    columns : the columns of the outcome, as they are written.
     kind : what it is taken for.
     findings : what was noticed up to now.
     """
@@ -275,7 +280,7 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
     ----------
     rows : to compare.
     source : the name of the table.
-    settings : what to make of its columns.
+    settings : how its columns are to be read.
     """
     halves = two_halves(rows.columns[0])
     with at_step(ReadingStep.COLUMNS):
@@ -338,22 +343,24 @@ def _traces_of_reading(
     complete: CompleteFeatures,
     settings: TableSettings,
 ) -> ReadingTraces:
-    """Gaps, dates and words that were read beside the features, of the rows that are kept.
+    """What was read beside the features, in the rows that are kept: gaps, dates and words.
+
+    Checks ask later whether any of these are associated with the outcome.
 
     Parameters
     ----------
-    others : the table without the columns that the user names.
-    features : with their gaps, (samples, features).
-    complete : the same without gaps.
-    settings : what to make of columns.
+    others : the table without the columns that the settings name (label, groups, …).
+    features : the features with their gaps, (samples, features).
+    complete : the features without gaps, of the kept rows alone.
+    settings : `transform` says in which units rows are compared.
     """
-    kept_rows = complete.kept_rows
-    values = features.loc[kept_rows, complete.features.columns].to_numpy()
+    kept_rows = complete.kept_rows  # (samples,)
+    with_gaps = features.loc[kept_rows, complete.features.columns].to_numpy()
     times = pd.DataFrame(date_columns(others.values), index=others.values.index)
     words = others.values.drop(columns=times.columns).select_dtypes(exclude="number")
     text = pd.concat([others.about, words], axis=1)
     return ReadingTraces(
-        gaps=~np.isfinite(values),
+        gaps=~np.isfinite(with_gaps),
         times=times.loc[kept_rows],
         text=text.loc[kept_rows],
         units_are_said=settings.transform is not None,
@@ -361,7 +368,15 @@ def _traces_of_reading(
 
 
 def _named_columns(rows: _OutcomeRows, halves: Floats, settings: TableSettings) -> NamedColumns:
-    """The columns that the user names; blocks, groups and pairs have to put rows together."""
+    """Find the columns that the settings name, and check that blocks, groups and pairs have values
+    that several rows share.
+
+    Parameters
+    ----------
+    rows : the rows to compare, with their outcome.
+    halves : ±1 of shape (samples,), the outcome divided into two halves for this check.
+    settings : name the columns.
+    """
     roles = {}
     for role in Role:
         column = find_role(rows.table, role, settings)
@@ -373,14 +388,15 @@ def _named_columns(rows: _OutcomeRows, halves: Floats, settings: TableSettings) 
 
 
 def _with_known_rows(named: NamedColumns, kind: OutcomeKind, halves: Floats) -> NamedColumns:
-    """The columns named, with a label whose rows are known to belong together.
+    """The columns that the settings name, with a label for the search for undeclared subjects.
 
-    Rows of one class are. Rows of one number, or of one time, may be those of a subject: of these
-    the halves stand for the label.
+    That search ignores columns that divide the rows as the label does. This is right for classes.
+    But rows with the same number, or the same time, may be those of one subject: then the two
+    halves of the outcome replace the label.
 
     Parameters
     ----------
-    named : the columns that the user names.
+    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
     kind : what the outcome is taken for.
     halves : ±1 of shape (samples,).
     """
@@ -390,9 +406,9 @@ def _with_known_rows(named: NamedColumns, kind: OutcomeKind, halves: Floats) -> 
 
 
 def two_halves(outcome: pd.Series) -> Floats:
-    """−1 for the lower and 1 for the upper half of an outcome, by its order: (samples,).
+    """−1 for the lower half of an outcome and 1 for the upper half: (samples,).
 
-    Numbers are ordered by size, even if they are written as text; words by the alphabet.
+    Numbers are ordered by size, also those written as text; words by the alphabet.
     """
     sizes = pd.to_numeric(outcome, errors="coerce")
     if sizes.isna().any():
@@ -422,10 +438,12 @@ def outcome_table_of_arrays(
     Parameters
     ----------
     X : array or DataFrame of numbers, of shape (samples, features).
-    columns : of the outcome, (samples,) each; or one object of the user's own.
-    kind : what the outcome is.
-    roles : any of blocks, groups, pairs, (samples,) each, and adjust (covariates).
-    feature_names : names for the columns of an array.
+    columns : the columns of the outcome, (samples,) each: one, or times and events of survival. For
+        `OutcomeKind.OWN` the user's own object, in a sequence of length one.
+    kind : the kind of the outcome.
+    roles : those of "blocks", "groups" and "pairs", (samples,) each, and "adjust" (covariates) that
+        were given.
+    feature_names : names for the columns of an array; None to number them.
     """
     if isinstance(X, ColumnTable):
         X = in_memory(X)
@@ -445,7 +463,14 @@ def outcome_table_of_arrays(
 
 
 def _named_outcome(columns: Sequence[Any], kind: OutcomeKind, n_samples: int) -> tuple[Any, ...]:
-    """The columns of the outcome, with names; an object of the user's own as it is."""
+    """The columns of the outcome as series with names; an object of the user's own as it is.
+
+    Parameters
+    ----------
+    columns : the columns of the outcome, (samples,) each; or one object of the user's own.
+    kind : the kind of the outcome.
+    n_samples : the number of values that each column must have.
+    """
     if kind is OutcomeKind.OWN:
         return tuple(columns)
     default_names = ["y"]
@@ -458,7 +483,14 @@ def _named_outcome(columns: Sequence[Any], kind: OutcomeKind, n_samples: int) ->
 
 
 def _outcome_series(column: ArrayLike, default_name: str, n_samples: int) -> pd.Series:
-    """An array of the outcome as a column with a name; a gap or a wrong shape is an error."""
+    """A column of the outcome as a series with a name; a gap or a wrong shape is an error.
+
+    Parameters
+    ----------
+    column : array or series of shape (samples,).
+    default_name : the name of a column that has none.
+    n_samples : the number of values that the column must have.
+    """
     array = np.asarray(column)
     if array.shape != (n_samples,):
         raise InputError(
@@ -466,5 +498,5 @@ def _outcome_series(column: ArrayLike, default_name: str, n_samples: int) -> pd.
             f"shape {array.shape}."
         )
     name = getattr(column, "name", None) or default_name
-    rows = pd.RangeIndex(1, n_samples + 1)  # as people count
+    rows = pd.RangeIndex(1, n_samples + 1)  # messages number rows from 1
     return require_filled(pd.Series(array, index=rows, name=name), default_name, TableSettings())

@@ -15,7 +15,7 @@ from chanceline._arrays import Bools
 def first_of_each_group(groups: pd.Series | NDArray[Any] | None, n_rows: int) -> Bools:
     """Whether a row is the first of its group, of shape (rows,); True everywhere without groups.
 
-    Rows of a group are not independent: tests of rows take one of each.
+    Rows of the same group are not independent, so that tests of rows take one row of each group.
     """
     if groups is None:
         return np.ones(n_rows, dtype=bool)
@@ -28,7 +28,7 @@ def first_of_each_kept_group(groups: pd.Series | None, is_kept: Bools) -> Bools:
 
     Parameters
     ----------
-    groups : of all rows; without groups every row that is kept is the first of its own.
+    groups : the group of every row; None if every row is a group of its own.
     is_kept : which rows are kept, of shape (rows,).
     """
     if groups is None:
@@ -47,10 +47,11 @@ def same_partition(first: Sequence[Any], second: Sequence[Any]) -> bool:
 
 
 def determines(category: pd.Series, column: pd.Series) -> bool:
-    """Whether rows of one category have one value of the column, as those of `sex` have of
-    `sex_code`.
+    """Whether rows of the same category always have the same value of the column, as with the
+    categories `sex` and the column `sex_code`.
 
-    Nothing is said of categories that are different in more than half of the rows.
+    False if there are more different categories than half the number of rows: they would determine
+    any column.
     """
     category_of_row, categories = pd.factorize(category)
     if 2 * len(categories) > len(category):

@@ -105,16 +105,17 @@ class RawTable:
         )
 
     def column(self, name: str) -> pd.Series | None:
-        """The column with this name in any case, or this number (from 0, or −1 for the last); None
-        if there is none.
+        """The column with this name (in upper or lower case) or this number; None if there is none.
 
-        What describes the samples is searched first, then the other columns in memory, the names of
-        the samples, and last what is not in memory.
+        Numbers count from 0, or backwards from −1 for the last column. The search goes through the
+        columns that describe the samples, the other columns in memory, the names of the samples,
+        and the columns that are not in memory.
         """
-        for part in (self.about, self.values):
-            column = _column_of_frame(part, name)
+        for frame in (self.about, self.values):
+            column = _column_of_frame(frame, name)
             if column is not None:
                 return column
+
         sample_names = self.sample_names
         if sample_names is not None and name.strip().lower() == str(sample_names.name).lower():
             return sample_names
@@ -128,10 +129,10 @@ class RawTable:
 
 
 def _column_of_frame(frame: pd.DataFrame, name: str) -> pd.Series | None:
-    """The column that a name or a number means; None if there is none.
+    """The column of a data frame that a name or a number means; None if there is none.
 
-    It is the only column with this name, else the only one with it in another case, else the one
-    with this number.
+    First choice is the only column with exactly this name, then the only column with this name in
+    upper or lower case, then the column with this number (from 0, or −1 for the last).
     """
     names = [str(column) for column in frame.columns]
     positions = [j for j, column in enumerate(names) if column == name]
@@ -140,7 +141,9 @@ def _column_of_frame(frame: pd.DataFrame, name: str) -> pd.Series | None:
         positions = [j for j, column in enumerate(names) if column.lower() == lowered]
     if len(positions) == 1:
         return frame.iloc[:, positions[0]]
-    if COLUMN_NUMBER.fullmatch(name) and -len(names) <= int(name) < len(names):
+
+    is_number = COLUMN_NUMBER.fullmatch(name) is not None
+    if is_number and -len(names) <= int(name) < len(names):
         return frame.iloc[:, int(name)]
     return None
 
@@ -154,9 +157,14 @@ def numeric_columns(table: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def named_index(table: Any) -> pd.Series | None:
-    """The index of a data frame as a column, if it holds names; else None.
+    """The index of a data frame as a column, if all its entries are text; else None.
 
-    The column has the name of the index, or `index` if that has none or a column has the same.
+    The column is called like the index. It is called `index` if the index has no name, or a column
+    of the data frame has the same name.
+
+    Parameters
+    ----------
+    table : a data frame; anything without an index gives None.
     """
     index = getattr(table, "index", None)
     if not isinstance(index, pd.Index) or isinstance(index, pd.MultiIndex):
@@ -165,7 +173,7 @@ def named_index(table: Any) -> pd.Series | None:
         return None
     column_name = "index"
     if index.name is not None:
-        taken = {str(column) for column in table.columns}
-        if str(index.name) not in taken:
+        names_of_columns = {str(column) for column in table.columns}
+        if str(index.name) not in names_of_columns:
             column_name = str(index.name)
     return pd.Series(index.tolist(), name=column_name, dtype=object)

@@ -46,25 +46,31 @@ class ReadFeatures(NamedTuple):
 def read_features(
     others: RawTable, labels: Floats, named: NamedColumns, settings: TableSettings
 ) -> ReadFeatures:
-    """Make numbers of columns, without dates and identifiers.
+    """Turn columns into numbers, leave out dates and identifiers, and look for subjects that were
+    not declared.
 
     Parameters
     ----------
-    others : the table without the columns that the user names.
-    labels : ±1 of shape (samples,), for checks only.
-    named : the columns that the user names.
-    settings : what to make of columns.
+    others : the table without the columns that the settings name (label, groups, …).
+    labels : ±1 of shape (samples,), used only for checks.
+    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    settings : how the columns are to be read.
     """
+    # Leave out dates. They are compared between the classes within blocks or pairs, if there are
+    # any (`exchange_blocks`).
     findings: list[Finding] = []
     columns = others.values
     if not settings.keep_identifiers:
         columns, about_dates = without_dates(columns, labels, named.exchange_blocks, named.groups)
         findings += about_dates
+
+    # Turn columns into numbers. An error in the `at_step` block says at which step it came up.
     with at_step(ReadingStep.CELLS):
         features, about_features = numeric_features(columns, labels, settings, named.groups)
     findings += about_features
 
-    # Subjects are looked for before identifiers, which may name them, are left out.
+    # Look for undeclared subjects and pairs. Identifiers may name the subjects, and are therefore
+    # left out only afterwards.
     sample_columns = _sample_columns(others, columns, features)
     undeclared = others.undeclared
     suspect = None
@@ -95,7 +101,7 @@ def _sample_columns(
 
     Parameters
     ----------
-    others : the table without the columns that the user names.
+    others : the table without the columns that the settings name (label, groups, …).
     columns, features : columns that may be features, as they are written and as numbers, of shape
         (samples, columns).
     """

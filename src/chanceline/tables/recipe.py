@@ -39,8 +39,8 @@ class NumberColumn:
 
     Attributes
     ----------
-    name : of the column, and of the feature.
-    limits : of detection.
+    name : the name of the column, which is that of the feature.
+    limits : the limits of detection.
     fill : what fills a gap; None if nothing does.
     """
 
@@ -60,7 +60,7 @@ class IndicatorColumn:
 
     Attributes
     ----------
-    name : of the feature, such as `site=north`.
+    name : the name of the feature, such as `site=north`.
     source : the column of the file.
     value : the text that counts as 1.
     levels : all texts that the column had. Of two levels a gap is a gap; of more it is 0.
@@ -82,7 +82,7 @@ class NumberColumns(Sequence[NumberColumn]):
 
     Parameters
     ----------
-    names : of the features.
+    names : the names of the features.
     fill_values : (features,) what fills a gap of each; None if nothing does.
     """
 

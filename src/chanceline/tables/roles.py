@@ -48,16 +48,25 @@ def no_such_column(table: RawTable, name: str, role: str, else_hint: str) -> str
 
 
 def require_filled(column: pd.Series, role: str, settings: TableSettings) -> pd.Series:
-    """The column, every cell of which must be filled."""
+    """The column itself, if it has no gap; a gap is an error.
+
+    Parameters
+    ----------
+    column : one value for each sample; its index holds the names of the rows.
+    role : what the message calls the column: "label", "groups", …
+    settings : `header` says whether the first row may belong to the header.
+    """
     is_empty = column.isna()
     if not is_empty.any():
         return column
+
+    # The message about the first gap.
     row = int(np.argmax(is_empty))
     remedy = "remove that row"
     if role == "label":
         remedy = "leave such rows out with unlabelled='drop'"
     if row == 0 and settings.header != "2":
-        # The first row may be the second line of a header, which is empty above this column.
+        # The first row may be the second line of a header, in which this column has no name.
         remedy = f"{remedy}, or set header='2' if the header has two lines"
     raise InputError(
         f"{role} column {str(column.name)!r} is empty (or NA) in {row_name(column.index, row)}; "
@@ -66,16 +75,23 @@ def require_filled(column: pd.Series, role: str, settings: TableSettings) -> pd.
 
 
 def find_role(table: RawTable, role: Role, settings: TableSettings) -> pd.Series | None:
-    """The column of blocks, groups or pairs, every cell filled; None if the settings name none.
+    """The column of blocks, groups or pairs, without gaps; None if the settings name no column.
 
-    With `stem:` before its name the stems of the names in it are meant (`P07_V1` of `P07_V1_R2`),
-    with `stem:stem:` the stems of those (`P07`), and so on.
+    The prefix `stem:` before the column's name stands for the stems of the names in the column
+    (`P07_V1` is the stem of `P07_V1_R2`), `stem:stem:` for the stems of these stems (`P07`), and so
+    on.
+
+    Parameters
+    ----------
+    table : the table as it was read.
+    role : whether blocks, groups or pairs are meant.
+    settings : name the columns.
     """
     name = getattr(settings, role)  # a role is the name of its setting
     if name is None:
         return None
 
-    # A column may itself be called `stem:…`.
+    # Take the prefixes off and count them, unless a column is really called `stem:…`.
     columns = set(table.column_names)
     n_cuts = 0
     while name not in columns and name.startswith(STEM_PREFIX):
@@ -88,9 +104,15 @@ def find_role(table: RawTable, role: Role, settings: TableSettings) -> pd.Series
 
 
 def _stems_of_column(column: pd.Series, name: str, role: Role) -> pd.Series:
-    """The stems of the names in a column.
+    """The stems of the names in a column (`P07` of `P07_V1`), of shape (samples,).
 
-    Where there are none, the error proposes to declare the names themselves.
+    Names without common stems are an error, which proposes to declare the names themselves.
+
+    Parameters
+    ----------
+    column : names, one for each sample.
+    name : the name of the column, for the error message.
+    role : what the column is declared as, for the error message.
     """
     texts = [plain_text(value) for value in column]
     stems = find_any_stems(texts)
@@ -159,16 +181,20 @@ class NamedColumns:
 def find_named_columns(
     table: RawTable, label: pd.Series, roles: dict[Role, pd.Series], settings: TableSettings
 ) -> NamedColumns:
-    """All columns that the user names.
+    """Collect all columns that the settings name; a name that the table does not have is an error.
 
-    The label and the roles were found before; with them come the columns to adjust for, those to
-    take for independent, and those to leave out.
+    Parameters
+    ----------
+    table : the table as it was read.
+    label : the column of the label.
+    roles : the columns of blocks, groups and pairs, as far as they were declared.
+    settings : `adjust`, `independent` and `drop` name the other columns.
     """
     adjust = []
     for name in settings.adjust:
         covariate = find_column(table, name, "adjust")
-        # The model computes with every value of a covariate, so none may be missing. Of the other
-        # columns only the names matter, and which rows belong together.
+        # The test computes with the values of covariates, so none may be missing. Of the other
+        # columns it needs only the names, and which rows have equal values.
         adjust.append(require_filled(covariate, "adjust", settings))
     return NamedColumns(
         label=label,

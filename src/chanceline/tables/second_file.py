@@ -22,21 +22,28 @@ from chanceline.tables.wording import plural, quoted
 def attach_second_file(
     table: RawTable, path: Path, settings: TableSettings
 ) -> tuple[RawTable, list[Finding]]:
-    """The table with the columns of a second file beside it, and what to know about that.
+    """The table with the columns of a second file in `about`, and findings about the file.
 
-    Classes of a CLS file and a file with one column are taken in the order of the samples; any
-    other file is joined by the samples' names.
+    A CLS file (classes of a genomics format) and a file with one column are taken to be in the
+    order of the samples. Any other file is joined by the samples' names.
+
+    Parameters
+    ----------
+    table : the first table.
+    path : the path of the second file.
+    settings : `id` may name the column of the samples' names in the second file; `na` says which
+        cells are gaps.
     """
-    # Whatever the first line is, it is read as names, to see how many columns there are.
+    # The number of columns decides. Here the first line is read as names, whatever it holds.
     first_line_as_names = read_file(path, TableSettings(na=settings.na, header="first"))
     n_columns = first_line_as_names.values.shape[1]
-    is_cls = n_columns == 0  # such a file has classes, but no values
+    is_cls = n_columns == 0  # a CLS file has classes in `about`, but no values
     if is_cls:
         return _attach_classes(table, first_line_as_names.about, path.name), []
     if n_columns == 1 and settings.id is None:
         column = _only_column(path, first_line_as_names, settings)
         return _attach_in_order(table, column, path.name)
-    # Read again so that a header that seems to be a sample is refused.
+    # Read the file again, so that a first line that looks like a sample is an error.
     second_table = read_file(path, TableSettings(na=settings.na))
     return _attach_by_name(table, second_table, path.name, settings)
 
@@ -56,7 +63,7 @@ def _only_column(path: Path, first_line_as_names: RawTable, settings: TableSetti
 
     Parameters
     ----------
-    path : of the file.
+    path : the path of the file.
     first_line_as_names : the file, read as if its first line were the column's name.
     settings : `na` says which cells are gaps.
     """
@@ -98,7 +105,16 @@ def _with_empty_lines(column: pd.Series) -> pd.Series:
 def _attach_in_order(
     table: RawTable, column: pd.Series, file: str
 ) -> tuple[RawTable, list[Finding]]:
-    """The table with the one column of a second file beside it, in the order of the rows."""
+    """The table with the only column of a second file in `about`, and a note about this.
+
+    The rows of the column are taken to be the samples, in the same order.
+
+    Parameters
+    ----------
+    table : the first table.
+    column : the only column of the second file.
+    file : the name of the second file, for messages.
+    """
     n_samples = len(table.values)
     if len(column) != n_samples:
         raise InputError(
@@ -118,15 +134,17 @@ def _attach_in_order(
 def _attach_by_name(
     table: RawTable, second_table: RawTable, file: str, settings: TableSettings
 ) -> tuple[RawTable, list[Finding]]:
-    """The table with the columns of a second file beside it, joined by the samples' names.
+    """The table with the columns of a second file in `about`, joined by the samples' names; and
+    findings about samples left out.
 
     Samples that the second file does not have are an error, or left out with missing='rows'.
 
     Parameters
     ----------
     table, second_table : the two tables.
-    file : the name of the second file.
-    settings : `id` names the column of the samples' names in the second file; `missing`.
+    file : the name of the second file, for messages.
+    settings : `id` may name the column of the samples' names in the second file; `missing` says
+        what to do about samples that are not there.
     """
     descriptions = _rows_by_name(second_table.values, file, settings)
     table, ids = _split_off_ids(table, descriptions, file)
@@ -145,9 +163,9 @@ def _attach_by_name(
         findings.append(Finding.warning(f"{problem}: left out."))
         table = table.with_rows(is_described)
 
-    # The rows of the second file, in the order of the table's rows and called like these.
+    # The rows of the second file, in the order of the table's rows and with the same index.
     about = descriptions.loc[samples[is_described]].set_index(table.values.index)
-    # What the table itself says about its samples, as genotypes do, stays beside it.
+    # Columns about the samples that the table had before, as files of genotypes do, are kept.
     others = [name for name in table.about.columns if name not in about.columns]
     about = pd.concat([about, table.about[others]], axis=1)
     return replace(table, about=about), findings
@@ -156,8 +174,14 @@ def _attach_by_name(
 def _rows_by_name(columns: pd.DataFrame, file: str, settings: TableSettings) -> pd.DataFrame:
     """The rows of the second file, with the samples' names as index.
 
-    The names are its first column, or the one that the setting `id` names; the index is called like
-    that column.
+    The names are the first column, or the one that the setting `id` names. The index has the name
+    of that column, which is dropped. Two rows with the same name are an error.
+
+    Parameters
+    ----------
+    columns : the table of the second file.
+    file : the name of the second file, for messages.
+    settings : `id` may name the column of the samples' names.
     """
     if settings.id is None:
         ids = columns.iloc[:, 0]
@@ -179,13 +203,14 @@ def _split_off_ids(
 ) -> tuple[RawTable, list[str]]:
     """The table without its column of samples' names, and these names, one for each row.
 
-    They stand in the header of a transposed table, else in a column (`_find_id_column`).
+    The names of a transposed table stood in its header, and those of other tables stand in a
+    column. It is an error if there is no such column, or if the second file has none of the names.
 
     Parameters
     ----------
     table : the first table.
-    descriptions : the rows of the second file, by the samples' names.
-    file : the name of the second file.
+    descriptions : the rows of the second file, with the samples' names as index.
+    file : the name of the second file, for messages.
     """
     if table.header_ids is not None:
         ids = [plain_text(name) for name in table.header_ids]
@@ -199,7 +224,7 @@ def _split_off_ids(
 
 
 def _require_described(ids: list[str], descriptions: pd.DataFrame, file: str) -> None:
-    """Stop if the second file has none of these samples."""
+    """Raise an `InputError` if the second file has none of the samples with the names `ids`."""
     described = set(descriptions.index)
     if described.isdisjoint(ids):
         raise InputError(
@@ -209,10 +234,16 @@ def _require_described(ids: list[str], descriptions: pd.DataFrame, file: str) ->
 
 
 def _find_id_column(values: pd.DataFrame, descriptions: pd.DataFrame) -> str | None:
-    """The column of the table that holds the samples' names; None if there is none.
+    """The name of the column that holds the samples' names; None if there is none.
 
-    It is the column that is called as in the second file, or else the first one. It must have no
-    name twice, and some names that are in the second file.
+    Candidates are the column with the same name as that in the second file, then the first column.
+    No name may occur twice in it, and some of the names must be in the second file.
+
+    Parameters
+    ----------
+    values : the columns of the first table.
+    descriptions : the rows of the second file, with the samples' names as index; the index is
+        called like the column of these names.
     """
     described = set(descriptions.index)
     id_column = str(descriptions.index.name)
@@ -229,7 +260,15 @@ def _find_id_column(values: pd.DataFrame, descriptions: pd.DataFrame) -> str | N
 
 
 def _no_ids_sentence(values: pd.DataFrame, descriptions: pd.DataFrame, file: str) -> str:
-    """Why the second file cannot be joined to a table without a column of samples' names."""
+    """The error message about a table that has no column with the samples' names of the second
+    file.
+
+    Parameters
+    ----------
+    values : the columns of the first table.
+    descriptions : the rows of the second file, with the samples' names as index.
+    file : the name of the second file.
+    """
     described = set(descriptions.index)
     columns = {str(name) for name in values.columns}
     samples_are_columns = len(described & columns) > 1

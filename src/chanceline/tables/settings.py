@@ -159,7 +159,7 @@ class TableSettings:
             object.__setattr__(self, name, tuple(str(item) for item in value))
 
     def _check_choices(self) -> None:
-        """Stop at a value that is none of a setting's choices."""
+        """Raise an `InputError` if a setting has a value that is none of its choices."""
         for table_setting in fields(self):
             choices = table_setting.metadata.get("choices", ())
             value = getattr(self, table_setting.name)

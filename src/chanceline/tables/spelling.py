@@ -50,5 +50,5 @@ def plain_text(value: Any) -> str:
 
 
 def folded_name(value: Any) -> str:
-    """What all ways to write a class have in common: `Ill`, `ill ` and `ILL` are one."""
+    """A name in small letters and with tidy spaces, the same for `Ill`, `ill ` and `ILL`."""
     return " ".join(plain_text(value).casefold().split())

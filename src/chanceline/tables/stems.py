@@ -53,8 +53,8 @@ class Stems:
         return Counter(self.stems)
 
     def group_rows(self) -> bool:
-        """Whether there are several stems, most rows share theirs with another row, and the tails
-        recur or rise.
+        """Whether the stems look like groups of rows: there are several, most rows share their stem
+        with another row, and the tails recur with several stems or rise from row to row.
         """
         has_several_stems = len(self.sizes) >= FEWEST_STEMS
         n_sharing = sum(size for size in self.sizes.values() if size > 1)
@@ -115,7 +115,11 @@ def find_stems(names: Sequence[Any]) -> Stems | None:
 
 
 def find_any_stems(names: Sequence[Any]) -> Stems | None:
-    """As `find_stems`, but where stems were asked for, one that two rows share is enough."""
+    """The names cut into stems, for stems that the user asked for; None if no two rows share one.
+
+    Cuts whose stems group the rows (`find_stems`) are preferred. Otherwise it is enough that two
+    rows share a stem.
+    """
     grouping = find_stems(names)
     if grouping is not None:
         return grouping
@@ -137,13 +141,14 @@ def cut_repeatedly(names: Sequence[Any]) -> Iterator[Stems]:
 
 
 def _cut_names(names: Sequence[Any], pattern: re.Pattern[str]) -> Stems | None:
-    """Every name cut in two as the pattern says; None if it fits no name.
+    """Cut every name into a stem and a tail, as the pattern says; None if it fits no name.
 
-    An ending that all names have, as `.CEL`, is no tail: it is taken off, and the rest is cut
-    again. The tail of a name that could not be cut is empty.
+    An ending that all names share, as `.CEL`, is no tail: it is removed, and what remains is cut
+    again. A name that the pattern does not fit is a stem with an empty tail.
     """
-    cuts = [_cut_name(str(name).strip(), pattern) for name in names]  # (stem, tail) of each
+    cuts = [_cut_name(str(name).strip(), pattern) for name in names]  # (stem, tail) of each name
     different_tails = {tail for _, tail in cuts}
+    # While all names have the same tail, cut the stems again.
     while len(different_tails) == 1 and different_tails != {""}:
         cuts = [_cut_name(stem, pattern) for stem, _ in cuts]
         different_tails = {tail for _, tail in cuts}

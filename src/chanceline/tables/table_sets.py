@@ -15,12 +15,13 @@ BY_CHROMOSOME = "chromosome"  # instead of a file
 
 
 def find_feature_sets(sets: str | Path, table: Dataset | OutcomeTable) -> FeatureSets:
-    """The features of every set, by its name.
+    """The names of the features of every set, by the name of the set.
 
     Parameters
     ----------
-    sets : the path of a file, or "chromosome" where there is no file of that name.
-    table : the table to test.
+    sets : the path of a file of sets; or "chromosome" (unless there is a file of that name) for one
+        set for each chromosome of a file of genotypes.
+    table : the table to test, which knows the chromosomes of its features.
     """
     if str(sets) != BY_CHROMOSOME or Path(sets).exists():
         return read_feature_sets(sets)

@@ -49,30 +49,34 @@ def added_to_values(X: Floats, transform: str) -> float:
 def apply_transform(
     X: Floats, transform: str, names: Sequence[str], added: float | None = None
 ) -> Floats:
-    """The table in other units.
+    """The table in other units; values without a logarithm, or rows without a total, are an error.
 
     Parameters
     ----------
     X : numbers of shape (samples, features).
-    transform : a key of `TRANSFORMS_IN_WORDS`.
-    names : of the features, for sentences.
-    added : to every value before logarithms; None for what this table needs.
+    transform : "cpm", "log", "clr", "centre" or "rank" (`TRANSFORMS_IN_WORDS`).
+    names : the names of the features, for error messages.
+    added : what is added to every value before logarithms; None for what this table needs.
     """
     if transform == "rank":
         return pd.DataFrame(X).rank().to_numpy()
     if transform == "centre":
         return X - X.mean(axis=1, keepdims=True)
+
+    # The other transforms need values from 0 on.
     columns_with_negative = np.flatnonzero(X.min(axis=0) < 0)
     if len(columns_with_negative) > 0:
         raise negative_values_error(transform, names[int(columns_with_negative[0])])
     if transform == "cpm":
         return _counts_per_million(X)
+
+    # Logarithms.
     if added is None:
         added = added_to_values(X, transform)
     positive_values = _positive_values(X, added, names)
     if transform == "clr":
         return _centred_log_ratios(positive_values)
-    # "log", the last of them.
+    # transform == "log"
     return np.log2(positive_values)
 
 
@@ -84,15 +88,16 @@ def negative_values_error(transform: str, name: Any) -> InputError:
 
 
 def _positive_values(X: Floats, added: float, names: Sequence[str]) -> Floats:
-    """The table with `added` on every value, so that all have a logarithm.
+    """The table with `added` on every value, so that all values have a logarithm.
 
-    Where nothing is added, a 0 is an error that names the first column with one.
+    If nothing is added, a value of 0 is an error. This happens only to new samples: a table with
+    zeros gets something added, but new samples get what the table got from which a rule was made.
 
     Parameters
     ----------
     X : values from 0 on, (samples, features).
-    added : at least 0.
-    names : of the features.
+    added : a number from 0 on.
+    names : the names of the features.
     """
     if added > 0:
         return X + added
@@ -114,7 +119,7 @@ def _counts_per_million(X: Floats) -> Floats:
 
 
 def require_totals(totals: Floats) -> None:
-    """Stop if rows have nothing to divide by."""
+    """Raise an `InputError` if a row has the total 0, by which it cannot be divided."""
     if totals.all():
         return
     empty_rows = plural(int(np.sum(totals == 0)), "row")

@@ -26,8 +26,8 @@ class VariantPlaces:
     positions: Ints
 
     def of_features(self, feature_names: Sequence[str]) -> VariantPlaces | None:
-        """The places of features, which stand in the order of the file; None if some of them are
-        no variants of it.
+        """The places of these features, which must be in the order of the file; None if some of
+        them are no variants of the file.
         """
         lines = self._lines_of(feature_names)
         if len(lines) < len(feature_names):
@@ -39,7 +39,10 @@ class VariantPlaces:
         )
 
     def _lines_of(self, feature_names: Sequence[str]) -> list[int]:
-        """The numbers of these features in the file, as far as they are there one by one."""
+        """The positions in the file of these features, up to the first that is not found.
+
+        The features must be in the order of the file: each is searched behind the one before.
+        """
         lines = []
         rest_of_file = enumerate(self.names)
         for feature in feature_names:

@@ -44,11 +44,11 @@ class CheckedWideArrays(NamedTuple):
 
 
 class MagnitudeScan:
-    """Stops at a column whose squares no double can hold.
+    """Raises an error about numbers so large that their squares overflow.
 
     Parameters
     ----------
-    names : of the features.
+    names : the names of the features.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -63,11 +63,17 @@ class MagnitudeScan:
 
 
 def wide_source(X: Any) -> ColumnSource | None:
-    """A reader of the columns of an array with very many of them; None for anything else, such as a
-    data frame.
+    """A reader of the columns of a two-dimensional array of numbers with very many columns; None
+    for anything else, such as a data frame.
+
+    Parameters
+    ----------
+    X : whatever the user gave as features.
     """
     if isinstance(X, ColumnTable):
         return X.source
+
+    # X may be an array of any package, and is recognized by its attributes.
     shape: tuple[int, ...] = getattr(X, "shape", ())
     is_data_frame = hasattr(X, "columns")
     if len(shape) != 2 or not is_wide(shape[1]) or is_data_frame:
@@ -88,12 +94,13 @@ def wide_source(X: Any) -> ColumnSource | None:
 def check_wide_arrays(
     source: ColumnSource, y: ArrayLike, feature_names: Sequence[str] | None
 ) -> CheckedWideArrays:
-    """Check a wide table and the two classes of its samples; what is wrong is an `InputError`.
+    """Check a table of very many columns and the two classes of its samples; raise an `InputError`
+    if something is wrong.
 
     Parameters
     ----------
-    source : the columns.
-    y : (samples,), two classes.
+    source : reads the columns of the table.
+    y : (samples,) the class of each sample, two different ones.
     feature_names : one for each column; None for x0, x1, …
     """
     names = feature_names
@@ -105,7 +112,7 @@ def check_wide_arrays(
         )
     labels = check_labels(y, (source.n_samples, source.n_columns), min_classes=2)
 
-    # One pass over all columns.
+    # One pass over all columns, for gaps, for numbers that are too large, and for identifiers.
     features = WideFeatures(placed_on_cluster(ColumnTable(source)), names)
     gap_scan = GapScan(labels)
     identifier_scan = IdentifierScan(names)
@@ -117,6 +124,7 @@ def check_wide_arrays(
             "fill or drop it."
         )
 
+    # The columns that may hold subjects, in memory.
     rows = pd.RangeIndex(source.n_samples)
     special = find_special_columns(features, identifier_scan, rows)
     return CheckedWideArrays(

@@ -68,7 +68,7 @@ class WideFeatures:
         Parameters
         ----------
         columns : (columns,) their numbers.
-        index : what the rows are called.
+        index : the names of the rows, (samples,).
         """
         names = [self.names[column] for column in columns.tolist()]
         return pd.DataFrame(self.table[:, columns], columns=names, index=index)
@@ -78,7 +78,7 @@ class WideFeatures:
 
         Parameters
         ----------
-        index : what the rows are called.
+        index : the names of the rows, (samples,).
         wanted : the names of the columns, as far as there are such; None for all of them.
         """
         if wanted is None:

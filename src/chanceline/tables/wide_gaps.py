@@ -36,7 +36,7 @@ class CompleteWideFeatures:
 
     Attributes
     ----------
-    features : of the rows that are kept.
+    features : the features in the kept rows.
     kept_rows : (samples,).
     had_gap : (features,) which of them were filled in.
     fill_values : (features,) what fills a gap of each; None if nothing does.
@@ -56,25 +56,30 @@ def wide_without_gaps(
     missing: str,
     row_labels: Sequence[Any],
 ) -> CompleteWideFeatures:
-    """Features without missing or infinite values, treated as `missing` says.
+    """Features that are not in memory without gaps (missing or infinite values), treated as
+    `missing` says.
 
     Parameters
     ----------
     features : numbers that are not in memory, perhaps with gaps.
-    gaps : how many there are and where; None if there are none.
-    missing : error, rows, columns, or a way to fill (a key of `FILLED_WITH`).
-    row_labels : what rows are called.
+    gaps : the number and the places of gaps; None if there are none.
+    missing : "error", "rows" or "columns" (leave out those with gaps), or a way to fill:
+        "median", "min" or "half-min".
+    row_labels : the names of the rows, for error messages.
     """
     if gaps is None:
-        # New samples may have gaps where these have none.
+        # The values to fill are needed nevertheless: new samples may have gaps.
         fill_values = None
         if missing in FILLED_WITH:
             fill_values = _column_values(features, missing)
         return _complete(features, features.table.shape[0], fill_values=fill_values)
 
+    # An error if nobody said what to do about gaps, or nothing would be left.
     uneven_findings = warn_of_uneven_gaps(gaps)
     refuse_gaps(gaps, missing, uneven_findings, features.names, row_labels)
-    # Only what is filled in keeps the pattern of the gaps, which then needs a warning.
+
+    # If gaps are left out, it does not matter whether they follow the classes: `uneven_findings`
+    # are dropped. In filled values a test may see their pattern.
     if missing == "columns":
         return _leave_out_columns(features, gaps)
     if missing == "rows":
@@ -117,7 +122,7 @@ def _complete(
     fill_values: Floats | None = None,
     findings: Sequence[Finding] = (),
 ) -> CompleteWideFeatures:
-    """Features of which nothing had to be filled in, with all samples."""
+    """Features in which no gap had to be filled, with all samples kept."""
     return CompleteWideFeatures(
         features=features,
         kept_rows=np.ones(n_samples, dtype=bool),
@@ -128,13 +133,16 @@ def _complete(
 
 
 def _fill(features: WideFeatures, gaps: Gaps, missing: str) -> CompleteWideFeatures:
-    """The features with gaps filled in, columns without any number left out.
+    """The features with gaps filled in; columns without any number are left out.
+
+    The result does not say which columns had gaps: `had_gap` is False everywhere, and set by the
+    caller.
 
     Parameters
     ----------
     features : numbers that are not in memory.
-    gaps : how many missing and infinite values there are, and where.
-    missing : what fills them: median, min or half-min.
+    gaps : the number and the places of the gaps (missing and infinite values).
+    missing : the way to fill: "median", "min" or "half-min".
     """
     n_samples = len(gaps.of_rows)
     is_empty = gaps.column_is_empty
@@ -142,6 +150,8 @@ def _fill(features: WideFeatures, gaps: Gaps, missing: str) -> CompleteWideFeatu
     n_gaps = gaps.of_columns[~is_empty]  # (kept columns,)
     fill_values = _column_values(kept, missing)  # (kept columns,)
 
+    # The median hides gaps that stand for small values: a warning. Half of a negative minimum is
+    # not below it: an error.
     findings = []
     if missing == "median":
         shares_of_gaps = pd.Series(n_gaps / n_samples)
@@ -152,7 +162,7 @@ def _fill(features: WideFeatures, gaps: Gaps, missing: str) -> CompleteWideFeatu
         require_minima_from_0(pd.Series(fill_values[columns_with_gaps], index=names))
     findings.append(note_filled(gaps, missing))
 
-    # Gaps are filled when a column is read.
+    # Nothing is filled now: the source fills gaps when a column is read.
     source = FilledColumns(kept.table.source, fill_values)
     return _complete(
         kept.with_source(source), n_samples, fill_values=fill_values, findings=findings
@@ -160,18 +170,20 @@ def _fill(features: WideFeatures, gaps: Gaps, missing: str) -> CompleteWideFeatu
 
 
 def _column_values(features: WideFeatures, missing: str) -> Floats:
-    """What fills the gaps of every column, (features,); `missing` is a key of `FILLED_WITH`."""
+    """The value that fills the gaps of each column, (features,); `missing` is the way to fill:
+    "median", "min" or "half-min".
+    """
     scan = FillValueScan(missing)
     scan_table(features.table, [scan])
     return scan.fill_values
 
 
 class FillValueScan:
-    """What fills the gaps of every column.
+    """Computes the value that fills the gaps of each column.
 
     Parameters
     ----------
-    missing : a key of `FILLED_WITH`.
+    missing : the way to fill: "median", "min" or "half-min".
     """
 
     def __init__(self, missing: str) -> None:
@@ -179,7 +191,7 @@ class FillValueScan:
         self._parts: list[Floats] = []
 
     def look(self, start: int, columns: Floats) -> Floats:
-        """What fills the gaps of each of these columns, (columns,)."""
+        """The value that fills the gaps of each of these columns, (columns,)."""
         numbers = pd.DataFrame(columns).where(np.isfinite(columns))
         fill_values: Floats = values_to_fill(numbers, self._missing).to_numpy()
         return fill_values
@@ -189,5 +201,5 @@ class FillValueScan:
 
     @property
     def fill_values(self) -> Floats:
-        """Of all columns seen: (features,)."""
+        """The values of all columns seen so far, (features,)."""
         return np.concatenate(self._parts)

@@ -55,16 +55,16 @@ class SpecialColumns:
 def find_special_columns(
     features: WideFeatures, scan: IdentifierScan, index: pd.Index
 ) -> SpecialColumns:
-    """The columns of a table that are no measurements: dates, subjects, names of rows.
+    """Find the columns of a table that are no measurements: dates, subjects, names of rows.
 
     Parameters
     ----------
     features : numbers, perhaps with gaps.
-    scan : has seen all their columns.
-    index : what the rows are called.
+    scan : the result of a pass over all columns of these features.
+    index : the names of the rows, (samples,).
     """
     telling_names = _find_telling_names(features.names)
-    # Of columns that are called like subjects, those that also hold whole numbers.
+    # Columns named like subjects are read into memory, and kept if they hold whole numbers.
     candidates = features.frame(telling_names.subjects, index)
     is_subject = candidates.columns.isin(subject_columns(candidates, scan.alike))
     return SpecialColumns(
@@ -83,7 +83,11 @@ class _TellingNames(NamedTuple):
 
 
 def _find_telling_names(names: Sequence[str]) -> _TellingNames:
-    """The positions of the columns whose names say that they are no measurements."""
+    """The positions of the columns whose names say that they hold dates or subjects.
+
+    If very many columns are named like dates, none of them is taken for one; the same holds for
+    subjects.
+    """
     dates: list[int] = []
     subjects: list[int] = []
     names_say_nothing = isinstance(names, NumberedNames)  # x0, x1, …
@@ -110,14 +114,15 @@ def without_special_columns(
     named: NamedColumns,
     index: pd.Index,
 ) -> tuple[WideFeatures, list[Finding]]:
-    """The features that are no dates and no identifiers, and what to know about those left out.
+    """The features that are no dates and no identifiers, and findings about those left out.
 
     Parameters
     ----------
-    features, special : all columns, and the numbers of some.
-    labels : ±1 of shape (samples,), for warnings only.
-    named : the columns that the user names, among them blocks and groups.
-    index : what the rows are called.
+    features : all columns, which are not in memory.
+    special : the positions of dates, subjects and identifiers among these columns.
+    labels : ±1 of shape (samples,), used only for warnings.
+    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    index : the names of the rows, (samples,).
     """
     _, findings = without_dates(
         features.frame(special.dates, index), labels, named.exchange_blocks, named.groups

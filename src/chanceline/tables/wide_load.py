@@ -56,9 +56,9 @@ class _WideSamples:
     ----------
     features : numbers, without the columns that the user names.
     others : the table without these columns: what is in memory describes the samples.
-    words : of those in memory the columns that are no dates and stand beside the features.
+    words : the columns in memory that stand beside the features, without dates.
     labels : ±1 of shape (samples,).
-    named : the columns that the user names.
+    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
     """
 
     features: WideFeatures
@@ -69,7 +69,7 @@ class _WideSamples:
 
     @property
     def index(self) -> pd.Index:
-        """What the rows are called."""
+        """The names of the rows."""
         return self.others.values.index
 
     @property
@@ -104,9 +104,9 @@ def wide_dataset_of_samples(
     Parameters
     ----------
     labelled : the samples, as `label_samples` gives them.
-    features : of the same samples.
-    settings : what to make of the columns.
-    source : what the table is called.
+    features : the features of the same samples, not in memory.
+    settings : how the columns are to be read.
+    source : the name of the table, for messages.
     """
     # What is known about the samples, and which columns are measurements.
     report = TableReport()
@@ -164,19 +164,22 @@ def wide_dataset_of_samples(
 def _describe_samples(
     labelled: LabelledTable, features: WideFeatures, settings: TableSettings, report: TableReport
 ) -> _WideSamples:
-    """Find the columns that the user names, and what else is known about the samples.
+    """Find the columns that the settings name, and what else is known about the samples.
 
     Parameters
     ----------
-    labelled : the samples with their labels.
-    features : of the same samples, not in memory.
-    settings : what to make of the columns.
-    report : where findings are added.
+    labelled : the samples with their labels, and the columns in memory.
+    features : the features of the same samples, not in memory.
+    settings : how the columns are to be read.
+    report : collects findings; changed in place.
     """
+    # The columns that the settings name. An error in the `at_step` block says where it came up.
     labels = labelled.labels
     with at_step(ReadingStep.COLUMNS):
         named, findings = find_declared_columns(labelled, settings)
     report.add(findings)
+
+    # All other columns in memory: confounders, dates, and words.
     others = labelled.table.without_columns(named.names)
     for table in (others.about, others.values):
         report.put_first(warn_of_confounders(table, labels, named.allowed_for, named.groups))
@@ -192,11 +195,15 @@ def _describe_samples(
 
 
 def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measurements:
-    """The features that are no dates or identifiers, and their gaps.
+    """Leave out dates and identifiers, and find the gaps of the other features, as well as a column
+    that looks like subjects but was not declared.
 
-    With them comes the column that looks like subjects nothing was said about, if there is one.
+    Parameters
+    ----------
+    samples : the samples with their features.
+    settings : with `keep_identifiers` no column is left out.
     """
-    # One pass over all columns.
+    # One pass over all columns, for gaps and identifiers.
     features = samples.features
     gap_scan = GapScan(samples.labels, samples.named.groups)
     identifier_scan = IdentifierScan(features.names)
@@ -215,7 +222,7 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
     )
     gaps = gap_scan.gaps
     if gaps is not None and measured.n_columns < features.n_columns:
-        gaps = _find_gaps(measured, samples)  # without those of columns that are left out
+        gaps = _find_gaps(measured, samples)  # again, without the columns that are left out
     return _Measurements(measured, gaps, suspect, findings)
 
 
@@ -229,9 +236,16 @@ def _find_gaps(features: WideFeatures, samples: _WideSamples) -> Gaps | None:
 def _find_suspect(
     samples: _WideSamples, special: SpecialColumns, settings: TableSettings
 ) -> Suspect | None:
-    """A column that looks like subjects or pairs and was not declared; None if there is none."""
+    """A column that looks like subjects or pairs but was not declared; None if there is none.
+
+    Parameters
+    ----------
+    samples : the samples with their features.
+    special : the positions of the columns that may hold subjects.
+    settings : `groups` says how groups were declared, if they were.
+    """
     if samples.others.undeclared:
-        return None  # it is known already why a test stops
+        return None  # a test stops anyhow, for a reason that was found while reading
     columns = SampleColumns(
         text=samples.text,
         numbers=samples.features.frame(special.perhaps_subjects, samples.index),
@@ -244,26 +258,26 @@ def _find_suspect(
 def _look_for_traces(
     complete: CompleteWideFeatures, samples: _WideSamples, settings: TableSettings
 ) -> list[Finding]:
-    """Warnings about traces of how the table was made: totals of rows that follow the classes,
-    batches, and gaps that were filled class by class before the table was written.
+    """Warnings about traces of how the table was made: totals of rows that are associated with the
+    classes, batches, and gaps that were filled class by class before the table was written.
 
     Parameters
     ----------
     complete : features without gaps, of the kept rows alone.
     samples : all samples.
-    settings : with a transform, totals are not looked at.
+    settings : with a transform, totals of rows are not examined.
     """
-    # One pass over all columns.
+    # One pass over all columns, for counts and row totals, fills, and codes of batches.
     features = complete.features
     kept_rows = complete.kept_rows  # (samples,)
     kept_labels = samples.labels[kept_rows]
     counts = CountScan(len(kept_labels))
-    # What was filled in here is known not to look at the labels.
+    # Columns whose gaps were filled while the table was read, without the labels, are skipped.
     fills = ClassFillScan(kept_labels, is_known_blind=complete.had_gap)
     few_whole = FewWholeScan()
     scan_table(features.table, [counts, fills, few_whole])
 
-    # Rows of a group are not independent: each group counts once, by its first row that was kept.
+    # Rows of a group (a subject) are not independent, so that only its first kept row counts.
     is_counted = first_of_each_kept_group(samples.named.groups, kept_rows)  # (samples,)
     is_counted_of_kept = is_counted[kept_rows]  # (kept rows,)
     counted_labels = samples.labels[is_counted]
@@ -288,13 +302,13 @@ def _look_for_traces(
 def _look_at_depth(
     features: WideFeatures, labels: Floats, row_totals: Floats, *, are_counts: bool
 ) -> list[Finding]:
-    """Warnings about counts whose totals, or measurements whose means, follow the classes.
+    """Warnings if row totals of counts, or else row means, are associated with the classes.
 
     Parameters
     ----------
-    features : of the rows that count, one of each group.
+    features : the features in one row of each group, (rows, features).
     labels : ±1, (rows,).
-    row_totals : sums over all features, (rows,).
+    row_totals : the sum of each row over all features, (rows,).
     are_counts : whether the features are counts.
     """
     if are_counts:

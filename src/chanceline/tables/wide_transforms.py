@@ -35,7 +35,7 @@ class ColumnUnits:
 
     Attributes
     ----------
-    transform : a key of `TRANSFORMS_IN_WORDS`.
+    transform : "cpm", "log", "clr", "centre" or "rank" (`TRANSFORMS_IN_WORDS`).
     added : to every value before logarithms.
     of_rows : (samples,) what every row is divided by, or what is taken from it; None for what looks
         at no rows.
@@ -152,7 +152,11 @@ class TransformedFeatures(NamedTuple):
 
 
 def transform_wide_features(features: WideFeatures, transform: str) -> TransformedFeatures:
-    """The features in the units that the setting `transform` names, and what was done."""
+    """The features in the units that the setting `transform` names, and a finding about it.
+
+    The numbers are transformed when a column is read. Only totals or means of rows, if the
+    transform needs them, are computed now.
+    """
     if transform == "none":
         return TransformedFeatures(features)
     units = _units_of_table(features, transform)
@@ -165,9 +169,14 @@ def transform_wide_features(features: WideFeatures, transform: str) -> Transform
 
 
 def _units_of_table(features: WideFeatures, transform: str) -> ColumnUnits:
-    """What a transform has to know of the whole table before it can transform single columns.
+    """What a transform must know about the whole table before it can transform single columns.
 
-    That is what it adds before logarithms, and a total or a mean of each row.
+    That is the number that it adds before logarithms, and the total or the mean of each row.
+
+    Parameters
+    ----------
+    features : the features in the units of the table.
+    transform : "cpm", "log", "clr", "centre" or "rank".
     """
     added = 0.0
     if transform in NEED_VALUES_FROM_0:
@@ -176,7 +185,7 @@ def _units_of_table(features: WideFeatures, transform: str) -> ColumnUnits:
     if transform not in ROW_TRANSFORMS:
         return units
 
-    # One pass over all columns; for log-ratios it sums logarithms.
+    # One pass over all columns sums the rows; for "clr" it sums logarithms.
     row_sums = RowSumScan(len(features.table), units)
     scan_table(features.table, [row_sums])
     if transform == "cpm":
@@ -187,7 +196,10 @@ def _units_of_table(features: WideFeatures, transform: str) -> ColumnUnits:
 
 
 def _amount_added(features: WideFeatures, transform: str) -> float:
-    """What is added before logarithms; a value below 0 is an error."""
+    """What is added to all values before logarithms; a value below 0 is an error.
+
+    `transform` is "cpm" (for which nothing is added), "log" or "clr".
+    """
     scan = RangeScan()
     scan_table(features.table, [scan])
     if scan.first_negative is not None:

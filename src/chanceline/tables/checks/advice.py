@@ -35,16 +35,17 @@ def examine(
     *,
     look_for_identifiers: bool = True,
 ) -> list[Finding]:
-    """What bears on a verdict about checked data: equal rows of opposite classes, columns that
-    name the rows, columns equal to the label.
+    """Warnings about equal rows of opposite classes, columns that identify the rows, and columns
+    that are copies of the label.
 
     Parameters
     ----------
-    X, y : finite numbers of shape (samples, features), and labels ±1 of shape (samples,).
-    names : of the features.
-    rows : what sentences call the rows; numbers from 1 on by default.
-    look_for_identifiers : whether to look for columns that name the rows. That makes sense among
-        values as they were measured: ranks of a column all look like them.
+    X : finite numbers of shape (samples, features).
+    y : labels ±1 of shape (samples,).
+    names : the names of the features.
+    rows : what messages call each row; None for 1, 2, …
+    look_for_identifiers : whether to look for columns that identify the rows. It must be False
+        after a transform: a column of ranks, for example, looks like row numbers.
     """
     row_names = rows or range(1, len(X) + 1)
     findings = warn_of_contradictions(X, y, row_names)
@@ -56,17 +57,20 @@ def examine(
 def examine_dataset(
     data: Dataset, group_of_row: NDArray[np.int64], *, has_all_candidates: bool = True
 ) -> list[Finding]:
-    """Warnings that the numbers and labels of a table give: rows that are too near, traces of how
-    the table was made, identifiers, copies of the label.
+    """Warnings about the numbers and labels of a table, in the order of the report.
+
+    They concern rows that are too similar, traces of how the table was made (such as features
+    selected by the labels), columns that identify the rows, and copies of the label.
 
     Parameters
     ----------
     data : the table.
-    group_of_row : rows with one number belong together and may be nearly equal, of shape
-        (samples,).
-    has_all_candidates : whether, as far as is known, no features were chosen beforehand.
+    group_of_row : (samples,) rows with the same number belong together, such as those of one
+        subject, and may be nearly equal.
+    has_all_candidates : False if the features are known to have been selected from more; then
+        nothing asks whether they were.
     """
-    # A wide table is looked at a few columns at a time.
+    # A table of very many columns is a `ColumnTable`, of which a few columns are read at a time.
     X = in_tiles_if_wide(data.X)
     if isinstance(X, ColumnTable):
         return examine_wide_table(data, X, group_of_row, has_all_candidates=has_all_candidates)
@@ -78,8 +82,8 @@ def examine_dataset(
         data.y,
         data.feature_names,
         data.rows,
-        # Where the columns were checked when the table was read, identifiers were looked for then:
-        # before any transform, after which they cannot be told from measurements.
+        # If the columns were checked when the table was read, identifiers were looked for then,
+        # before any transform. After a transform they look like measurements.
         look_for_identifiers=not data.columns_checked,
     )
     return [*about_near_rows, *about_traces, *other_findings]
@@ -88,20 +92,22 @@ def examine_dataset(
 def _look_for_traces_of_labels(
     data: Dataset, X: Floats, *, has_all_candidates: bool
 ) -> list[Finding]:
-    """Warnings about features that were made or chosen with the labels, and about the order of the
-    rows.
+    """Warnings about features that were made or selected with the labels, and about a drift along
+    the rows.
 
     Parameters
     ----------
     data : the table.
-    X : its numbers, of shape (samples, features).
-    has_all_candidates : whether, as far as is known, no features were chosen beforehand.
+    X : the numbers of the table in memory, of shape (samples, features).
+    has_all_candidates : False if the features are known to have been selected from more; then
+        nothing asks whether they were.
     """
     findings = warn_of_corrected_batches(X, data.y)
+    # If the columns were checked when the table was read, so were gaps filled class by class.
     if not data.columns_checked:
         findings += warn_of_class_fills(X, data.y, data.feature_names)
 
-    # Rows of a group are not independent: one of each is tested.
+    # The tests below need independent rows: the first row of each group.
     y = data.y
     if data.groups is not None:
         is_first = first_of_each_group(data.groups, len(y))
@@ -110,6 +116,7 @@ def _look_for_traces_of_labels(
     findings += warn_of_lone_columns(X, y, data.feature_names)
     if has_all_candidates:
         findings += warn_of_filtered_features(X, y)
+    # Blocks, pairs or a covariate may already account for a drift along the rows.
     if not order_is_allowed_for(data):
         findings += warn_of_drift_along_rows(X, y)
     return findings

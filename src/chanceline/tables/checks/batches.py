@@ -47,19 +47,21 @@ def warn_of_batches(
     labels: Floats,
     allowed_for: Sequence[pd.Series] = (),
 ) -> list[Finding]:
-    """A warning for every column of few values that goes with the classes and, within these, with
-    the features.
+    """A warning for every column that looks like a batch.
+
+    Such a column has few values, the classes are associated with it, and so are the features within
+    the classes.
 
     Parameters
     ----------
     text : columns of words, of shape (samples, columns).
     features : numbers without gaps, of shape (samples, features).
     labels : ±1 of shape (samples,).
-    allowed_for : blocks and covariates, for which the test allows.
+    allowed_for : blocks and covariates: columns that the test already takes into account.
     """
     candidates = _text_candidates(text)
     candidates += [features[name] for name in few_numbers(features)]
-    measurements = _names_of_others(features, [column.name for column in candidates])
+    measurements = _names_of_measurements(features, [column.name for column in candidates])
     return warn_of_candidate_batches(
         candidates=candidates,
         measured=features[measurements].to_numpy(),
@@ -75,18 +77,20 @@ def warn_of_batches_in_table(
     labels: Floats,
     allowed_for: Sequence[pd.Series] = (),
 ) -> list[Finding]:
-    """A warning for every column of few values that goes with the classes and, within them, with
-    the features.
+    """A warning for every column that looks like a batch, in a table that is not in memory.
+
+    Such a column has few values, the classes are associated with it, and so are the features within
+    the classes.
 
     Parameters
     ----------
     text : columns of words, of shape (samples, columns).
     features : numbers without gaps, not in memory.
-    few_whole : indices of the features that hold a few whole numbers.
+    few_whole : the positions of the features that hold a few different whole numbers.
     labels : ±1 of shape (samples,).
-    allowed_for : blocks and covariates.
+    allowed_for : blocks and covariates: columns that the test already takes into account.
     """
-    # A few such columns may be codes of batches; where they are common, they are measurements.
+    # A few columns of whole numbers may be codes of batches; many of them are measurements.
     no_columns = few_whole[:0]
     codes = few_whole if _are_few(len(few_whole), len(features.names)) else no_columns
     columns_of_codes = features.frame(codes, text.index)
@@ -112,29 +116,31 @@ def warn_of_candidate_batches(
     labels: Floats,
     allowed_for: Sequence[pd.Series],
 ) -> list[Finding]:
-    """A warning for every candidate that goes with the classes and, within these, with what was
-    measured.
+    """A warning for every candidate that looks like a batch: the classes are associated with it,
+    and so are the measurements within the classes.
 
     Parameters
     ----------
     candidates : columns of few values, of shape (samples,) each.
-    measured : the other features, numbers of shape (samples, features).
+    measured : the features that are no candidates, numbers of shape (samples, features).
     labels : ±1 of shape (samples,).
-    allowed_for : blocks and covariates, for which the test allows.
+    allowed_for : blocks and covariates: columns that the test already takes into account.
     """
     if size_of_smaller_class(labels) < FEWEST_ROWS_A_TERM:
-        return []
-    suspects = [
-        column
-        for column in candidates
-        if _goes_with_classes(column, labels, len(candidates))
-        and not _is_dealt_with(column, allowed_for)
-    ]
+        return []  # too few rows for a χ² test
+
+    # First the cheap test of each column against the classes.
+    suspects = []
+    for column in candidates:
+        depend_on_column = _classes_depend_on(column, labels, n_candidates=len(candidates))
+        if depend_on_column and not _is_dealt_with(column, allowed_for):
+            suspects.append(column)
     if not suspects or measured.shape[1] < FEWEST_FEATURES:
         return []
 
+    # Then the test of each suspect against the measurements, which enter it by these products.
     standardized = standardized_within_classes(measured, labels)
-    products = standardized @ standardized.T  # of rows, (samples, samples)
+    products = standardized @ standardized.T  # between rows, (samples, samples)
     findings = []
     for column in suspects:
         findings += _warn_if_features_follow(column, products, labels)
@@ -142,14 +148,21 @@ def warn_of_candidate_batches(
 
 
 def _is_dealt_with(column: pd.Series, allowed_for: Sequence[pd.Series]) -> bool:
-    """Whether the test allows for the column, or `confounders` warns of it because of its name."""
+    """Whether no warning about a column is needed here.
+
+    Either its name is that of a usual confounder, about which another check warns, or it is
+    determined by one of the columns that the test already takes into account (`allowed_for`).
+    """
     if is_called_confounder(column.name):
         return True
     return any(determines(allowed, column) for allowed in allowed_for)
 
 
 def few_numbers(features: pd.DataFrame) -> list[Any]:
-    """Names of the columns of a few whole numbers, where these are exceptions in the table."""
+    """Names of the columns that hold a few different whole numbers, as codes of batches do.
+
+    There are none if many columns of the table are like that: then they are measurements.
+    """
     scan = FewWholeScan()
     scan_table(features.to_numpy(), [scan])
     columns = scan.columns
@@ -164,14 +177,14 @@ def _are_few(n_few_whole: int, n_columns: int) -> bool:
 
 
 class FewWholeScan:
-    """Looks for columns of a few whole numbers; more than can be exceptions are not looked for."""
+    """Looks for columns of a few different whole numbers, until there are too many for batches."""
 
     def __init__(self) -> None:
         self._found = FoundColumns()
 
     def look(self, start: int, columns: Floats) -> Ints:
-        """Places of such columns."""
-        # The first rows tell most measurements, so that few columns are sorted.
+        """Positions, among these columns, of those with a few different whole numbers."""
+        # The first rows rule most measurements out, so that few columns are sorted in full.
         candidates = np.flatnonzero(_are_few_whole(columns[:FIRST_ROWS]))
         is_found = _are_few_whole(columns[:, candidates])
         return candidates[is_found]
@@ -194,28 +207,29 @@ def _are_few_whole(values: Floats) -> NDArray[np.bool_]:
     return is_whole & (n_different <= MOST_NUMBERS)
 
 
-def _goes_with_classes(column: pd.Series, labels: Floats, n_columns: int) -> bool:
-    """Whether there are few categories, and classes that depend on them (Bonferroni)."""
+def _classes_depend_on(column: pd.Series, labels: Floats, n_candidates: int) -> bool:
+    """Whether a column has few categories and the classes depend on them, by a χ² test that is
+    corrected for the number of candidates (Bonferroni).
+    """
     n_categories = column.nunique()
     if not 2 <= n_categories <= len(column) / FEWEST_ROWS_A_TERM:
         return False
-    return n_columns * pvalue_of_labels(column.astype(str), labels) <= CLASSES_LEVEL
+    return n_candidates * pvalue_of_labels(column.astype(str), labels) <= CLASSES_LEVEL
 
 
-def _names_of_others(features: pd.DataFrame, left_out: Sequence[Any]) -> list[Any]:
-    """Names of the features other than those left out and their indicators (`kit=Zymo`)."""
-    names_left_out = {str(name) for name in left_out}
-    return [name for name in features if str(name).partition("=")[0] not in names_left_out]
+def _names_of_measurements(features: pd.DataFrame, candidates: Sequence[Any]) -> list[Any]:
+    """Names of the features that are neither candidates nor indicators of one (`kit=Zymo`)."""
+    candidate_names = {str(name) for name in candidates}
+    return [name for name in features if str(name).partition("=")[0] not in candidate_names]
 
 
 def _warn_if_features_follow(column: pd.Series, products: Floats, labels: Floats) -> list[Finding]:
-    """A warning if the features go with the column within the classes.
+    """A warning if, within the classes, the features are associated with the column.
 
     Parameters
     ----------
     column : categories, of shape (samples,).
-    products : XXᵀ, the products of the rows of the standardized features, of shape
-        (samples, samples).
+    products : XXᵀ of the features X, standardized within the classes, of shape (samples, samples).
     labels : ±1 of shape (samples,).
     """
     features_pvalue = pvalue_of_features(column, products, labels)
@@ -223,7 +237,8 @@ def _warn_if_features_follow(column: pd.Series, products: Floats, labels: Floats
         return []
     name = str(column.name)
     if determines(column, pd.Series(labels)):
-        # Taken out of the classes, it would leave nothing of them: there is no remedy to name.
+        # Adjusting for a column that determines the label would leave nothing of the label, so
+        # that this warning proposes no remedy.
         return [
             Finding.warning(
                 f"every value of column {name!r} has one label, and within the classes the "
@@ -242,21 +257,22 @@ def _warn_if_features_follow(column: pd.Series, products: Floats, labels: Floats
 
 
 def pvalue_of_features(column: pd.Series, products: Floats, labels: Floats) -> float:
-    """The p-value of the hypothesis that, within the classes, features do not follow categories.
+    """The p-value of the hypothesis that, within the classes, features are independent of a column.
 
-    The statistic is the sum of squares that the categories explain; rows are shuffled within the
-    classes.
+    It is a permutation test. The statistic is the sum of squares of the features that the column's
+    categories explain, and rows of the categories are shuffled within the classes.
 
     Parameters
     ----------
     column : categories, of shape (samples,).
-    products : XXᵀ of the standardized features X, of shape (samples, samples).
+    products : XXᵀ of the features X, standardized within the classes, of shape (samples, samples).
     labels : ±1 of shape (samples,).
     """
+    # Orthonormal directions of the categories' indicators, after the class means are subtracted.
     indicators = pd.get_dummies(column.astype(str)).to_numpy(dtype=np.float64)
     indicators_in_classes = centred_within(indicators, class_of_rows(labels))
-    singular_vectors, lengths, _ = np.linalg.svd(indicators_in_classes, full_matrices=False)
-    directions = singular_vectors[:, lengths > SMALLEST_LENGTH]  # (samples, directions)
+    singular_vectors, singular_values, _ = np.linalg.svd(indicators_in_classes, full_matrices=False)
+    directions = singular_vectors[:, singular_values > SMALLEST_LENGTH]  # (samples, directions)
     if directions.shape[1] == 0:
         return 1.0  # the classes determine the categories
 
@@ -269,7 +285,7 @@ def pvalue_of_features(column: pd.Series, products: Floats, labels: Floats) -> f
 
 
 def explained_sum_of_squares(directions: Floats, products: Floats) -> float:
-    """The sum of squares of the features X in orthonormal directions q: Σ_q qᵀ(XXᵀ)q.
+    """The sum of squares of the features X that orthonormal directions q explain: Σ_q qᵀ(XXᵀ)q.
 
     Parameters
     ----------

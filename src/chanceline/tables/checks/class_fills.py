@@ -23,13 +23,15 @@ FIRST_ROWS = 20  # of a class tell most columns of few values
 
 
 def warn_of_class_fills(X: AnyTable, y: Floats, names: Sequence[Any]) -> list[Finding]:
-    """A warning if columns hold the mean or the median of a class again and again, in that class
-    alone.
+    """A warning if gaps seem to have been filled class by class.
+
+    Such columns hold the mean or the median of a class several times, and only in that class.
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
-    names : of the features.
+    X : numbers of shape (samples, features).
+    y : labels ±1 of shape (samples,).
+    names : the names of the features.
     """
     scan = ClassFillScan(y)
     scan_table(X, [scan])
@@ -42,8 +44,8 @@ class ClassFillScan:
     Parameters
     ----------
     y : labels ±1 of shape (samples,).
-    is_known_blind : (features,) columns that are passed over, as what fills them is known not to
-        look at the labels; None for none of them.
+    is_known_blind : (features,) columns to skip, because their gaps are known to have been filled
+        without the labels; None to skip no column.
     """
 
     def __init__(self, y: Floats, is_known_blind: Bools | None = None) -> None:
@@ -53,19 +55,26 @@ class ClassFillScan:
         self._found = FoundColumns()
 
     def look(self, start: int, columns: Floats) -> Ints:
-        """Places of the columns that look filled."""
+        """Positions, among these columns, of those that look filled class by class.
+
+        `start` is the position of the first of them in the table.
+        """
         if not self._has_enough_rows:
             return np.zeros(0, dtype=np.int64)
-        places = columns_filled_by_class(columns, self._is_positive)
+        positions = columns_filled_by_class(columns, self._is_positive)
         if self._is_known_blind is not None:
-            places = places[~self._is_known_blind[start + places]]
-        return places
+            is_skipped = self._is_known_blind[start + positions]
+            positions = positions[~is_skipped]
+        return positions
 
     def keep(self, start: int, seen: Ints) -> None:
         self._found.add(start, seen)
 
     def findings(self, names: Sequence[Any]) -> list[Finding]:
-        """The warning about the columns found, if there are enough; `names` of all features."""
+        """The warning about the columns found, if there are enough of them.
+
+        `names` are the names of all features.
+        """
         columns = self._found.numbers
         n_columns = len(columns)
         if n_columns < FEWEST_FILLED_COLUMNS:
@@ -86,19 +95,20 @@ def columns_filled_by_class(X: Floats, is_positive: NDArray[np.bool_]) -> NDArra
     Parameters
     ----------
     X : numbers of shape (samples, features).
-    is_positive : the rows of one class, of shape (samples,).
+    is_positive : (samples,) True in the rows of the positive class.
     """
     is_negative = ~is_positive
     has_mean = _is_filled(X, is_positive, np.mean) | _is_filled(X, is_negative, np.mean)
 
-    # A median is one of the values and may recur by accident, but hardly in both classes. As
-    # medians take longer, the second class is looked at only in columns that fit in the first.
+    # A median is one of the measured values, which may repeat by accident in one class but hardly
+    # in both. So both classes must have one. Medians are slow: the negative class is examined only
+    # in the columns that fit in the positive class.
     has_medians = _is_filled(X, is_positive, np.median)
-    fit_in_first = np.flatnonzero(has_medians)
-    has_medians[fit_in_first] = _is_filled(X[:, fit_in_first], is_negative, np.median)
+    fit_in_positives = np.flatnonzero(has_medians)
+    has_medians[fit_in_positives] = _is_filled(X[:, fit_in_positives], is_negative, np.median)
 
-    # Leave out fills with the mean or median of all rows, which do not look at the labels: they may
-    # happen to be near the mean of a class, and in that class alone.
+    # A fill with the mean or median of all rows does not use the labels, but may be near the mean
+    # of a class and occur only there by chance. Such columns are no suspects.
     suspects = np.flatnonzero(has_mean | has_medians)
     suspect_columns = X[:, suspects]
     all_rows = np.ones(len(X), dtype=np.bool_)
@@ -110,22 +120,22 @@ def columns_filled_by_class(X: Floats, is_positive: NDArray[np.bool_]) -> NDArra
 def _is_filled(
     X: Floats, in_class: NDArray[np.bool_], centre: Callable[..., Any]
 ) -> NDArray[np.bool_]:
-    """Which columns have a value near the centre several times in a class, and never outside; of
-    shape (features,).
+    """Which columns look filled with the mean or median of a class, of shape (features,).
 
-    The smallest and the largest value of a column may repeat for other reasons (limits), and where
-    other values repeat too, the column is a coarse one.
+    Columns in which several values repeat already in the first rows are coarse measurements. There
+    may be very many, and they are ruled out quickly, before the full test.
 
     Parameters
     ----------
     X : numbers of shape (samples, features).
-    in_class : the rows of the class, or all of them, of shape (samples,).
-    centre : the mean or the median, a function of an array and an axis.
+    in_class : (samples,) True in the rows of the class; True everywhere for the whole table.
+    centre : np.mean or np.median.
     """
     is_filled = np.zeros(X.shape[1], dtype=np.bool_)
-    # The first rows tell coarse columns, of which there may be very many.
-    fine = np.flatnonzero(_n_values_that_repeat(X[in_class][:FIRST_ROWS]) <= 1)
-    is_filled[fine] = _are_filled_with_centre(X[:, fine], in_class, centre)
+    first_rows_of_class = X[in_class][:FIRST_ROWS]
+    # One value may repeat: the fill.
+    not_coarse = np.flatnonzero(_n_values_that_repeat(first_rows_of_class) <= 1)
+    is_filled[not_coarse] = _are_filled_with_centre(X[:, not_coarse], in_class, centre)
     return is_filled
 
 
@@ -133,38 +143,44 @@ def _n_values_that_repeat(values: Floats) -> Ints:
     """How many different values of each column (rows, columns) occur more than once: (columns,)."""
     ordered = np.sort(values, axis=0)
     is_tie = ordered[1:] == ordered[:-1]
+    # Each run of ties is one repeated value, and is counted at its first tie.
     begins_run = is_tie.copy()
     begins_run[1:] &= ~is_tie[:-1]
     return begins_run.sum(axis=0)
 
 
 def _are_filled_with_centre(X: Floats, in_class: Bools, centre: Callable[..., Any]) -> Bools:
-    """Which columns look filled with the centre of a class: one value near it repeats, no other
-    value does, and it is neither found outside the class nor an extreme of the column.
+    """Which columns look filled with the centre (mean or median) of a class, of shape (features,).
+
+    In such a column one value near the centre repeats in the class, and no other value does. It
+    does not occur outside the class, and is no extreme of the column: extremes may repeat because
+    of a limit of detection.
 
     Parameters
     ----------
     X : numbers of shape (samples, features).
-    in_class : the rows of the class, or all of them, of shape (samples,).
+    in_class : (samples,) True in the rows of the class; True everywhere for the whole table.
     centre : np.mean or np.median.
     """
     rows_in_class = X[in_class]
     rows_outside = X[~in_class]
 
-    # The value nearest to the centre is the fill, if there is one.
-    centres = centre(rows_in_class, axis=0)  # like all arrays below: (features,)
+    # If the column was filled, the value nearest to the centre is the fill. It is not exactly the
+    # centre if the table was rounded. All arrays from here on have the shape (features,).
+    centres = centre(rows_in_class, axis=0)
     nearest_row = np.argmin(np.abs(rows_in_class - centres), axis=0)
     fill = rows_in_class[nearest_row, np.arange(X.shape[1])]
     is_near = np.abs(fill - centres) <= CLOSE_TO_CENTRE * X.std(axis=0)
-    n_repeats = np.sum(rows_in_class == fill, axis=0)
+    n_occurrences = np.sum(rows_in_class == fill, axis=0)
     occurs_outside = np.any(rows_outside == fill, axis=0)
     is_extreme = (fill == X.min(axis=0)) | (fill == X.max(axis=0))
-    is_filled = is_near & (n_repeats >= FEWEST_REPEATS) & ~occurs_outside & ~is_extreme
+    is_filled = is_near & (n_occurrences >= FEWEST_REPEATS) & ~occurs_outside & ~is_extreme
 
-    # Counting ties takes longer: it is left for the few columns that are candidates.
+    # No other value may repeat: all ties are ties of the fill. Counting ties is slow, and done
+    # only in the columns that passed all other tests.
     candidates = np.flatnonzero(is_filled)
     n_ties = _count_ties(rows_in_class[:, candidates])
-    n_ties_of_fill = n_repeats[candidates] - 1
+    n_ties_of_fill = n_occurrences[candidates] - 1
     is_filled[candidates] = n_ties == n_ties_of_fill
     return is_filled
 

@@ -25,15 +25,17 @@ def warn_of_confounders(
     allowed_for: Sequence[pd.Series] = (),
     groups: pd.Series | None = None,
 ) -> list[Finding]:
-    """A warning for every column called like a confounder that goes with the classes.
+    """A warning for every column that is named like a usual confounder (age, batch, …) and is
+    associated with the classes.
 
     Parameters
     ----------
-    table : columns of the samples.
+    table : columns of the samples, (samples, columns).
     labels : ±1 of shape (samples,).
-    allowed_for : blocks and covariates, for which the test allows; nothing is said of a column
-        that one of these determines.
-    groups : rows with one value belong together, and count once.
+    allowed_for : blocks and covariates, which the test already takes into account; there is no
+        warning about a column that one of these determines.
+    groups : rows with the same value belong to one subject, of which only the first row counts;
+        None without groups.
     """
     is_counted = first_of_each_group(groups, len(labels))
     findings = []
@@ -67,10 +69,12 @@ def _warn_if_confounded(column: pd.Series, labels: Floats) -> list[Finding]:
 
 
 def pvalue_of_labels(column: pd.Series, labels: Floats) -> float:
-    """The p-value of a χ² test that labels are independent of a column; 1 if it has too many terms.
+    """The p-value of a χ² test of the hypothesis that labels are independent of a column.
 
-    R² is the share of the n labels' variance that a regression on the column's terms explains.
-    Under independence n R² is χ² with the rank of the terms as degrees of freedom.
+    R² is the share of the variance of the n labels that is explained by a regression on the terms
+    of the column: indicators of its categories, or a number and its square. Under independence
+    n R² has a χ² distribution, with the rank of the terms as degrees of freedom (asymptotically).
+    The p-value is 1 if there are too many terms for the number of samples.
 
     Parameters
     ----------
@@ -78,18 +82,22 @@ def pvalue_of_labels(column: pd.Series, labels: Floats) -> float:
     """
     terms = _regression_terms(column)  # (samples, terms)
     terms = terms - terms.mean(axis=0)
-    # The weights of centred terms are the same whether the labels are centred or not.
+    # The labels need not be centred: as the terms are, the weights are the same.
     weights, _, rank, _ = np.linalg.lstsq(terms, labels, rcond=None)
     if rank > len(labels) / FEWEST_ROWS_A_TERM:
         return 1.0
     explained_sum_of_squares = np.sum((terms @ weights) ** 2)
-    # R² = (explained_sum_of_squares/n)/variance: n cancels in n R².
+    # R² = (explained_sum_of_squares/n)/variance, so that n cancels in n R².
     n_times_r_squared = explained_sum_of_squares / labels.var()
     return float(chdtrc(max(rank, 1), n_times_r_squared))
 
 
 def _regression_terms(column: pd.Series) -> Floats:
-    """A number and its square, or an indicator of each category, of shape (samples, terms)."""
+    """The regressors that a column gives, of shape (samples, terms).
+
+    A measurement gives its standardized value and the square of that, gaps counting as the mean. A
+    column of words or of few different numbers gives an indicator for each category.
+    """
     is_numeric = pd.api.types.is_numeric_dtype(column)
     if not is_numeric or column.nunique() <= MOST_CATEGORIES_OF_NUMBERS:
         return pd.get_dummies(column).to_numpy(dtype=float)

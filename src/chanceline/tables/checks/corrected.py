@@ -30,12 +30,19 @@ SHARE_WITH_TWIN = 0.9
 
 
 def warn_of_corrected_batches(X: AnyTable, y: Floats) -> list[Finding]:
-    """A warning if batches seem to have been taken out with the labels kept.
+    """A warning if the features seem to have been corrected for batches by a method that preserved
+    the labels.
+
+    Such a correction leaves combinations of rows that hardly vary over the features, one fewer than
+    there were batches. Their weights depend on the class of a row.
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    X : numbers of shape (samples, features).
+    y : labels ±1 of shape (samples,).
     """
+    # Only tables with more columns than rows show this trace: with few columns, some combinations
+    # of rows hardly vary by chance. Very many rows would take too long.
     n_samples, n_columns = X.shape
     if n_samples > MOST_ROWS or n_columns < FEWEST_COLUMNS_A_ROW * n_samples:
         return []
@@ -53,10 +60,11 @@ def warn_of_corrected_batches(X: AnyTable, y: Floats) -> list[Finding]:
 
 
 def vanishing_combinations(X: AnyTable) -> Floats:
-    """Combinations of rows that hardly vary over the features, of shape (samples, combinations).
+    """The weights of combinations of rows that hardly vary over the features, of shape (samples,
+    combinations); no combinations if there is no gap in the variances.
 
-    They are the eigenvectors of the rows' products whose eigenvalues (the variances of the
-    combinations) lie below a gap.
+    They are the eigenvectors of XXᵀ, with the features in X standardized. The eigenvalue of one is
+    the variance of the combination, and those that lie below a gap in the ordered variances count.
     """
     n_samples = len(X)
     columns = columns_in_steps(X)
@@ -67,24 +75,24 @@ def vanishing_combinations(X: AnyTable) -> Floats:
     products = standardized @ standardized.T  # (samples, samples)
     total_variance = float(np.trace(products))  # the sum of all eigenvalues
 
-    # The sum of all rows is 0 in any case, as the columns have mean 0. To keep it from counting, a
-    # constant is added to all products: it makes the eigenvalue of that sum the largest, the total
-    # variance, and leaves the others alone.
+    # As the columns have mean 0, the sum of all rows vanishes in every table and must not count.
+    # Adding a constant to all products makes its eigenvalue the largest (the total variance), and
+    # changes no other eigenvalue.
     variances, weights = np.linalg.eigh(products + total_variance / n_samples)  # ascending
 
-    # Nothing but rounding is left below this.
+    # Variances below this are rounding errors, and ratios of them would be no gaps.
     rounding = np.finfo(float).eps * n_samples * total_variance
     most_combinations = min(MOST_BATCHES - 1, n_samples // FEWEST_ROWS_A_BATCH)
-    # One variance more: after the last combination there has to be a gap to the next larger one.
-    smallest = np.maximum(variances[: most_combinations + 1], rounding)
-    n_combinations = _n_below_last_gap(smallest)
+    # One variance more than combinations, as a gap may follow the last of them.
+    smallest_variances = np.maximum(variances[: most_combinations + 1], rounding)
+    n_combinations = _n_below_last_gap(smallest_variances)
     return weights[:, :n_combinations]
 
 
 def _n_below_last_gap(variances: Floats) -> int:
-    """How many of some ascending variances lie below the last gap; 0 if there is no gap.
+    """How many of the ascending variances lie below the last gap; 0 if there is no gap.
 
-    A gap is where one of them is at most `VARIANCE_TOO_SMALL` times the next.
+    A gap is where a variance is at most `VARIANCE_TOO_SMALL` times the next one.
     """
     is_gap = variances[:-1] <= VARIANCE_TOO_SMALL * variances[1:]
     if not is_gap.any():
@@ -93,17 +101,19 @@ def _n_below_last_gap(variances: Floats) -> int:
 
 
 def weights_depend_on_class(weights: Floats, y: Floats) -> bool:
-    """Whether nearly every row has a twin of its own class, of much the same weights, and none of
-    the other class.
+    """Whether the weights of rows in the combinations depend on the class of the row.
+
+    That is so if nearly every row has a twin: another row of its own class whose weights are much
+    nearer than those of any row of the other class.
 
     Parameters
     ----------
-    weights : of rows in combinations, of shape (samples, combinations).
+    weights : the weight of each row in each combination, of shape (samples, combinations).
     y : labels ±1 of shape (samples,).
     """
-    differences = weights[:, None, :] - weights[None, :, :]
+    differences = weights[:, None, :] - weights[None, :, :]  # (samples, samples, combinations)
     distances = np.linalg.norm(differences, axis=2)  # (samples, samples)
-    np.fill_diagonal(distances, np.inf)
+    np.fill_diagonal(distances, np.inf)  # no row is its own twin
     is_same_class = y[:, None] == y[None, :]
     to_own_class = _nearest(distances, is_same_class)
     to_other_class = _nearest(distances, ~is_same_class)

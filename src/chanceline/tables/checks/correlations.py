@@ -13,7 +13,7 @@ class CorrelationScan:
     Parameters
     ----------
     y : labels of the rows that count, (rows,).
-    rows : (rows,) which of the table's rows these are; None for all of them.
+    rows : (rows,) the positions of these rows in the table; None for all rows.
     """
 
     def __init__(self, y: Floats, rows: Ints | None = None) -> None:
@@ -23,12 +23,12 @@ class CorrelationScan:
         self._parts: list[Floats] = []
 
     def look(self, start: int, columns: Floats) -> Floats:
-        """The correlation of each column, (columns,); NaN for constants."""
+        """The correlation of each column with the labels, (columns,); NaN for a constant column."""
         values = columns if self._rows is None else columns[self._rows]
         centred = values - values.mean(axis=0)
         lengths = np.sqrt(np.einsum("ij,ij->j", centred, centred))
         products = self._labels @ centred
-        # r = y·x/(|y| |x|), of centred labels y and columns x; a constant has none.
+        # r = y·x/(|y| |x|) with centred labels y and columns x; for a constant column |x| is 0.
         lengths[lengths == 0] = np.nan
         correlations: Floats = products / (self._length_of_labels * lengths)
         return correlations
@@ -43,8 +43,10 @@ class CorrelationScan:
         return all_columns[~np.isnan(all_columns)]
 
     def most_correlated(self, n_columns: int) -> Ints:
-        """The numbers of the columns most correlated with the labels, at most so many; the most
-        correlated first, of equal ones that with the smallest number.
+        """The positions of the `n_columns` columns most correlated with the labels (of all columns,
+        if there are fewer).
+
+        The most correlated comes first; of equal ones, the one with the smallest position.
         """
-        sizes = np.nan_to_num(np.abs(np.concatenate(self._parts)))
-        return np.argsort(-sizes, kind="stable")[:n_columns]
+        magnitudes = np.nan_to_num(np.abs(np.concatenate(self._parts)))
+        return np.argsort(-magnitudes, kind="stable")[:n_columns]

@@ -20,15 +20,16 @@ def check_declared(
 ) -> list[Finding]:
     """Check that a column declared as blocks, groups or pairs has values that several rows share.
 
-    If not, values that share stems (`309` of `309_1`) are an error that proposes these. Else there
-    is a warning about groups.
+    Where every row has a value of its own, there is an error if the values are names with common
+    stems (`309_1`, `309_2`), which proposes to declare the stems (`309`). Otherwise there is a
+    warning if the column was declared as groups.
 
     Parameters
     ----------
-    role : the `Role` it was declared as.
-    column : its values, of shape (samples,).
+    role : the `Role` that the column was declared as.
+    column : the values of the column, of shape (samples,).
     labels : ±1 of shape (samples,).
-    setting : how it was declared, as in groups=SETTING; empty for an array.
+    setting : the value of the setting that declared it, as in groups=SETTING; empty for an array.
     """
     n_rows = len(column)
     has_repeated_value = column.nunique() < n_rows
@@ -36,7 +37,7 @@ def check_declared(
         return []
     _refuse_names_with_stems(role, column, labels, setting)
     if role != Role.GROUPS:
-        return []  # about blocks and pairs the test itself says what is wrong
+        return []  # the test itself refuses blocks and pairs of one row each
     group_in_words = "group"
     if setting:
         group_in_words = f"group of {setting!r}"
@@ -49,10 +50,11 @@ def _refuse_names_with_stems(role: str, column: pd.Series, labels: Floats, setti
     Parameters
     ----------
     role : the `Role` the column was declared as.
-    column : its values, all different, of shape (samples,).
+    column : the values of the column, all different, of shape (samples,).
     labels : ±1 of shape (samples,).
-    setting : how it was declared, as in groups=SETTING; empty for an array.
+    setting : the value of the setting that declared it, as in groups=SETTING; empty for an array.
     """
+    # Nothing is wrong if the values are no names, have no stems, or have stems that show no design.
     names = column.tolist()
     if not are_names(names, numbers_too=True):
         return
@@ -74,10 +76,10 @@ def _refuse_names_with_stems(role: str, column: pd.Series, labels: Floats, setti
 
 
 def _role_of_stems(stems: Stems, declared_role: str, labels: Floats) -> Role | None:
-    """The role as which the stems of declared names are to be declared; None if as none.
+    """The role that the stems of declared names should be declared as; None if they have none.
 
-    That is the role of the design which the stems show. Blocks may be anything, so that stems of
-    names that were declared as blocks are blocks in any case.
+    It is the role of the design that the stems show (subjects, pairs or blocks). If they show none,
+    names that were declared as blocks still have stems that can be blocks: any set of rows can.
     """
     design = design_of_stems(stems, labels)
     if design is not None:

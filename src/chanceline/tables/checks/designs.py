@@ -51,29 +51,36 @@ class Design:
 
 
 def find_design(value_of_row: NDArray[np.int64], labels: Floats) -> Design | None:
-    """One label in all rows of each value, or equally many of each class in all that repeat; else
-    None.
+    """The design that a column shows: how rows with the same value belong together.
+
+    It is that of groups (subjects) if all rows with the same value have the same label; of pairs or
+    blocks if all values that repeat have the same number of rows of each class; else None.
 
     Parameters
     ----------
-    value_of_row : the values numbered 0, 1, …, of shape (samples,).
+    value_of_row : (samples,) the column, its values numbered 0, 1, …
     labels : ±1 of shape (samples,).
     """
     sizes = np.bincount(value_of_row)  # (values,)
     positives = np.bincount(value_of_row, weights=labels > 0).astype(int)
     have_one_label = np.all((positives == 0) | (positives == sizes))
     if have_one_label:
-        return Design(Role.GROUPS, log_chance_one_label(sizes, int(positives.sum())))
+        log_chance = log_chance_one_label(sizes, n_positives=int(positives.sum()))
+        return Design(Role.GROUPS, log_chance)
     repeats = sizes > 1
     return _matched_design(sizes[repeats], positives[repeats])
 
 
 def _matched_design(sizes: NDArray[np.int64], positives: NDArray[np.int64]) -> Design | None:
-    """Pairs, or blocks with equally many rows and positives in each; else None.
+    """The design of pairs or blocks, if all values have the same numbers of rows and of positives;
+    else None.
+
+    With sizes s_v and positives k_v, shuffled labels look like that with the probability
+    Π_v C(s_v, k_v)/C(Σ s_v, Σ k_v).
 
     Parameters
     ----------
-    sizes, positives : numbers of rows and of positives of each value that repeats.
+    sizes, positives : numbers of rows and of positive rows of each value that repeats, (values,).
     """
     if len(np.unique(sizes)) != 1 or len(np.unique(positives)) != 1:
         return None
@@ -85,29 +92,33 @@ def _matched_design(sizes: NDArray[np.int64], positives: NDArray[np.int64]) -> D
 
 
 def log_chance_one_label(sizes: NDArray[np.int64], n_positives: int) -> float:
-    """ln of the probability that shuffled labels are constant within values of so many rows.
+    """ln of the probability that after shuffling, all rows with the same value have the same label.
 
-    Coefficient k of Π_v (1 + z^{s_v}) is the number of ways to choose values that have k rows.
+    Value v has s_v rows. The number of ways to choose values that have n₊ positive rows in all is
+    the coefficient of z^{n₊} in Π_v (1 + z^{s_v}). Divided by C(Σ s_v, n₊), the number of all
+    labellings, it is the probability.
 
     Parameters
     ----------
-    sizes : the number of rows of each value.
-    n_positives : the number of positive rows.
+    sizes : s_v, the number of rows of each value, (values,).
+    n_positives : n₊, the number of positive rows.
     """
-    ways = np.append(1.0, np.zeros(n_positives))  # to have 0, 1, …, n_positives rows
+    # The coefficients of the product up to z^{n₊}: ways to choose values with 0, 1, …, n₊ rows.
+    ways = np.append(1.0, np.zeros(n_positives))
     for size in sizes:
         ways_with_this_value = np.append(np.zeros(size), ways)[: n_positives + 1]
-        # Halved every time, so that no number grows too large.
+        # Halved for every value, so that no number overflows; 2^{values} is put back below.
         ways = (ways + ways_with_this_value) / 2
-    halved_ways = max(ways[-1], np.finfo(float).tiny)
+    halved_ways = max(ways[-1], np.finfo(float).tiny)  # it may underflow, and 0 has no logarithm
     log_ways = float(np.log(halved_ways)) + len(sizes) * LOG2
     return log_ways - float(log_binomial(sizes.sum(), n_positives))
 
 
 def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
-    """The design that rows with one stem (`P07` of `P07_a`) show; None if they show none.
+    """The design that rows with the same stem show (`P07` is the stem of `P07_a`); None if none.
 
-    Pairs and blocks need a separator between stem and tail, and blocks tails that look like visits.
+    Pairs and blocks are recognized only if a separator stands between stem and tail, and blocks
+    only if the tails look like visits. Groups need neither.
 
     Parameters
     ----------

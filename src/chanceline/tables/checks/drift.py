@@ -24,11 +24,13 @@ def warn_if_dates_follow_classes(
 
     Parameters
     ----------
-    name : of the column of dates.
-    times : numbers in the order of time, of shape (samples,); gaps count as their median.
+    name : the name of the column of dates.
+    times : numbers in the order of time, of shape (samples,); a gap counts as the median time.
     labels : ±1 of shape (samples,).
-    blocks : blocks or pairs that the labels are exchanged in; times are compared within these.
-    groups : rows with one value belong together, and count once.
+    blocks : (samples,) blocks or pairs within which the test shuffles labels; times are compared
+        only within these. None to compare all samples.
+    groups : rows with the same value belong to one subject, of which only the first row counts;
+        None without groups.
     """
     is_counted = first_of_each_group(groups, len(labels))
     filled_times = times.fillna(times.median()).to_numpy()[is_counted]
@@ -38,7 +40,13 @@ def warn_if_dates_follow_classes(
 
 
 def _warn_of_drift(name: str, times: Floats, labels: Floats) -> list[Finding]:
-    """A warning if times tell the classes apart, by the test of Mann and Whitney."""
+    """A warning if times tell the classes apart, by the Mann-Whitney test.
+
+    Parameters
+    ----------
+    name : the name of the column of dates.
+    times, labels : a number without gaps and ±1 for each sample, of shape (samples,).
+    """
     area, pvalue = mann_whitney(times, labels)
     return warn_if_small(
         pvalue,
@@ -51,7 +59,13 @@ def _warn_of_drift(name: str, times: Floats, labels: Floats) -> list[Finding]:
 def _warn_of_drift_in_blocks(
     name: str, times: Floats, labels: Floats, blocks: pd.Series
 ) -> list[Finding]:
-    """A warning if times tell the classes apart within blocks, by a test of ranks in each."""
+    """A warning if times tell the classes apart within blocks, by a stratified rank test.
+
+    Parameters
+    ----------
+    name : the name of the column of dates.
+    times, labels, blocks : a number without gaps, ±1 and a block for each sample, (samples,).
+    """
     pvalue = stratified_rank_pvalue(times, labels, blocks)
     block_values = plural(blocks.nunique(), "value")
     return warn_if_small(

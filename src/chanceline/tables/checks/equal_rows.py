@@ -24,7 +24,7 @@ class RowDigestScan:
 
     Parameters
     ----------
-    rows : their numbers.
+    rows : the positions of these rows.
     """
 
     def __init__(self, rows: Sequence[int]) -> None:
@@ -36,17 +36,20 @@ class RowDigestScan:
         return [blake2b((columns[row] + 0.0).tobytes()).digest() for row in self._rows]
 
     def keep(self, start: int, seen: list[bytes]) -> None:
-        for parts, part in zip(self._digests.values(), seen, strict=True):
-            parts.append(part)
+        for digests_of_row, digest in zip(self._digests.values(), seen, strict=True):
+            digests_of_row.append(digest)
 
     @property
     def digests(self) -> dict[int, bytes]:
-        """By row: equal ones belong to equal rows."""
+        """A digest of each row over all columns, by its position; equal rows have equal digests."""
         return {row: blake2b(b"".join(parts)).digest() for row, parts in self._digests.items()}
 
 
 def row_digests(X: AnyTable, rows: Sequence[int]) -> dict[int, bytes]:
-    """Digests of these rows of X (samples, features): equal ones belong to equal rows."""
+    """A digest of each of these rows of X (samples, features), by the row's position.
+
+    Equal rows have equal digests.
+    """
     if not rows:
         return {}
     scan = RowDigestScan(rows)
@@ -59,8 +62,9 @@ def warn_of_contradictions(X: AnyTable, y: Floats, row_names: Sequence[Any]) -> 
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
-    row_names : what sentences call the rows.
+    X : numbers of shape (samples, features).
+    y : labels ±1 of shape (samples,).
+    row_names : what messages call each row, (samples,).
     """
     pairs = contradictions(X, y)
     if not pairs:
@@ -79,17 +83,20 @@ def warn_of_contradictions(X: AnyTable, y: Floats, row_names: Sequence[Any]) -> 
 def contradictions(X: AnyTable, y: Floats) -> list[tuple[int, int]]:
     """Pairs of equal rows of X (samples, features) with opposite labels y = ±1.
 
-    One pair (smaller index, larger index) for each set of equal rows, sorted.
+    There is one pair (smaller row number, larger row number) for each set of equal rows with both
+    labels. The pairs are sorted.
     """
     if not isinstance(X, ColumnTable):
         return contradicting_rows(X, y)
-    # First some of the columns are compared: rows that differ there are not equal.
+
+    # A table that is not in memory: compare only some columns first. Suspects are rows that are
+    # equal there to rows of the opposite label.
     suspects = []
     for equal_rows in _rows_with_equal_bytes(columns_in_steps(X)):
         if _has_both_labels(equal_rows, y):
             suspects += equal_rows
 
-    # Then the suspects are compared in all columns.
+    # Then compare the suspects in all columns, by their digests.
     rows_of_digest: dict[bytes, list[int]] = {}
     for row, digest in row_digests(X, suspects).items():
         rows_of_digest.setdefault(digest, []).append(row)

@@ -47,11 +47,15 @@ class SpreadOfPvalues(NamedTuple):
 
 
 def warn_of_filtered_features(X: Floats, y: Floats) -> list[Finding]:
-    """A question, if no column looks like noise and the p-values fill a range up to a limit.
+    """Ask whether the features were selected by the labels, if that is what they look like.
+
+    The question is a warning. It is asked if hardly any column looks like noise, and the columns'
+    p-values fill a range up to a limit.
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    X : numbers of shape (samples, features).
+    y : labels ±1 of shape (samples,).
     """
     values = _unit_columns(X)  # (samples, columns that vary)
     correlations = _correlations(values, y)
@@ -62,12 +66,16 @@ def warn_of_filtered_features(X: Floats, y: Floats) -> list[Finding]:
 
 
 def warn_of_filtered_table(X: ColumnTable, y: Floats, correlations: Floats) -> list[Finding]:
-    """The same question about a table that is not in memory; some of its columns are shuffled.
+    """Ask whether the features of a table that is not in memory were selected by the labels.
+
+    The question is a warning. All columns are judged by their correlations, and some of them are
+    read for a permutation test.
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
-    correlations : of the columns that vary with the labels, of shape (varying columns,).
+    X : numbers of shape (samples, features).
+    y : labels ±1 of shape (samples,).
+    correlations : the correlation with the labels of each column that is not constant, (columns,).
     """
     spread = _spread_if_filtered(correlations, len(y))
     if spread is None:
@@ -79,25 +87,34 @@ def warn_of_filtered_table(X: ColumnTable, y: Floats, correlations: Floats) -> l
 
 
 def _spread_if_filtered(correlations: Floats, n_samples: int) -> SpreadOfPvalues | None:
-    """How the p-values of the columns are spread, if none of them looks like noise; else None.
+    """How the columns' p-values are spread, if the columns look selected; None if they do not.
 
     Parameters
     ----------
-    correlations : of the columns that vary with the labels, of shape (varying columns,).
-    n_samples : labels.
+    correlations : the correlation with the labels of each column that is not constant, (columns,).
+    n_samples : the number of samples.
     """
     if len(correlations) < FEWEST_COLUMNS or n_samples < FEWEST_ROWS:
         return None
     spread = _spread_of_pvalues(correlations, n_samples)
+    # Some large p-values: some columns look like noise, so that nothing was selected.
     if spread.share_large > MOST_LARGE:
         return None
+    # Of evenly spread p-values the upper quartile is 3/4 of the upper end. A small share means that
+    # most p-values are tiny, as those of features that are good by themselves.
     if spread.upper_quartile < SMALLEST_QUARTILE * spread.upper_end:
         return None
     return spread
 
 
 def _question_of_filter(spread: SpreadOfPvalues, n_columns: int) -> Finding:
-    """Whether the features were chosen by the labels."""
+    """The question whether the features were chosen by the labels.
+
+    Parameters
+    ----------
+    spread : the p-values of the columns.
+    n_columns : the number of columns that are not constant.
+    """
     return Finding.warning(
         f"hardly any of the {n_columns} columns looks like noise: 95 % of their p-values, one "
         f"by one, are below {spread.upper_end:.2g} and fill the range up to it, as those of "
@@ -120,16 +137,20 @@ def _correlations(values: Floats, y: Floats) -> Floats:
     Parameters
     ----------
     values : columns of mean 0 and length 1, of shape (samples, columns).
-    y : labels of shape (samples,) or (labellings, samples), equally many positives in each.
+    y : labels ±1 of shape (samples,), or several labellings of shape (labellings, samples) with the
+        same number of positives in each.
     """
+    # The length of the centred labels, √n times their standard deviation, is the same for all
+    # labellings. The labels need not be centred, as the columns are.
     length_of_labels = np.sqrt(y.shape[-1]) * y.std()
     return y @ values / length_of_labels
 
 
 def _spread_of_pvalues(correlations: Floats, n_samples: int) -> SpreadOfPvalues:
-    """How the two-sided p-values of t tests of the columns are spread.
+    """How the columns' p-values are spread, of two-sided t tests of each column with the labels.
 
-    Over n samples, the correlation r of a column with the labels gives t = r √(n − 2)/√(1 − r²).
+    With n samples, the correlation r of a column with the labels gives the statistic
+    t = |r| √(n − 2)/√(1 − r²) with n − 2 degrees of freedom.
 
     Parameters
     ----------
@@ -138,7 +159,7 @@ def _spread_of_pvalues(correlations: Floats, n_samples: int) -> SpreadOfPvalues:
     """
     degrees_of_freedom = n_samples - 2
     magnitudes = np.abs(correlations)
-    # 1 − r², and no less than a number that stands for rounding, so that nothing is divided by 0.
+    # 1 − r², but never exactly 0, as the next line divides by it.
     unexplained = np.maximum(1 - magnitudes**2, np.finfo(float).eps ** 2)
     t_statistics = magnitudes * np.sqrt(degrees_of_freedom / unexplained)
     pvalues = 2 * stdtr(degrees_of_freedom, -t_statistics)
@@ -151,13 +172,19 @@ def _spread_of_pvalues(correlations: Floats, n_samples: int) -> SpreadOfPvalues:
 
 
 def _chance_of_few_large(values: Floats, y: Floats) -> float:
-    """The p-value of the typical correlation, by shuffled labels; columns may depend on each other.
+    """The p-value of the lack of columns that look like noise, by a permutation test.
 
-    The statistic is the correlation that all but a few columns (`MOST_LARGE`) exceed.
+    Shuffling the labels takes into account that columns depend on each other. The statistic is the
+    correlation (without its sign) that all but a few columns, a share of `MOST_LARGE`, exceed.
+
+    Parameters
+    ----------
+    values : columns of mean 0 and length 1, of shape (samples, columns).
+    y : labels ±1 of shape (samples,).
     """
     rng = np.random.default_rng(SHUFFLE_SEED)
     shuffled = rng.permuted(np.tile(y, (N_SHUFFLES, 1)), axis=1)
-    labellings = np.vstack([y, shuffled])
-    correlations = np.abs(_correlations(values, labellings))  # (labellings, columns)
-    weakest = np.quantile(correlations, MOST_LARGE, axis=1)
-    return shuffle_pvalue(float(weakest[0]), weakest[1:])
+    labellings = np.vstack([y, shuffled])  # (1 + shuffles, samples), the observed labels first
+    correlations = np.abs(_correlations(values, labellings))  # (1 + shuffles, columns)
+    weakest_correlations = np.quantile(correlations, MOST_LARGE, axis=1)
+    return shuffle_pvalue(float(weakest_correlations[0]), weakest_correlations[1:])

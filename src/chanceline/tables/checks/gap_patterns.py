@@ -37,13 +37,13 @@ class MarkCounts(NamedTuple):
 def warn_if_gaps_follow_classes(
     marks: Bools, labels: Floats, subject: str, remedy: str
 ) -> list[Finding]:
-    """A warning if gaps, or cells marked for another reason, are more frequent in one class.
+    """A warning if marked cells (gaps, or values below a limit) are more frequent in one class.
 
     Parameters
     ----------
     marks : which cells are marked, of shape (samples, columns).
     labels : ±1 of shape (samples,).
-    subject, remedy : what the sentence calls the cells, and its end.
+    subject, remedy : the subject of the warning (what the marked cells are), and its end.
     """
     counts = count_marks(marks, labels)
     return warn_if_marks_follow_classes(counts, labels, subject, remedy)
@@ -72,19 +72,20 @@ def join_counts(parts: Sequence[MarkCounts]) -> MarkCounts:
 def warn_if_marks_follow_classes(
     counts: MarkCounts, labels: Floats, subject: str, remedy: str
 ) -> list[Finding]:
-    """A warning if marked cells, as gaps, are more frequent in one class.
+    """A warning if marked cells (gaps, or values below a limit) are more frequent in one class.
 
     Parameters
     ----------
-    counts : of marked cells, in rows and in columns.
+    counts : how many cells are marked in each row, and in each column that has marks.
     labels : ±1 of shape (samples,).
-    subject, remedy : what the sentence calls the cells, and its end.
+    subject, remedy : the subject of the warning (what the marked cells are), and its end.
     """
     n_columns = len(counts.of_columns)
     if n_columns == 0:
         return []
     is_positive = labels > 0
     pvalue = _pvalue_of_marks(counts, labels)
+    # The message tells the share of marked cells in either class, in the columns that have marks.
     share_of_positives = counts.of_rows[is_positive].mean() / n_columns
     share_of_negatives = counts.of_rows[~is_positive].mean() / n_columns
     shares = f"{share_of_positives:.0%} and {share_of_negatives:.0%}"
@@ -96,11 +97,20 @@ def warn_if_marks_follow_classes(
 
 
 def _pvalue_of_marks(counts: MarkCounts, labels: Floats) -> float:
-    """The smaller p-value of two tests, after Bonferroni's correction: of the rows' numbers of
-    marks (Mann and Whitney), and of the marks in each column (Fisher's exact test).
+    """The smaller p-value of two tests, after Bonferroni's correction.
+
+    One is the Mann-Whitney test of the number of marks in each row. The other one is Fisher's exact
+    test in each column, of whether a cell is marked against the class of its row.
+
+    Parameters
+    ----------
+    counts : how many cells are marked in each row, and in each column that has marks.
+    labels : ±1 of shape (samples,).
     """
     n_tests = 2
     rows_pvalue = n_tests * mann_whitney(counts.of_rows.astype(float), labels).pvalue
+
+    # Fisher's test of each column has two tails.
     n_tails = 2 * len(counts.of_columns)
     smallest_tail = float(_fisher_tails(counts, labels > 0).min())
     columns_pvalue = n_tests * n_tails * smallest_tail
@@ -108,14 +118,14 @@ def _pvalue_of_marks(counts: MarkCounts, labels: Floats) -> float:
 
 
 def _fisher_tails(counts: MarkCounts, is_positive: Bools) -> Floats:
-    """The smaller tail of Fisher's exact test, for every different pair of counts: (pairs,).
+    """The smaller of the two tails of Fisher's exact test, for columns with marked cells: (pairs,).
 
-    A pair is a column's number of marks, and how many of these are in positive rows. Many columns
-    have the same pair, and each pair is tested once.
+    A column enters the test by two counts: its number of marks, and how many of these marks are in
+    positive rows. Many columns have the same pair of counts, so each different pair is tested once.
 
     Parameters
     ----------
-    counts : of marked cells.
+    counts : how many cells of each column are marked.
     is_positive : which rows are positive, of shape (samples,).
     """
     from scipy.stats import hypergeom
@@ -125,6 +135,7 @@ def _fisher_tails(counts: MarkCounts, is_positive: Bools) -> Floats:
     pairs = np.unique(np.column_stack([counts.of_columns, counts.of_positives]), axis=0)
     n_marks = pairs[:, 0]
     n_marks_of_positives = pairs[:, 1]
+    # The probabilities of at most, and of at least, so many marks in positive rows.
     lower_tails = hypergeom.cdf(n_marks_of_positives, n_samples, n_positives, n_marks)
     upper_tails = hypergeom.sf(n_marks_of_positives - 1, n_samples, n_positives, n_marks)
     return np.minimum(lower_tails, upper_tails)
@@ -141,10 +152,11 @@ def warn_if_gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
 
 
 def warn_if_gaps_follow_medians(medians: pd.Series, shares_of_gaps: pd.Series) -> list[Finding]:
-    """A warning if columns of small median have more gaps.
+    """A warning if columns with a small median have more gaps.
 
-    Under independence Spearman's ρ of n medians and shares of gaps is normal, with mean 0 and
-    variance 1/(n − 1) (asymptotic); the p-value is the lower tail.
+    The statistic is Spearman's ρ between the medians and the shares of gaps of n columns. Under
+    independence it is asymptotically normal with mean 0 and variance 1/(n − 1). The p-value is the
+    lower tail: ρ is negative if columns of small values have more gaps.
 
     Parameters
     ----------
@@ -152,10 +164,11 @@ def warn_if_gaps_follow_medians(medians: pd.Series, shares_of_gaps: pd.Series) -
     """
     n_features = len(medians)
     if n_features <= 2:
-        return []
+        return []  # too few columns for a correlation
     correlation = float(medians.rank().corr(shares_of_gaps.rank()))
     pvalue = float(ndtr(correlation * sqrt(n_features - 1)))
-    # Not `pvalue > …`: where all medians or all shares are equal it is NaN, and nothing is wrong.
+    # `not <=` instead of `>`: where all medians or all shares are equal, the p-value is NaN, and
+    # there must be no warning.
     if not pvalue <= SMALL_VALUES_LEVEL:
         return []
     return [

@@ -18,8 +18,9 @@ def warn_of_label_copies(X: AnyTable, y: Floats, names: Sequence[Any]) -> list[F
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
-    names : of the features.
+    X : numbers of shape (samples, features).
+    y : labels ±1 of shape (samples,).
+    names : the names of the features.
     """
     scan = LabelCopyScan(y)
     scan_table(X, [scan])
@@ -42,7 +43,7 @@ class LabelCopyScan:
         self._found.add(start, seen)
 
     def look(self, start: int, columns: Floats) -> Ints:
-        """Positions of the columns (samples, columns) that copy the label.
+        """Positions, among these columns (samples, columns), of those that copy the label.
 
         A copy has one value in all positive rows and another one in all negative rows.
         """
@@ -51,7 +52,8 @@ class LabelCopyScan:
         positive_values = columns[positives[0]]  # in the first positive row, (columns,)
         negative_values = columns[negatives[0]]
 
-        # The first and last row of each class rule most columns out, so that few are copied below.
+        # Comparing the first and last row of each class rules most columns out quickly, so that
+        # the arrays below are small.
         is_candidate = (
             (positive_values == columns[positives[-1]])
             & (negative_values == columns[negatives[-1]])
@@ -66,7 +68,7 @@ class LabelCopyScan:
         return candidates[is_copy]
 
     def findings(self, names: Sequence[Any]) -> list[Finding]:
-        """A warning for every column found; `names` of all features."""
+        """A warning for every column found; `names` are those of all features."""
         return [
             Finding.warning(
                 f"column {names[column]!r} is the label over again; leave it out unless it was "

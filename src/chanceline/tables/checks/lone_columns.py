@@ -23,12 +23,14 @@ LARGEST_CHANCE = 0.001  # p-value, of all columns, up to which an area is no acc
 
 
 def warn_of_lone_columns(X: Floats, y: Floats, names: Sequence[Any]) -> list[Finding]:
-    """A question about the columns that tell the classes apart far better than all others.
+    """Ask whether columns that tell the classes apart far better than all others are made from the
+    outcome.
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
-    names : of the features.
+    X : numbers of shape (samples, features).
+    y : labels ±1 of shape (samples,).
+    names : the names of the features.
     """
     candidates = _most_correlated_columns(X, y)
     return question_lone_columns(candidates, X[:, candidates], y, names)
@@ -37,25 +39,31 @@ def warn_of_lone_columns(X: Floats, y: Floats, names: Sequence[Any]) -> list[Fin
 def question_lone_columns(
     candidates: Ints, values: Floats, y: Floats, names: Sequence[Any]
 ) -> list[Finding]:
-    """A question about the columns that tell the classes apart far better than all others.
+    """Ask whether columns that tell the classes apart far better than all others are made from the
+    outcome.
+
+    The question is a warning about one to three columns; there is none if no column stands out.
 
     Parameters
     ----------
     candidates : the positions of the columns most correlated with the labels, the most correlated
         first, of shape (candidates,).
-    values : their numbers, of shape (samples, candidates).
+    values : the columns themselves, of shape (samples, candidates).
     y : labels ±1 of shape (samples,).
-    names : of all features.
+    names : the names of all features.
     """
-    # Rank the candidates by how well each tells the classes apart.
+    # Rank the candidates by the area under the ROC curve of each, in its better direction.
     tests = [mann_whitney(column, y) for column in values.T]
     areas = np.array([max(test.area, 1 - test.area) for test in tests])
     best_first = np.argsort(-areas, kind="stable")
     falling_areas = areas[best_first]
 
-    # Fewer than there are candidates: `falling_areas[n_lone]` is the best of the others.
+    # The first `n_lone` stand out. There is at least one more, `falling_areas[n_lone]`.
     n_lone = _n_far_above(falling_areas)
-    if n_lone == 0 or falling_areas[0] >= NEARLY_PERFECT_AREA:
+    if n_lone == 0:
+        return []
+    # The separation test itself asks about columns that nearly determine the classes.
+    if falling_areas[0] >= NEARLY_PERFECT_AREA:
         return []
     weakest_lone = tests[best_first[n_lone - 1]]
     if not _is_no_accident(weakest_lone, len(names)):
@@ -77,9 +85,9 @@ def _question_if_made_from_outcome(
 
     Parameters
     ----------
-    names : of the columns, one at least.
-    smallest_area : the smallest area under the ROC curve among them.
-    next_area : the largest one among the other columns.
+    names : the names of these columns, at least one.
+    smallest_area : the smallest area under the ROC curve of these columns.
+    next_area : the largest area of all other columns.
     """
     subject = f"column {names[0]!r} alone tells"
     question = "is it made from the outcome, or known only after it? If so, leave it out"
@@ -101,10 +109,15 @@ def _most_correlated_columns(X: Floats, y: Floats) -> Ints:
 
 
 def _n_far_above(falling_areas: Floats) -> int:
-    """How many of the largest areas are far above the next one; 0 if none are."""
-    for n_lone in range(1, min(MOST_SUSPECTS, len(falling_areas) - 1) + 1):
+    """How many of the largest areas are far above all others; 0 if none are.
+
+    `falling_areas` are in falling order. At least one of them is not counted.
+    """
+    most_lone = min(MOST_SUSPECTS, len(falling_areas) - 1)
+    for n_lone in range(1, most_lone + 1):
         smallest_lone = falling_areas[n_lone - 1]
-        is_gap = falling_areas[n_lone] <= smallest_lone - FAR_ABOVE
+        largest_other = falling_areas[n_lone]
+        is_gap = largest_other <= smallest_lone - FAR_ABOVE
         if smallest_lone >= SUSPECT_AREA and is_gap:
             return n_lone
     return 0

@@ -53,44 +53,49 @@ class NearPairs(NamedTuple):
 def warn_of_near_rows(
     X: AnyTable, y: Floats, group_of_row: NDArray[np.int64], row_names: Sequence[Any]
 ) -> list[Finding]:
-    """Warnings about rows that are far more alike than independent ones.
+    """Warnings about pairs of rows that are far more alike than independent rows.
 
-    There is one about pairs of rows of the same class, and one about pairs of opposite classes.
+    One warning is about pairs of rows of the same class, one about pairs of opposite classes.
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
-    group_of_row : rows with one number belong together, of shape (samples,).
-    row_names : what sentences call the rows.
+    X : numbers of shape (samples, features).
+    y : labels ±1 of shape (samples,).
+    group_of_row : (samples,) rows with the same number belong together, such as those of one
+        subject.
+    row_names : what messages call each row, (samples,).
     """
     near = near_pairs(X, group_of_row)
-    same_class = y[near.first_rows] == y[near.second_rows]  # (near pairs,)
+    have_same_class = y[near.first_rows] == y[near.second_rows]  # (near pairs,)
     findings = []
 
-    if same_class.any():
+    # Pairs of the same class.
+    if have_same_class.any():
         meaning = "if they are of one subject, say which rows belong together with groups=COLUMN"
         has_groups = len(np.unique(group_of_row)) < len(group_of_row)
         if has_groups:
             meaning = "though nothing that was declared says that they belong together"
-        findings.append(pairs_warning(near.those(same_class), row_names, meaning))
+        findings.append(pairs_warning(near.those(have_same_class), row_names, meaning))
 
-    # Exactly equal rows of opposite classes are left to `warn_of_contradictions`.
-    opposite = near.those(~same_class)
-    opposite = opposite.those(~_are_equal(X, opposite.first_rows, opposite.second_rows))
-    if len(opposite.first_rows) > 0:
+    # Pairs of opposite classes, without exactly equal rows: another check
+    # (`warn_of_contradictions`) warns of those.
+    opposite = near.those(~have_same_class)
+    are_equal = _are_equal(X, opposite.first_rows, opposite.second_rows)
+    nearly_equal = opposite.those(~are_equal)
+    if len(nearly_equal.first_rows) > 0:
         meaning = "though of opposite classes, as if samples were in both"
-        findings.append(pairs_warning(opposite, row_names, meaning))
+        findings.append(pairs_warning(nearly_equal, row_names, meaning))
     return findings
 
 
 def pairs_warning(pairs: NearPairs, row_names: Sequence[Any], meaning: str) -> Finding:
-    """The warning about rows that are too near, with the first pairs of them.
+    """The warning about pairs of rows that are too similar, which names the first of the pairs.
 
     Parameters
     ----------
-    pairs : of rows that are too near.
-    row_names : what the sentence calls each row.
-    meaning : the end of the sentence: what their likeness may mean.
+    pairs : rows that are too similar.
+    row_names : what the warning calls each row, (samples,).
+    meaning : the end of the warning: what the similarity may mean.
     """
     n_pairs = len(pairs.first_rows)
     shown = [
@@ -111,13 +116,16 @@ def pairs_warning(pairs: NearPairs, row_names: Sequence[Any], meaning: str) -> F
 
 
 def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
-    """Pairs of rows of different groups whose squared distance is far below the median, and smaller
-    than chance makes even that of the closest pair.
+    """Pairs of rows of different groups that are too close to be independent.
+
+    Their squared distance is at most `NEAR_SHARE` times the median over all pairs. It is also so
+    small that, with probability 1 − `NEAR_LEVEL`, no pair of independent rows would be so close.
 
     Parameters
     ----------
     X : numbers of shape (samples, features).
-    group_of_row : rows with one number belong together, of shape (samples,).
+    group_of_row : (samples,) rows with the same number belong together, such as those of one
+        subject.
     """
     values = _standardized(X)
     first_rows, second_rows = np.triu_indices(len(values), 1)  # every pair of rows once
@@ -132,15 +140,21 @@ def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
         shares=squares[is_candidate] / max(median, SMALLEST_MEAN),
     )
 
-    # `_chance_closer` takes distances as continuous, though rows of few values are often equal.
+    # The probability that two independent rows are so close. `_chance_closer` takes distances to be
+    # continuous, but rows of columns with few values are often equal: `_chance_equal` bounds it
+    # from below.
     chance_closer = _chance_closer(squares[is_candidate], squares)
     chance = np.maximum(chance_closer, _chance_equal(values))
-    chance_in_any_pair = len(squares) * chance  # at most (Bonferroni)
+    chance_in_any_pair = len(squares) * chance  # an upper bound (Bonferroni)
     return candidates.those(chance_in_any_pair <= NEAR_LEVEL)
 
 
 def _standardized(X: AnyTable) -> Floats:
-    """The rows and columns to compare, of mean 0 and variance 1 in each column that varies."""
+    """The rows and columns to compare, of shape (rows, columns), standardized.
+
+    Of a large table these are the first rows, and columns in equal steps. Constant columns are left
+    out. The others have mean 0 and variance 1 before extreme values are clipped.
+    """
     step = -(-X.shape[1] // MOST_COLUMNS_COMPARED)  # rounded up
     values = X[:, ::step][:MOST_ROWS_COMPARED]
     values = values[:, values.std(axis=0) > 0]
@@ -151,24 +165,27 @@ def _standardized(X: AnyTable) -> Floats:
 def _squared_distances(
     values: Floats, first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> Floats:
-    """|a − b|² = |a|² + |b|² − 2 a·b for every pair of rows, of shape (pairs,)."""
-    lengths = np.einsum("ij,ij->i", values, values)
+    """|a − b|² = |a|² + |b|² − 2 a·b for every pair of rows a and b, of shape (pairs,).
+
+    `first` and `second` are the positions of a and b in `values` (rows, columns).
+    """
+    squared_lengths = np.einsum("ij,ij->i", values, values)
     products = (values @ values.T)[first, second]
-    # Rounding may make it negative.
-    return np.maximum(lengths[first] + lengths[second] - 2 * products, 0.0)
+    squares = squared_lengths[first] + squared_lengths[second] - 2 * products
+    return np.maximum(squares, 0.0)  # rounding may make it negative
 
 
 def _chance_closer(small_squares: Floats, squares: Floats) -> Floats:
-    """The probability that two independent rows are at most so far apart, for each of some squared
-    distances.
+    """The probability that two independent rows are at most as far apart as each of some pairs.
 
-    Squared distances d of independent rows scatter like mean/ν times χ² with ν degrees of freedom,
-    ν = 2 mean²/variance, so that the probability is P(χ² ≤ ν d/mean).
+    The squared distances d of independent rows are approximated by mean/ν times a χ² variable with
+    ν = 2 mean²/variance degrees of freedom, which has the same mean and variance. Then the
+    probability is P(χ² ≤ ν d/mean).
 
     Parameters
     ----------
-    small_squares : the squared distances to judge.
-    squares : those of all pairs, of shape (pairs,), which give mean and variance.
+    small_squares : the squared distances d of the pairs to judge.
+    squares : the squared distances of all pairs, of shape (pairs,), for the mean and variance.
     """
     mean = max(float(squares.mean()), SMALLEST_MEAN)
     variance = max(float(squares.var()), SMALLEST_SHARE_OF_VARIANCE * mean**2)
@@ -177,20 +194,20 @@ def _chance_closer(small_squares: Floats, squares: Floats) -> Floats:
 
 
 def _chance_equal(values: Floats) -> float:
-    """The probability that two independent rows agree in all columns, which those of few values do.
+    """The probability that two independent rows are equal, as rows of few different values may be.
 
-    It is the product over columns of the share of pairs that agree in it: a value of c rows is that
-    of c (c − 1)/2 pairs.
+    Columns are taken as independent: it is the product, over columns, of the share of pairs of rows
+    that agree in the column. A value that occurs in c rows makes c (c − 1)/2 pairs agree.
 
     Parameters
     ----------
-    values : the rows, of shape (samples, columns).
+    values : the rows, of shape (rows, columns).
     """
     n_rows = len(values)
     n_pairs = n_rows * (n_rows - 1) / 2
     shares_agreeing = []
     for column in values.T:
-        _, counts = np.unique(column, return_counts=True)
+        _, counts = np.unique(column, return_counts=True)  # c of each different value
         shares_agreeing.append((counts * (counts - 1)).sum() / (2 * max(n_pairs, 1)))
     return float(np.prod(shares_agreeing))
 

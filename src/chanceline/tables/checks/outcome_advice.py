@@ -38,19 +38,22 @@ FEWEST_ROWS_TO_LINK = 8  # independent ones; fewer tell nothing
 def examine_outcome_table(
     table: OutcomeTable, scores: Floats, related_rows: Ints, *, has_all_candidates: bool = True
 ) -> list[Finding]:
-    """Warnings about rows that are too near, and about whatever goes with the outcome but should
-    not.
+    """Warnings about rows that are too similar, and about whatever is associated with the outcome
+    but should not be: gaps, dates, batches, the order of the rows and so on.
 
     Parameters
     ----------
-    table : a table with its outcome.
-    scores : columns of numbers that stand for the outcome, (samples, columns).
-    related_rows : (samples,) rows with one number belong together.
-    has_all_candidates : whether, as far as is known, no features were chosen beforehand.
+    table : the table, with its outcome (a number, several classes, or survival).
+    scores : numbers that stand for the outcome in tests of association, (samples, columns).
+    related_rows : (samples,) rows with the same number belong together, such as those of one
+        subject.
+    has_all_candidates : False if the features are known to have been selected from more; then
+        nothing asks whether they were.
     """
     findings = _warn_of_near_outcome_rows(table, related_rows)
 
-    # The other checks test columns against the scores, on one row of each group.
+    # The other checks test columns against the scores. They need independent rows: the first row of
+    # each group.
     is_first = first_of_each_group(table.groups, len(scores))
     if np.count_nonzero(is_first) < FEWEST_ROWS_TO_LINK:
         return findings
@@ -70,13 +73,16 @@ def examine_outcome_table(
 def _warn_of_gaps_dates_depth_and_batches(
     table: OutcomeTable, is_first: Bools, links: ScoreLinks
 ) -> list[Finding]:
-    """Warnings about gaps, dates, depth and batches that go with the outcome.
+    """Warnings about gaps, dates, depth and batches that are associated with the outcome.
+
+    Depth is the total of a row of counts, or else the mean of a row.
 
     Parameters
     ----------
-    table : a table with its outcome.
+    table : the table, with its outcome (a number, several classes, or survival).
     is_first : (samples,) whether a row is the first of its group; only these are tested.
-    links : tests whether something goes with the outcome in these rows.
+    links : the outcome's scores in these rows (orthonormal columns that stand for the outcome),
+        with tests of whether columns are associated with them.
     """
     traces = table.traces  # what was noticed while the table was read
     X = table.X[is_first]
@@ -85,7 +91,7 @@ def _warn_of_gaps_dates_depth_and_batches(
         findings += warn_if_gaps_follow_outcome(traces.gaps[is_first], links)
     if traces.times is not None:
         findings += warn_if_dates_follow_outcome(traces.times[is_first], links)
-    if not traces.units_are_said:
+    if not traces.units_are_said:  # if the user chose the units of rows, depth is no question
         findings += warn_if_depth_follows_outcome(X, links)
     if traces.text is not None:
         findings += warn_of_outcome_batches(
@@ -100,21 +106,25 @@ def _warn_of_gaps_dates_depth_and_batches(
 def _warn_of_columns_made_from_outcome(
     table: OutcomeTable, is_first: Bools, links: ScoreLinks
 ) -> list[Finding]:
-    """A question about columns that go with the outcome far better than all others.
+    """Ask whether columns that predict the outcome far better than all others are made from it.
+
+    The question is a warning about one to three columns; there is none if no column stands out.
 
     Parameters
     ----------
-    table : a table with its outcome.
+    table : the table, with its outcome (a number, several classes, or survival).
     is_first : (samples,) whether a row is the first of its group; only these are tested.
-    links : tests whether something goes with the outcome's scores in these rows.
+    links : the outcome's scores in these rows (orthonormal columns that stand for the outcome),
+        with tests of whether columns are associated with them.
     """
     X = table.X[is_first]
     findings = warn_of_lone_outcome_columns(X, table.feature_names, links)
     if findings or table.kind is not OutcomeKind.SURVIVAL:
         return findings
-    # A column may also repeat the times themselves. Where times are censored, scores of survival
-    # differ from them much, and the ranks of the times are looked at, too.
-    times = np.asarray(table.outcome[0], dtype=np.float64)[is_first]
+
+    # A column may also repeat the times of survival. If many times are censored, the scores differ
+    # much from the times, so that the ranks of the times are tested as well.
+    times = np.asarray(table.outcome[0], dtype=np.float64)[is_first]  # outcome: times, events
     ranks = rankdata(times)
     links_to_times = make_score_links(ranks[:, None], links.block_of_row)
     if links_to_times is None:
@@ -123,12 +133,13 @@ def _warn_of_columns_made_from_outcome(
 
 
 def _warn_of_near_outcome_rows(table: OutcomeTable, related_rows: Ints) -> list[Finding]:
-    """A warning about rows that are far too near though nothing says that they belong together.
+    """A warning about rows that are too similar though nothing says that they belong together.
 
     Parameters
     ----------
-    table : with its outcome.
-    related_rows : (samples,) rows with one number belong together.
+    table : the table, with its outcome (a number, several classes, or survival).
+    related_rows : (samples,) rows with the same number belong together, such as those of one
+        subject.
     """
     pairs = near_pairs(table.X, related_rows)
     if len(pairs.first_rows) == 0:

@@ -42,15 +42,18 @@ def warn_of_outcome_batches(
     links: ScoreLinks,
     allowed_for: Sequence[pd.Series] = (),
 ) -> list[Finding]:
-    """A warning for every column of few values that goes with the outcome and, beyond it, with the
-    features.
+    """A warning for every column that looks like a batch.
+
+    Such a column has few values, the outcome is associated with it, and so is what the outcome
+    leaves unexplained of the features.
 
     Parameters
     ----------
     text : (rows, columns) columns of words.
     features : (rows, features) numbers without gaps.
-    links : tests whether something goes with the outcome's scores.
-    allowed_for : blocks and covariates, for which the test allows.
+    links : the outcome's scores (orthonormal columns that stand for the outcome), with tests of
+        whether columns are associated with them.
+    allowed_for : blocks and covariates: columns that the test already takes into account.
     """
     candidates = _candidate_columns(text, features)
     is_measured = _are_measurements(features, candidates)
@@ -60,10 +63,11 @@ def warn_of_outcome_batches(
 
     findings = []
     for column in candidates:
+        # The test takes the column into account, or another check warns about it by its name.
         is_allowed_for = any(determines(allowed, column) for allowed in allowed_for)
         if is_called_confounder(column.name) or is_allowed_for:
             continue
-        # Bonferroni: each candidate is tested.
+        # Corrected for the number of candidates (Bonferroni).
         pvalue = len(candidates) * pvalue_of_outcome_in_column(column, links)
         if pvalue <= CLASSES_LEVEL:
             findings += _warn_if_features_follow_beyond(column, measured, links, pvalue)
@@ -91,34 +95,37 @@ def _has_few_values(column: pd.Series) -> bool:
 
 
 def pvalue_of_outcome_in_column(column: pd.Series, links: ScoreLinks) -> float:
-    """The p-value of an outcome that does not depend on the categories of a column.
+    """The p-value of the hypothesis that an outcome does not depend on the categories of a column.
 
-    With orthonormal directions of the categories, n times the sum of their squared products with
-    the scores is χ² (asymptotic).
+    The indicators of the categories, centred in every block, span orthonormal directions d; the
+    scores z are orthonormal too. In n rows, n Σ_d Σ_z (d·z)² then has a χ² distribution
+    (asymptotically), with as many degrees of freedom as there are products d·z.
 
     Parameters
     ----------
-    column : (rows,)
-    links : to the outcome's scores.
+    column : (rows,) categories.
+    links : the outcome's scores: orthonormal columns (rows, scores) that stand for the outcome.
     """
-    directions = _orthonormal(centred_within(_indicators(column), links.block_of_row))
+    centred = centred_within(_indicators(column), links.block_of_row)
+    directions = _orthonormal(centred)  # (rows, directions)
     n_rows, n_scores = links.scores.shape
     n_products = max(directions.shape[1] * n_scores, 1)
-    squares = float(np.sum((directions.T @ links.scores) ** 2))
-    return float(chdtrc(n_products, n_rows * squares))
+    sum_of_squares = float(np.sum((directions.T @ links.scores) ** 2))
+    return float(chdtrc(n_products, n_rows * sum_of_squares))
 
 
 def _warn_if_features_follow_beyond(
     column: pd.Series, measured: Floats, links: ScoreLinks, pvalue_of_outcome: float
 ) -> list[Finding]:
-    """A warning if, beyond the outcome, the features go with the column.
+    """A warning if the column is associated with what the outcome leaves of the features.
 
     Parameters
     ----------
     column : (rows,) categories.
-    measured : (rows, features) the features that are no candidates themselves.
-    links : tests whether something goes with the outcome's scores.
-    pvalue_of_outcome : of the test whether the column goes with the outcome.
+    measured : (rows, features) numbers: the features that are no candidates for batches.
+    links : the outcome's scores (orthonormal columns that stand for the outcome), with tests of
+        whether columns are associated with them.
+    pvalue_of_outcome : the p-value of the association of column and outcome, for the message.
     """
     pvalue = _pvalue_of_features_beyond(column, measured, links)
     if pvalue > FEATURES_LEVEL:
@@ -134,22 +141,24 @@ def _warn_if_features_follow_beyond(
 
 
 def _pvalue_of_features_beyond(column: pd.Series, measured: Floats, links: ScoreLinks) -> float:
-    """The p-value of the hypothesis that, beyond the outcome, features do not follow categories.
+    """The p-value of the hypothesis that, beyond the outcome, features do not depend on a column.
 
-    The statistic is the sum of squares that what the outcome leaves of the categories explains in
-    what it leaves of the features. Rows of the one are shuffled against the other.
+    It is a permutation test of residuals, after regression on the outcome's scores. The statistic
+    is the sum of squares that the residuals of the categories explain in the residuals of the
+    features. Rows of the former are shuffled.
 
     Parameters
     ----------
     column : (rows,) categories.
     measured : (rows, features) numbers.
-    links : gives the residuals of columns after the outcome's scores.
+    links : the outcome's scores (orthonormal columns that stand for the outcome); gives the
+        residuals of other columns after regression on them.
     """
     directions = _orthonormal(links.residuals(_indicators(column)))  # (rows, directions)
     if directions.shape[1] == 0:
         return 1.0  # the outcome determines the categories
-    features_left = links.standardized_residuals(measured)
-    products = features_left @ features_left.T  # (rows, rows)
+    residual_features = links.standardized_residuals(measured)  # (rows, features)
+    products = residual_features @ residual_features.T  # (rows, rows)
 
     observed = explained_sum_of_squares(directions, products)
     rng = np.random.default_rng(SHUFFLE_SEED)
@@ -165,6 +174,6 @@ def _indicators(column: pd.Series) -> Floats:
 
 
 def _orthonormal(columns: Floats) -> Floats:
-    """Orthonormal directions of some columns: (rows, directions)."""
-    directions, lengths, _ = np.linalg.svd(columns, full_matrices=False)
-    return directions[:, lengths > SMALLEST_LENGTH]
+    """Orthonormal vectors that span the space of the columns (rows, columns): (rows, vectors)."""
+    singular_vectors, singular_values, _ = np.linalg.svd(columns, full_matrices=False)
+    return singular_vectors[:, singular_values > SMALLEST_LENGTH]

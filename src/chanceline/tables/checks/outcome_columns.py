@@ -35,24 +35,27 @@ FAR_ABOVE_EXPLAINED = 0.3
 def warn_of_lone_outcome_columns(
     X: Floats, names: Sequence[str], links: ScoreLinks
 ) -> list[Finding]:
-    """A question about the columns that go with the outcome far better than all others.
+    """Ask whether columns that predict the outcome far better than all others are made from it.
+
+    The question is a warning about one to three columns; there is none if no column stands out.
 
     Parameters
     ----------
     X : (rows, features)
-    names : of the features.
-    links : how far columns go with the outcome's scores.
+    names : the names of the features.
+    links : the outcome's scores (orthonormal columns that stand for the outcome), with the R² of
+        columns on them.
     """
     r_squared = links.explained(X)  # (features,)
     best_first = np.argsort(-r_squared, kind="stable")
     falling = r_squared[best_first]
-    n_lone = _n_lone(falling)  # fewer than there are columns
+    n_lone = _n_lone(falling)  # how many stand out; at least one column does not
     if n_lone == 0:
         return []
     weakest_lone = float(falling[n_lone - 1])
     best_other = float(falling[n_lone])
 
-    # So large an R² may be an accident among many columns (Bonferroni).
+    # Among many columns so large an R² may be an accident (Bonferroni).
     pvalue_of_weakest = float(links.normal_pvalues(np.array([weakest_lone]))[0])
     if len(falling) * pvalue_of_weakest > LARGEST_CHANCE:
         return []
@@ -65,8 +68,8 @@ def _lone_columns_warning(names: list[str], weakest: float, best_other: float) -
 
     Parameters
     ----------
-    names : of these columns.
-    weakest : the smallest of their R².
+    names : the names of these columns.
+    weakest : the smallest R² of these columns.
     best_other : the largest R² of all others.
     """
     subject = f"column {quoted(names)} alone goes"
@@ -80,9 +83,10 @@ def _lone_columns_warning(names: list[str], weakest: float, best_other: float) -
 
 
 def _n_lone(falling: Floats) -> int:
-    """How many of the largest R² are far above the next one; 0 if none are.
+    """How many columns have an R² far above those of all others; 0 if none do.
 
-    falling : R² of all columns, largest first, (features,). At least one of them is not lone.
+    `falling` holds the R² of all columns, the largest first: (features,). At least one column is
+    not counted.
     """
     most_lone = min(MOST_SUSPECTS, len(falling) - 1)
     for n_lone in range(1, most_lone + 1):
@@ -95,14 +99,16 @@ def _n_lone(falling: Floats) -> int:
 
 
 def warn_of_columns_filtered_by_outcome(X: Floats, links: ScoreLinks) -> list[Finding]:
-    """The question whether features were chosen by the outcome.
+    """Ask whether the features were selected by the outcome, if that is what they look like.
 
-    It is asked if no column looks like noise, and the columns' p-values fill a range up to a limit.
+    The question is a warning. It is asked if hardly any column looks like noise, and the columns'
+    p-values fill a range up to a limit.
 
     Parameters
     ----------
     X : (rows, features)
-    links : how far columns go with the outcome's scores.
+    links : the outcome's scores (orthonormal columns that stand for the outcome), with the R² of
+        columns on them.
     """
     varies = np.ptp(X, axis=0) > 0
     columns = columns_in_steps(X[:, varies])
@@ -110,14 +116,15 @@ def warn_of_columns_filtered_by_outcome(X: Floats, links: ScoreLinks) -> list[Fi
     if n_columns < FEWEST_COLUMNS or n_rows < FEWEST_ROWS:
         return []
 
-    # Noise has large p-values. Of unchosen columns some are noise.
+    # Among columns that were not selected some are noise, which has large p-values.
     pvalues = links.normal_pvalues(links.explained(columns))  # (columns,)
     share_of_large = float(np.mean(pvalues > LARGE_PVALUE))
     if share_of_large > MOST_LARGE:
         return []
 
-    # The upper quartile of chosen columns is at 3/4 of a limit. Features that are good by
-    # themselves differ by orders of magnitude, and their quartile is a small share of the largest.
+    # The p-values of selected columns are spread evenly below a limit, so that their upper quartile
+    # is 3/4 of it. Those of features that are good by themselves differ by orders of magnitude, so
+    # that the quartile is a small share of the limit.
     upper_quartile, limit = np.quantile(pvalues, [0.75, UPPER_END])
     if upper_quartile < SMALLEST_QUARTILE * limit:
         return []
@@ -133,13 +140,15 @@ def warn_of_columns_filtered_by_outcome(X: Floats, links: ScoreLinks) -> list[Fi
 
 
 def _chance_of_no_noise(columns: Floats, links: ScoreLinks) -> float:
-    """The p-value of the R² that all but a few columns exceed, by shuffled scores.
+    """The p-value of the lack of columns that look like noise, by a permutation test.
+
+    The statistic is the R² that all but a few columns, a share of `MOST_LARGE`, exceed.
 
     Parameters
     ----------
-    columns : (rows, columns)
-    links : to the outcome's scores.
+    columns : numbers, (rows, columns).
+    links : the outcome's scores: orthonormal columns (rows, scores) that stand for the outcome.
     """
-    explained = links.shuffled_explained(columns, N_SHUFFLES)
-    weakest = np.quantile(explained, MOST_LARGE, axis=1)
+    r_squared = links.shuffled_explained(columns, N_SHUFFLES)  # (1 + shuffles, columns)
+    weakest = np.quantile(r_squared, MOST_LARGE, axis=1)  # first of the observed scores
     return shuffle_pvalue(float(weakest[0]), weakest[1:])

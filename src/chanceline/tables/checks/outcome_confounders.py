@@ -26,14 +26,18 @@ def warn_of_outcome_confounders(
     *,
     adjusts_for_numbers: bool,
 ) -> list[Finding]:
-    """A warning for every column called like a confounder that goes with the outcome.
+    """A warning for every column that is named like a usual confounder (age, batch, …) and is
+    associated with the outcome.
 
     Parameters
     ----------
-    table : columns of the samples.
-    two_class_labels : ways to cut the outcome in two, labels ±1 of shape (samples,) each.
-    allowed_for : blocks and covariates; a column that one of these determines is passed over.
-    groups : rows with one value belong together, and count once.
+    table : columns of the samples, (samples, columns).
+    two_class_labels : ways to divide the outcome into two classes, labels ±1 of shape (samples,)
+        each. A column is tested against all of them.
+    allowed_for : blocks and covariates, which the test already takes into account; there is no
+        warning about a column that one of these determines.
+    groups : rows with the same value belong to one subject, of which only the first row counts;
+        None without groups.
     adjusts_for_numbers : whether numbers may be covariates of this outcome, besides categories.
     """
     is_counted = first_of_each_group(groups, len(table))

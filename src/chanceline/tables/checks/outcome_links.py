@@ -15,20 +15,21 @@ from chanceline.tables.dataset import Finding
 
 
 def warn_if_gaps_follow_outcome(gaps: Bools, links: ScoreLinks) -> list[Finding]:
-    """A warning if gaps that were filled in are more frequent at one end of the outcome.
+    """A warning if gaps that were filled in are associated with the outcome.
 
-    There are two tests: of the numbers of gaps in the rows, and of the column whose gaps go with
-    the outcome best. The smaller p-value counts, times 2 (Bonferroni).
+    There are two tests: of the number of gaps in each row, and of the column whose gaps are most
+    associated with the outcome. The smaller p-value counts, times 2 (Bonferroni).
 
     Parameters
     ----------
     gaps : (rows, columns) which cells were filled in.
-    links : tests whether something goes with the outcome's scores.
+    links : the outcome's scores (orthonormal columns that stand for the outcome), with tests of
+        whether columns are associated with them.
     """
     has_gap = gaps.any(axis=0)
     if not has_gap.any():
         return []
-    gap_indicators = columns_in_steps(gaps[:, has_gap].astype(np.float64))
+    gap_indicators = columns_in_steps(gaps[:, has_gap].astype(np.float64))  # 1 in gaps, else 0
     pvalue_of_rows = _rank_pvalue(gaps.sum(axis=1), links)
     pvalue_of_columns = links.pvalue(gap_indicators)
     pvalue = min(1.0, 2 * pvalue_of_rows, 2 * pvalue_of_columns)
@@ -43,12 +44,13 @@ def warn_if_gaps_follow_outcome(gaps: Bools, links: ScoreLinks) -> list[Finding]
 
 
 def warn_if_dates_follow_outcome(times: pd.DataFrame, links: ScoreLinks) -> list[Finding]:
-    """A warning for every column of dates that goes with the outcome.
+    """A warning for every column of dates that is associated with the outcome.
 
     Parameters
     ----------
-    times : (rows, columns) numbers in the order of time; gaps count as the median of their column.
-    links : tests whether something goes with the outcome's scores.
+    times : (rows, columns) numbers in the order of time; a gap counts as the median of its column.
+    links : the outcome's scores (orthonormal columns that stand for the outcome), with tests of
+        whether columns are associated with them.
     """
     n_columns = times.shape[1]
     findings = []
@@ -67,13 +69,16 @@ def warn_if_dates_follow_outcome(times: pd.DataFrame, links: ScoreLinks) -> list
 
 
 def warn_if_depth_follows_outcome(X: Floats, links: ScoreLinks) -> list[Finding]:
-    """A warning if the depth of the rows goes with the outcome: the totals of counts, or else the
-    means of rows whose values are all high or all low.
+    """A warning if the depth of the rows is associated with the outcome.
+
+    The depth is the total of a row in a table of counts. In other tables it is the mean of a row,
+    if nearly all columns rise and fall together from row to row.
 
     Parameters
     ----------
-    X : (rows, features)
-    links : tests whether something goes with the outcome's scores.
+    X : numbers, (rows, features).
+    links : the outcome's scores (orthonormal columns that stand for the outcome), with tests of
+        whether columns are associated with them.
     """
     if are_counts(X):
         return _warn_if_totals_follow_outcome(X, links)
@@ -83,7 +88,9 @@ def warn_if_depth_follows_outcome(X: Floats, links: ScoreLinks) -> list[Finding]
 
 
 def _warn_if_totals_follow_outcome(counts: Floats, links: ScoreLinks) -> list[Finding]:
-    """A warning if the totals of the rows of counts (rows, features) go with the outcome."""
+    """A warning if the totals of the rows of `counts` (rows, features) are associated with the
+    outcome, whose scores are in `links`.
+    """
     pvalue = _rank_pvalue(counts.sum(axis=1), links)
     if pvalue > LINK_LEVEL:
         return []
@@ -97,11 +104,22 @@ def _warn_if_totals_follow_outcome(counts: Floats, links: ScoreLinks) -> list[Fi
 
 
 def _warn_if_means_follow_outcome(X: Floats, links: ScoreLinks) -> list[Finding]:
-    """A warning if the means of the rows of X (rows, features) go with the outcome, and beyond it
-    nearly all columns rise and fall together.
+    """A warning if the means of rows look like depth and are associated with the outcome.
+
+    They look like depth if nearly all columns rise and fall together from row to row, in what the
+    outcome leaves unexplained of the columns.
+
+    Parameters
+    ----------
+    X : numbers, (rows, features).
+    links : the outcome's scores (orthonormal columns that stand for the outcome), with tests of
+        whether columns are associated with them.
     """
     pvalue = _rank_pvalue(X.mean(axis=1), links)
-    if pvalue > LINK_LEVEL or not columns_rise_alike(links.residuals(columns_in_steps(X))):
+    if pvalue > LINK_LEVEL:
+        return []
+    residuals = links.residuals(columns_in_steps(X))
+    if not columns_rise_alike(residuals):
         return []
     return [
         Finding.warning(

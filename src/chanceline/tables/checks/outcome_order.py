@@ -25,35 +25,36 @@ FEWEST_ROWS_FOR_DRIFT = 12
 
 
 def warn_of_outcome_drift(X: Floats, links: ScoreLinks) -> list[Finding]:
-    """A warning if outcome and features change along the rows, in the same direction.
+    """A warning if outcome and features drift along the rows, in the same direction.
 
     Parameters
     ----------
-    X : (rows, features) in the order of the table.
-    links : tests whether something goes with the outcome's scores.
+    X : numbers in the order of the table, (rows, features).
+    links : the outcome's scores (orthonormal columns that stand for the outcome), with tests of
+        whether columns are associated with them.
     """
     n_rows = len(X)
     if n_rows < FEWEST_ROWS_FOR_DRIFT:
         return []
 
-    # Does the outcome change along the rows, so that neighbours have like outcomes?
+    # Does the outcome drift along the rows, so that neighbouring rows have similar outcomes?
     if like_neighbours_pvalue(links) > LINK_LEVEL:
         return []
 
-    # A drift can be seen only in what the outcome leaves of the rows' places: nothing in a table
-    # that is sorted by it.
+    # A drift of the features can be told from an effect of the outcome only by the part of the
+    # row numbers that the outcome does not explain. In a table sorted by outcome nothing is left.
     places = np.arange(n_rows, dtype=np.float64)
     places -= places.mean()
-    places_left = links.residuals(places[:, None])[:, 0]
-    if places_left @ places_left < SMALLEST_SHARE_LEFT * (places @ places):
+    residual_places = links.residuals(places[:, None])[:, 0]
+    if residual_places @ residual_places < SMALLEST_SHARE_LEFT * (places @ places):
         return []
 
-    # Do the features go with the outcome as a drift along the rows predicts?
-    if likeness_to_outcome_drift(X, places, places_left, links) < SMALLEST_LIKENESS:
+    # Are the features associated with the outcome as a drift along the rows predicts?
+    if likeness_to_outcome_drift(X, places, residual_places, links) < SMALLEST_LIKENESS:
         return []
 
-    # Do they drift along the rows beyond the outcome?
-    pvalue = _pvalue_of_slopes(links.standardized_residuals(X), places_left)
+    # Do the features drift along the rows beyond what the outcome explains?
+    pvalue = _pvalue_of_slopes(links.standardized_residuals(X), residual_places)
     if pvalue > DRIFT_LEVEL:
         return []
     return [
@@ -66,13 +67,15 @@ def warn_of_outcome_drift(X: Floats, links: ScoreLinks) -> list[Finding]:
 
 
 def like_neighbours_pvalue(links: ScoreLinks) -> float:
-    """The p-value of neighbouring rows whose scores are no more alike than those of any two.
+    """The p-value of the hypothesis that neighbouring rows have no more similar outcomes than any
+    two rows.
 
-    The statistic is Σ_i z_i·z_{i+1} (Wald and Wolfowitz 1943).
+    It is a permutation test. With z_i the scores of row i, the statistic is Σ_i z_i·z_{i+1} (Wald
+    and Wolfowitz 1943).
     """
-    scores = links.shuffled_scores(N_LINK_SHUFFLES)
-    likenesses = np.sum(scores[:, 1:] * scores[:, :-1], axis=(1, 2))
-    return shuffle_pvalue(float(likenesses[0]), likenesses[1:])
+    scores = links.shuffled_scores(N_LINK_SHUFFLES)  # (1 + shuffles, rows, scores)
+    statistics = np.sum(scores[:, 1:] * scores[:, :-1], axis=(1, 2))  # first the observed one
+    return shuffle_pvalue(float(statistics[0]), statistics[1:])
 
 
 def likeness_to_outcome_drift(
@@ -80,50 +83,54 @@ def likeness_to_outcome_drift(
 ) -> float:
     """The cosine between the outcome's effects on the features and those that a drift predicts.
 
-    The effect of a score z on a feature x is z·x; a mere drift x = b t predicts b (z·t).
+    The effect of a score z on a feature x is z·x. If the feature did nothing but drift along the
+    rows, x = b t, its effect would be b (z·t).
 
     Parameters
     ----------
-    X : (rows, features)
+    X : numbers x in the order of the table, (rows, features).
     places : t, the centred numbers of the rows, (rows,).
     places_left : t', the residuals of t after regression on the scores, (rows,).
-    links : has the outcome's scores z, (rows, scores).
+    links : holds the outcome's scores z, (rows, scores).
     """
     scaled = _scaled_by_residuals(columns_in_steps(X), links)
     effects = links.scores.T @ scaled  # z·x, (scores, features)
 
-    # The slopes come from t': along t itself a feature that only follows the outcome would seem to
-    # drift, but t' is orthogonal to all scores.
+    # The slopes b are estimated along t', which is orthogonal to all scores. Along t itself, a
+    # feature that only follows the outcome would seem to drift.
     slopes = places_left @ scaled / (places_left @ places_left)  # b, (features,)
     predicted = np.outer(links.scores.T @ places, slopes)  # b (z·t), (scores, features)
 
-    lengths = float(np.linalg.norm(effects) * np.linalg.norm(predicted))
-    if lengths == 0:
-        return 0.0
-    return float(np.sum(effects * predicted)) / lengths
+    product_of_lengths = float(np.linalg.norm(effects) * np.linalg.norm(predicted))
+    if product_of_lengths == 0:
+        return 0.0  # no effects, or no drift
+    return float(np.sum(effects * predicted)) / product_of_lengths
 
 
 def _scaled_by_residuals(columns: Floats, links: ScoreLinks) -> Floats:
-    """Columns (rows, features) in units of the spread that the outcome leaves of each.
+    """Columns (rows, features), each divided by the standard deviation of its residuals after
+    regression on the outcome; zeros where no residuals are left.
 
-    Their own spread would make features smaller that go with the outcome.
+    Dividing by their own standard deviation would shrink the features that depend on the outcome.
     """
     spread = links.residuals(columns).std(axis=0)
     return columns / np.where(spread > 0, spread, np.inf)
 
 
-def _pvalue_of_slopes(features_left: Floats, places_left: Floats) -> float:
-    """The p-value of features that do not change along the rows, by the sum of squared slopes.
+def _pvalue_of_slopes(residual_features: Floats, residual_places: Floats) -> float:
+    """The p-value of the hypothesis that features do not change along the rows.
+
+    It is a permutation test. The statistic is the sum of the features' squared slopes, up to a
+    factor: Σ_j (t·x_j)² = tᵀ (X Xᵀ) t, with the columns x_j of X.
 
     Parameters
     ----------
-    features_left : (rows, features) what the outcome leaves of the features.
-    places_left : (rows,) what it leaves of the places.
+    residual_features : X, the features after regression on the outcome, (rows, features).
+    residual_places : t, the row numbers after regression on the outcome, (rows,).
     """
     rng = np.random.default_rng(SHUFFLE_SEED)
-    shuffled = rng.permuted(np.tile(places_left, (N_SHUFFLES, 1)), axis=1)
-    orders = np.vstack([places_left, shuffled])
-    # Σ_j (t·x_j)² = tᵀ (x xᵀ) t
-    products = features_left @ features_left.T
+    shuffled = rng.permuted(np.tile(residual_places, (N_SHUFFLES, 1)), axis=1)
+    orders = np.vstack([residual_places, shuffled])  # t, first observed: (1 + shuffles, rows)
+    products = residual_features @ residual_features.T  # X Xᵀ, (rows, rows)
     statistics = np.sum((orders @ products) * orders, axis=1)
     return shuffle_pvalue(float(statistics[0]), statistics[1:])

@@ -32,8 +32,10 @@ def warn_if_small(pvalue: float, message: str) -> list[Finding]:
 def mann_whitney(values: Floats, labels: Floats) -> RankTest:
     """How well a number tells two classes apart: the area under the ROC curve, and its p-value.
 
-    Under shuffled labels the area has mean 1/2 and variance var(ranks)/(n₊ n₋ n) with n₊ positives
-    and n₋ negatives among n samples, also with ties.
+    With R the mean rank of the n₊ positives, the area is (R − (n₊ + 1)/2)/n₋, where n₋ is the
+    number of negatives. Under shuffled labels it has mean 1/2 and, for n samples, variance
+    var(ranks)/(n₊ n₋ n), which also holds with ties. The p-value is that of the normal
+    approximation.
 
     Parameters
     ----------
@@ -53,16 +55,17 @@ def mann_whitney(values: Floats, labels: Floats) -> RankTest:
 
 
 def stratified_rank_pvalue(values: Floats, labels: Floats, blocks: pd.Series) -> float:
-    """The p-value of a rank test of two classes whose labels are exchanged within blocks.
+    """The p-value of a rank test of two classes, for labels that are shuffled within blocks.
 
-    With ranks r and indicators x of the positives, both centred in their block, the statistic is
-    Σ r x. Its variance is the sum over blocks, of n samples each, of Σr² Σx²/(n − 1).
+    With ranks r and indicators x of the positives (1 or 0), both centred in their block, the
+    statistic is Σ r x. Its variance is the sum over blocks of Σr² Σx²/(n − 1), with n samples in
+    the block. The p-value is that of the normal approximation.
 
     Parameters
     ----------
     values, labels, blocks : a number, ±1 and a block for each sample, of shape (samples,).
     """
-    # Without the index of `blocks`, which the other series do not have.
+    # A new index 0, 1, …, which matches that of the other series below.
     block_of_sample = pd.Series(blocks.to_numpy())
     is_positive = pd.Series(np.where(labels > 0, 1.0, 0.0))
     ranks = _centred_in_blocks(pd.Series(values).rank(), block_of_sample)  # r
@@ -73,7 +76,7 @@ def stratified_rank_pvalue(values: Floats, labels: Floats, blocks: pd.Series) ->
     rank_squares = (ranks**2).groupby(block_of_sample).sum()
     indicator_squares = (indicators**2).groupby(block_of_sample).sum()
     sizes = block_of_sample.groupby(block_of_sample).size()
-    degrees_of_freedom = (sizes - 1).clip(lower=1)  # a block of one sample adds 0 in any case
+    degrees_of_freedom = (sizes - 1).clip(lower=1)  # a block of one sample adds 0/1, not 0/0
     variance = float((rank_squares * indicator_squares / degrees_of_freedom).sum())
     return _two_sided_pvalue(statistic, variance)
 

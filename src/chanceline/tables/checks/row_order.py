@@ -39,12 +39,15 @@ RUNS_TOO_FEW = 3.0  # standard deviations below the number of runs of shuffled l
 
 
 def warn_of_drift_along_rows(X: AnyTable, y: Floats) -> list[Finding]:
-    """A warning if labels stand in runs and features drift along the rows alike in both classes.
+    """A warning if the difference between the classes may be a drift along the rows.
+
+    That is so if rows of one label stand together in runs, the features drift along the rows in
+    both classes alike, and the classes differ as the drift predicts.
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,), in the order of
-        the table.
+    X : numbers in the order of the table, (samples, features).
+    y : labels ±1 in the same order, (samples,).
     """
     if size_of_smaller_class(y) < FEWEST_ROWS_OF_CLASS or not labels_stand_in_runs(y):
         return []
@@ -64,7 +67,11 @@ def warn_of_drift_along_rows(X: AnyTable, y: Floats) -> list[Finding]:
 
 
 def is_in_order_of_rows(values: NDArray[Any]) -> bool:
-    """Whether the numbers of a column rise or fall along the rows, or nearly so."""
+    """Whether the numbers of a column rise or fall along the rows, or nearly so.
+
+    The measure is the rank correlation with the row numbers. Cells that are no numbers do not
+    count.
+    """
     numbers = pd.to_numeric(pd.Series(values), errors="coerce")
     ranks = numbers.rank()
     if ranks.nunique() < 2:
@@ -74,8 +81,8 @@ def is_in_order_of_rows(values: NDArray[Any]) -> bool:
 
 
 def order_is_allowed_for(data: Dataset) -> bool:
-    """Whether something was said that may keep a drift along the rows out: blocks, pairs, or a
-    covariate that rises or falls with the rows.
+    """Whether the test already takes a possible drift along the rows into account: by blocks,
+    pairs, or a covariate that rises or falls with the rows.
     """
     if data.blocks is not None or data.pairs is not None:
         return True
@@ -83,10 +90,11 @@ def order_is_allowed_for(data: Dataset) -> bool:
 
 
 def labels_stand_in_runs(y: Floats) -> bool:
-    """Whether neighbouring rows have one label far more often than by chance.
+    """Whether neighbouring rows have the same label far more often than by chance.
 
-    Of shuffled labels with n₊ and n₋ of each class, n in all, the number of changes from row to row
-    has mean m = 2 n₊ n₋/n and variance m (m − 1)/(n − 1) (Wald and Wolfowitz).
+    y holds labels ±1, n₊ and n₋ of each class, n in all. For shuffled labels, the number of changes
+    of the label from row to row has mean m = 2 n₊ n₋/n and variance m (m − 1)/(n − 1) (Wald and
+    Wolfowitz). Labels stand in runs if there are `RUNS_TOO_FEW` standard deviations fewer.
     """
     n_samples = len(y)
     n_positives = int(np.sum(y > 0))
@@ -97,26 +105,28 @@ def labels_stand_in_runs(y: Floats) -> bool:
 
 
 def drift_pvalue(X: AnyTable, y: Floats) -> float:
-    """The p-value of features that drift along the rows in both classes alike.
+    """The p-value of the hypothesis that features do not drift alike in both classes.
 
-    The statistic is a feature's slope along the positive rows i times that along the negative rows
-    k, summed over features: up to a factor Σ_ik t_i (x_i·x_k) t_k.
+    It is a permutation test, which shuffles rows within the classes. The statistic is the product
+    of a feature's slopes along the positive and along the negative rows, summed over features. Up
+    to a factor it is Σ_ik t_i (x_i·x_k) t_k, with positive rows i and negative rows k, the features
+    x of a row, and the place t of the row in the table, centred in the class.
 
     Parameters
     ----------
-    X, y : the rows x, of shape (samples, features), and labels ±1 of shape (samples,), in the order
-        of the table.
+    X : numbers in the order of the table, (samples, features).
+    y : labels ±1 in the same order, (samples,).
     """
     values = standardized_within_classes(X, y)
     is_positive = y > 0
     products = values[is_positive] @ values[~is_positive].T  # x_i·x_k, (positives, negatives)
 
-    # The places of the rows as observed, then shuffled: (1 + shuffles, samples).
+    # The places of the rows: first as observed, then shuffled.
     observed_places = np.arange(len(y), dtype=np.float64)
     shuffled_places = observed_places[shuffles_within_classes(y, N_SHUFFLES)]
-    places = np.vstack([observed_places, shuffled_places])
-    positive_places = _centred_rows(places[:, is_positive])  # t_i
-    negative_places = _centred_rows(places[:, ~is_positive])  # t_k
+    places = np.vstack([observed_places, shuffled_places])  # (1 + shuffles, samples)
+    positive_places = _centred_rows(places[:, is_positive])  # t_i, (1 + shuffles, positives)
+    negative_places = _centred_rows(places[:, ~is_positive])  # t_k, (1 + shuffles, negatives)
 
     statistics = np.sum((positive_places @ products) * negative_places, axis=1)
     return shuffle_pvalue(float(statistics[0]), statistics[1:])
@@ -128,31 +138,36 @@ def _centred_rows(values: Floats) -> Floats:
 
 
 def likeness_to_drift(X: AnyTable, y: Floats) -> float:
-    """The cosine, over features, between the differences of the class means and those that follow
-    from the features' slopes along the rows.
+    """The cosine, over features, between the observed differences of the class means and those that
+    a drift along the rows predicts.
+
+    The predicted difference is a feature's slope along the rows, within the classes, times the
+    distance between the classes' mean places in the table.
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,), in the order of
-        the table.
+    X : numbers in the order of the table, (samples, features).
+    y : labels ±1 in the same order, (samples,).
     """
     columns = columns_in_steps(X)
     class_of_row = class_of_rows(y)
     is_positive = y > 0
+    # The observed differences, in standard deviations within the classes.
     spread = centred_within(columns, class_of_row).std(axis=0)
-    units = np.where(spread > 0, spread, np.inf)  # what does not vary within the classes becomes 0
+    units = np.where(spread > 0, spread, np.inf)  # a column constant within the classes becomes 0
     differences = _difference_of_means(columns, is_positive) / units  # (features,)
 
-    # The slope along the rows within the classes, times how far the classes' rows lie apart.
+    # The predicted differences: slope times distance of the classes' mean places.
     places = np.arange(len(y), dtype=np.float64)
     places_in_class = centred_within(places[:, None], class_of_row)[:, 0]
-    slopes = places_in_class @ (columns / units) / (places_in_class @ places_in_class)
+    sum_of_squares = places_in_class @ places_in_class
+    slopes = places_in_class @ (columns / units) / sum_of_squares  # (features,)
     predicted = slopes * _difference_of_means(places, is_positive)
 
-    lengths = float(np.linalg.norm(differences) * np.linalg.norm(predicted))
-    if lengths == 0:
-        return 0.0
-    return float(differences @ predicted) / lengths
+    product_of_lengths = float(np.linalg.norm(differences) * np.linalg.norm(predicted))
+    if product_of_lengths == 0:
+        return 0.0  # no differences, or no drift
+    return float(differences @ predicted) / product_of_lengths
 
 
 def _difference_of_means(values: Floats, is_positive: Bools) -> Floats:

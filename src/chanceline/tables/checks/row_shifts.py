@@ -28,30 +28,36 @@ MOST_COLUMNS_PAIRED = 300  # whose covariances are compared
 
 
 def warn_if_row_means_follow_classes(X: Floats, y: Floats) -> list[Finding]:
-    """A warning if all columns rise and fall together, and the rows' means tell the classes apart.
+    """A warning if rows differ by a shift of all their values, and the shift tells the classes
+    apart.
 
-    The columns do so within the classes, by the same amount.
+    Such rows look like logarithms of counts of different depth: within the classes nearly all
+    columns rise and fall together, by the same amount. The shift is measured by a row's mean.
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    X : numbers of shape (samples, features).
+    y : labels ±1 of shape (samples,).
     """
     if X.shape[1] < FEWEST_COLUMNS or size_of_smaller_class(y) < FEWEST_ROWS_OF_CLASS:
         return []
     if are_counts(X):
-        return []  # `totals` speaks of these
+        return []  # another check compares the totals of counts
     return warn_of_shifted_rows(X, y, X.mean(axis=1))
 
 
 def warn_of_shifted_rows(X: AnyTable, y: Floats, row_means: Floats) -> list[Finding]:
-    """A warning if all columns rise and fall together, and the rows' means tell the classes apart.
+    """A warning if rows differ by a shift of all their values, and the shift tells the classes
+    apart.
 
-    The columns do so within the classes, by the same amount.
+    Such rows look like logarithms of counts of different depth: within the classes nearly all
+    columns rise and fall together, by the same amount. The shift is measured by a row's mean.
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), no counts, and labels ±1 of shape (samples,).
-    row_means : of X, of shape (samples,).
+    X : numbers of shape (samples, features), which are no counts.
+    y : labels ±1 of shape (samples,).
+    row_means : the mean of each row of X, of shape (samples,).
     """
     if size_of_smaller_class(y) < FEWEST_ROWS_OF_CLASS:
         return []
@@ -74,13 +80,17 @@ def rows_are_shifted(X: AnyTable, y: Floats) -> bool:
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    X : numbers of shape (samples, features).
+    y : labels ±1 of shape (samples,).
     """
     return columns_rise_alike(centred_within(columns_in_steps(X), class_of_rows(y)))
 
 
 def columns_rise_alike(values: Floats) -> bool:
     """Whether nearly every column rises with the mean of the others, and all by the same amount.
+
+    If all rise by the same amount, all pairs of columns have the same covariance, so that the
+    median of the covariances is close to their mean.
 
     Parameters
     ----------
@@ -94,9 +104,9 @@ def columns_rise_alike(values: Floats) -> bool:
 
 
 def covariances_with_others(values: Floats) -> Floats:
-    """The covariance of each column with the mean of all others, of shape (columns,).
+    """The covariance of each column with the mean of all other columns, of shape (columns,).
 
-    With the sum s of all n columns x, the mean of the others is (s − x)/(n − 1), and
+    With s the sum of all n columns, the mean of all columns but x is (s − x)/(n − 1), and
     cov(x, s − x) = cov(x, s) − var(x).
 
     Parameters
@@ -111,7 +121,7 @@ def covariances_with_others(values: Floats) -> Floats:
 
 
 def _covariances_of_pairs(values: Floats) -> Floats:
-    """The covariance of every pair of centred columns once, of shape (pairs,)."""
+    """The covariance of every pair of centred columns (samples, columns), once: (pairs,)."""
     covariances = values.T @ values / len(values)
     first_columns, second_columns = np.triu_indices(values.shape[1], 1)
     return covariances[first_columns, second_columns]

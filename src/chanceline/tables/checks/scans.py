@@ -30,11 +30,13 @@ class ColumnScan(Protocol):
 
 
 def scan_table(X: AnyTable, scans: Sequence[ColumnScan]) -> None:
-    """Show all columns of a table (samples, features) to every scan, a few of them at a time.
+    """Pass all columns of a table (samples, features) through every scan, a few columns at a time.
 
-    So a table need not fit into memory, and copies that scans make of columns stay small.
+    The table need not fit into memory, and copies that scans make of columns stay small. The scans
+    are changed in place: each keeps its results.
     """
     if isinstance(X, ColumnTable):
+        # The tiles may be read and looked at elsewhere, on workers of a cluster.
         looks = X.map_tiles(_look_at_tile, common=(scans,))
         for start, seen_by_scans in zip(X.tile_starts, looks, strict=True):
             for scan, seen in zip(scans, seen_by_scans, strict=True):
@@ -46,7 +48,7 @@ def scan_table(X: AnyTable, scans: Sequence[ColumnScan]) -> None:
 
 
 def _look_at_tile(tile: Tile, _argument: None, scans: Sequence[ColumnScan]) -> list[Any]:
-    """What every scan needs of a tile."""
+    """What each scan returns for the columns of a tile, in the order of the scans."""
     numbers = tile.numbers
     return [scan.look(tile.start, numbers) for scan in scans]
 
@@ -58,10 +60,10 @@ class FoundColumns:
         self._parts: list[Ints] = [np.zeros(0, dtype=np.int64)]
 
     def add(self, start: int, places: Ints) -> None:
-        """Places among the columns that begin with the number `start`."""
+        """Add columns by their positions within a stretch that starts at column `start`."""
         self._parts.append(start + places)
 
     @property
     def numbers(self) -> Ints:
-        """Of all columns found, rising."""
+        """The positions of all columns found, in rising order."""
         return np.concatenate(self._parts)

@@ -30,54 +30,61 @@ SMALLEST_SCORE_LENGTH = 1e-9  # of a direction of scores, beside the longest; le
 
 @dataclass(frozen=True, eq=False)
 class ScoreLinks:
-    """The scores of independent rows.
+    """Scores of an outcome in independent rows, with tests of whether columns are associated with
+    them.
 
     Attributes
     ----------
-    scores : (rows, q) orthonormal columns of mean 0 in every block.
-    block_of_row : (rows,) numbers 0, 1, … of the blocks, all 0 without any.
+    scores : (rows, q) orthonormal columns, of mean 0 in every block.
+    block_of_row : (rows,) numbers 0, 1, … of the blocks; all 0 without blocks.
     """
 
     scores: Floats
     block_of_row: Ints
 
     def explained(self, columns: Floats) -> Floats:
-        """R² of every column of (rows, columns) on the scores: Σ_c (x·z_c)²/|x|², (columns,)."""
+        """R² of each column x on the scores z_c: Σ_c (x·z_c)²/|x|², of shape (columns,)."""
         products = self.scores.T @ self.unit_columns(columns)
         shares: Floats = np.sum(products**2, axis=0)
         return shares
 
     def residuals(self, columns: Floats) -> Floats:
-        """What the scores, and the means of the blocks, leave of columns: (rows, columns)."""
+        """The residuals of columns (rows, columns) after regression on scores and blocks."""
         centred = centred_within(columns, self.block_of_row)
         return centred - self.scores @ (self.scores.T @ centred)
 
     def standardized_residuals(self, X: Floats) -> Floats:
-        """What the scores leave of some columns, of variance 1, extremes clipped; columns of which
-        nothing is left are left out.
+        """The residuals of columns after regression on the scores, standardized: (rows, columns).
+
+        Of very wide tables, columns in equal steps are taken. Columns that the scores explain
+        entirely are left out. The others have residuals of variance 1 before extreme values are
+        clipped.
 
         Parameters
         ----------
-        X : (rows, features)
+        X : numbers, (rows, features).
         """
         some_columns = columns_in_steps(X)
-        left = self.residuals(some_columns)
-        spread = left.std(axis=0)
+        residuals = self.residuals(some_columns)
+        spread = residuals.std(axis=0)
+        # A smaller spread is rounding.
         varies = spread > SMALLEST_RELATIVE_SPREAD * np.abs(some_columns).max(axis=0, initial=0.0)
-        scaled = left[:, varies] / spread[varies]
+        scaled = residuals[:, varies] / spread[varies]
         clipped = np.clip(scaled, -LARGEST_DEVIATION, LARGEST_DEVIATION)
-        # Clipping has brought a little of the scores back.
+        # Clipped values are no longer quite orthogonal to the scores.
         return self.residuals(clipped)
 
     def unit_columns(self, columns: Floats) -> Floats:
-        """The columns with mean 0 in every block and length 1; zeros where nothing varies."""
+        """The columns with mean 0 in every block and length 1; zeros for constant columns."""
         centred = centred_within(columns, self.block_of_row)
         lengths = np.linalg.norm(centred, axis=0)
         varies = lengths > SMALLEST_RELATIVE_SPREAD * np.abs(columns).max(axis=0, initial=0.0)
         return centred / np.where(varies, lengths, np.inf)
 
     def shuffled_scores(self, n_shuffles: int) -> Floats:
-        """The observed scores, then shuffled ones: (1 + shuffles, rows, q)."""
+        """The observed scores, then scores whose rows are shuffled within blocks: (1 + shuffles,
+        rows, q).
+        """
         rng = np.random.default_rng(SHUFFLE_SEED)
         observed_order = np.arange(len(self.scores))
         orders = np.tile(observed_order, (n_shuffles, 1))
@@ -87,58 +94,63 @@ class ScoreLinks:
         return self.scores[np.vstack([observed_order, orders])]
 
     def shuffled_explained(self, columns: Floats, n_shuffles: int) -> Floats:
-        """R² of every column on the observed scores, then on shuffled ones.
+        """R² of each column on the observed scores, then on shuffled scores.
 
         Parameters
         ----------
-        columns : (rows, columns)
+        columns : numbers, (rows, columns).
         n_shuffles : how often the scores are shuffled.
 
         Returns
         -------
         (1 + shuffles, columns)
         """
-        units = self.unit_columns(columns)
-        explained = np.zeros((1 + n_shuffles, columns.shape[1]))
-        scores = self.shuffled_scores(n_shuffles)
+        unit_columns = self.unit_columns(columns)
+        r_squared = np.zeros((1 + n_shuffles, columns.shape[1]))
+        scores = self.shuffled_scores(n_shuffles)  # (1 + shuffles, rows, q)
         for direction in range(scores.shape[2]):
-            explained += (scores[:, :, direction] @ units) ** 2
-        return explained
+            r_squared += (scores[:, :, direction] @ unit_columns) ** 2
+        return r_squared
 
     def pvalue(self, columns: Floats) -> float:
-        """The p-value of columns (rows, columns) that do not go with the scores, by the largest R²
-        of any of them.
+        """The p-value of the hypothesis that columns (rows, columns) are independent of the scores.
+
+        It is a permutation test, whose statistic is the largest R² of any column.
         """
         largest = self.shuffled_explained(columns, N_LINK_SHUFFLES).max(axis=1)
         return shuffle_pvalue(float(largest[0]), largest[1:])
 
     def normal_pvalues(self, explained: Floats) -> Floats:
-        """The p-values that R² of normal columns have without shuffles, one by one.
+        """The p-value of each column, from its R², if columns are normal: (columns,).
 
-        With q directions of scores and n rows in b blocks R² has Beta(q/2, (n − b − q)/2).
+        With q scores and n rows in b blocks, the R² of a normal column that is independent of the
+        scores has the distribution Beta(q/2, (n − b − q)/2). No shuffles are needed.
 
         Parameters
         ----------
-        explained : (columns,)
+        explained : R² of each column, (columns,).
         """
         n_rows, n_scores = self.scores.shape
         n_blocks = len(np.unique(self.block_of_row))
-        n_left = max(n_rows - n_blocks - n_scores, 1)
-        pvalues: Floats = betainc(n_left / 2, n_scores / 2, 1 - np.clip(explained, 0.0, 1.0))
+        degrees_of_freedom = max(n_rows - n_blocks - n_scores, 1)
+        # The upper tail of Beta(a, c) at R² is the lower tail of Beta(c, a) at 1 − R².
+        unexplained = 1 - np.clip(explained, 0.0, 1.0)
+        pvalues: Floats = betainc(degrees_of_freedom / 2, n_scores / 2, unexplained)
         return pvalues
 
 
 def make_score_links(scores: Floats, block_of_row: Ints) -> ScoreLinks | None:
-    """Take the blocks out of scores and make them orthonormal; None if nothing is left.
+    """Centre scores in every block and make them orthonormal; None if they are constant there.
 
     Parameters
     ----------
-    scores : (rows, columns)
+    scores : numbers that stand for the outcome, (rows, columns).
     block_of_row : (rows,) numbers 0, 1, … of the blocks.
     """
     centred = centred_within(scores, block_of_row)
-    directions, lengths, _ = np.linalg.svd(centred, full_matrices=False)
-    is_left = lengths > SMALLEST_SCORE_LENGTH * max(float(np.abs(scores).max()), 1.0)
-    if not is_left.any():
+    singular_vectors, singular_values, _ = np.linalg.svd(centred, full_matrices=False)
+    rounding = SMALLEST_SCORE_LENGTH * max(float(np.abs(scores).max()), 1.0)
+    varies = singular_values > rounding
+    if not varies.any():
         return None
-    return ScoreLinks(directions[:, is_left], block_of_row)
+    return ScoreLinks(singular_vectors[:, varies], block_of_row)

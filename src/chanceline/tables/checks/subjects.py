@@ -51,7 +51,7 @@ class Suspect:
 
     Attributes
     ----------
-    name : of the column.
+    name : the name of the column.
     setting : how to declare it: its name, or with `stem:` before it for the stems.
     observed : what was seen, as the sentence begins: `column 'mouse' has 12 values`.
     design : what the values or stems look like.
@@ -64,10 +64,10 @@ class Suspect:
 
     @property
     def sentence(self) -> str:
-        """Why a test stops, and what to say about the column."""
-        pronoun = "it"
+        """Why a test stops, and which settings let it go on."""
+        pronoun = "it"  # the column
         if self.setting != self.name:
-            pronoun = "them"  # the names that have stems
+            pronoun = "them"  # the names whose stems look like subjects
         return (
             f"{self.observed}, and {self.design.in_words}; declare {pronoun} with "
             f"{self.design.role}={self.setting!r}, or say independent={self.name!r} if the rows "
@@ -82,8 +82,8 @@ class SampleColumns:
     Attributes
     ----------
     text, numbers : columns.
-    names : of the samples, where they are no column; else None.
-    names_place : where these stand, as a sentence says it.
+    names : the names of the samples, if they stand in no column; else None.
+    names_place : where these names stand, for messages: "the index", "the header".
     """
 
     text: pd.DataFrame
@@ -92,7 +92,10 @@ class SampleColumns:
     names_place: str = ""
 
     def candidate_columns(self) -> Iterator[pd.Series]:
-        """Text and whole numbers; of many numbers those that are called like subjects."""
+        """The columns whose values may be subjects: text, and whole numbers.
+
+        If very many columns hold whole numbers, only those named like subjects are examined.
+        """
         yield from self.text_columns()
         names = possibly_whole_columns(self.numbers)
         if len(names) > MOST_COLUMNS_EXAMINED:
@@ -115,23 +118,24 @@ def find_suspect(
     ----------
     columns : what is known about the samples.
     labels : ±1 of shape (samples,).
-    known : columns about which enough was said: the classes, blocks, what was said to be
-        independent. A column that puts the same rows together as one of these is no suspect.
+    known : columns that the user has explained: the classes, blocks, columns declared as
+        independent. A column that divides the rows into the same groups as one of these is no
+        suspect.
     """
-    # The values of columns, such as `mouse`.
+    # First the values of columns, such as `mouse`.
     for column in columns.candidate_columns():
         suspect_values = find_suspect_values(column, labels)
-        # Few columns are suspect, and only these are compared with the known ones.
+        # Comparing with the known columns is slow: it is done for suspects alone.
         if suspect_values is not None and not _is_known(column, known):
             return suspect_values
 
-    # The names of the samples, where they are no column, and the stems of these names.
+    # Then names of the samples that stand in no column (an index, a header), and their stems.
     if columns.names is not None:
         suspect_names = _find_suspect_names(columns.names, columns.names_place, labels, known)
         if suspect_names is not None:
             return suspect_names
 
-    # The stems of names in columns of text: `P07` of `P07_V1`.
+    # Last the stems of names in columns of text: `P07` is the stem of `P07_V1`.
     for column in columns.text_columns():
         if are_names(column.tolist()):
             suspect_stems = find_suspect_stems(column, labels, known=known)
@@ -141,15 +145,22 @@ def find_suspect(
 
 
 def _is_known(column: Sequence[Any], known: Sequence[pd.Series]) -> bool:
-    """Whether the column puts the same rows together as one about which enough was said."""
+    """Whether the column divides the rows into the same groups as one of the known columns."""
     return any(same_partition(column, known_column) for known_column in known)
 
 
 def _find_suspect_names(
     names: pd.Series, place: str, labels: Floats, known: Sequence[pd.Series]
 ) -> Suspect | None:
-    """The names of the samples that are no column, if they or their stems look like subjects about
-    which not enough was said (`known`).
+    """The names of the samples, if they or their stems look like subjects or pairs; else None.
+
+    Parameters
+    ----------
+    names : names that stand in no column, (samples,).
+    place : where the names stand, for the message.
+    labels : ±1 of shape (samples,).
+    known : columns that the user has explained. Names or stems that divide the rows into the same
+        groups as one of these are no suspects.
     """
     suspect_values = find_suspect_values(names, labels, place)
     if suspect_values is not None and not _is_known(names, known):
@@ -165,21 +176,24 @@ def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> S
     Parameters
     ----------
     column, labels : a value and ±1 for each sample, of shape (samples,).
-    place : where the values stand, if they are no column.
+    place : where the values were found, for the message; empty if they are a column.
     """
+    # At least three values, most rows share theirs with another row, and there are no gaps.
     value_of_row, values = pd.factorize(column)
-    has_gaps = value_of_row.min() < 0
+    has_gaps = value_of_row.min() < 0  # pandas numbers the values 0, 1, …, and a gap −1
     if has_gaps or len(values) < FEWEST_VALUES:
         return None
-    sizes = np.bincount(value_of_row)  # (values,) rows of each
+    sizes = np.bincount(value_of_row)  # rows of each value, (values,)
     n_rows_sharing = sizes[sizes > 1].sum()
     if 2 * n_rows_sharing <= len(labels):
         return None
+
+    # The labels show a design of groups, pairs or blocks.
     design = find_design(value_of_row, labels)
     if design is None:
         return None
 
-    # The design may be an accident.
+    # Shuffled labels would hardly show the same design.
     name = str(column.name)
     largest_chance = _largest_chance_of_values(name, values, sizes)
     if largest_chance is None or design.log_chance > np.log(largest_chance):
@@ -192,8 +206,10 @@ def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> S
 def _largest_chance_of_values(
     name: str, values: Sequence[Any], sizes: NDArray[np.int64]
 ) -> float | None:
-    """The probability up to which a design of a column is no accident; None if the column looks
-    like no subjects at all, neither by its name nor by its values, of which each has `sizes` rows.
+    """The largest probability under shuffled labels with which a column is still a suspect.
+
+    It is None if neither the column's name nor its values look like subjects. `sizes` holds the
+    number of rows of each of the values.
     """
     if is_called_subject(name):
         return CHANCE_IF_NAMED
@@ -203,8 +219,10 @@ def _largest_chance_of_values(
 
 
 def _look_like_identifiers(values: Sequence[Any], sizes: NDArray[np.int64]) -> bool:
-    """Whether there are several values, and they are codes (P07) or those that repeat have equally
-    many rows.
+    """Whether values look like identifiers of subjects.
+
+    There are at least `FEWEST_SUBJECTS` values, and either all are codes (P07) or those that repeat
+    have the same number of rows. `sizes` holds the number of rows of each value.
     """
     if len(sizes) < FEWEST_SUBJECTS:
         return False
@@ -223,34 +241,37 @@ def find_suspect_stems(  # noqa: PLR0913
     setting: str = "",
     units: str = "rows",
 ) -> Suspect | None:
-    """The names, if their stems look like subjects or pairs; else None.
+    """The column of names, if their stems look like subjects or pairs; else None.
 
-    The coarsest convincing stems are reported: `P07` rather than `P07_V1`, both of `P07_V1_R2`.
+    A stem is what is left of a name when its last part is cut off. Names are cut repeatedly, and
+    the coarsest convincing stems are reported: for names such as `P07_V1_R2` they are `P07`, not
+    `P07_V1`.
 
     Parameters
     ----------
-    names, labels : a name and ±1 for each row, or for each of other `units`.
-    place : where the names stand, if they are no column.
-    known : columns about which enough was said.
-    setting : how the names were declared, if they were.
-    units : what has these names, as a sentence says it.
+    names, labels : a name and ±1 for each row (or for each group, if `units` is "groups").
+    place : where the names were found, for the message; empty if they are a column.
+    known : columns that the user has explained. Stems that divide the rows into the same groups as
+        one of these are no suspects.
+    setting : the value of the setting that declared the names; empty if they were not declared.
+    units : what each name stands for, for the message: "rows" or "groups".
     """
     name = str(names.name)
     place = place or f"column {name!r}"
     names_setting = setting or name
-    coarsest: Suspect | None = None  # that was found up to now
+    coarsest: Suspect | None = None  # of the stems found so far
     for n_cuts, stems in enumerate(cut_repeatedly(names.tolist()), start=1):
         design = design_of_stems(stems, labels)
         if design is None:
             break
         if coarsest is not None and design.role != Role.GROUPS:
-            break  # pairs or blocks of subjects are no coarser subjects
+            break  # finer stems are subjects, which these stems only join into pairs or blocks
         if not _is_convincing(stems, design, name, labels) or _is_known(stems.stems, known):
-            continue  # coarser stems may be subjects
+            continue  # coarser stems may still be subjects
         stems_in_words = f"{stems.described(units)} ({stems.example()})"
         coarsest = Suspect(
             name=name,
-            setting=f"{n_cuts * STEM_PREFIX}{names_setting}",  # one prefix for each cut
+            setting=f"{n_cuts * STEM_PREFIX}{names_setting}",  # one "stem:" for each cut
             observed=f"the names in {place} have {stems_in_words}",
             design=design,
         )
@@ -262,15 +283,16 @@ def _is_convincing(stems: Stems, design: Design, name: str, labels: Floats) -> b
 
     Parameters
     ----------
-    stems : of the names; `stems.sizes` has the number of rows of each different stem.
-    design : what they look like: groups, pairs or blocks.
-    name : of the column.
+    stems : the names, cut into stems and tails.
+    design : what the stems look like: groups, pairs or blocks.
+    name : the name of the column.
     labels : ±1 for each name.
     """
     if not _may_name_subjects(stems, name):
         return False
 
-    # P01_T and P01_N have the class in their tails, which chance hardly arranges.
+    # Pairs such as P01_T and P01_N, whose tails tell the class, are convincing more easily: chance
+    # hardly arranges that.
     largest_chance = CHANCE_IF_UNNAMED
     if design.role == Role.PAIRS and tails_tell_class(stems, labels):
         largest_chance = CHANCE_IF_NAMED
@@ -278,17 +300,21 @@ def _is_convincing(stems: Stems, design: Design, name: str, labels: Floats) -> b
 
 
 def _may_name_subjects(stems: Stems, name: str) -> bool:
-    """Whether the stems of a column of this name may be subjects, and not kinds of samples."""
+    """Whether stems may be subjects, and not kinds of samples (`brain`, `day7`).
+
+    `name` is the name of the column.
+    """
     different_stems = list(stems.sizes)
     are_codes = all(_has_digit(stem) for stem in different_stems)  # P07, or plain numbers
 
-    # A few stems may be kinds of samples even with digits (`T1`, `day7`).
+    # A few stems may be kinds of samples even if they have digits (`T1`, `day7`). They are taken
+    # for subjects only if they are plain numbers, or if the column is named like subjects.
     if len(different_stems) < FEWEST_SUBJECTS:
         are_numbers = all(stem.isdecimal() for stem in different_stems)
         return are_numbers or (are_codes and is_called_subject(name))
 
-    # Words may be kinds of samples (`brain`), unless each has equally many rows, as in a planned
-    # study.
+    # Words may be kinds of samples (`brain`), unless all have the same number of rows, as subjects
+    # do in a planned study.
     have_equal_sizes = len(set(stems.sizes.values())) == 1
     return are_codes or have_equal_sizes
 
@@ -298,16 +324,18 @@ def _has_digit(text: str) -> bool:
 
 
 def find_suspect_groups(groups: pd.Series, labels: Floats, setting: str) -> Suspect | None:
-    """Declared groups, if they seem to be visits of fewer subjects (P07_V1, P07_V2); else None.
+    """The column of groups, if these seem to be visits of fewer subjects (P07_V1, P07_V2); else
+    None.
 
     Parameters
     ----------
-    groups, labels : one for each sample, of shape (samples,). Where a group has several labels,
-        nothing is looked for: the test refuses such groups.
-    setting : how the groups were declared.
+    groups, labels : a declared group and ±1 for each sample, of shape (samples,).
+    setting : the value of the setting that declared the groups.
     """
+    # The test itself refuses groups with several labels: then (group, label) divides the rows
+    # further than the group alone.
     have_one_label = same_partition(groups, list(zip(groups, labels, strict=True)))
-    is_first_row = ~groups.duplicated().to_numpy()  # of its group
+    is_first_row = ~groups.duplicated().to_numpy()  # the first row of each group
     different_groups = groups[is_first_row]
     if not have_one_label or not are_names(different_groups.tolist(), numbers_too=True):
         return None

@@ -22,10 +22,10 @@ STEP_OF_SCALES = 5  # of scales from 0 to 100, which are no counts
 
 
 def warn_if_totals_follow_classes(X: AnyTable, labels: Floats) -> list[Finding]:
-    """A warning if the rows' totals of a table of counts tell the classes apart.
-
-    Nothing is said of a table (samples, features) that holds something else.
+    """A warning if X (samples, features) holds counts, and the totals of its rows tell the classes
+    apart. `labels` are ±1 of shape (samples,).
     """
+    # A table that is not in memory is read once, for both questions.
     if isinstance(X, ColumnTable):
         scan = CountScan(len(X))
         scan_table(X, [scan])
@@ -58,20 +58,21 @@ def are_counts(X: Floats) -> bool:
     # One row tells most other tables from counts.
     if not _are_whole_from_0(X[0]):
         return False
-    # So many columns at a time, as every look needs a copy of them.
+    # A block of columns at a time, as every look copies the columns.
     if not all(_are_whole_from_0(X[:, block]) for block in column_blocks(X)):
         return False
     return _n_count_columns(X, FEWEST_COUNTED_COLUMNS) >= FEWEST_COUNTED_COLUMNS
 
 
 class CountsInColumns(NamedTuple):
-    """What tells counts, in a stretch of columns.
+    """What shows whether a stretch of columns holds counts.
 
     Attributes
     ----------
-    row_totals : (samples,) sums of the columns.
+    row_totals : (samples,) the sum of each row over these columns.
     are_whole_from_0 : whether all numbers are whole and not negative.
-    n_count_columns : columns with several large values, as far as they are counted.
+    n_count_columns : the number of columns with several large values; counting stops when there are
+        enough. 0 if the numbers are not all whole and not negative.
     """
 
     row_totals: Floats
@@ -94,13 +95,13 @@ class CountScan:
 
     @property
     def are_counts(self) -> bool:
-        """As `are_counts` says of the columns seen up to now."""
+        """Whether the columns seen so far are counts: whole, not negative, often large."""
         return self._are_whole_from_0 and self._n_count_columns >= FEWEST_COUNTED_COLUMNS
 
     def look(self, start: int, columns: Floats) -> CountsInColumns:
-        """How much like counts these columns are."""
+        """The row totals of these columns (samples, columns), and whether they look like counts."""
         row_totals = columns.sum(axis=1)
-        # One row tells most other tables from counts.
+        # The first row rules most other tables out quickly.
         if not _are_whole_from_0(columns[0]) or not _are_whole_from_0(columns):
             return CountsInColumns(row_totals)
         return CountsInColumns(
@@ -116,24 +117,24 @@ class CountScan:
 
 
 def _n_count_columns(values: Floats, at_most: int) -> int:
-    """How many columns look like counts.
+    """How many columns look like counts, rather than codes or scores on a scale.
 
-    They take several large values that are no steps of a scale.
+    Such a column takes several different large values, not all of which are steps of a scale
+    (10, 25, 50, …).
 
     Parameters
     ----------
     values : whole numbers of shape (samples, columns).
-    at_most : where counting stops, to save time.
+    at_most : counting stops at this number, to save time.
     """
     n_count_columns = 0
-    # Columns of small numbers are not looked at one by one.
+    # Only columns with a large number are looked at one by one.
     candidates = np.flatnonzero(values.max(axis=0) >= SMALLEST_LARGE_VALUE)
     for candidate in candidates:
         if n_count_columns >= at_most:
             break
         column = values[:, candidate]
         large_values = np.unique(column[column >= SMALLEST_LARGE_VALUE])
-        # 10, 25, 50, … are steps of a scale.
         is_scale = np.all(large_values % STEP_OF_SCALES == 0)
         if len(large_values) >= FEWEST_LARGE_VALUES and not is_scale:
             n_count_columns += 1

@@ -18,19 +18,19 @@ from chanceline.tables.roles import NamedColumns, Role
 def find_undeclared(
     columns: SampleColumns, labels: Floats, named: NamedColumns, groups_setting: str | None
 ) -> Suspect | None:
-    """The column that looks like subjects or pairs that nothing was said about; None without one.
+    """The column that looks like subjects or pairs but was not declared; None if there is none.
 
     Parameters
     ----------
-    columns : what is known about the samples, without the columns that the user names.
+    columns : what is known about the samples, without the columns that the settings name.
     labels : ±1 of shape (samples,).
-    named : the columns that the user names.
-    groups_setting : how groups were declared, if they were.
+    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    groups_setting : the setting that declared groups; None if there are none.
     """
     if Role.PAIRS in named.roles:
-        return None
+        return None  # the user has said which rows belong together
     if Role.GROUPS in named.roles:
-        # The groups may be visits of fewer subjects, unless the user says that they are not.
+        # The groups may be visits of fewer subjects, unless they are declared independent.
         groups = named.roles[Role.GROUPS]
         if groups.name in [column.name for column in named.independent]:
             return None
@@ -40,7 +40,7 @@ def find_undeclared(
     suspect = find_suspect(columns, labels, known_columns)
     if suspect is not None:
         return suspect
-    # Subjects that are no feature are subjects nevertheless.
+    # A column that is left out as a feature may still hold the subjects.
     dropped = _dropped_columns(named)
     if dropped is None:
         return None
@@ -48,10 +48,10 @@ def find_undeclared(
 
 
 def _dropped_columns(named: NamedColumns) -> SampleColumns | None:
-    """The columns to leave out about which nothing else was said; None if there are none.
+    """The columns that the settings only leave out; None if there are none.
 
-    Something else was said about columns with a role (blocks, groups, pairs), covariates, and
-    columns that were said to be independent.
+    Columns that also have another use are not among them: blocks, groups, pairs, covariates, and
+    columns declared independent.
     """
     used_otherwise = [*named.roles.values(), *named.adjust, *named.independent]
     names_used_otherwise = {column.name for column in used_otherwise}

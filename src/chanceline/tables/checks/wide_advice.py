@@ -29,13 +29,13 @@ from chanceline.tables.partitions import first_of_each_group
 
 
 class _TableScans:
-    """One pass over all columns of a table, for several questions.
+    """One pass over all columns of a table, for several checks.
 
     Parameters
     ----------
-    data : the table, of which `X` are the columns.
-    X : these columns, (samples, features).
-    independent_rows : (rows,) one row of each group.
+    data : the table.
+    X : the columns of the table, (samples, features), read a tile at a time.
+    independent_rows : (rows,) the position of one row of each group.
     """
 
     def __init__(self, data: Dataset, X: ColumnTable, independent_rows: Ints) -> None:
@@ -46,7 +46,8 @@ class _TableScans:
         self._identifiers = IdentifierScan(data.feature_names)
 
         scans: list[ColumnScan] = [self.correlations, self._label_copies]
-        # Where the columns were checked when the table was read, these were looked for then.
+        # If the columns were checked when the table was read, these scans ran then. Scans that are
+        # not run find nothing.
         if not data.columns_checked:
             scans += [self._class_fills, self._identifiers]
         scan_table(X, scans)
@@ -71,14 +72,17 @@ class _IndependentRows(NamedTuple):
 def examine_wide_table(
     data: Dataset, X: ColumnTable, group_of_row: Ints, *, has_all_candidates: bool
 ) -> list[Finding]:
-    """Warnings that the numbers and labels of a wide table give, in the order of the report.
+    """Warnings about the numbers and labels of a table that is not in memory, in the order of the
+    report.
 
     Parameters
     ----------
     data : the table.
-    X : its columns, (samples, features).
-    group_of_row : rows with one number belong together, (samples,).
-    has_all_candidates : whether, as far as is known, no features were chosen beforehand.
+    X : the columns of the table, (samples, features), read a tile at a time.
+    group_of_row : (samples,) rows with the same number belong together, such as those of one
+        subject.
+    has_all_candidates : False if the features are known to have been selected from more; then
+        nothing asks whether they were.
     """
     y = data.y
     row_names = data.rows or range(1, len(y) + 1)
@@ -86,7 +90,7 @@ def examine_wide_table(
     # Tests of columns need independent rows: one of each group.
     independent_rows = np.flatnonzero(first_of_each_group(data.groups, len(y)))
     scans = _TableScans(data, X, independent_rows)  # one pass over all columns
-    # Enough for traces that are in many columns at once, and small enough for memory.
+    # Columns in equal steps: enough to see what affects many columns, and few enough for memory.
     some_columns = columns_in_steps(X)  # (samples, some features)
     independent = _IndependentRows(
         y=y[independent_rows],
@@ -110,15 +114,16 @@ def _examine_independent_rows(
     correlation_scan: CorrelationScan,
     has_all_candidates: bool,
 ) -> list[Finding]:
-    """Warnings about columns that alone tell the classes apart, features that were chosen by the
+    """Warnings about columns that alone tell the classes apart, features that were selected by the
     labels, and a drift along the rows.
 
     Parameters
     ----------
     data : the table.
-    independent : its independent rows.
-    correlation_scan : has the correlations of all columns with the labels, on these rows.
-    has_all_candidates : whether, as far as is known, no features were chosen beforehand.
+    independent : one row of each group.
+    correlation_scan : holds the correlations of all columns with the labels, in these rows.
+    has_all_candidates : False if the features are known to have been selected from more; then
+        nothing asks whether they were.
     """
     candidates = correlation_scan.most_correlated(MOST_RANKED)
     findings = question_lone_columns(

@@ -18,18 +18,22 @@ SHUFFLE_SEED = 0  # the same table gets the same warnings
 
 
 def columns_in_steps(X: AnyTable, most_columns: int = MOST_COLUMNS_USED) -> Floats:
-    """The columns in equal steps, at most so many."""
+    """Every k-th column of X (samples, features), with the smallest k that leaves at most
+    `most_columns`.
+    """
     step = -(-X.shape[1] // most_columns)  # rounded up
     return X[:, ::step]
 
 
 def centred_within(X: Floats, part_of_row: NDArray[np.int64]) -> Floats:
-    """The numbers less the mean of their column in the part of the table that their row belongs to.
+    """The columns centred within parts of the rows (classes or blocks), of the shape of X.
+
+    The rows of a part lose the mean of their column over these rows.
 
     Parameters
     ----------
-    X : of shape (samples, features).
-    part_of_row : parts numbered 0, 1, …, of shape (samples,).
+    X : numbers of shape (samples, features).
+    part_of_row : (samples,) the part that each row belongs to, numbered 0, 1, …
     """
     centred = np.array(X, dtype=np.float64)
     for part in np.unique(part_of_row):
@@ -50,27 +54,33 @@ def class_of_rows(y: Floats) -> NDArray[np.int64]:
 
 
 def standardized_within_classes(X: AnyTable, y: Floats) -> Floats:
-    """Features of mean 0 in each class and variance 1, with their extremes clipped.
+    """Features without the difference between the classes, standardized: (samples, columns).
 
-    Columns that are constant within the classes are left out.
+    They have mean 0 in each class, and variance 1 before extreme values are clipped. Columns that
+    are constant within the classes are left out, and of very wide tables columns in equal steps
+    are taken.
 
     Parameters
     ----------
-    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    X : numbers of shape (samples, features).
+    y : labels ±1 of shape (samples,).
     """
     some_columns = columns_in_steps(X)
     class_of_row = class_of_rows(y)
     centred = centred_within(some_columns, class_of_row)
     spread = centred.std(axis=0)
+    # A smaller spread is rounding.
     varies = spread > SMALLEST_RELATIVE_SPREAD * np.abs(some_columns).max(axis=0, initial=0.0)
     scaled = centred[:, varies] / spread[varies]
     clipped = np.clip(scaled, -LARGEST_DEVIATION, LARGEST_DEVIATION)
-    # Clipping moved the means a little.
+    # Clipping has moved the class means a little away from 0.
     return centred_within(clipped, class_of_row)
 
 
 def shuffles_within_classes(y: Floats, n_shuffles: int) -> NDArray[np.int64]:
-    """Orders of the rows in which every place keeps its class, of shape (shuffles, samples)."""
+    """Permutations of the row numbers that shuffle rows only within the classes y = ±1: (shuffles,
+    samples).
+    """
     rng = np.random.default_rng(SHUFFLE_SEED)
     orders = np.tile(np.arange(len(y)), (n_shuffles, 1))
     for sign in (-1.0, 1.0):
@@ -80,6 +90,8 @@ def shuffles_within_classes(y: Floats, n_shuffles: int) -> NDArray[np.int64]:
 
 
 def shuffle_pvalue(observed: float, shuffled: Floats) -> float:
-    """The share of statistics at least as large as the observed one, which counts itself."""
+    """The p-value of a permutation test: the share of statistics at least as large as the observed
+    one, which is counted among them.
+    """
     n_as_large = int(np.sum(shuffled >= observed))
     return (1 + n_as_large) / (1 + len(shuffled))

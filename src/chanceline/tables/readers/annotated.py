@@ -30,7 +30,7 @@ class AnnotatedMatrix:
     Attributes
     ----------
     matrix : of shape (samples, genes), dense or sparse.
-    names : of the samples.
+    names : the names of the samples.
     about : what is known about the samples, of shape (samples, columns).
     """
 
@@ -45,10 +45,18 @@ def is_anndata(data: Any) -> bool:
 
 
 def table_from_anndata(data: Any, label: str | None, settings: TableSettings) -> RawTable:
-    """The table of an AnnData object: X or a layer, and `obs` as what is known about the samples.
+    """The table of an AnnData object: X or a layer as numbers, and `obs` as columns that describe
+    the samples.
 
-    With `pseudobulk` its rows are sums over each donor's cells. Without, a test of the table stops
-    with the sentence in `undeclared`, unless the settings say which rows belong together.
+    The rows of AnnData are cells. With the setting `pseudobulk` the rows of the table are sums over
+    the cells of each donor. Without it a test of the table stops with the message in `undeclared`,
+    unless the settings say which rows belong together.
+
+    Parameters
+    ----------
+    data : an AnnData object.
+    label : the name of the label's column; with `pseudobulk`, cells of one donor must agree in it.
+    settings : `layer`, `pseudobulk`, `na`, and the settings that declare groups or pairs.
     """
     samples = _read_matrix(data, settings)
     undeclared_sentence = ""
@@ -97,7 +105,10 @@ def _columns_of_matrix(matrix: Any) -> ColumnSource:
 
 
 def _read_matrix(data: Any, settings: TableSettings) -> AnnotatedMatrix:
-    """Every row of X, or of the layer that was asked for, with its name and annotations."""
+    """X, or the layer that the settings name, with the names and annotations of its rows.
+
+    The annotations (`obs`) get the names of the rows as a further column, `obs_names`.
+    """
     if settings.layer is None:
         matrix = data.X
     elif settings.layer in data.layers:
@@ -112,27 +123,32 @@ def _read_matrix(data: Any, settings: TableSettings) -> AnnotatedMatrix:
 def _sum_over_donors(
     samples: AnnotatedMatrix, donor_column: str, label: str | None, settings: TableSettings
 ) -> AnnotatedMatrix:
-    """One row for each donor: the sums over its cells, and what is the same in all of them.
+    """Sum the cells of each donor: one row for each donor, with the annotations that all cells of
+    every donor share.
 
     Parameters
     ----------
     samples : the cells.
-    donor_column : the name of the column that says which donor a cell is of.
-    label : the name of a column that must have one value for each donor.
+    donor_column : the name of the annotation that holds the donor of each cell.
+    label : the name of the annotation in which the cells of one donor must agree; None if there is
+        no such annotation.
     settings : how the table is read, for the error about a cell without a donor.
     """
     annotations = RawTable(pd.DataFrame(), samples.about)
     column = find_column(annotations, donor_column, "pseudobulk")
     filled_column = require_filled(column, "pseudobulk", settings)
     donor_of_cell, donors = pd.factorize(filled_column.astype(str))
+    # Annotations with one value in all cells of a donor, for every donor.
     n_values = samples.about.groupby(donor_of_cell).nunique(dropna=False)  # (donors, columns)
-    is_constant = (n_values == 1).all()  # (columns,)
-    if label in is_constant and not is_constant[label]:
+    is_constant = (n_values == 1).all()  # by name of the annotation
+    label_differs = label in is_constant.index and not is_constant[label]
+    if label_differs:
         raise InputError(
             f"cells of one {donor_column!r} differ in {label!r}, so that their sum has no label."
         )
 
-    # Row d of this matrix of shape (donors, cells) is 1 at the cells of donor d.
+    # A product with the membership matrix (donors, cells) sums cells: row d is 1 at the cells of
+    # donor d, and 0 elsewhere.
     n_cells = len(donor_of_cell)
     membership = csr_array((np.ones(n_cells), (donor_of_cell, range(n_cells))))
     about = samples.about.loc[:, is_constant].groupby(donor_of_cell).first()

@@ -22,14 +22,15 @@ def table_of_columns(
     rows: Sequence[str] | None = None,
     about: pd.DataFrame | None = None,
 ) -> RawTable:
-    """A table of numbers: in memory, or where they are kept if there are very many columns.
+    """A table of numbers in memory or, if there are very many columns, one that leaves them where
+    they are stored.
 
     Parameters
     ----------
-    source : the columns.
-    names : one for each column.
-    rows : what the rows are called; None for their numbers.
-    about : what is known about the samples, (samples, columns); None if nothing is.
+    source : reads the columns.
+    names : one name for each column.
+    rows : the names of the rows; None to number them from 0.
+    about : columns that describe the samples, (samples, columns); None without any.
     """
     index: pd.Index = pd.RangeIndex(source.n_samples)
     if rows is not None:
@@ -38,6 +39,7 @@ def table_of_columns(
     if about is not None:
         descriptions = about.set_index(index)
 
+    # Very many columns stay in `wide`, and `values` has rows but no columns.
     if is_wide(source.n_columns):
         return RawTable(
             values=pd.DataFrame(index=index),

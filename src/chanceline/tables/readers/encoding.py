@@ -46,9 +46,17 @@ def is_workbook(raw: bytes) -> bool:
 
 
 def decompress(raw: bytes, name: str) -> bytes:
-    """The content of a gzip, bzip2, xz or one-file zip archive, known by its first bytes; anything
-    else as it is. Excel files, which are zip archives too, do not come here.
+    """The content of a file compressed by gzip, bzip2, xz or zip; of any other file its own bytes.
+
+    The compression is recognized by the first bytes. A zip archive must hold exactly one file.
+    Excel files, which are zip archives too, must be recognized before this is called.
+
+    Parameters
+    ----------
+    raw : the bytes of the file.
+    name : the name of the file, for error messages.
     """
+    # A small file may unpack to more than any memory holds, so that the size is limited.
     for first_bytes, open_packed in OPENERS.items():
         if raw.startswith(first_bytes):
             with open_packed(io.BytesIO(raw)) as file:
@@ -72,7 +80,7 @@ def unpacked_limit(packed_size: int) -> int:
 
 
 def _read_unpacked(file: IO[bytes], name: str, limit: int) -> bytes:
-    """What a packed file holds, if it is no more than `limit` bytes."""
+    """The content of a packed file; more than `limit` bytes are an error."""
     content = file.read(limit + 1)
     if len(content) > limit:
         raise InputError(f"{name} {too_large_sentence(limit)}")
@@ -80,7 +88,7 @@ def _read_unpacked(file: IO[bytes], name: str, limit: int) -> bytes:
 
 
 def too_large_sentence(limit: int) -> str:
-    """What is wrong with a packed file that exceeds the limit, and what to do about it."""
+    """The end of an error message about a packed file whose content exceeds the limit (bytes)."""
     return (
         f"unpacks to more than {limit >> 20:,} MB, far more than its size lets expect; if it is a "
         "table indeed, unpack it first."
@@ -88,10 +96,16 @@ def too_large_sentence(limit: int) -> str:
 
 
 def decode(raw: bytes, name: str) -> str:
-    """The text of a file, with one kind of line end; what is no text is an error.
+    """The text of a file, with `\\n` at all line ends; bytes that are no text are an error.
 
-    UTF-16 is known by its mark. Anything else is UTF-8 or, where that fails, Latin-1.
+    UTF-16 is recognized by its byte order mark. Anything else is UTF-8 or, if that fails, Latin-1.
+
+    Parameters
+    ----------
+    raw : the bytes of the file, not compressed.
+    name : the name of the file, for error messages.
     """
+    # Files of other formats, known by their first bytes.
     for first_bytes, reason_and_remedy in REFUSED_SIGNATURES.items():
         if raw.startswith(first_bytes):
             raise InputError(f"{name} {reason_and_remedy}")
@@ -99,7 +113,7 @@ def decode(raw: bytes, name: str) -> str:
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError:
-        text = raw.decode("latin-1")
+        text = raw.decode("latin-1")  # which decodes any bytes
     if "\x00" in text[:CHECKED_FOR_ZEROS]:
         raise InputError(
             f"{name} is not a text table; give CSV, Parquet (.parquet), Excel (.xlsx) or .npz."

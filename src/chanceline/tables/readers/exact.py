@@ -18,27 +18,28 @@ LONG_NUMBER = r"[+-]?\d{16,}"  # a whole number that may reach it
 
 
 def read_csv_exactly(text: str, **options: Any) -> pd.DataFrame:
-    """The text as pandas reads it, but columns with whole numbers that floats would round stay
-    text.
+    """Read CSV with pandas, but keep whole numbers as text that floats would round.
 
     Parameters
     ----------
-    text : in the format CSV, with any separator.
-    options : of `pandas.read_csv`; `index_col` is 0 if it is among them.
+    text : a table in the format CSV, with any separator.
+    options : options of `pandas.read_csv`. If `index_col` is one of them, it must be 0.
     """
     table = pd.read_csv(io.StringIO(text), low_memory=False, **options)
     inexact_positions = inexact_columns(table)
     if not inexact_positions:
         return table
 
-    # Read these columns again, as they are written. An index is the first column of the file.
+    # Read these columns again, as they are written. With an index, the first column of the file is
+    # no column of the table, so that positions in the file are larger by one.
     n_index_columns = 1 if "index_col" in options else 0
     file_columns = [n_index_columns + position for position in inexact_positions]
     options["usecols"] = [*range(n_index_columns), *file_columns]
     options["dtype"] = str
     as_text = pd.read_csv(io.StringIO(text), low_memory=False, **options)
 
-    # Large numbers with an exponent are measurements, and stay numbers.
+    # Put the text in place of the floats, unless there are no long whole numbers: large numbers
+    # with an exponent are measurements.
     for text_column, position in enumerate(inexact_positions):
         cells = as_text.iloc[:, text_column]
         if cells.str.fullmatch(LONG_NUMBER).any():
@@ -47,9 +48,10 @@ def read_csv_exactly(text: str, **options: Any) -> pd.DataFrame:
 
 
 def inexact_columns(table: pd.DataFrame) -> list[int]:
-    """Positions of the columns of floats in which different whole numbers may have become one.
+    """Positions of the columns of floats in which different whole numbers may have become equal.
 
-    These have a finite value of at least `INEXACT_FROM`, or at most −`INEXACT_FROM`.
+    They have a finite value of magnitude 2⁵³ (`INEXACT_FROM`) or more: from there on floats do not
+    hold every whole number.
     """
     is_float = [pd.api.types.is_float_dtype(dtype) for dtype in table.dtypes]
     float_columns = np.flatnonzero(is_float)
@@ -57,10 +59,10 @@ def inexact_columns(table: pd.DataFrame) -> list[int]:
         return []
     values = table.iloc[:, float_columns].to_numpy()  # (rows, float columns)
 
-    # Few columns have a large value, and only these are copied. Gaps do not count in fmax and fmin.
+    # First a test without a copy, which few columns pass. `fmax` and `fmin` ignore gaps (NaN).
     largest_magnitudes = np.fmax(np.fmax.reduce(values), -np.fmin.reduce(values))
     is_large = largest_magnitudes >= INEXACT_FROM
-    # Of these, the ones whose large value is not an infinity alone.
+    # Then a test of the columns that passed: the large value must be finite.
     magnitudes = np.abs(values[:, is_large])  # (rows, large columns)
     is_inexact = np.any((magnitudes >= INEXACT_FROM) & np.isfinite(magnitudes), axis=0)
     large_columns = float_columns[is_large]

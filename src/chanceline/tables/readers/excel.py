@@ -36,7 +36,7 @@ def read_workbook(raw: bytes, name: str, settings: TableSettings) -> CellGrid:
     Parameters
     ----------
     raw : the bytes of the file.
-    name : of the file, for sentences.
+    name : the name of the file, for messages.
     settings : `sheet`, `header` and `na`.
     """
     cells = _read_sheet(raw, name, settings)
@@ -48,17 +48,27 @@ def read_workbook(raw: bytes, name: str, settings: TableSettings) -> CellGrid:
 
 
 def _read_sheet(raw: bytes, name: str, settings: TableSettings) -> pd.DataFrame:
-    """All cells of the sheet that the settings name, or of the first one, as objects."""
+    """All cells of the sheet that the settings name, or of the first sheet, as objects.
+
+    Empty rows and columns are left out. Rows are numbered from 1 as in Excel, columns from 0. A
+    workbook or sheet that is far too large is an error.
+
+    Parameters
+    ----------
+    raw : the bytes of the workbook.
+    name : the name of the file, for error messages.
+    settings : `sheet`, and `na` for texts that mean "missing".
+    """
     _refuse_too_large(raw, name)
     with warnings.catch_warnings():
-        # About styles and extensions, which no table needs.
+        # These warnings are about styles and extensions, which do not matter to a table.
         warnings.filterwarnings("ignore", module="openpyxl")
         with pd.ExcelFile(io.BytesIO(raw), engine="openpyxl") as book:
             sheets = [str(sheet) for sheet in book.sheet_names]
             sheet = settings.sheet or sheets[0]
             if sheet not in sheets:
                 raise InputError(f"{name} has no sheet {sheet!r}; it has {quoted(sheets)}.")
-            # Where the sheet is in the archive, which openpyxl has no public name for.
+            # The path of the sheet within the workbook, which openpyxl gives only privately.
             sheet_path = book.book[sheet]._worksheet_path
             _refuse_far_cells(raw, sheet_path, f"sheet {sheet!r} of {name}")
             cells = pd.read_excel(
@@ -101,15 +111,18 @@ class SheetExtent(NamedTuple):
 
 
 def _sheet_extent(raw: bytes, sheet_path: str) -> SheetExtent:
-    """How far a sheet reaches, from the places written at its cells.
+    """How far a sheet reaches, and how many cells are filled.
+
+    The XML of a sheet holds filled cells with their names, such as AB12.
 
     Parameters
     ----------
     raw : the bytes of the workbook, which is a zip archive.
-    sheet_path : of the sheet in the archive.
+    sheet_path : the path of the sheet's XML in the archive.
     """
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        places = CELL_PLACE.findall(archive.read(sheet_path))  # (b"AB", b"12") of cell AB12
+        places = CELL_PLACE.findall(archive.read(sheet_path))  # (b"AB", b"12") for cell AB12
+    # Many cells share a column, so that the letters of each column are converted once.
     column_letters = {letters for letters, _ in places}
     column_numbers = [_column_number(letters) for letters in column_letters]
     row_numbers = np.array([row for _, row in places], dtype=np.int64)

@@ -41,16 +41,23 @@ def is_series_matrix(text: str) -> bool:
 
 
 def read_gct(text: str, name: str, na: Sequence[str]) -> RawTable:
-    """The table of a GCT file with samples in rows, and what the file says about them.
+    """The table of a GCT file with samples in rows, and the descriptions of the samples in `about`.
 
-    The file has genes in rows, their names in the first column. Its second line announces the
-    sizes. Between the names and the values there are columns that describe the genes; above the
-    values there are, in version 1.3, rows that describe the samples.
+    The first line of the file is its version and the second its sizes; then comes a table between
+    tabs, with genes in rows. The columns of that table are the names of the genes, columns that
+    describe the genes, and the samples. In version 1.3 its first rows describe the samples.
+
+    Parameters
+    ----------
+    text : the content of the file.
+    name : the name of the file, for error messages.
+    na : texts that mean "missing", besides the usual ones.
     """
     _, size_line, body = text.split("\n", 2)
     announced = [int(number) for number in size_line.split()]
     if len(announced) == 2:
-        # Version 1.2 has one column that describes genes, and no row about samples.
+        # Version 1.2 announces two sizes only: it has one column that describes genes, and no row
+        # that describes samples.
         announced += [1, 0]
     n_genes, n_samples, n_gene_columns, n_sample_rows = announced[:4]
     table = _read_tab_separated(body, na)
@@ -60,14 +67,25 @@ def read_gct(text: str, name: str, na: Sequence[str]) -> RawTable:
             f"{len(table) - n_sample_rows} rows and {table.shape[1] - n_gene_columns} samples; it "
             "seems to be cut off."
         )
-    samples = table.iloc[:, n_gene_columns:]
+    # The names of the genes are the index, and become the first column.
+    samples = table.iloc[:, n_gene_columns:]  # (sample rows + genes, samples)
     genes = samples.iloc[n_sample_rows:].reset_index()
-    return _samples_in_rows(genes, about=samples.iloc[:n_sample_rows].T, name=name)
+    about_samples = samples.iloc[:n_sample_rows].T  # (samples, sample rows)
+    return _samples_in_rows(genes, about=about_samples, name=name)
 
 
 def read_series_matrix(text: str, name: str, na: Sequence[str]) -> RawTable:
-    """The table of a GEO series matrix with samples in rows, and what its `!Sample_…` lines say
-    about them. The file has probes in rows.
+    """The table of a GEO series matrix with samples in rows, and the descriptions of the samples in
+    `about`.
+
+    The file has lines `!Sample_…` that describe the samples, and then a table between tabs, with
+    probes (features) in rows.
+
+    Parameters
+    ----------
+    text : the content of the file.
+    name : the name of the file, for error messages.
+    na : texts that mean "missing", besides the usual ones.
     """
     sample_lines, _, below = text.partition(TABLE_BEGIN)
     table_text, end_line, _ = below.partition(TABLE_END)
@@ -85,16 +103,23 @@ def read_series_matrix(text: str, name: str, na: Sequence[str]) -> RawTable:
 
 
 def _sample_columns(text: str, n_samples: int) -> dict[str, list[str]]:
-    """The cells of every `!Sample_…` line that has one for each sample, by the line's name.
+    """The `!Sample_…` lines of a series matrix as columns: the cells of each line, by its name.
 
-    A name that is taken already gets the number of columns before it behind it: `age (7)`.
+    Lines without a cell for each sample are skipped. If a name occurs again, the number of columns
+    before it is added to it: `age (7)`.
+
+    Parameters
+    ----------
+    text : the lines of the file above its table.
+    n_samples : the number of samples.
     """
     columns: dict[str, list[str]] = {}
     for line in csv.reader(io.StringIO(text), delimiter="\t"):
-        has_all_cells = len(line) == n_samples + 1
+        has_all_cells = len(line) == n_samples + 1  # the first cell is the name of the line
         if not has_all_cells or not line[0].startswith(SAMPLE_LINE):
             continue
-        name, cells = _split_characteristics(line[0].removeprefix(SAMPLE_LINE), line[1:])
+        key = line[0].removeprefix(SAMPLE_LINE)
+        name, cells = _split_characteristics(key, line[1:])
         if name in columns:
             name = f"{name} ({len(columns)})"
         columns[name] = cells
@@ -124,16 +149,24 @@ def _read_tab_separated(body: str, na: Sequence[str]) -> pd.DataFrame:
 
 
 def read_cls(text: str, name: str) -> RawTable:
-    """The classes of a CLS file as what is known about the samples, without any features."""
-    # A text is taken for CLS only if it has the first two of these lines (`is_cls`).
+    """The classes of a CLS file as a column `class` in `about`, without any features.
+
+    The first line of the file is `samples classes 1`, the second `#` and the names of the classes.
+    Then follows the class of each sample: a name, or a number from 0 that stands for a name.
+
+    Parameters
+    ----------
+    text : the content of a file with these first two lines (`is_cls`).
+    name : the name of the file, for error messages.
+    """
     size_line, name_line, *class_lines = [line for line in text.split("\n") if line.strip()]
     n_samples = size_line.split()[0]
     class_names = name_line.removeprefix("#").split()
     cells = " ".join(class_lines).split()
     if len(cells) != int(n_samples):
         raise InputError(f"{name} announces {n_samples} samples, but holds {len(cells)}.")
-    are_numbers = all(cell.isdigit() and int(cell) < len(class_names) for cell in cells)
-    if are_numbers:
+    are_class_numbers = all(cell.isdigit() and int(cell) < len(class_names) for cell in cells)
+    if are_class_numbers:
         cells = [class_names[int(cell)] for cell in cells]
     no_values = pd.DataFrame(index=range(len(cells)))
     return RawTable(no_values, about=pd.DataFrame({"class": cells}))

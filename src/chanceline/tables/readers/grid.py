@@ -34,14 +34,14 @@ class CellGrid:
 def table_from_grid(
     grid: CellGrid, source: str, *, transpose: bool, check_header: bool = False
 ) -> RawTable:
-    """The cells as a table with named columns and samples in rows.
+    """Turn a grid of cells into a table with named columns and samples in rows.
 
     Parameters
     ----------
-    grid : cells below a header; columns without one are called x0, x1, …
-    source : what the grid is called in sentences.
-    transpose : whether features stand in rows.
-    check_header : whether names that seem to be a sample are an error.
+    grid : cells and the names of their columns; without names they are called x0, x1, …
+    source : the name of the grid, for messages.
+    transpose : whether the grid has features in rows.
+    check_header : whether it is an error if the names look like a sample, not like names.
     """
     cells = grid.cells.copy(deep=False)
     names = grid.names
@@ -55,7 +55,7 @@ def table_from_grid(
     columns, findings = unique_names(names)
     cells.columns = columns
 
-    # A last separator makes a column without a name and without values.
+    # Leave out columns without a name and without values, as a separator at the line ends makes.
     is_unnamed = [not name.strip() for name in names]
     superfluous = [column for column in cells.columns[is_unnamed] if cells[column].isna().all()]
     if superfluous:
@@ -69,12 +69,16 @@ def table_from_grid(
 
 
 def transposed_table(table: pd.DataFrame, source: str) -> RawTable:
-    """The table with samples in rows, from one with samples in columns.
+    """Turn a table with features in rows into one with samples in rows.
+
+    Columns that are mostly words are taken to describe the features and left out. Features with
+    words stay text, all others become numbers.
 
     Parameters
     ----------
-    table : of shape (features, 1 + samples), the features' names in its first column.
-    source : what the table is called in sentences.
+    table : a table of shape (features, 1 + columns): the names of the features, then the samples,
+        perhaps among columns that describe the features.
+    source : the name of the table, for messages.
     """
     feature_names = ["" if pd.isna(name) else str(name) for name in table.iloc[:, 0]]
     features, findings = unique_names(feature_names)
@@ -82,7 +86,7 @@ def transposed_table(table: pd.DataFrame, source: str) -> RawTable:
     numbers = written.apply(pd.to_numeric, errors="coerce")
     is_word = (numbers.isna() & written.notna()).to_numpy()
 
-    # Columns that are mostly words are no samples, but describe the features.
+    # Leave out the columns that describe the features.
     is_description = is_word.mean(axis=0) > MOSTLY_WORDS
     if is_description.all():
         raise InputError(
@@ -96,10 +100,12 @@ def transposed_table(table: pd.DataFrame, source: str) -> RawTable:
         numbers = numbers.loc[:, ~is_description]
         is_word = is_word[:, ~is_description]
 
+    # Transpose the numbers.
     ids = [str(name) for name in written.columns]
     transposed = numbers.to_numpy(dtype=float, na_value=np.nan).T  # (samples, features)
     values = pd.DataFrame(transposed, columns=features, index=ids)
-    # Features with words, and with numbers too long for floats, stay as they are written.
+
+    # Features with words, or with numbers that floats would round, stay as they are written.
     stays_as_written = np.any(is_word, axis=1)  # (features,)
     stays_as_written[inexact_columns(values)] = True
     for j in np.flatnonzero(stays_as_written):

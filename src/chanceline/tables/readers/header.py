@@ -25,13 +25,16 @@ def n_header_lines(header: str) -> int:
 
 
 def names_in_line(line: str, rows: list[str], separator: str) -> list[str]:
-    """The names in a line of the header, one for every field of the rows below it.
+    """The names in a line of the header, one for each field of the rows below it.
+
+    If all rows have one field more than the line has names, a name is added: an empty one at the
+    end if the rows end in a separator, else "row name" in front (R writes tables like that).
 
     Parameters
     ----------
-    line : as it is in the file.
-    rows : some lines below it, quoted fields masked.
-    separator : of fields.
+    line : the line as it is in the file.
+    rows : some lines below it, with letters in place of quoted fields.
+    separator : what separates the fields.
     """
     if separator == WHITE_SPACE:
         names = [name.strip('"') for name in line.split()]
@@ -41,12 +44,13 @@ def names_in_line(line: str, rows: list[str], separator: str) -> list[str]:
 
     cells_of_rows = [split_line(row, separator) for row in rows]
     numbers_of_fields = {len(cells) for cells in cells_of_rows}
-    if numbers_of_fields != {len(names) + 1}:
+    one_name_is_missing = numbers_of_fields == {len(names) + 1}
+    if not one_name_is_missing:
         return names
     rows_end_in_separator = all(not cells[-1].strip() for cells in cells_of_rows)
     if rows_end_in_separator:
         return [*names, ""]
-    return ["row name", *names]  # as R writes it
+    return ["row name", *names]
 
 
 def join_header_lines(lines: list[list[str]]) -> list[str] | None:
@@ -73,13 +77,18 @@ def _join_lines(upper_line: list[str], lower_line: list[str]) -> list[str]:
 
 
 def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
-    """Whether the first line of a file is a sample, not a header with names.
+    """Whether the first line of a file seems to be a sample, and not a header with names.
+
+    It must have numbers above at least half of the columns of numbers, and these must not just
+    count the columns (1, 2, 3). Besides, one of these must hold: the line has no words, a number
+    occurs twice, a number has a fraction, or a word also occurs in the column below it.
 
     Parameters
     ----------
     names : the cells of the first line.
-    body : the rows below it, as many columns as names.
+    body : the rows below it, with as many columns as names.
     """
+    # The numbers in the line that stand above columns of numbers.
     is_numeric = numeric_columns(body)
     names_above_numbers = [names[j].strip() for j in np.flatnonzero(is_numeric).tolist()]
     number_texts = [name for name in names_above_numbers if is_number(name)]
@@ -89,12 +98,14 @@ def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     count_the_columns = len(numbers) > 1 and np.all(np.diff(numbers) == 1)
     if count_the_columns:
         return False
+
+    # No names of columns look like that.
     has_words = any(_is_word(name) for name in names)
     are_repeated = len(set(number_texts)) < len(number_texts)
     have_fractions = not all(number.is_integer() for number in numbers)
     if not has_words or are_repeated or have_fractions:
         return True
-    # Genes may be called by whole numbers; but a word that occurs below is no name of a column.
+    # Whole numbers may be names of genes. But a word that also occurs below it is no name.
     columns_of_text = np.flatnonzero(~is_numeric).tolist()
     return any(_is_word_of_column(names[j], body.iloc[:, j]) for j in columns_of_text)
 
@@ -110,14 +121,14 @@ def _is_word_of_column(name: str, column: pd.Series) -> bool:
 
 
 def unique_names(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
-    """Names of columns made unique, in the same order, and a warning if some occurred more than
-    once.
+    """Make names of columns unique; returns them in the same order, and a warning if some occurred
+    more than once.
 
-    Spaces around names are taken off, blank ones are called after their position, and the second of
-    two equal ones gets (2) behind it.
+    Spaces around names are removed. A blank name becomes `Unnamed: 3` (its position from 0), and
+    the second of two equal names gets a number: `age (2)`.
     """
     new_names: list[str] = []
-    taken: set[str] = set()  # the same names, for a fast search
+    taken: set[str] = set()  # the names in `new_names`, for a fast search
     repeated: list[str] = []
     for j, name in enumerate(names):
         stripped_name = name.strip() or f"Unnamed: {j}"

@@ -67,12 +67,13 @@ def split_line(line: str, separator: str) -> list[str]:
 
 
 def find_separator(lines: list[str]) -> str:
-    """The separator that cuts the lines into the same number (> 1) of fields.
+    """The separator that cuts all lines into the same number of fields, at least two.
 
-    One number besides may occur, as a header may be shorter than the rows. Of several separators
-    the one with most fields is taken, and white space only if there is no other.
+    A second number of fields may occur, as a header may be shorter than the rows. If several
+    separators fit, the one that gives most fields is taken, and white space only if no other fits.
+    If none fits, it is a comma.
     """
-    n_fields: dict[str, int] = {}  # by separator that fits: the fewest fields of any line
+    n_fields: dict[str, int] = {}  # separator that fits → fewest fields of any line
     for separator in (*SEPARATORS, WHITE_SPACE):
         counts = {len(split_line(line, separator)) for line in lines}
         if len(counts) <= 2 and min(counts) > 1:
@@ -83,10 +84,15 @@ def find_separator(lines: list[str]) -> str:
 
 
 def has_decimal_commas(lines: list[str], separator: str) -> bool:
-    """Whether cells are numbers with a decimal comma.
+    """Whether some cells are numbers with a decimal comma, as `0,5`.
 
-    `1,234` could mean thousands, but not between semicolons, which separate cells where commas are
-    decimal.
+    `1,234` may mean 1234, and does not count. Only between semicolons it does: these separate cells
+    just where commas are decimal signs.
+
+    Parameters
+    ----------
+    lines : some lines of the table, with letters in place of quoted fields.
+    separator : what separates the cells.
     """
     if separator == ",":
         return False

@@ -17,8 +17,9 @@ def read_npy(path: Path, settings: TableSettings) -> RawTable:
 
     Parameters
     ----------
-    path : of the file.
-    settings : `labels`, without which nobody knows the classes, and `transpose`.
+    path : the path of the file.
+    settings : `labels` must name a second file with the classes; with `transpose` the array has
+        samples in columns.
     """
     if settings.labels is None:
         raise InputError(

@@ -12,8 +12,13 @@ from chanceline.tables.raw_table import RawTable
 
 
 def read_npz(file: IO[bytes], file_name: str, *, transpose: bool) -> RawTable:
-    """The table of a NumPy archive: its array X of shape (samples, features), or the other way
-    round with `transpose`, and y as what is known about the samples.
+    """The table of a NumPy archive: its array X as numbers, and y as a column in `about`.
+
+    Parameters
+    ----------
+    file : the archive, with arrays X and y and perhaps feature_names.
+    file_name : the name of the file, for error messages.
+    transpose : whether X has the shape (features, samples), and not (samples, features).
     """
     with np.load(file, allow_pickle=False) as archive:
         if "X" not in archive or "y" not in archive:
@@ -38,5 +43,5 @@ def read_npz(file: IO[bytes], file_name: str, *, transpose: bool) -> RawTable:
         feature_names = [str(feature) for feature in stored_names]
     label_name = "y"
     if label_name in feature_names:
-        label_name = "label"  # two columns must not have one name
+        label_name = "label"  # no two columns may have the same name
     return RawTable(pd.DataFrame(X, columns=feature_names), about=pd.DataFrame({label_name: y}))

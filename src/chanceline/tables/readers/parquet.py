@@ -23,16 +23,21 @@ UNNAMED_INDEX = "__index_level_0__"
 
 
 def read_parquet(file: IO[bytes]) -> CellGrid:
-    """The names and cells of all columns in the file's order, an index without a name first."""
+    """The names and cells of all columns of a Parquet file, in the order of the file.
+
+    An index without a name, which pandas writes behind the columns, comes first and is called
+    `row name`.
+    """
     from pyarrow import parquet
 
-    parts = []  # of some columns each, as reading all at once would take too much memory
+    # A few thousand columns are read at a time: reading all at once would take too much memory.
+    parts = []
     with parquet.ParquetFile(file) as table:
         names = list(table.schema_arrow.names)
         for begin in range(0, len(names), COLUMNS_AT_ONCE):
             part = table.read(columns=names[begin : begin + COLUMNS_AT_ONCE], use_threads=False)
             parts.append(_to_pandas(part))
-    # pandas writes an index behind the columns.
+    # The order of the columns: the index first.
     if UNNAMED_INDEX in names:
         names.remove(UNNAMED_INDEX)
         names.insert(0, UNNAMED_INDEX)
@@ -49,14 +54,17 @@ def has_many_numbers(path: Path) -> bool:
 
 
 def read_wide_parquet(path: Path) -> RawTable:
-    """A Parquet file of very many columns: those of numbers stay in the file, others are read."""
+    """The table of a Parquet file with very many columns of numbers, which stay in the file.
+
+    All other columns are read into `values`.
+    """
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as table:
         number_names = _number_columns(table.schema_arrow)
         is_number = set(number_names)
         other_names = [name for name in table.schema_arrow.names if name not in is_number]
-        # Without any other column the number of rows would be lost.
+        # If there is no other column, `values` must still have the right number of rows.
         others = pd.DataFrame(index=pd.RangeIndex(table.metadata.num_rows))
         if other_names:
             others = _to_pandas(table.read(columns=other_names, use_threads=False))
@@ -67,7 +75,10 @@ def read_wide_parquet(path: Path) -> RawTable:
 
 
 def _number_columns(schema: Any) -> list[str]:
-    """The names of the columns of numbers and truth values in an Arrow schema, without an index."""
+    """The names of the columns of an Arrow schema that hold numbers or truth values.
+
+    An index without a name is no such column.
+    """
     from pyarrow import types
 
     names = []

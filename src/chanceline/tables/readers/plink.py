@@ -27,13 +27,16 @@ ALLELES_COUNTED = Finding.note(
 
 
 def read_plink(path: Path, missing: str) -> RawTable:
-    """The genotypes of a `.bed` file with the `.bim` and `.fam` beside it.
+    """The genotypes of a PLINK `.bed` file as a table, with the `.bim` and `.fam` file beside it.
+
+    A genotype is the number of copies of the variant's first allele. `.bim` names the variants,
+    `.fam` describes the samples.
 
     Parameters
     ----------
-    path : of the `.bed` file.
-    missing : what to do about missing genotypes. "error", the default, fills them with the mean of
-        their column; with anything else they are left as gaps.
+    path : the path of the `.bed` file.
+    missing : the setting about gaps. With "error", its default, missing genotypes are filled with
+        the mean of their column; otherwise they stay gaps, which are treated later.
     """
     fills_missing = missing == "error"
     columns = PlinkColumns(path, fills_missing=fills_missing)
@@ -58,7 +61,7 @@ def read_plink(path: Path, missing: str) -> RawTable:
 
 
 def _note_filled(missing: MissingGenotypes) -> list[Finding]:
-    """That missing genotypes have the mean of their column, if there are any."""
+    """The note that missing genotypes were filled with the mean of their column, if any were."""
     if missing.n_genotypes == 0:
         return []
     genotypes = plural(missing.n_genotypes, "missing genotype")
@@ -67,9 +70,14 @@ def _note_filled(missing: MissingGenotypes) -> list[Finding]:
 
 
 def _about_samples(fields: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """What `.fam` says about the samples: family, parents, sex and phenotype, by name.
+    """The columns of a `.fam` file that describe the samples: family, parents, sex, phenotype.
 
-    Columns with the same value in every row, and families of one member each, are left out.
+    Columns with the same value in every row are left out, and so are families if each has only one
+    member.
+
+    Parameters
+    ----------
+    fields : the fields of the file by name, one text for each sample.
     """
     families = list(fields["family"])
     columns: dict[str, list[Any]] = {
@@ -80,10 +88,10 @@ def _about_samples(fields: Mapping[str, Sequence[str]]) -> pd.DataFrame:
         "phenotype": _phenotypes(fields["phenotype"]),
     }
     if len(set(families)) == len(families):
-        del columns["family"]  # nobody is related
+        del columns["family"]  # every sample has a family of its own
     about = pd.DataFrame(columns, index=list(fields["sample"]))
-    says_something = about.nunique() > 1
-    return about.loc[:, says_something]
+    varies = about.nunique() > 1
+    return about.loc[:, varies]
 
 
 def _known(codes: Sequence[str]) -> list[str | None]:

@@ -42,7 +42,7 @@ def is_path(data: Any) -> bool:
 
 
 def source_name(data: Any) -> str:
-    """What a table is called: by its file, or by its type in memory."""
+    """The name of a table in messages: that of its file, or its type if it is in memory."""
     if is_path(data):
         return Path(data).name
     return type(data).__name__
@@ -56,12 +56,22 @@ def read_source(data: Any, label: str | None, settings: TableSettings) -> RawTab
 
 
 def read_file(path: Path, settings: TableSettings, label: str | None = None) -> RawTable:
-    """The file, or the folder, as a table; an error of one sentence if that is impossible."""
+    """Read a file, or a folder of Zarr, as a table with tidy text.
+
+    Content that cannot be read is an `InputError` of one sentence.
+
+    Parameters
+    ----------
+    path : the path of the file or folder.
+    settings : how to read the file.
+    label : the name or the number of the label's column; None if the user named none.
+    """
     if is_zarr_folder(path):
         with _errors_in_one_sentence(path):
             table = read_zarr(path, settings)
     else:
-        # A file that is not there, or must not be read, says so itself.
+        # Opening comes first, outside of the block that rewords errors: the operating system says
+        # well enough that a file does not exist or may not be read.
         with path.open("rb") as file, _errors_in_one_sentence(path):
             table = _read_format(file, path, settings, label)
     if len(table.values) == 0:
@@ -71,17 +81,23 @@ def read_file(path: Path, settings: TableSettings, label: str | None = None) -> 
 
 @contextmanager
 def _errors_in_one_sentence(path: Path) -> Iterator[None]:
-    """Say in one sentence what is wrong with the content of a file."""
+    """Within the block, turn any error into an `InputError` that says in one sentence what is wrong
+    with the content of the file.
+
+    An `InputError` and a lack of memory are raised as they are.
+    """
     try:
         yield
     except (InputError, MemoryError):
         raise
     except ImportError:
-        # Of all other endings Excel alone needs a package that may not be installed.
+        # A package for the format is not installed. Files with an ending that is not listed can
+        # only be Excel files: no other format needs a package.
         package, extra = PACKAGE_AND_EXTRA.get(path.suffix, EXCEL_PACKAGE_AND_EXTRA)
         remedy = f"install chanceline[{extra}] or save the table as CSV"
         raise InputError(f"{path.name} cannot be read without {package}; {remedy}.") from None
-    except Exception as error:  # whatever the readers of damaged files raise
+    except Exception as error:  # readers raise errors of many kinds when a file is damaged
+        # The first line of the message, or the name of the error if it has none.
         message = str(error).strip() or type(error).__name__
         reason = message.splitlines()[0].rstrip(".")
         raise InputError(f"{path.name} could not be read as a table ({reason}).") from error
@@ -98,9 +114,17 @@ def _tidied(table: RawTable, settings: TableSettings) -> RawTable:
 def _read_format(  # noqa: PLR0911 (one return for each format)
     file: IO[bytes], path: Path, settings: TableSettings, label: str | None
 ) -> RawTable:
-    """The file read as what its ending or its content says it is."""
+    """Read a file in the format that its ending or, for text and Excel, its content shows.
+
+    Parameters
+    ----------
+    file : the open file.
+    path : the path of the file; some readers open it themselves.
+    settings : how to read the file.
+    label : the name or the number of the label's column; None if the user named none.
+    """
+    # Formats that are known by their ending.
     if path.suffix == ".h5ad":
-        # It opens the file itself, by its path.
         return table_from_anndata(open_anndata(path, settings), label, settings)
     if path.suffix == ".bed":
         return read_plink(path, settings.missing)
@@ -109,11 +133,13 @@ def _read_format(  # noqa: PLR0911 (one return for each format)
     if path.suffix == ".npz":
         return read_npz(file, path.name, transpose=settings.transpose)
     if path.suffix in (".parquet", ".pq"):
-        # Samples in columns and indicators of text are made in memory.
-        in_memory = settings.transpose or settings.one_hot
-        if not in_memory and has_many_numbers(path):
+        # Transposing, and making indicators of text, need the whole table in memory.
+        needs_memory = settings.transpose or settings.one_hot
+        if not needs_memory and has_many_numbers(path):
             return read_wide_parquet(path)
         return table_from_grid(read_parquet(file), path.name, transpose=settings.transpose)
+
+    # Formats that are known by their content: Excel, and text, perhaps compressed.
     raw = file.read()
     if is_workbook(raw):
         grid = read_workbook(raw, path.name, settings)
@@ -144,10 +170,17 @@ def _table_below_header(grid: CellGrid, name: str, settings: TableSettings) -> R
 
 
 def _read_object(data: Any, label: str | None, settings: TableSettings) -> RawTable:
-    """A table in memory: AnnData, a DataFrame, or what becomes one (polars, Arrow, an array).
+    """The table of an object in memory: AnnData, or what can become a DataFrame of pandas (a
+    DataFrame of polars, an Arrow table, an array).
 
-    An index of names is noted, as it may say which rows are of one subject; in a transposed table
-    it belongs to the features.
+    If the index of a DataFrame holds names, `index_name` of the table is set, as these names may
+    show which rows are of one subject. With `transpose` the index belongs to the features.
+
+    Parameters
+    ----------
+    data : the object.
+    label : the name or the number of the label's column; None if the user named none.
+    settings : how to read the table.
     """
     if is_anndata(data):
         return table_from_anndata(data, label, settings)
@@ -157,7 +190,7 @@ def _read_object(data: Any, label: str | None, settings: TableSettings) -> RawTa
         frame = pd.DataFrame(data)
     names = [str(name) for name in frame]
     table = table_from_grid(CellGrid(names, frame), source_name(data), transpose=settings.transpose)
-    index = named_index(table.values)  # that of the frame, unless it was transposed
+    index = named_index(table.values)
     if settings.transpose or index is None:
         return table
     return replace(table, index_name=str(index.name))

@@ -27,14 +27,17 @@ TOO_MANY_FIELDS = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 
 
 def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
-    """The names and cells of a text table; rows are numbered by the lines of the file.
+    """Read a text table: the names of its columns, and its cells.
+
+    The index of the cells holds the number of each row's line in the file, for messages.
 
     Parameters
     ----------
-    text : of the whole file.
-    name : of the file, for sentences.
+    text : the content of the file.
+    name : the name of the file, for messages.
     settings : `header`, `decimal` and `na`.
     """
+    # Find out how the table is laid out, from its first lines.
     table_text = without_comments(text)
     if not table_text:
         raise InputError(f"{name} holds nothing but comments.")
@@ -43,9 +46,11 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
     n_header = n_header_lines(settings.header)
     if n_header > 0 and len(head) <= n_header:
         raise InputError(f"{name} has a header but no rows.")
-    # Pandas cannot read a header of two lines, or of one field less than the rows.
+    # The header is read here, and only the rows by pandas: it could not read a header of two lines,
+    # or one with one field less than the rows.
     names, rows_text = _split_header(table_text, head, separator, n_header)
 
+    # The options of pandas.
     commas_are_decimal = settings.decimal == ","
     if settings.decimal is None:
         commas_are_decimal = has_decimal_commas(head, separator)
@@ -56,7 +61,7 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
         "skipinitialspace": separator != WHITE_SPACE,
     }
     if names is not None:
-        # Numbers instead of names, which may not be unique; they say how many fields a row has.
+        # Pandas needs to know how many fields a row has. Columns are numbered, as names may repeat.
         options["names"] = range(len(names))
 
     n_comment_lines = text.count("\n") - table_text.count("\n")
@@ -70,18 +75,19 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
 def _read_numbered_rows(
     rows_text: str, name: str, n_lines_above: int, options: dict[str, Any]
 ) -> pd.DataFrame:
-    """The cells below the header; the index holds the number of every row's line in the file (too
-    small below a row with a line break in quotes).
+    """The cells below the header, without blank lines; the index holds line numbers of the file.
+
+    The line numbers are too small below a row with a line break in quotes.
 
     Parameters
     ----------
     rows_text : the text below the header.
-    name : of the file, for sentences.
-    n_lines_above : lines of the file above that: comments and the header.
-    options : for pandas; `names` only if there is a header.
+    name : the name of the file, for messages.
+    n_lines_above : the number of lines above that text: comments and the header.
+    options : options of `pandas.read_csv`; `names` is one of them only if there is a header.
     """
     try:
-        # Blank lines are read as rows, so that the rows below them get the right numbers.
+        # Blank lines are read as rows at first, so that all rows get the right line numbers.
         cells = read_csv_exactly(rows_text, header=None, skip_blank_lines=False, **options)
     except pd.errors.ParserError as error:
         sentence = _long_row_sentence(
@@ -91,7 +97,7 @@ def _read_numbered_rows(
             raise
         raise InputError(sentence) from None
     cells.index += n_lines_above + 1  # lines are numbered from 1
-    # A quick look at the first column, before all are searched for blank lines.
+    # Drop blank lines. They have a gap in the first column, which is tested first, as it is fast.
     if cells.iloc[:, 0].isna().any():
         cells = cells.dropna(how="all").infer_objects()
     return cells
@@ -100,14 +106,14 @@ def _read_numbered_rows(
 def _split_header(
     text: str, head: list[str], separator: str, n_header: int
 ) -> tuple[list[str] | None, str]:
-    """The names of the columns (None without a header), and the text below them.
+    """Split a table into the names of its columns (None without a header) and the text below them.
 
     Parameters
     ----------
     text : the table.
-    head : its first lines, quoted fields masked by as many letters.
-    separator : of cells.
-    n_header : how many of these lines are the header.
+    head : the first lines of the table, with as many letters in place of each quoted field.
+    separator : what separates the cells.
+    n_header : how many of the first lines are the header.
     """
     header = []
     begin = 0
@@ -121,15 +127,15 @@ def _split_header(
 def _long_row_sentence(
     error: str, name: str, n_lines_above: int, *, has_header: bool
 ) -> str | None:
-    """The sentence about a row with more fields than it should have; None if pandas stopped for
-    another reason.
+    """The error message about a row with more fields than it should have; None if pandas stopped
+    for another reason.
 
     Parameters
     ----------
-    error : what pandas said.
-    name : of the file.
-    n_lines_above : lines of the file that pandas did not see.
-    has_header : whether names say how many fields there should be.
+    error : the message of pandas.
+    name : the name of the file.
+    n_lines_above : the number of lines of the file above those that pandas read.
+    has_header : whether a header says how many fields a row should have, and not the first row.
     """
     match = TOO_MANY_FIELDS.search(error)
     if match is None:

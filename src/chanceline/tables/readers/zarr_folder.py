@@ -26,19 +26,24 @@ def is_zarr_folder(path: Path) -> bool:
 
 
 def read_zarr(path: Path, settings: TableSettings) -> RawTable:
-    """The array of a folder of Zarr, or its arrays `X`, `y` and `feature_names`.
+    """The table of a folder of Zarr, which holds one array or the arrays `X`, `y` and perhaps
+    `feature_names`.
 
     Parameters
     ----------
-    path : of the folder.
-    settings : `labels`, without which an array alone has no classes, and `transpose`.
+    path : the path of the folder.
+    settings : `labels` must name a second file with the classes if there is no `y`; with
+        `transpose` the array has samples in columns.
     """
+    # The labels are in the folder, or in a second file.
     content = open_zarr(path)
     if content.labels is None and settings.labels is None:
         raise InputError(
             f"{path.name} holds no labels; give the classes in another file (labels=FILE), or "
             "beside X as an array y."
         )
+
+    # The columns and their names.
     source = ZarrColumns(content.table, path.name, transpose=settings.transpose)
     names: Sequence[str] = NumberedNames(source.n_columns)
     if content.feature_names is not None:
@@ -48,6 +53,8 @@ def read_zarr(path: Path, settings: TableSettings) -> RawTable:
             f"{path.name} has {len(names)} feature names for {source.n_columns} columns; "
             "set transpose=True if samples are columns."
         )
+
+    # The labels of the folder, if it has any, describe the samples.
     if content.labels is None:
         return table_of_columns(source, names, about=None)
     if content.labels.shape != (source.n_samples,):
