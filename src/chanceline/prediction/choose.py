@@ -98,25 +98,31 @@ def choose_candidates(
 ) -> Choice:
     """Choose how to make a rule: on no, few or many features, by repeated cross-validation.
 
+    Every candidate (a way to select features, their number, and a ridge on their weights) predicts
+    samples that it was not fitted to. The choice compares the losses of these predictions.
+
     Parameters
     ----------
     samples : the training samples
     max_features : largest number of features. If None, small sets have at most thirty, and rules on
-        many features (dense ones) are candidates too.
+        many features (dense rules) are candidates too.
     seed : seed of the folds
     n_repeats : how often the samples are dealt to folds
-    max_samples : if there are more samples, this many are drawn from them
+    max_samples : if there are more samples, about this many are drawn from them
     """
     tuning_samples = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
-    repeats = []
+
+    # The candidates and their predictions, for each deal of the samples to folds.
+    scored_repeats = []
     for repeat in range(n_repeats):
         folds = deal_inner_folds(tuning_samples, [*seed, Stream.INNER_FOLDS, repeat])
         if folds.n_folds == 1:
-            # Nothing can be held out, so no loss is known that would speak for any feature.
-            untuned = RuleCandidate(Family.LEAST_ANGLE, 0, UNTUNED_PENALTY)
-            return Choice(extent=Extent.NONE, none=untuned)
-        repeats.append(score_candidates(folds, max_features))
-    table = mean_loss_table(repeats, tuning_samples.positive, tuning_samples.unit_of_sample)
+            # All samples belong together, so none can be held out: without losses to compare, the
+            # rule has no features.
+            no_features = RuleCandidate(Family.LEAST_ANGLE, n_features=0, penalty=UNTUNED_PENALTY)
+            return Choice(extent=Extent.NONE, none=no_features)
+        scored_repeats.append(score_candidates(folds, max_features))
+    table = mean_loss_table(scored_repeats, tuning_samples.positive, tuning_samples.unit_of_sample)
     return choose_from(table)
 
 
@@ -133,11 +139,14 @@ def score_candidates(folds: InnerFolds, max_features: int | None) -> ScoredCandi
 
 
 def choose_from(table: LossTable) -> Choice:
-    """Choose between no feature, a small set, and a dense rule on many, by their losses.
+    """Choose between no feature, a small set, and a dense rule on many features, by their losses.
 
-    The choice also holds the candidates that each of the three would take. The head of the module
-    gives the reasons for the steps.
+    A rule without features is taken, unless the best of all candidates is better by more than one
+    standard error of the difference (`EMPTY_MODEL_SE`). Else many features are taken if they are
+    needed (`needs_many_features`), and a small set if they are not. The choice also holds the
+    candidates that were not taken for the other two extents (none, few or many features).
     """
+    # Which candidates have no features, few or many, (candidates,).
     is_dense = table.is_of(Family.DENSE)
     is_empty = ~is_dense & (table.n_features == 0)
     is_small = ~is_dense & (table.n_features > 0)
@@ -146,14 +155,15 @@ def choose_from(table: LossTable) -> Choice:
     if not is_small.any():
         return Choice(extent=Extent.NONE, none=none)
 
-    # The best small set, and the dense rules that would be averaged.
+    # The small set to take, and the dense rules whose mean is taken, if there are any.
     small_set = typical_small_set(table, is_small)
     few = table.candidates[small_set]
     many = averaged_dense_rules(table, is_dense)
 
-    # No feature, unless the best candidate of all is clearly better; then many, if needed.
+    # How much more the best candidate without features loses than the best of all.
     best = int(table.mean_losses.argmin())
-    if not table.difference(best_empty, best).exceeds(EMPTY_MODEL_SE):
+    loss_without_features = table.difference(best_empty, best)
+    if not loss_without_features.exceeds(EMPTY_MODEL_SE):
         extent = Extent.NONE
     elif many and needs_many_features(table, is_small, is_dense, small_set):
         extent = Extent.MANY
@@ -222,7 +232,10 @@ def choose_penalty(
     n_repeats: int = 1,
     max_samples: int = MAX_TUNING_SAMPLES,
 ) -> RuleCandidate:
-    """The candidate with the best penalty for features named beforehand, by cross-validation.
+    """Choose the ridge penalty for features named beforehand, by repeated cross-validation.
+
+    The penalty with the smallest mean loss is taken; it is returned as a candidate, which says how
+    a rule is made.
 
     Parameters
     ----------
@@ -230,17 +243,23 @@ def choose_penalty(
     support : columns of these features, (support,)
     seed : seed of the folds
     n_repeats : how often the samples are dealt to folds
-    max_samples : if there are more samples, this many are drawn from them
+    max_samples : if there are more samples, about this many are drawn from them
     """
     tuning_samples = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
-    repeats = []
+
+    # A candidate for each penalty and its predictions, for each deal of the samples to folds.
+    scored_repeats = []
     for repeat in range(n_repeats):
         folds = deal_inner_folds(tuning_samples, [*seed, Stream.INNER_FOLDS, repeat])
         if folds.n_folds == 1:
-            return RuleCandidate(Family.NAMED, 0, UNTUNED_PENALTY)
-        repeats.append(score_named_set(folds, support))
-    table = mean_loss_table(repeats, tuning_samples.positive, tuning_samples.unit_of_sample)
-    return table.candidates[int(table.mean_losses.argmin())]
+            # All samples belong together, so none can be held out. The number of features counts
+            # selected ones only, of which a rule on named features has none.
+            return RuleCandidate(Family.NAMED, n_features=0, penalty=UNTUNED_PENALTY)
+        scored_repeats.append(score_named_set(folds, support))
+
+    table = mean_loss_table(scored_repeats, tuning_samples.positive, tuning_samples.unit_of_sample)
+    best = int(table.mean_losses.argmin())
+    return table.candidates[best]
 
 
 def deal_inner_folds(samples: Samples, seed: Seed) -> InnerFolds:
