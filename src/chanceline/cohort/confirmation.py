@@ -281,13 +281,13 @@ def error_interval(units: ConfirmationUnits) -> tuple[float, float]:
 def one_class_pvalue(units: ConfirmationUnits) -> float:
     """The p-value of making fewer errors than always naming one and the same class.
 
-    For each class a sign test compares the samples (or pairs) on which the rule is better than
-    naming that class with those on which the rule is worse. The larger of the two p-values is
-    returned: it is valid whichever class is the more frequent.
+    For each class a sign test compares the number of samples (or pairs) that the rule wins, being
+    right where naming that class is wrong, with the number that it loses the other way round. The
+    larger of the two p-values is returned: it is valid whichever class is the more frequent.
     """
     pvalues = []
     for positive_is_named in (True, False):
-        # 1 if the rule is right and naming the class is wrong, −1 the other way round, else 0.
+        # 1 for samples that the rule wins, −1 for those that it loses, else 0.
         naming_is_wrong = units.positive != positive_is_named
         gains = naming_is_wrong.astype(int) - units.is_wrong.astype(int)  # (units,)
         if units.are_paired:

@@ -51,6 +51,16 @@ def _rule_to_record(rule: SavedOutcomeRule) -> dict[str, Any]:
     predict from blocks and covariates alone. A stratum is a combination of a block and levels of
     categories; every stratum has intercepts of its own, in both kinds of sums.
     """
+    strata = []
+    for stratum, intercepts in rule.sums.stratum_intercepts.items():
+        guesses = rule.guess_sums.stratum_intercepts[stratum]
+        strata.append(
+            {
+                "names": list(stratum),
+                "intercepts": intercepts.tolist(),
+                "guesses": guesses.tolist(),
+            }
+        )
     record = {
         "features": list(rule.features),
         "weights": _rows_of(rule.sums.weights),
@@ -62,14 +72,7 @@ def _rule_to_record(rule: SavedOutcomeRule) -> dict[str, Any]:
         "block_column": rule.roles.block_column,
         "covariates": [covariate_to_record(item) for item in rule.roles.encoder.covariates],
         "block_categories": list(rule.roles.block_categories),
-        "strata": [
-            {
-                "names": list(stratum),
-                "intercepts": intercepts.tolist(),
-                "guesses": rule.guess_sums.stratum_intercepts[stratum].tolist(),
-            }
-            for stratum, intercepts in rule.sums.stratum_intercepts.items()
-        ],
+        "strata": strata,
         "text": rule.text,
         "classes": None,
     }

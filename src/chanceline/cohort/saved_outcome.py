@@ -100,8 +100,8 @@ class SavedOutcome(Result):
             data, label=None, inputs=self.inputs, settings=settings, changes=changes
         )
         samples = new_samples(table, self.rule, self.inputs)  # rows without gaps in the features
-        rule_says = self._predictions(samples)
-        predictions = rule_says.predictions  # (samples, columns of predictions)
+        rule_predictions = self._predictions(samples)
+        predictions = rule_predictions.predictions  # (samples, columns of predictions)
 
         # From samples to all rows of the table: rows with gaps have None, and NaN as probabilities.
         rows = table.raw.values.index.tolist()
@@ -117,7 +117,7 @@ class SavedOutcome(Result):
             predicted_name=self.predicted_name,
             class_names=self.rule.class_names,
             probabilities=probabilities,
-            findings=(*samples.findings, *rule_says.findings, *table.findings),
+            findings=(*samples.findings, *rule_predictions.findings, *table.findings),
             source=table.source,
         )
 
@@ -151,8 +151,13 @@ class SavedOutcome(Result):
 
         # Units count once: single samples, or groups of them.
         design = make_score_design(outcome, declared_roles(table, samples.is_complete))
-        rule_says = self._predictions(samples)
-        units = make_outcome_units(outcome, rule_says.predictions, rule_says.guesses, design)
+        rule_predictions = self._predictions(samples)
+        units = make_outcome_units(
+            outcome,
+            predictions=rule_predictions.predictions,
+            guesses=rule_predictions.guesses,
+            design=design,
+        )
         return OutcomeConfirmation(
             source=table.source,
             outcome_kind=self.outcome_kind.value,
@@ -163,7 +168,7 @@ class SavedOutcome(Result):
             expected=self.expected,
             pvalue=permutation_pvalue(units),
             n_permutations=N_PERMUTATIONS,
-            findings=(*samples.findings, *rule_says.findings, *table.findings),
+            findings=(*samples.findings, *rule_predictions.findings, *table.findings),
         )
 
     def _rows_with_outcome(

@@ -120,8 +120,9 @@ def units_findings(moved: Sequence[MovedColumn], n_features: int) -> list[Findin
     moved : the columns that seem to have other units.
     n_features : how many columns were compared.
     """
-    too_few_of_many = n_features > MANY_FEATURES and len(moved) < MIN_SHARE_OF_MANY * n_features
-    if not moved or too_few_of_many:
+    if not moved:
+        return []
+    if n_features > MANY_FEATURES and len(moved) < MIN_SHARE_OF_MANY * n_features:
         return []
     named = "; ".join(column.in_words() for column in moved[:MAX_COLUMNS_NAMED])
     if len(moved) > MAX_COLUMNS_NAMED:

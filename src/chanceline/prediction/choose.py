@@ -151,25 +151,32 @@ def choose_from(table: LossTable) -> Choice:
     is_empty = ~is_dense & (table.n_features == 0)
     is_small = ~is_dense & (table.n_features > 0)
     best_empty = table.best_among(is_empty)
-    none = table.candidates[best_empty]
+    candidate_without_features = table.candidates[best_empty]
     if not is_small.any():
-        return Choice(extent=Extent.NONE, none=none)
+        return Choice(extent=Extent.NONE, none=candidate_without_features)
 
-    # The small set to take, and the dense rules whose mean is taken, if there are any.
+    # The small set to take (its row in the table), and the dense rules to average, if there are
+    # any.
     small_set = typical_small_set(table, is_small)
-    few = table.candidates[small_set]
-    many = averaged_dense_rules(table, is_dense)
+    dense_candidates = averaged_dense_rules(table, is_dense)
 
     # How much more the best candidate without features loses than the best of all.
     best = int(table.mean_losses.argmin())
     loss_without_features = table.difference(best_empty, best)
     if not loss_without_features.exceeds(EMPTY_MODEL_SE):
         extent = Extent.NONE
-    elif many and needs_many_features(table, is_small, is_dense, small_set):
+    elif dense_candidates and needs_many_features(
+        table, is_small=is_small, is_dense=is_dense, small_set=small_set
+    ):
         extent = Extent.MANY
     else:
         extent = Extent.FEW
-    return Choice(extent=extent, none=none, few=few, many=many)
+    return Choice(
+        extent=extent,
+        none=candidate_without_features,
+        few=table.candidates[small_set],
+        many=dense_candidates,
+    )
 
 
 def typical_small_set(table: LossTable, is_small: Bools) -> int:

@@ -236,9 +236,9 @@ def summarize_scores(
 
     # The area under the curve. Its interval counts a smaller share of the samples, in both classes.
     auc = mean_area(held_out, positive)
-    area_share = AREA_SHARE * n_independent / n_samples
+    counted_share = AREA_SHARE * n_independent / n_samples
     auc_interval = cross_validated_area_interval(
-        auc, area_share * n_positive, area_share * n_negative
+        auc, n_positive=counted_share * n_positive, n_negative=counted_share * n_negative
     )
 
     few_and_many = compare_few_with_many(held_out, samples)

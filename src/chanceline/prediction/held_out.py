@@ -84,7 +84,7 @@ def hold_out(
     ----------
     samples : all of them
     choice : which features the rules may have
-    seed : the user's
+    seed : of all random numbers
     n_repeats : how often the samples are dealt to folds
     n_jobs : number of processes, as in joblib
     """
@@ -130,7 +130,7 @@ def score_fold(
     samples : all of them
     fold_of_sample : the fold of every sample in every repeat, (repeats, samples)
     choice : which features the rules may have
-    seed : the user's
+    seed : of all random numbers; every fold of every repeat makes its own seed from it
     """
     held_out = fold_of_sample[task.repeat] == task.fold
     rules = train(
@@ -143,6 +143,7 @@ def score_fold(
     samples_held_out = samples.take(held_out)
 
     def scores_of(rule: TrainedRule | None) -> Floats | None:
+        """Scores of the samples held out, by a rule that may not exist."""
         if rule is None:
             return None
         return rule.scores(samples_held_out)
@@ -176,17 +177,17 @@ def collect_folds(fold_of_sample: Ints, scored: dict[OuterFold, FoldScores]) -> 
         if scores.many is not None:
             many_by_fold[fold] = scores.many
 
-    few = None
+    scores_of_few = None
     if len(few_by_fold) == len(scored):
-        few = _in_order_of_samples(fold_of_sample, few_by_fold)
-    many = None
+        scores_of_few = _in_order_of_samples(fold_of_sample, few_by_fold)
+    scores_of_many = None
     if len(many_by_fold) == len(scored):
-        many = _in_order_of_samples(fold_of_sample, many_by_fold)
+        scores_of_many = _in_order_of_samples(fold_of_sample, many_by_fold)
     return HeldOutScores(
         fold_of_sample=fold_of_sample,
         to_use=_in_order_of_samples(fold_of_sample, to_use_by_fold),
-        few=few,
-        many=many,
+        few=scores_of_few,
+        many=scores_of_many,
         n_features=tuple(scores.n_features for scores in scored.values()),
     )
 

@@ -187,8 +187,8 @@ def fit_rule(  # noqa: PLR0913
     X : (samples, features)
     y : two classes, the larger value positive, as in scikit-learn (`separation_test` chooses the
         positive class by its name).
-    groups : samples of a group stay together in a fold.
-    blocks : columns are measured from the mean of their block.
+    groups : samples of a group (a patient, say) stay together in a fold.
+    blocks : columns are measured from the mean of their block (a site, say).
     covariates : further columns of the rule, whose weights are not shrunk: a DataFrame or a mapping
         by name, or an array (samples, covariates). Units do not matter; text has an indicator for
         every level but the first.
@@ -260,11 +260,11 @@ def fit_rules(  # noqa: PLR0913
     trained = pooled.rules_of_table(rules_on_pool)
 
     # From scaled columns to the units of the table.
-    to_use = rule_in_original_units(trained.to_use, samples, X, blocks)
-    few = None
+    rule_to_use = rule_in_original_units(trained.to_use, samples=samples, X=X, blocks=blocks)
+    rule_on_few = None
     if trained.few is not None:
-        few = rule_in_original_units(trained.few, samples, X, blocks)
-    return FittedRules(to_use, few)
+        rule_on_few = rule_in_original_units(trained.few, samples=samples, X=X, blocks=blocks)
+    return FittedRules(rule_to_use, rule_on_few)
 
 
 def rule_in_original_units(

@@ -190,8 +190,8 @@ def stability_of_support(  # noqa: PLR0913
     seed : seed of the splits into halves
     screening : when columns of a very wide table are left out beforehand
     """
-    # Screening leaves some of the columns of `samples`. Each has a *place* 0, 1, … among these; its
-    # number in `samples` is table_columns[place], ascending.
+    # Of very many columns screening leaves those that go best with the labels, and the set. They
+    # have places 0, 1, …; the number of a column in `samples` is table_columns[place], ascending.
     screened, table_columns = screen_columns(samples, samples.all_rows, support, screening)
     support_places = np.searchsorted(table_columns, support)
 
@@ -206,7 +206,7 @@ def stability_of_support(  # noqa: PLR0913
     ranked = samples_for_ranking(screened, scale)
     shares = selection_shares(ranked, len(support), family, seed)  # (screened columns,)
 
-    # What can be said of each feature, and sets in which a replacement stands for it.
+    # Read each feature of the set, and list the sets in which a replacement stands for it.
     readings = []
     alternatives: list[tuple[int, ...]] = []
     for place, feature in zip(support_places, support.tolist(), strict=True):
