@@ -123,8 +123,9 @@ def draw_figure(figure_name: str, points: pd.DataFrame) -> tuple[Figure, pd.Data
 
     Parameters
     ----------
-    figure_name : one of `ScalingFigure`: the entropy of separating choices, their capacity, or the
-        smallest sets that a search found (by the paper's algorithm, or by the best one).
+    figure_name : one of `ScalingFigure`: the entropy of separating choices of variables; the
+        smallest choices, extrapolated to infinite size; or the smallest choices that a search found
+        (by the paper's algorithm, or by the best one).
     points : results of the sweep, a row for each number of variables and load.
     """
     kind = known_figure(figure_name)
@@ -133,7 +134,7 @@ def draw_figure(figure_name: str, points: pd.DataFrame) -> tuple[Figure, pd.Data
     if kind is ScalingFigure.CAPACITY:
         return _capacity_figure(points)
 
-    # The smallest sets found; those of the best search are extrapolated to infinite size, too.
+    # The smallest choices found, and theory; those of the best search are extrapolated, too.
     title = "greedy-BIHT, the paper's algorithm"
     limits = None
     if kind is ScalingFigure.BEST:
@@ -356,7 +357,8 @@ def draw_entropy_limits(ax: Any, limits: pd.DataFrame, curve: pd.DataFrame, rho:
     for inputs, limits_of_kind in limits_at_rho.groupby("inputs"):
         style = INPUT_STYLES[str(inputs)]
         for counts in (EXACT_COUNTS, ALL_COUNTS):
-            if counts.column in limits_of_kind and limits_of_kind[counts.column].notna().any():
+            has_column = counts.column in limits_of_kind
+            if has_column and limits_of_kind[counts.column].notna().any():
                 _draw_limits_of_counts(ax, limits=limits_of_kind, style=style, counts=counts)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"$\ln$(supports)$/N$", title=rf"$\rho={rho:g}$")
     ax.axhline(0, color="0.6", linewidth=0.8)

@@ -29,13 +29,19 @@ FADING = 0.7  # of the opacity, at most, from the lowest load to the highest
 
 
 def draw_largest_loads(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capacity]) -> None:
-    """Draw the largest load that neurons hold against their share ρ of inputs, for each wiring.
+    """Draw the largest loads of an associative memory against the share ρ of inputs kept.
 
-    Points are the loads that half of the neurons hold; bars reach down to what all neurons hold.
-    `theory` has the largest loads of the best choice of inputs.
+    The load is the number of stored patterns for each input. Points are the loads that half of the
+    neurons hold; bars reach down to what all neurons hold.
+
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    loads : results for several densities ρ and wirings (ways to choose the inputs of neurons).
+    theory : the largest loads of the best choice of inputs, at ascending densities.
     """
     _draw_theory_lines(ax, theory)
-    for wiring in WIRING_STYLES:
+    for wiring in WIRING_STYLES:  # the order of the legend
         points = [point for point in loads if point.wiring == wiring]
         if points:
             _draw_loads_of_wiring(ax, wiring, points)

@@ -180,7 +180,11 @@ def choose_from(table: LossTable) -> Choice:
 
 
 def typical_small_set(table: LossTable, is_small: Bools) -> int:
-    """The small set to take, if one is: its size first, then the best candidate of that size."""
+    """The row of the small set to take, if a small set is taken.
+
+    Its size is a quantile of the sizes, weighted by how near the best set of each size comes to the
+    best of all; the set is the best one of that size.
+    """
     best_of_sizes = table.best_of_each_size(is_small)
     weights = table.closeness_to_best(best_of_sizes, TYPICAL_SIZE_WIDTH)
     share_up_to_size = np.cumsum(weights) / weights.sum()
@@ -190,16 +194,17 @@ def typical_small_set(table: LossTable, is_small: Bools) -> int:
 
 
 def needs_many_features(table: LossTable, is_small: Bools, is_dense: Bools, small_set: int) -> bool:
-    """Whether the best dense rule is better than the small set to take, and clearly better than the
-    typical one.
+    """Whether a rule on many features is needed, because small sets predict worse.
 
-    The typical one is of one path, least angle regression: the more sets there are, the sooner one
-    does well by chance.
+    The best dense rule must lose less than the small set to take, and clearly less than a typical
+    small set: a weighted mean over sizes. The typical set is of one path only, least angle
+    regression, because the more sets there are, the sooner one does well by chance.
 
     Parameters
     ----------
+    table : losses of all candidates
     is_small, is_dense : which candidates are small sets and dense rules, (candidates,)
-    small_set : the small set to take, if one is
+    small_set : row of the small set to take, if a small set is taken
     """
     best_dense = table.best_among(is_dense)
     if table.mean_losses[small_set] <= table.mean_losses[best_dense]:
@@ -210,16 +215,16 @@ def needs_many_features(table: LossTable, is_small: Bools, is_dense: Bools, smal
 
 
 def losses_of_typical_set(table: LossTable, best_of_sizes: Ints) -> Floats:
-    """Losses averaged over sizes, the better ones with more weight: (samples,)"""
+    """Losses averaged over sizes, (samples,); sizes that do better have more weight."""
     weights = table.closeness_to_best(best_of_sizes, TYPICAL_LOSS_WIDTH)
     return weights @ table.losses[best_of_sizes] / weights.sum()
 
 
 def averaged_dense_rules(table: LossTable, is_dense: Bools) -> tuple[DenseCandidate, ...]:
-    """Dense rules nearly as good as the best, and the one on most features, by ascending size.
+    """The dense rules to average: those nearly as good as the best, and the one on most features.
 
-    As the last is always there, so are all features: the number of features of the mean does not
-    depend on which rules happen to be near the best.
+    They are in ascending order of size. The rule on most features is always included, so that the
+    number of features of the mean does not depend on which rules happen to be near the best.
     """
     if not is_dense.any():
         return ()
