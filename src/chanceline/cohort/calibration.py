@@ -62,10 +62,18 @@ class Calibration:
 
 
 def calibrate(scores: Floats, positive: Bools) -> Calibration:
-    """Compare the probabilities 1/(1 + e^−score) with the classes, both of shape (samples,)."""
+    """Compare the probabilities that a rule gives to the positive class with what happened.
+
+    Parameters
+    ----------
+    scores : the rule's scores η, (samples,); the probabilities are 1/(1 + e^−η)
+    positive : which samples are positive, (samples,)
+    """
     probabilities = sigmoid(scores)
     n_positive = int(np.count_nonzero(positive))
     share = n_positive / len(positive)
+    # Brier's score, the mean of (probability − class)², is share·(1 − share) if every sample gets
+    # the share of positives as its probability.
     return Calibration(
         n_positive=n_positive,
         expected_positive=float(probabilities.sum()),
@@ -91,44 +99,58 @@ def count_pvalue(probabilities: Floats, n_positive: int) -> float:
 
 
 def calibration_slope(scores: Floats, positive: Bools) -> CalibrationSlope | None:
-    """The slope b of logit P(positive) = a + b·score, and its interval; None without overlap.
+    """The slope b of logit P(positive) = a + b·score by maximum likelihood, and its 95 % interval.
 
-    The likelihood has a maximum if the scores of the two classes overlap.
+    None if the scores of the two classes do not overlap: then the likelihood has no maximum.
+
+    Parameters
+    ----------
+    scores : (samples,)
+    positive : which samples are positive, (samples,)
     """
     if not scores_overlap(scores, positive):
         return None
-    # In standard deviations of the scores, which may have any size if units are wrong.
-    spread = float(scores.std())
-    design = np.column_stack([np.ones(len(scores)), (scores - scores.mean()) / spread])
 
-    coefficients, information = _largest_likelihood(design, positive)
+    # Standardize the scores, which may be of any size if new samples have other units.
+    spread = float(scores.std())
+    standardized = (scores - scores.mean()) / spread
+    design = np.column_stack([np.ones(len(scores)), standardized])
+
+    coefficients, information = _fit_by_maximum_likelihood(design, positive)
     covariance = np.linalg.inv(information)
 
-    # Back to the scores' own units.
+    # Back to the scores' own units. Wald's interval is symmetric around the estimate.
     slope = float(coefficients[1]) / spread
     standard_error = sqrt(float(covariance[1, 1])) / spread
     margin = NORMAL_QUANTILE * standard_error
     return CalibrationSlope(slope, (slope - margin, slope + margin))
 
 
-def _largest_likelihood(design: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    """The coefficients of a logistic regression, (terms,), and their information matrix.
+def _fit_by_maximum_likelihood(design: Floats, positive: Bools) -> tuple[Floats, Floats]:
+    """Logistic regression without a penalty, by Newton's method with steps of limited size.
 
     Parameters
     ----------
     design : (samples, terms)
-    positive : (samples,)
+    positive : which samples are positive, (samples,)
+
+    Returns
+    -------
+    coefficients : (terms,)
+    information : Fisher's information matrix at the coefficients, (terms, terms)
     """
     coefficients = np.zeros(design.shape[1])
-    # Newton's method, with steps of limited size.
     for _ in range(MAX_SLOPE_STEPS):
         probabilities = sigmoid(design @ coefficients)
-        gradient = design.T @ (positive - probabilities)
-        information = design.T @ (design * (probabilities * (1 - probabilities))[:, None])
+        gradient = design.T @ (positive - probabilities)  # of the log-likelihood
+        variances = probabilities * (1 - probabilities)
+        information = design.T @ (design * variances[:, None])
         step = np.linalg.solve(information, gradient)
-        size = float(np.abs(step).max())
-        coefficients += step * min(1.0, LARGEST_STEP / max(size, SMALLEST_STEP))
-        if size < SMALLEST_STEP:
+
+        # Shorten a step that is larger than LARGEST_STEP, so that it does not overshoot.
+        step_size = float(np.abs(step).max())
+        coefficients += step * min(1.0, LARGEST_STEP / max(step_size, SMALLEST_STEP))
+        if step_size < SMALLEST_STEP:
             break
     return coefficients, information
 

@@ -40,37 +40,47 @@ class ConcordanceTest:
 
 
 def concordance_test(scores: Floats, positive: Bools, block_of_sample: Ints) -> ConcordanceTest:
-    """Test whether positive samples have larger scores than negative ones of their block.
+    """Test whether positive samples have larger scores than negative ones of the same block.
+
+    The statistic U is the number of pairs, of a positive and a negative sample of one block, in
+    which the positive one has the larger score; ties count one half. It is doubled, so that it is
+    a whole number.
 
     Parameters
     ----------
     scores : (samples,)
     positive : which samples are positive, (samples,)
-    block_of_sample : numbers of the blocks, (samples,)
+    block_of_sample : numbers of the blocks (samples that are only compared with each other),
+        (samples,)
     """
-    blocks = [block_of_sample == block for block in np.unique(block_of_sample)]
+    # For each block with samples of both classes: doubled ranks, and the number of positives.
     # Blocks of one class have no pairs to compare.
-    mixed = [rows for rows in blocks if 0 < np.count_nonzero(positive[rows]) < rows.sum()]
-    if not mixed:
+    ranks = []
+    n_positives = []
+    doubled_statistic = 0  # 2U
+    n_pairs = 0
+    for block in np.unique(block_of_sample):
+        in_block = block_of_sample == block
+        block_positive = positive[in_block]
+        n_positive = int(np.count_nonzero(block_positive))
+        n_negative = len(block_positive) - n_positive
+        if n_positive == 0 or n_negative == 0:
+            continue
+        block_ranks = doubled_ranks(scores[in_block])
+        ranks.append(block_ranks)
+        n_positives.append(n_positive)
+        doubled_statistic += doubled_concordance(block_ranks, block_positive)
+        n_pairs += n_positive * n_negative
+    if n_pairs == 0:
         return ConcordanceTest(area=float("nan"), pvalue=1.0)
 
-    ranks = [doubled_ranks(scores[rows]) for rows in mixed]
-    labels = [positive[rows] for rows in mixed]
-    observed = sum(
-        doubled_concordance(block_ranks, block_labels)
-        for block_ranks, block_labels in zip(ranks, labels, strict=True)
-    )
-    n_positives = [int(np.count_nonzero(block_labels)) for block_labels in labels]
-    n_negatives = [int(np.count_nonzero(~block_labels)) for block_labels in labels]
-    n_pairs = sum(
-        n_positive * n_negative
-        for n_positive, n_negative in zip(n_positives, n_negatives, strict=True)
-    )
-    area = observed / (2 * n_pairs)
+    # The p-value P(2U at least as large): exact, or by shuffles if that would take too long.
+    area = doubled_statistic / (2 * n_pairs)
     if exact_steps(ranks, n_positives) <= MAX_EXACT_STEPS:
-        law = concordance_law(ranks, n_positives)
-        return ConcordanceTest(area, pvalue=float(min(law[observed:].sum(), 1.0)))
-    pvalue = shuffled_pvalue(ranks, n_positives, observed)
+        law = concordance_law(ranks, n_positives)  # law[u] is P(2U = u)
+        pvalue = float(min(law[doubled_statistic:].sum(), 1.0))  # rounding may exceed 1
+        return ConcordanceTest(area, pvalue)
+    pvalue = shuffled_pvalue(ranks, n_positives, doubled_statistic)
     return ConcordanceTest(area, pvalue, n_shuffles=SHUFFLES_OF_LARGE_COHORT)
 
 
@@ -128,51 +138,63 @@ def block_law(ranks: Ints, n_positive: int) -> Floats:
 
 
 def law_of_rank_sum(ranks: Ints, n_chosen: int) -> Floats:
-    """P(sum = 0, 1, …) of the ranks of so many samples drawn without replacement.
+    """Distribution of the sum of the ranks of `n_chosen` samples drawn without replacement.
 
-    Samples are gone through one after the other. If k of those before sample i were drawn, it is
-    drawn with probability (n_chosen − k)/(n − i): all terms are positive, and nothing cancels.
+    The samples i = 0, 1, …, n − 1 are visited in turn. If k of the samples before i were drawn,
+    sample i is drawn with probability (n_chosen − k)/(n − i). So the distribution comes from sums
+    of positive terms, and no digits cancel.
 
     Parameters
     ----------
     ranks : whole numbers, (samples,)
-    n_chosen : how many are drawn
+    n_chosen : how many samples are drawn
+
+    Returns
+    -------
+    law : P(sum = 0, 1, …, largest sum), (largest sum + 1,)
     """
     n_samples = len(ranks)
-    largest = int(np.sort(ranks)[n_samples - n_chosen :].sum())
-    n_drawn = np.arange(n_chosen + 1)
+    largest_sum = int(np.sort(ranks)[n_samples - n_chosen :].sum())
+    n_drawn = np.arange(n_chosen + 1)  # k
     # law[k, s]: the probability that k of the samples so far were drawn, with a sum of s.
-    law = np.zeros((n_chosen + 1, largest + 1))
+    law = np.zeros((n_chosen + 1, largest_sum + 1))
     law[0, 0] = 1.0
     for i, rank in enumerate(ranks.tolist()):
+        # Clipped, because numbers k that cannot occur would give a probability outside 0 to 1.
         p_drawn = np.clip((n_chosen - n_drawn) / (n_samples - i), 0.0, 1.0)
         drawn = law * p_drawn[:, None]
         law *= 1 - p_drawn[:, None]
         # A sample that is drawn leads from (k, s) to (k + 1, s + its rank).
-        law[1:, rank:] += drawn[:-1, : largest + 1 - rank]
+        law[1:, rank:] += drawn[:-1, : largest_sum + 1 - rank]
     return law[n_chosen]
 
 
 def shuffled_pvalue(ranks: list[Ints], n_positives: list[int], observed: int) -> float:
-    """(1 + shuffles that do as well)/(1 + shuffles), labels shuffled within blocks.
+    """The p-value of a concordance 2U by shuffling labels within blocks.
+
+    It is (1 + shuffles with as large a concordance)/(1 + shuffles). With doubled ranks r,
+    2U = Σ r of positives − n(n + 1) in a block of n positives: the last term is the smallest sum
+    2 + 4 + … + 2n, which no pair in the right order adds to.
 
     Parameters
     ----------
-    ranks, n_positives : as in `concordance_law`
-    observed : twice the number of pairs in the right order
+    ranks : for each block twice the ranks of its samples, (samples of the block,)
+    n_positives : n, how many samples of each block are positive
+    observed : 2U of the true labels, twice the number of pairs in the right order
     """
     rng = np.random.default_rng(SEED_OF_SHUFFLES)
-    n_as_good = 0
-    n_left = SHUFFLES_OF_LARGE_COHORT
-    while n_left > 0:
-        n_now = min(n_left, SHUFFLES_AT_ONCE)
-        concordance = np.zeros(n_now, dtype=np.int64)
+    n_as_large = 0
+    n_remaining = SHUFFLES_OF_LARGE_COHORT
+    while n_remaining > 0:
+        # A batch of shuffles, of limited size because of memory.
+        batch_size = min(n_remaining, SHUFFLES_AT_ONCE)
+        concordance = np.zeros(batch_size, dtype=np.int64)  # 2U of every shuffle
         for block_ranks, n_positive in zip(ranks, n_positives, strict=True):
-            shuffled = rng.permuted(np.tile(block_ranks, (n_now, 1)), axis=1)
-            # Ranks are doubled, so that ties have whole numbers. The smallest sum of the positives'
-            # ranks, 2 + 4 + … + 2n = n(n + 1), belongs to no pair in the right order.
+            # Shuffling ranks is shuffling labels: the first n_positive samples count as positive.
+            repeated_ranks = np.tile(block_ranks, (batch_size, 1))  # (shuffles, samples)
+            shuffled = rng.permuted(repeated_ranks, axis=1)
             smallest_sum = n_positive * (n_positive + 1)
             concordance += shuffled[:, :n_positive].sum(axis=1) - smallest_sum
-        n_as_good += int(np.count_nonzero(concordance >= observed))
-        n_left -= n_now
-    return (1 + n_as_good) / (1 + SHUFFLES_OF_LARGE_COHORT)
+        n_as_large += int(np.count_nonzero(concordance >= observed))
+        n_remaining -= batch_size
+    return (1 + n_as_large) / (1 + SHUFFLES_OF_LARGE_COHORT)

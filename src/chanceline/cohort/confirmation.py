@@ -190,17 +190,21 @@ def p_in_figures(pvalue: float) -> str:
 
 
 def make_units(scores: Floats, labels: Floats, declared: DeclaredRoles) -> ConfirmationUnits:
-    """Check what was declared about new samples, and let every group count once.
+    """Check what was declared about new samples, and turn rows into units that count once.
+
+    A unit is a group of rows (of one patient, say), or a single row if there are no groups. Its
+    score is the mean score of its rows.
 
     Parameters
     ----------
-    scores : (rows,)
+    scores : of a rule, (rows,)
     labels : ±1, (rows,)
     declared : blocks, groups and pairs, one value for each row.
     """
     design = make_design(labels, declared)
-    n_rows_of_unit = np.bincount(design.unit_of_sample)
-    unit_scores = np.bincount(design.unit_of_sample, weights=scores) / n_rows_of_unit
+    unit_of_row = design.unit_of_sample
+    n_rows_of_unit = np.bincount(unit_of_row)
+    unit_scores = np.bincount(unit_of_row, weights=scores) / n_rows_of_unit
     return ConfirmationUnits(
         scores=unit_scores,
         positive=design.unit_labels > 0,
@@ -214,17 +218,19 @@ def make_units(scores: Floats, labels: Floats, declared: DeclaredRoles) -> Confi
 def confirm_units(
     units: ConfirmationUnits, claim: Claim, *, source: str, findings: tuple[Finding, ...]
 ) -> Confirmation:
-    """Every number about a rule on new samples.
+    """Test a rule that was fixed beforehand on new samples: errors, ranks and probabilities.
 
     Parameters
     ----------
     units : the new samples that count once each.
-    claim : what was fixed beforehand.
-    source, findings : the new table, and what is worth knowing about it.
+    claim : what was fixed before the new samples were looked at: the rule, its classes, and what
+        cross-validation had said of it.
+    source, findings : the name of the new table, and what is worth knowing about it.
     """
-    is_wrong = units.is_wrong
+    is_wrong = units.is_wrong  # (units,)
     ranks = concordance_test(units.scores, units.positive, units.block_of_unit)
     share_positive = float(units.positive.mean())
+    # In pairs half of the samples are positive by design, so that probabilities cannot be judged.
     calibration = None
     if claim.gives_probabilities and not units.are_paired:
         calibration = calibrate(units.scores, units.positive)
@@ -273,19 +279,20 @@ def error_interval(units: ConfirmationUnits) -> tuple[float, float]:
 
 
 def one_class_pvalue(units: ConfirmationUnits) -> float:
-    """The p-value of making fewer errors than always naming one class, whichever it is.
+    """The p-value of making fewer errors than always naming one and the same class.
 
-    For each class a sign test compares the samples (or pairs) on which the rule is better than
-    naming that class with those on which it is worse. The larger of the two p-values is valid
-    whichever class is the more frequent.
+    For each class a sign test compares the number of samples (or pairs) that the rule wins, being
+    right where naming that class is wrong, with the number that it loses the other way round. The
+    larger of the two p-values is returned: it is valid whichever class is the more frequent.
     """
     pvalues = []
-    for named_class in (True, False):
-        # 1 if the rule is right and naming the class is wrong, −1 the other way round, else 0.
-        naming_is_wrong = units.positive != named_class
-        gains = naming_is_wrong.astype(int) - units.is_wrong.astype(int)
+    for positive_is_named in (True, False):
+        # 1 for samples that the rule wins, −1 for those that it loses, else 0.
+        naming_is_wrong = units.positive != positive_is_named
+        gains = naming_is_wrong.astype(int) - units.is_wrong.astype(int)  # (units,)
         if units.are_paired:
-            gains = np.bincount(units.block_of_unit, weights=gains).astype(int)
+            # A pair's two samples are not independent: it counts once, by the sum of its gains.
+            gains = np.bincount(units.block_of_unit, weights=gains).astype(int)  # (pairs,)
         n_won = int(np.count_nonzero(gains > 0))
         n_lost = int(np.count_nonzero(gains < 0))
         pvalues.append(sign_test(n_won, n_lost))

@@ -15,7 +15,11 @@ NAME_WIDTH = 12
 
 
 def confirmation_text(confirmation: Confirmation) -> str:
-    """Warnings, the verdict in one sentence, and a line for each number."""
+    """A confirmation (the test of a rule on new samples) as text for a terminal.
+
+    Its paragraphs are warnings, the verdict in one sentence, a line for each number, and notes;
+    empty ones are left out.
+    """
     warnings = []
     notes = []
     for finding in confirmation.findings:
@@ -63,7 +67,11 @@ def verdict_words(confirmation: Confirmation) -> str:
 
 
 def verdict_meaning(confirmation: Confirmation) -> str:
-    """`the rule ranks the 60 new samples better than chance, and errs less often than …`"""
+    """`the rule ranks the 60 new samples better than chance, and errs less often than …`
+
+    Confirmed means that the ranks are better than chance. The rest of the sentence is about errors:
+    whether the rule makes clearly fewer than always naming the same class.
+    """
     new_units = plural(confirmation.n_units, f"new {unit_noun(confirmation)}")
     if not confirmation.confirmed:
         return f"chance may rank the {new_units} as well as the rule does."
@@ -91,7 +99,10 @@ def unit_noun(confirmation: Confirmation) -> str:
 
 
 def confirmation_rows(confirmation: Confirmation) -> list[tuple[str, str]]:
-    """Name and words of every number."""
+    """What is said of every number, as pairs of a name and words.
+
+    Numbers that are not known have no words and are left out.
+    """
     negative, positive = confirmation.classes
     rows = [
         ("error", _error_words(confirmation)),
@@ -114,7 +125,7 @@ def per_cent(interval: tuple[float, float]) -> str:
 def _error_words(confirmation: Confirmation) -> str:
     """`5 of 60 samples wrong, 8 % (exact 95 % interval 3–18 %); always naming one class 40 % (…)`.
 
-    Of groups the error of single rows is said, too.
+    If groups of rows count once, the error of single rows is added.
     """
     noun = unit_noun(confirmation)
     interval = per_cent(confirmation.error_interval)
@@ -130,7 +141,11 @@ def _error_words(confirmation: Confirmation) -> str:
 
 
 def _expected_words(confirmation: Confirmation) -> str:
-    """What cross-validation had said; empty if it said nothing."""
+    """The error and area under the curve that cross-validation had predicted, in words.
+
+    The text is empty if the rule was not cross-validated. It adds whether the new error is clearly
+    above or below what was expected: if their intervals do not overlap.
+    """
     expected = confirmation.expected
     if expected is None:
         return ""
@@ -139,7 +154,7 @@ def _expected_words(confirmation: Confirmation) -> str:
         low, high = expected.area_interval
         words += f", AUC {expected.area:.2f} ({low:.2f}–{high:.2f})"
     words = f"{words}, by cross-validation of the table tested"
-    # The whole exact interval of the new error lies beyond what was expected.
+
     lowest_error, highest_error = confirmation.error_interval
     lowest_expected, highest_expected = expected.error_interval
     if lowest_error > highest_expected:
@@ -167,7 +182,10 @@ def _right_words(share: ShareRight) -> str:
 
 
 def _calibration_words(calibration: Calibration, positive: str) -> str:
-    """Positive samples beside those expected, the slope, and Brier's score."""
+    """How well probabilities hold: the number of positive samples, the slope, and Brier's score.
+
+    `positive` is the name of the positive class.
+    """
     words = (
         f"{calibration.n_positive} are {positive} where probabilities add up to "
         f"{calibration.expected_positive:.1f} (p = {p_in_figures(calibration.pvalue)})"

@@ -24,7 +24,7 @@ QUADRATIC = "quadratic"
 
 
 def rule_to_record(rule: SavedRule) -> dict[str, Any]:
-    """A rule as plain values, with all digits."""
+    """A rule as plain values for JSON, with all digits; `rule_from_record` reads them."""
     return {
         "rule": rule.choice.value,
         "text": rule.text,
@@ -39,7 +39,7 @@ def rule_to_record(rule: SavedRule) -> dict[str, Any]:
 
 
 def rule_from_record(record: FileRecord) -> SavedRule:
-    """The rule that `rule_to_record` wrote."""
+    """The rule that `rule_to_record` wrote; values of a wrong type or length are refused."""
     features = record.texts("features")
     covariates = [covariate_from_record(item) for item in record.records("covariates")]
     encoder = CovariateEncoder(tuple(covariates))
@@ -69,7 +69,11 @@ def covariate_to_record(covariate: Covariate) -> dict[str, Any]:
 
 
 def covariate_from_record(record: FileRecord) -> Covariate:
-    """The covariate that `covariate_to_record` wrote."""
+    """How a covariate becomes terms of a rule, as `covariate_to_record` wrote it.
+
+    There are three kinds: categories, numbers as they are, and numbers with a quadratic term. What
+    would not work (no levels, or a spread that cannot be divided by) is refused.
+    """
     kind = record.choice("kind", [CATEGORY, NUMBER, QUADRATIC])
     name = record.text("name")
     if kind == CATEGORY:

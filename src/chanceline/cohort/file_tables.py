@@ -26,7 +26,11 @@ INDICATOR = "indicator"
 
 
 def inputs_to_record(inputs: RuleInputs) -> dict[str, Any]:
-    """What rules take in, as plain values with all digits."""
+    """What rules need to know of a table's columns, as plain values for JSON with all digits.
+
+    These are the recipe by which cells become numbers, and means, ranges and ranks of the table
+    that was tested. `inputs_from_record` reads them.
+    """
     recipe = inputs.recipe
     return {
         "source": inputs.source,
@@ -48,25 +52,33 @@ def inputs_to_record(inputs: RuleInputs) -> dict[str, Any]:
 
 
 def inputs_from_record(record: FileRecord) -> RuleInputs:
-    """What `inputs_to_record` wrote."""
-    means = record.record("means")
-    ranges = record.record("ranges")
-    ranked = record.record("ranked_values")
+    """What `inputs_to_record` wrote; values of a wrong type or length are refused."""
+    mean_record = record.record("means")
+    range_record = record.record("ranges")
+    ranked_record = record.record("ranked_values")
+    recipe = _recipe_from_record(record)
+    means = {name: mean_record.number(name) for name in mean_record.names()}
+
+    # The range of a column is a list of numbers, in the order of the fields of `ColumnRange`.
+    n_numbers = len(ColumnRange._fields)
+    ranges = {}
+    for name in range_record.names():
+        ranges[name] = ColumnRange(*range_record.numbers(name, length=n_numbers))
+
+    ranked_values = {name: np.array(ranked_record.numbers(name)) for name in ranked_record.names()}
     return RuleInputs(
-        recipe=_recipe(record),
-        means={name: means.number(name) for name in means.names()},
-        ranges={
-            name: ColumnRange(*ranges.numbers(name, length=len(ColumnRange._fields)))
-            for name in ranges.names()
-        },
-        ranked_values={name: np.array(ranked.numbers(name)) for name in ranked.names()},
+        recipe=recipe,
+        means=means,
+        ranges=ranges,
+        ranked_values=ranked_values,
         source=record.text("source"),
         row_digests=record.texts("row_digests"),
     )
 
 
-def _recipe(record: FileRecord) -> TableRecipe:
-    """How cells become numbers."""
+def _recipe_from_record(record: FileRecord) -> TableRecipe:
+    """The recipe by which cells become numbers, from what `inputs_to_record` wrote."""
+    # A role says what a column tells of the samples: blocks, groups, pairs.
     roles = record.record("roles")
     for role in roles.names():
         if role not in list(Role):
@@ -92,7 +104,11 @@ def _column_to_record(column: RecipeColumn) -> dict[str, Any]:
 
 
 def _column_from_record(record: FileRecord) -> RecipeColumn:
-    """The column that `_column_to_record` wrote."""
+    """How a column becomes a feature, as `_column_to_record` wrote it.
+
+    A column of text becomes an indicator of one of its values; a column of numbers stays one,
+    within limits of detection. Gaps are filled with the number `fill`, unless it is None.
+    """
     kind = record.choice("kind", [NUMBERS, INDICATOR])
     name = record.text("name")
     fill = record.optional_number("fill")

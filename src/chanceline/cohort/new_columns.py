@@ -55,27 +55,29 @@ class ColumnFinder:
         return place.part.iloc[:, place.position]
 
     def find_all(self, names: Sequence[str], source: str) -> dict[str, pd.Series]:
-        """The columns by name; those that are missing are named, and what they may be called.
+        """The columns by the names asked for; an error if some are missing.
+
+        The error lists the missing columns, with columns of similar names.
 
         Parameters
         ----------
-        names : all that are needed.
-        source : what the table is called in the sentence.
+        names : of all columns that are needed.
+        source : what the table is called in the error.
         """
-        found: dict[str, pd.Series] = {}
+        columns: dict[str, pd.Series] = {}
         missing = []
         for name in names:
             column = self.find(name)
             if column is None:
                 missing.append(name)
             else:
-                found[name] = column
+                columns[name] = column
         if missing:
             lacking = f"{source} lacks {plural(len(missing), 'column')} of the {len(names)}"
             raise InputError(
                 f"{lacking} that the rule needs: {quoted(missing, 6)}; {self._remedy(missing[0])}."
             )
-        return found
+        return columns
 
     def _remedy(self, name: str) -> str:
         """What to do about a column that is missing, with those that are spelled much like it."""
@@ -89,15 +91,18 @@ class ColumnFinder:
 def untransformed_features(
     columns: Mapping[str, pd.Series], recipe: TableRecipe, n_rows: int
 ) -> Floats:
-    """The features of a recipe before its transform, (samples, features); NaN in gaps.
+    """The features of a new table before any transform (such as logarithms), (rows, features).
+
+    Every feature is an indicator of one value of a text column, or the numbers of a column. Gaps
+    are filled with a number from the table tested, if the recipe has one; else they are NaN.
 
     Parameters
     ----------
-    columns : of the new table, by the name of the recipe's `source`.
-    recipe : how cells become numbers.
+    columns : of the new table, by their names in the recipe (`source`).
+    recipe : how the cells of the table tested became numbers.
     n_rows : of the new table.
     """
-    # The shape is right without features, too.
+    # Begin with no columns at all, so that the shape is right even without features.
     features = [np.zeros((n_rows, 0))]
     for recipe_column in recipe.columns:
         cells = columns[recipe_column.source]
@@ -108,9 +113,9 @@ def untransformed_features(
         if recipe_column.fill is not None:
             numbers = np.where(np.isfinite(numbers), numbers, recipe_column.fill)
         features.append(numbers[:, None])
-    table = np.hstack(features)
+    feature_table = np.hstack(features)
     # Infinite values are gaps, as they were in the table tested.
-    return np.where(np.isfinite(table), table, np.nan)
+    return np.where(np.isfinite(feature_table), feature_table, np.nan)
 
 
 def transformed_features(
@@ -150,8 +155,14 @@ def ranks_among(values: Floats, ordered: Floats) -> Floats:
 
 
 def _indicator(column: pd.Series, indicator: IndicatorColumn) -> Floats:
-    """1 where the column has the indicator's value, else 0, (samples,); a text that the table
-    tested did not have is an error.
+    """1 where a column has the indicator's value, else 0; NaN or 0 in gaps, (rows,).
+
+    A text that the table tested did not have is an error.
+
+    Parameters
+    ----------
+    column : of the new table.
+    indicator : the value, and all values (levels) of the column in the table tested.
     """
     text = column.astype("string")
     is_gap = text.isna().to_numpy()
@@ -165,22 +176,31 @@ def _indicator(column: pd.Series, indicator: IndicatorColumn) -> Floats:
         )
     numbers = (text == indicator.value).fillna(False).to_numpy(dtype=float)
     if len(indicator.levels) == 2:
-        # Of two levels there is one indicator, in which 0 would say that the other level is there.
-        # Of more levels each has its own, and a gap is told by 0 in all of them.
+        # Two levels have one indicator together: 0 means the other level, so a gap must be NaN.
+        # With more levels each has an indicator of its own, and a gap is 0 in all of them.
         numbers[is_gap] = np.nan
     return numbers
 
 
 def _numbers(column: pd.Series, recipe_column: NumberColumn, recipe: TableRecipe) -> Floats:
-    """The numbers of a column, (samples,), NaN in gaps; those beyond a limit as in the table
-    tested.
+    """The numbers of a column, (rows,), with NaN in gaps.
+
+    Numbers beyond a limit of detection are replaced as in the table tested. A cell such as `<0.5`
+    is below a limit, and one such as `>100` above.
+
+    Parameters
+    ----------
+    column : of the new table.
+    recipe_column : the limits of this column in the table tested.
+    recipe : which texts are gaps, and what became of values below a limit; None if there were none.
     """
+    # Every cell is a number or a gap.
     if pd.api.types.is_numeric_dtype(column):
         numbers = column.to_numpy(dtype=float, na_value=np.nan)
         return _replace_measured_beyond(numbers, recipe_column.limits)
 
-    # A column with text in it: refuse words, and limits of detection if none are known.
-    cells = read_cells(column.to_numpy(dtype=object)[:, None], recipe.na)
+    # Some cells are text: refuse words, and limits of detection if the table tested had none.
+    cells = read_cells(column.to_numpy(dtype=object)[:, None], recipe.na)  # of shape (rows, 1)
     kinds = cells.kinds[:, 0]
     is_word = (kinds == CellKind.WORD) | (kinds == CellKind.ALMOST_NUMBER)
     if is_word.any():
@@ -192,39 +212,43 @@ def _numbers(column: pd.Series, recipe_column: NumberColumn, recipe: TableRecipe
             f"{_place_of_cell(column, is_beyond)}, a value beyond a limit of detection; the table "
             "tested had none, so that the rule cannot use it: write a number."
         )
-    return _within_limits(cells, recipe_column.limits, recipe.below)
+    return _replace_beyond_limits(cells, recipe_column.limits, recipe.below)
 
 
-def _place_of_cell(column: pd.Series, is_meant: Bools) -> str:
-    """`column 'crp' has '<0.5' in row 3`, of the first cell that is meant."""
-    row = int(np.argmax(is_meant))
+def _place_of_cell(column: pd.Series, is_refused: Bools) -> str:
+    """`column 'crp' has '<0.5' in row 3`, of the first cell that is refused."""
+    row = int(np.argmax(is_refused))
     cell = str(column.iloc[row]).strip()
     return f"column {str(column.name)!r} has {cell!r} in {row_name(column.index, row)}"
 
 
-def _within_limits(cells: Cells, limits: ColumnLimits, below: str | None) -> Floats:
-    """The numbers of one column of cells, (samples,).
+def _replace_beyond_limits(cells: Cells, limits: ColumnLimits, below: str | None) -> Floats:
+    """The numbers of one column of cells, (rows,), with those beyond a limit of detection replaced.
 
-    A cell such as `<0.5` becomes half of a limit, or a gap; a cell such as `>100` becomes a limit.
+    A cell such as `<0.5` becomes half of the lower limit, or a gap (NaN); a cell such as `>100`
+    becomes the upper limit. If the cell and the table tested have different limits, the stricter
+    one counts: the larger lower limit, and the smaller upper limit.
 
     Parameters
     ----------
-    cells : of shape (samples, 1).
+    cells : of shape (rows, 1).
     limits : of the table tested.
-    below : "half", or "missing" for gaps.
+    below : "half" for half of the limit; "missing" or None for gaps.
     """
     kinds = cells.kinds[:, 0]
-    # The number in each cell, (samples,): a measured one, or the limit after < or >; else NaN.
-    written = cells.numbers[:, 0]
-    if below == "half":
-        below_limit = _larger_limit(written, limits.lower) / 2
-    else:
-        below_limit = np.full(len(written), np.nan)
-    above_limit = _smaller_limit(written, limits.upper)
+    # The number in each cell, (rows,): a measured one, or the limit after < or >; else NaN.
+    written_numbers = cells.numbers[:, 0]
 
-    measured = _replace_measured_beyond(written, limits)
-    numbers = np.where(kinds == CellKind.BELOW_LIMIT, below_limit, measured)
-    return np.where(kinds == CellKind.ABOVE_LIMIT, above_limit, numbers)
+    # What each cell becomes if it is below a limit, above a limit, or measured, (rows,).
+    if below == "half":
+        if_below = _larger_limit(written_numbers, limits.lower) / 2
+    else:
+        if_below = np.full(len(written_numbers), np.nan)
+    if_above = _smaller_limit(written_numbers, limits.upper)
+    if_measured = _replace_measured_beyond(written_numbers, limits)
+
+    numbers = np.where(kinds == CellKind.BELOW_LIMIT, if_below, if_measured)
+    return np.where(kinds == CellKind.ABOVE_LIMIT, if_above, numbers)
 
 
 def _larger_limit(own_limits: Floats, tested: float | None) -> Floats:

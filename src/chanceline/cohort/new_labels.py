@@ -62,22 +62,26 @@ class NewLabels:
 def read_new_labels(
     table: NewTable, label: str | None, classes: tuple[str, str], recipe: TableRecipe
 ) -> NewLabels:
-    """The classes of a new table.
+    """Which rows of a new table are of the two classes of the table tested.
+
+    Rows of other classes are an error, unless the user had chosen two of several classes for the
+    test. So are rows without a label, unless the settings say to drop these.
 
     Parameters
     ----------
     table : new samples.
     label : the column of the classes; by default the one of the table tested.
     classes : the negative and the positive class of the table tested.
-    recipe : how the classes were made from the column there.
+    recipe : how the classes were made from the column of the table tested.
     """
     column = find_label_column(table.raw, label or recipe.label or None)
     if table.settings.unlabelled != "drop":
         require_filled(column, "label", table.settings)
-    is_labelled = column.notna().to_numpy()
+    is_labelled = column.notna().to_numpy()  # (rows,)
+    # Folded names, which are alike whatever their case and spaces, (labelled rows,).
     folded_names = _folded_class_names(column[is_labelled], recipe)
 
-    # Which rows are of which class.
+    # Which rows are of which class, (rows,).
     negative, positive = classes
     is_positive = _for_all_rows(folded_names == folded_name(positive), is_labelled)
     if negative == ALL_OTHERS:
@@ -86,7 +90,7 @@ def read_new_labels(
         is_negative = _for_all_rows(folded_names == folded_name(negative), is_labelled)
     is_other = is_labelled & ~is_positive & ~is_negative
 
-    # Other classes are left out only where the user chose two of several.
+    # Refuse rows of other classes where they are not expected, and a class without rows.
     if not recipe.chosen_classes:
         _refuse_other_classes(column, is_other, classes)
     _require_class(column, is_negative, negative)
@@ -153,24 +157,30 @@ def refuse_undeclared(
     recipe: TableRecipe,
     covariates: Sequence[str] = (),
 ) -> None:
-    """Stop if a column looks like subjects or pairs about which nothing was said.
+    """Stop if a column looks like groups (subjects, say) or pairs that the user did not declare.
+
+    Samples of one subject are not independent, and would make a rule look better confirmed than it
+    is. Nothing is looked for if the user declared groups or pairs, or said that there are none.
 
     Parameters
     ----------
     table : the rows that are compared.
-    outcome_columns : of these rows.
-    signs : ±1 of the classes, or of the halves of another outcome, (rows,).
+    outcome_columns : the label, or the time and the event, of these rows.
+    signs : ±1 of the two classes, or of the halves of another outcome, (rows,).
     recipe : what was said about the table tested.
-    covariates : names of columns that are no subjects.
+    covariates : names of columns that do not tell subjects.
     """
     settings = table.settings
-    was_said = Role.GROUPS in table.roles or Role.PAIRS in table.roles
-    if was_said or NO_COLUMN in (settings.groups, settings.pairs):
+    is_declared = Role.GROUPS in table.roles or Role.PAIRS in table.roles
+    is_denied = NO_COLUMN in (settings.groups, settings.pairs)
+    if is_declared or is_denied:
         return
+
+    # A suspect is sought among the columns that have no other meaning.
     outcome_names = [column.name for column in outcome_columns]
-    others = table.raw.without_columns([*outcome_names, *covariates])
+    other_columns = table.raw.without_columns([*outcome_names, *covariates])
     known = _known_columns(table, outcome_columns, signs, recipe)
-    suspect = find_suspect(_columns_about_samples(others), signs, known)
+    suspect = find_suspect(_columns_about_samples(other_columns), signs, known)
     if suspect is not None:
         raise InputError(suspect.sentence)
 
@@ -181,19 +191,20 @@ def _known_columns(
     signs: Floats,
     recipe: TableRecipe,
 ) -> list[pd.Series]:
-    """Columns whose grouping of the rows is known; another column that groups alike is no suspect.
+    """Columns about which enough was said: the outcome, and those declared or called independent.
 
+    A column that groups the rows as one of these does is not suspected of telling subjects.
     Parameters as in `refuse_undeclared`.
     """
-    # Rows of one class belong together. Rows with the same number need not, and may be of one
-    # subject: so a numeric outcome is not among the known columns.
+    # The classes, and an outcome of text. A numeric outcome is not included: rows with the same
+    # number may well be of one subject.
     known = [pd.Series(signs)]
     known += [column for column in outcome_columns if not pd.api.types.is_numeric_dtype(column)]
 
-    # What the user says of this table must be there.
+    # Columns that the user calls independent in the settings of this table; they must exist.
     known += [find_column(table.raw, name, "independent") for name in table.settings.independent]
 
-    # What was said of the table tested may be missing here.
+    # Columns that were called so, or given a role, for the table tested; they may be missing here.
     for name in (*recipe.independent, *table.roles.values()):
         column = table.raw.column(name)
         if column is not None:

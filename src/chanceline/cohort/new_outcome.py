@@ -57,15 +57,16 @@ class NewOutcome(NamedTuple):
 def read_new_outcome(
     table: NewTable, names: SavedColumns, kind: SavedKind, class_names: tuple[str, ...]
 ) -> NewOutcome:
-    """The outcome of the rows that have one.
+    """Read the outcome (survival, a number or classes) of the rows of a new table that have one.
 
     Parameters
     ----------
     table : new samples.
     names : the columns of the outcome.
     kind : what the outcome of the table tested was.
-    class_names : of its classes.
+    class_names : of the classes of the table tested; empty for other outcomes.
     """
+    # Survival has two columns, and a row needs both.
     if kind is SavedKind.SURVIVAL:
         times = find_column(table.raw, names.time, "time")
         events = find_column(table.raw, names.event, "event")
@@ -73,6 +74,8 @@ def read_new_outcome(
         times = times[is_filled]
         events = events[is_filled]
         return NewOutcome(read_survival(times, events), (times, events), is_filled)
+
+    # A number or classes have one column.
     column = find_label_column(table.raw, names.label or None)
     is_filled = _filled_rows(table, {"label": column})
     column = column[is_filled]
@@ -98,13 +101,16 @@ def _filled_rows(table: NewTable, columns: dict[str, pd.Series]) -> Bools:
 
 
 def read_known_classes(column: pd.Series, class_names: tuple[str, ...]) -> ClassesOutcome:
-    """The classes of new samples by the names of the table tested; another one is an error.
+    """The classes of new samples, as codes 0, 1, … of the classes of the table tested.
+
+    A class that the table tested did not have is an error, and so are samples of one class only.
 
     Parameters
     ----------
-    column : (samples,) as it is written.
+    column : the classes as they are written, (samples,).
     class_names : of the classes of the table tested.
     """
+    # Names are compared folded, that is whatever their case and spaces.
     code_of_name = {folded_name(name): code for code, name in enumerate(class_names)}
     codes = []
     for row, value in enumerate(column):

@@ -106,14 +106,16 @@ def read_new_table(
     Parameters
     ----------
     data : the path of a file, or a table in memory.
-    label : the column of the classes, if it is needed.
-    inputs : what the rules take in.
-    settings : how to read the file; blocks, groups and pairs where they are called otherwise than
-        in the table tested.
+    label : the column of the classes; None if it is not needed.
+    inputs : what the rules need to know of a table's columns.
+    settings : how to read the file; blocks, groups and pairs, if their columns have other names
+        than in the table tested.
     """
+    # Texts that were gaps (`na`) in the table tested are gaps here, too.
     settings = replace(settings, na=(*settings.na, *inputs.recipe.na))
     raw = read_source(data, label, settings)
     findings = list(raw.findings)
+    # A second file (`labels`) may hold further columns about the samples.
     if settings.labels is not None:
         raw, about_second_file = attach_second_file(raw, Path(settings.labels), settings)
         findings += about_second_file
@@ -163,29 +165,40 @@ class FixedRule(Protocol):
 
 
 def new_samples(table: NewTable, rule: FixedRule, inputs: RuleInputs) -> NewSamples:
-    """The complete rows of a table as samples in the units of a rule."""
-    # Only the rule's features, unless a transform looks at whole rows: then all features.
+    """Turn the complete rows of a table into samples that a rule can be applied to.
+
+    Parameters
+    ----------
+    table : new samples; rows with a gap in what the rule needs are left out.
+    rule : which features, covariates and blocks it needs.
+    inputs : how cells became numbers in the table tested, and the ranges of its numbers.
+    """
+    # The columns of the table that the rule needs. Its features are enough, unless a transform
+    # looks at whole rows (as counts per million do): then all features of the recipe are needed.
     recipe = inputs.recipe.for_features(rule.features)
     columns = _columns_of_recipe(table, recipe, rule.encoder.names)
     covariates = {name: columns[name] for name in rule.encoder.names}
 
-    # From all rows to the samples, and from the features of the recipe to those of the rule.
+    # Make the features of the recipe, of complete rows, and select those of the rule.
     with_gaps = untransformed_features(columns, recipe, n_rows=len(table.raw.values))
-    is_complete = _complete_rows(with_gaps, covariates, table.source)
-    untransformed = with_gaps[is_complete]
+    is_complete = _complete_rows(with_gaps, covariates, table.source)  # (rows,)
+    untransformed = with_gaps[is_complete]  # (samples, features of the recipe)
     transformed = transformed_features(untransformed, recipe, inputs.ranked_values)
     rule_columns = np.ascontiguousarray(transformed[:, recipe.column_numbers(rule.features)])
 
-    # The table tested has the ranges of its numbers at the same stage.
-    numbers_in_ranges = rule_columns if recipe.looks_at_rows else untransformed
-    blocks, about_blocks = _blocks(table, rule, is_complete)
+    # Numbers to compare with the ranges of the table tested, in search of other units. Its ranges
+    # were taken before the transform, unless the transform looks at whole rows.
+    compared_numbers = untransformed
+    if recipe.looks_at_rows:
+        compared_numbers = rule_columns
+    blocks, about_blocks = _blocks_of_samples(table, rule, is_complete)
     return NewSamples(
         columns=rule_columns,
         covariates={name: column.to_numpy()[is_complete] for name, column in covariates.items()},
         blocks=blocks,
         is_complete=is_complete,
         findings=(
-            *_about_units(numbers_in_ranges, rule.features, inputs),
+            *_about_units(compared_numbers, rule.features, inputs),
             *_about_gaps(is_complete, columns),
             *about_blocks,
         ),
@@ -246,15 +259,32 @@ def _about_gaps(is_complete: Bools, columns: Mapping[str, pd.Series]) -> list[Fi
     return [Finding.warning(f"{rows} left out because of gaps in what the rule needs{where}.")]
 
 
-def _blocks(
+def _blocks_of_samples(
     table: NewTable, rule: FixedRule, is_complete: Bools
 ) -> tuple[NDArray[np.str_] | None, list[Finding]]:
-    """The block or pair of every complete sample, and what to know about blocks that are new."""
+    """The block (a site, say) or pair of every sample, if the rule has blocks.
+
+    Parameters
+    ----------
+    table : new samples.
+    rule : which blocks of the table tested it knows.
+    is_complete : which rows of the table are samples, (rows,).
+
+    Returns
+    -------
+    blocks : names, (samples,); None if the rule has no blocks, or the table does not tell them
+    findings : a warning if the table does not tell blocks; a note if some blocks are new
+    """
     if not rule.block_names:
         return None, []
-    role = Role.PAIRS if Role.PAIRS in table.roles else Role.BLOCKS
+
+    # Pairs are blocks of two.
+    role = Role.BLOCKS
+    if Role.PAIRS in table.roles:
+        role = Role.PAIRS
     if not table.has_role(role):
         return None, [_warning_of_absent_blocks(table, rule, role)]
+
     blocks = table.role_values(role)[is_complete]
     names_here = set(blocks.tolist())
     new_names = names_here - set(rule.block_names)

@@ -20,14 +20,15 @@ def read_with_fixed_settings(
     settings: TableSettings | None,
     changes: Mapping[str, Any],
 ) -> NewTable:
-    """The new table.
+    """Read a table of new samples; settings that belong to the saved result cannot be changed.
 
     Parameters
     ----------
     data : the path of a file, or a table in memory.
-    label : the column of the outcome, if it is needed.
-    inputs : what the rules take in.
-    settings, changes : how to read it, and single settings by name.
+    label : the column of the outcome; None if it is not needed.
+    inputs : what the rules of the result need to know of a table's columns.
+    settings : how to read the table; None for the defaults.
+    changes : single settings by name, which replace those of `settings`.
     """
     settings = replace(settings or TableSettings(), **changes)
     defaults = TableSettings()

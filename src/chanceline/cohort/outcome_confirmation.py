@@ -124,13 +124,16 @@ class OutcomeConfirmation(Result):
 def make_outcome_units(
     outcome: Outcome, predictions: Floats, guesses: Floats, design: ScoreDesign
 ) -> OutcomeUnits:
-    """Let every group count once.
+    """Turn samples into units that count once: groups (of one patient, say), or single samples.
+
+    A unit has the outcome of its first sample, and the mean prediction of its samples. Too few
+    units are an error.
 
     Parameters
     ----------
     outcome : of every sample, the same within a group.
-    predictions : (samples, columns of predictions)
-    guesses : (samples, targets)
+    predictions : of the rule, (samples, columns of predictions)
+    guesses : what would be predicted without any feature, (samples, targets)
     design : which samples are a group, and which groups a block.
     """
     unit_of_sample = design.unit_of_sample
@@ -164,10 +167,15 @@ def means_of_units(rows: Floats, unit_of_sample: Ints) -> Floats:
 
 
 def measures_of_units(units: OutcomeUnits) -> tuple[Measure, ...]:
-    """How good the predictions are, in the outcome's own measures, the most important first."""
+    """How good the predictions are, with intervals, the most important measure first.
+
+    They are R² and rank correlation for a number, error rates for classes, and concordance for
+    survival times.
+    """
+    # The measures are written for cross-validations. Their intervals usually count only a share of
+    # the samples; here all units count (`WHOLE_SHARE`), because none had a part in making the rule.
     held_out = units_as_held_out(units)
     outcome = units.outcome
-    # The intervals count all units (`WHOLE_SHARE`): none had a part in making the rule.
     if isinstance(outcome, NumberOutcome):
         return (
             r_squared(outcome.numbers, held_out, WHOLE_SHARE),
@@ -199,22 +207,28 @@ def units_as_held_out(units: OutcomeUnits) -> HeldOutPredictions:
 
 
 def permutation_pvalue(units: OutcomeUnits) -> float:
-    """The p-value that permuted outcomes are predicted as well, one-sided."""
+    """One-sided p-value of a permutation test: are permuted outcomes predicted as well?
+
+    For a number or survival times the statistic is a sum of products over units. The predictions
+    enter by their ranks; the outcomes enter by ranks too, or by log-rank scores if they are times.
+    Ranks and scores are taken within each block (pair or site), in which outcomes are permuted.
+    """
     outcome = units.outcome
     if isinstance(outcome, ClassesOutcome):
         return _pvalue_of_classes(units, outcome)
 
-    # Of a number its ranks, of times their log-rank scores; both are taken within each block.
     prediction_ranks = np.empty((len(units.predictions), 1))
     outcome_scores = np.empty_like(prediction_ranks)
-    for block in range(units.block_of_unit.max() + 1):
+    n_blocks = units.block_of_unit.max() + 1
+    for block in range(n_blocks):
         members = np.flatnonzero(units.block_of_unit == block)
-        prediction_ranks[members, 0] = shares_by_rank(units.predictions[members, 0])
+        predictions_of_block = units.predictions[members, 0]  # one column: a number or a risk
+        prediction_ranks[members, 0] = shares_by_rank(predictions_of_block)
         outcome_of_block = outcome.take(members)
         if isinstance(outcome_of_block, NumberOutcome):
             outcome_scores[members, 0] = shares_by_rank(outcome_of_block.numbers)
         else:
-            outcome_scores[members] = outcome_of_block.scores
+            outcome_scores[members] = outcome_of_block.scores  # log-rank scores, (members, 1)
     return pvalue_of_products(outcome_scores, prediction_ranks, units.block_of_unit)
 
 
@@ -241,18 +255,21 @@ def shares_by_rank(values: Floats) -> Floats:
 
 
 def pvalue_of_products(outcomes: Floats, predictions: Floats, block_of_unit: Ints) -> float:
-    """The p-value of Σ outcomes·predictions when the rows of outcomes change places within blocks.
+    """The p-value of Σ outcomes·predictions, if the rows of outcomes are permuted within blocks.
+
+    It is (1 + permutations with at least the observed sum)/(1 + permutations), one-sided.
 
     Parameters
     ----------
     outcomes, predictions : (units, columns)
-    block_of_unit : (units,) numbers of the blocks.
+    block_of_unit : numbers 0, 1, … of the blocks, (units,)
     """
     rng = np.random.default_rng(PERMUTATION_SEED)
     observed = float(np.sum(outcomes * predictions))
+    # Sums that are equal but for rounding count as equal.
     tolerance = ROUNDING_TOLERANCE * max(1.0, abs(observed))
     has_blocks = block_of_unit.max() > 0
-    n_as_large = 1
+    n_as_large = 1  # the true order of the outcomes counts as a permutation
     for _ in range(N_PERMUTATIONS):
         if has_blocks:
             permuted = outcomes[exchange_units(block_of_unit, rng)]

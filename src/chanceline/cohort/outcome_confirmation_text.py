@@ -10,7 +10,11 @@ from chanceline.tables.wording import plural
 
 
 def outcome_confirmation_text(confirmation: OutcomeConfirmation) -> str:
-    """Warnings, the verdict in one sentence, a line for each number, then notes."""
+    """A confirmation (the test of a rule on new samples) as text for a terminal.
+
+    Its paragraphs are warnings, the verdict in one sentence, a line for each measure (of the new
+    samples, then by cross-validation), and notes; empty ones are left out.
+    """
     warnings = []
     notes = []
     for finding in confirmation.findings:
@@ -31,7 +35,9 @@ def _verdict(confirmation: OutcomeConfirmation) -> str:
     noun = "group" if confirmation.n_units < confirmation.n_rows else "sample"
     units = plural(confirmation.n_units, f"new {noun}")
     p_in_words = f"p = {p_in_figures(confirmation.pvalue)}"
-    within = f" within {confirmation.n_blocks} blocks" if confirmation.n_blocks > 1 else ""
+    within = ""
+    if confirmation.n_blocks > 1:
+        within = f" within {confirmation.n_blocks} blocks"
     test = f"({confirmation.n_permutations:,} permutations{within})"
     if confirmation.confirmed:
         sentence = (

@@ -27,7 +27,7 @@ OUTCOME_FORMAT = f"{OUTCOME_FORMAT_NAME}, format 1"
 
 
 def outcome_to_record(saved: SavedOutcome) -> dict[str, Any]:
-    """The plain values that the file holds, with all digits."""
+    """A saved result as plain values for JSON; `outcome_from_record` reads them."""
     return {
         "format": OUTCOME_FORMAT,
         "version": __version__,
@@ -45,7 +45,22 @@ def outcome_to_record(saved: SavedOutcome) -> dict[str, Any]:
 
 
 def _rule_to_record(rule: SavedOutcomeRule) -> dict[str, Any]:
-    """A rule as plain values; matrices are lists of their rows."""
+    """A rule as plain values for JSON; matrices are lists of their rows.
+
+    A rule has sums over features and covariates, and *guesses*: sums without any feature, which
+    predict from blocks and covariates alone. A stratum is a combination of a block and levels of
+    categories; every stratum has intercepts of its own, in both kinds of sums.
+    """
+    strata = []
+    for stratum, intercepts in rule.sums.stratum_intercepts.items():
+        guesses = rule.guess_sums.stratum_intercepts[stratum]
+        strata.append(
+            {
+                "names": list(stratum),
+                "intercepts": intercepts.tolist(),
+                "guesses": guesses.tolist(),
+            }
+        )
     record = {
         "features": list(rule.features),
         "weights": _rows_of(rule.sums.weights),
@@ -57,14 +72,7 @@ def _rule_to_record(rule: SavedOutcomeRule) -> dict[str, Any]:
         "block_column": rule.roles.block_column,
         "covariates": [covariate_to_record(item) for item in rule.roles.encoder.covariates],
         "block_categories": list(rule.roles.block_categories),
-        "strata": [
-            {
-                "names": list(stratum),
-                "intercepts": intercepts.tolist(),
-                "guesses": rule.guess_sums.stratum_intercepts[stratum].tolist(),
-            }
-            for stratum, intercepts in rule.sums.stratum_intercepts.items()
-        ],
+        "strata": strata,
         "text": rule.text,
         "classes": None,
     }
@@ -83,7 +91,10 @@ def _rows_of(matrix: Floats) -> list[dict[str, list[float]]]:
 
 
 def outcome_from_record(record: FileRecord) -> SavedOutcome:
-    """What `outcome_to_record` wrote."""
+    """The saved result that `outcome_to_record` wrote.
+
+    Values of a wrong type are refused, and a rule of classes for an outcome that has none.
+    """
     columns = record.record("columns")
     saved = SavedOutcome(
         verdict=record.text("verdict"),
@@ -109,10 +120,12 @@ def outcome_from_record(record: FileRecord) -> SavedOutcome:
 
 
 def _rule_from_record(record: FileRecord) -> SavedOutcomeRule:
-    """What `_rule_to_record` wrote."""
+    """The rule that `_rule_to_record` wrote; arrays of a wrong shape are refused."""
     features = record.texts("features")
     n_targets = len(record.numbers("intercepts"))
     roles = _roles_from_record(record)
+
+    # A rule of classes has a regression too, from the fitted targets to probabilities.
     class_names: tuple[str, ...] = ()
     regression = None
     classes = record.optional_record("classes")
@@ -130,7 +143,10 @@ def _rule_from_record(record: FileRecord) -> SavedOutcomeRule:
 
 
 def _roles_from_record(record: FileRecord) -> RuleRoles:
-    """The blocks and covariates that a rule knows."""
+    """The blocks and covariates that a rule knows, from the record of the rule.
+
+    Some covariates serve as blocks (`block_categories`): these must be categories.
+    """
     covariates = [covariate_from_record(item) for item in record.records("covariates")]
     roles = RuleRoles(
         has_blocks=record.truth("has_blocks"),
@@ -138,6 +154,7 @@ def _roles_from_record(record: FileRecord) -> RuleRoles:
         encoder=CovariateEncoder(tuple(covariates)),
         block_categories=record.texts("block_categories"),
     )
+    # `categories` has the covariates that are named as block categories and are categories indeed.
     if len(roles.categories) != len(roles.block_categories):
         record.refuse("block_categories must name categories")
     return roles
@@ -157,14 +174,15 @@ def _regression_from_record(
 def _sums_from_record(
     record: FileRecord, roles: RuleRoles, *, n_features: int, n_targets: int
 ) -> dict[str, RuleSums]:
-    """The sums of a rule, and those of what it would guess.
+    """The sums of a rule ("sums"), and those that guess without its features ("guess_sums").
 
     Parameters
     ----------
     record : of the rule.
     roles : its blocks and covariates.
-    n_features, n_targets : of the rule.
+    n_features, n_targets : how many features the rule has, and how many targets it fits.
     """
+    # Intercepts of every stratum (a combination of a block and levels of categories), (targets,).
     intercepts: dict[Stratum, Floats] = {}
     guesses: dict[Stratum, Floats] = {}
     for item in record.records("strata"):
@@ -174,6 +192,7 @@ def _sums_from_record(
         intercepts[stratum] = np.array(item.numbers("intercepts", length=n_targets))
         guesses[stratum] = np.array(item.numbers("guesses", length=n_targets))
 
+    # Weights of features and of the terms of covariates, (features, targets) and (terms, targets).
     n_terms = len(roles.term_encoder.terms)
     sums = RuleSums(
         weights=_matrix(record, "weights", n_rows=n_features, n_columns=n_targets),

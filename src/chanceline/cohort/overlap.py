@@ -19,18 +19,25 @@ MIN_ROWS_KNOWN = 2
 
 
 def refuse_known_rows(columns: Floats, tested_digests: Sequence[str], source: str) -> None:
-    """Stop if rows of the new table were in the table tested.
+    """Stop if rows of the new table were in the table tested: they cannot confirm a rule.
+
+    Rows are compared by digests (hashes) of the rule's features.
 
     Parameters
     ----------
     columns : the features of the rule to use, (samples, features).
-    tested_digests : of the rows of the table tested.
-    source : what the sentence calls the new table.
+    tested_digests : of the rows of the table tested; empty if the rule has no features.
+    source : what the error calls the new table.
     """
-    known = set(tested_digests)
-    if not known or len(known) < MIN_SHARE_DIFFERENT * len(tested_digests):
+    # If many rows of the table tested are equal, new rows may be equal to them by chance.
+    different_digests = set(tested_digests)
+    if not different_digests:
         return
-    n_known = int(np.sum([digest in known for digest in digests_of_rows(columns)]))
+    if len(different_digests) < MIN_SHARE_DIFFERENT * len(tested_digests):
+        return
+
+    is_known = [digest in different_digests for digest in digests_of_rows(columns)]
+    n_known = int(np.sum(is_known))
     if n_known >= max(MIN_ROWS_KNOWN, MIN_SHARE_KNOWN * len(columns)):
         raise InputError(
             f"{plural(n_known, 'row')} of the {len(columns)} of {source} have the values of rows "

@@ -69,7 +69,7 @@ def _refuse_equal_names(names: Sequence[str]) -> None:
 
 
 def result_to_record(saved: SavedResult) -> dict[str, Any]:
-    """The plain values that the file holds."""
+    """A saved result of two classes as plain values for JSON, with all digits."""
     negative, positive = saved.classes
     return {
         "format": FORMAT,
@@ -99,16 +99,21 @@ def load_result(path: str | Path) -> SavedResult | SavedOutcome:
     content = file.read_bytes()
     record = FileRecord(_parsed(content, file.name), file.name)
 
-    if record.text("format") == OUTCOME_FORMAT:
+    # The result of an outcome other than two classes has a format of its own.
+    written_format = record.text("format")
+    if written_format == OUTCOME_FORMAT:
         outcome = outcome_from_record(record)
         _check_features(outcome.inputs, [outcome.rule.features], record)
         return outcome
-    _check_format(record.text("format"), file.name)
+    _check_format(written_format, file.name)
     return _result_from_record(record)
 
 
 def _result_from_record(record: FileRecord) -> SavedResult:
-    """The result of a test of two classes."""
+    """The result of a test of two classes, as `result_to_record` wrote it.
+
+    A record without rules, or with rules on features that it does not describe, is refused.
+    """
     saved = SavedResult(
         verdict=record.text("verdict"),
         pvalue=record.number("pvalue"),
@@ -126,11 +131,20 @@ def _result_from_record(record: FileRecord) -> SavedResult:
 
 
 def _parsed(content: bytes, file: str) -> Any:
-    """The values of a JSON text; one sentence if it is none."""
+    """The values of a JSON text; an error if it cannot be read.
+
+    Parameters
+    ----------
+    content : of the file.
+    file : its name.
+    """
 
     def refuse(constant: str) -> NoReturn:
+        """Refuse NaN and Infinity, which Python's parser takes although JSON has no such words."""
         raise ValueError(f"{constant} is no number")
 
+    # Errors of decoding and of parsing are ValueErrors; objects that are nested too deeply are
+    # RecursionErrors.
     try:
         return json.loads(content.decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError) as error:
@@ -154,7 +168,10 @@ def _check_format(written: str, file: str) -> None:
 
 
 def _expectation(record: FileRecord) -> SavedExpectation | None:
-    """What cross-validation had said."""
+    """What cross-validation had said of the rule to use; None if it was not cross-validated.
+
+    The area under the curve and its interval are None if no fold had both classes.
+    """
     expected = record.optional_record("expected")
     if expected is None:
         return None

@@ -96,14 +96,18 @@ class SavedOutcome(Result):
             How to read the file, as in `load_data`; and where they are called otherwise than in the
             table tested, the columns of blocks or pairs.
         """
-        table = read_with_fixed_settings(data, None, self.inputs, settings, changes)
-        samples = new_samples(table, self.rule, self.inputs)
-        rule_says = self._predictions(samples)
-        predictions = rule_says.predictions
+        table = read_with_fixed_settings(
+            data, label=None, inputs=self.inputs, settings=settings, changes=changes
+        )
+        samples = new_samples(table, self.rule, self.inputs)  # rows without gaps in the features
+        rule_predictions = self._predictions(samples)
+        predictions = rule_predictions.predictions  # (samples, columns of predictions)
+
+        # From samples to all rows of the table: rows with gaps have None, and NaN as probabilities.
         rows = table.raw.values.index.tolist()
         predicted = np.full(len(rows), None, dtype=object)
         predicted[samples.is_complete] = self.rule.named(predictions)
-        probabilities = None
+        probabilities = None  # (rows, classes)
         if self.outcome_kind is SavedKind.CLASSES:
             probabilities = np.full((len(rows), predictions.shape[1]), np.nan)
             probabilities[samples.is_complete] = predictions
@@ -113,7 +117,7 @@ class SavedOutcome(Result):
             predicted_name=self.predicted_name,
             class_names=self.rule.class_names,
             probabilities=probabilities,
-            findings=(*samples.findings, *rule_says.findings, *table.findings),
+            findings=(*samples.findings, *rule_predictions.findings, *table.findings),
             source=table.source,
         )
 
@@ -127,7 +131,7 @@ class SavedOutcome(Result):
         settings: TableSettings | None = None,
         **changes: Any,
     ) -> OutcomeConfirmation:
-        """The rule as it is on new samples of known outcome.
+        """Test the rule, as it is, on new samples of known outcome.
 
         Parameters
         ----------
@@ -137,16 +141,23 @@ class SavedOutcome(Result):
         label, time, event
             The columns of the outcome; by default as in the table tested.
         """
+        # The samples: rows with an outcome and without gaps in the features. Samples that the rule
+        # was made from are refused.
         named = SavedColumns(label or "", time or "", event or "")
         table, known_outcome = self._rows_with_outcome(data, named, settings, changes)
-        samples = new_samples(table, self.rule, self.inputs)  # rows without gaps in the features
+        samples = new_samples(table, self.rule, self.inputs)
         refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
         outcome = known_outcome.take(samples.is_complete)
 
-        # What counts once: a sample, or a group of them.
+        # Units count once: single samples, or groups of them.
         design = make_score_design(outcome, declared_roles(table, samples.is_complete))
-        rule_says = self._predictions(samples)
-        units = make_outcome_units(outcome, rule_says.predictions, rule_says.guesses, design)
+        rule_predictions = self._predictions(samples)
+        units = make_outcome_units(
+            outcome,
+            predictions=rule_predictions.predictions,
+            guesses=rule_predictions.guesses,
+            design=design,
+        )
         return OutcomeConfirmation(
             source=table.source,
             outcome_kind=self.outcome_kind.value,
@@ -157,7 +168,7 @@ class SavedOutcome(Result):
             expected=self.expected,
             pvalue=permutation_pvalue(units),
             n_permutations=N_PERMUTATIONS,
-            findings=(*samples.findings, *rule_says.findings, *table.findings),
+            findings=(*samples.findings, *rule_predictions.findings, *table.findings),
         )
 
     def _rows_with_outcome(
@@ -167,23 +178,35 @@ class SavedOutcome(Result):
         settings: TableSettings | None,
         changes: Mapping[str, Any],
     ) -> tuple[NewTable, Outcome]:
-        """The rows of a new table that have an outcome, and the outcome of these rows.
+        """Read a new table, and keep the rows that have an outcome.
+
+        A column that looks like subjects or pairs, about which the user said nothing, is an error.
 
         Parameters
         ----------
         data, settings, changes : as in `confirm`.
-        named : the outcome columns that the user named.
+        named : the outcome columns that the user named; those of the table tested stand for others.
+
+        Returns
+        -------
+        table : the rows that have an outcome.
+        outcome : of these rows.
         """
         self._refuse_other_columns(named)
         names = named.or_those(self.columns)
-        label = names.label or names.time
-        table = read_with_fixed_settings(data, label, self.inputs, settings, changes)
-        known = read_new_outcome(table, names, self.outcome_kind, self.rule.class_names)
-        table = table.with_rows(known.is_filled)
+        whole_table = read_with_fixed_settings(
+            data,
+            label=names.label or names.time,
+            inputs=self.inputs,
+            settings=settings,
+            changes=changes,
+        )
+        known = read_new_outcome(whole_table, names, self.outcome_kind, self.rule.class_names)
+        table = whole_table.with_rows(known.is_filled)
         refuse_undeclared(
             table,
             outcome_columns=known.columns,
-            signs=two_halves(known.columns[0]),
+            signs=two_halves(known.columns[0]),  # −1 for the lower half of the outcome, else 1
             recipe=self.inputs.recipe,
             covariates=self.rule.encoder.names,
         )
@@ -204,7 +227,10 @@ class SavedOutcome(Result):
 
 
 def saved_outcome(result: OutcomeTest) -> SavedOutcome:
-    """What of a result is needed for new samples; one sentence if it has no rule for them."""
+    """What is needed of a result to predict new samples, without its table.
+
+    A result without a rule, or of a kind of outcome that cannot be saved, is an error.
+    """
     if result.rule is None or result.inputs is None:
         raise InputError("there is no rule to save; test with expected_error=True.")
     outcome = result.outcome
@@ -213,6 +239,9 @@ def saved_outcome(result: OutcomeTest) -> SavedOutcome:
     columns = SavedColumns(label=outcome.name)
     if isinstance(outcome, SurvivalOutcome):
         columns = SavedColumns(time=outcome.name, event=outcome.event_name)
+    expected: tuple[Measure, ...] = ()
+    if result.expected is not None:
+        expected = result.expected.measures
     return SavedOutcome(
         verdict=str(result.verdict),
         pvalue=result.pvalue,
@@ -222,6 +251,6 @@ def saved_outcome(result: OutcomeTest) -> SavedOutcome:
         predicted_name=outcome.predicted_name,
         rule=saved_outcome_rule(result.rule),
         inputs=result.inputs,
-        expected=result.expected.measures if result.expected is not None else (),
+        expected=expected,
         findings=result.findings,
     )

@@ -86,19 +86,19 @@ class SavedOutcomeRule:
         Parameters
         ----------
         samples : features, covariates and blocks.
-        training_means : (features,) of the table tested.
+        training_means : of the features in the table tested, (features,).
         """
         n_samples = len(samples.columns)
 
-        # Covariates as numbers, (samples, terms); and the stratum of every sample, its block and
-        # categories, which says what intercept it gets.
+        # Covariates as numbers, (samples, terms). The stratum of a sample is its combination of a
+        # block and levels of categories; each stratum has an intercept of its own.
         terms = self.roles.terms(samples.covariates, n_samples)
         strata = self.roles.strata(samples.blocks, samples.covariates, n_samples)
 
         # features·weights + terms·weights + intercept, (samples, targets).
         fitted = self.sums.fits(samples.columns, terms, strata, training_means)
 
-        # The guess is such a sum with no features, so that its arrays of features are empty.
+        # The guess is such a sum without features: their columns and means are empty arrays.
         no_columns = np.empty((n_samples, 0))
         no_means = np.empty(0)
         guesses = self.guess_sums.fits(no_columns, terms, strata, no_means)
@@ -121,11 +121,17 @@ class SavedOutcomeRule:
         return self.regression.probabilities(fitted)
 
     def _note_new_combinations(self, strata: Sequence[Stratum] | None) -> tuple[Finding, ...]:
-        """A note on known blocks and levels that the table tested had in no sample together."""
+        """A note on new combinations of a known block with levels of categories, if there are any.
+
+        Parameters
+        ----------
+        strata : for each sample the names of its block (if the rule has blocks) and levels; None if
+            the blocks are not known.
+        """
         known_blocks = self.block_names
         new_combinations = set()
         for stratum in strata or ():
-            # A new block has a note of its own already.
+            # A block that is new itself has a note of its own already.
             is_of_new_block = self.roles.has_blocks and stratum[0] not in known_blocks
             if stratum not in self.sums.stratum_intercepts and not is_of_new_block:
                 new_combinations.add(stratum)
@@ -162,11 +168,9 @@ class RulePredictions(NamedTuple):
 
 
 def saved_outcome_rule(rule: OutcomeRule) -> SavedOutcomeRule:
-    """The rule without the samples that it was made from.
+    """What is needed of a test's rule to predict new samples, without its training samples.
 
-    Parameters
-    ----------
-    rule : of a test.
+    A rule without features is an error.
     """
     if not rule.features:
         raise InputError("no feature clearly improves on guessing, so there is no rule to save.")
@@ -175,7 +179,8 @@ def saved_outcome_rule(rule: OutcomeRule) -> SavedOutcomeRule:
     regression = None
     if isinstance(outcome, ClassesOutcome):
         class_names = outcome.class_names
-        # Every class has samples, so that the regression knows all of them.
+        # From fitted targets to the probabilities of the classes. Every class has training samples,
+        # so that the regression knows all of them.
         regression = fit_multinomial(rule.score_rule.training_fits, outcome.codes)
     return SavedOutcomeRule(
         features=rule.features,

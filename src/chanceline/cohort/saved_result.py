@@ -106,19 +106,23 @@ class SavedResult(Result):
             How to read the file, as in `load_data`; and the columns of blocks or pairs, where they
             are called otherwise than in the table tested.
         """
-        chosen = self.rule(rule)
-        table = read_with_fixed_settings(data, None, self.inputs, settings, changes)
-        samples = new_samples(table, chosen, self.inputs)
+        chosen_rule = self.rule(rule)
+        table = read_with_fixed_settings(
+            data, label=None, inputs=self.inputs, settings=settings, changes=changes
+        )
+        samples = new_samples(table, chosen_rule, self.inputs)  # rows without gaps in the features
+
+        # Scores of all rows of the table; NaN for those with gaps.
         rows = table.raw.values.index.tolist()
         scores = np.full(len(rows), np.nan)
-        scores[samples.is_complete] = self._scores(chosen, samples)
+        scores[samples.is_complete] = self._scores(chosen_rule, samples)
         return Predictions(
             rows=rows,
             scores=scores,
-            probabilities=chosen.probabilities(scores),
+            probabilities=chosen_rule.probabilities(scores),
             classes=self.classes,
             findings=(*samples.findings, *table.findings),
-            rule=chosen.choice.value,
+            rule=chosen_rule.choice.value,
             source=table.source,
         )
 
@@ -131,7 +135,7 @@ class SavedResult(Result):
         settings: TableSettings | None = None,
         **changes: Any,
     ) -> Confirmation:
-        """The rule as it is on new samples of known classes.
+        """Test a rule, as it is, on new samples of known classes.
 
         Parameters
         ----------
@@ -141,35 +145,47 @@ class SavedResult(Result):
         label
             The column of the classes; by default as in the table tested.
         """
-        chosen = self.rule(rule)
+        # The samples: rows of the two classes without gaps in the features.
+        chosen_rule = self.rule(rule)
         label = label or self.inputs.recipe.label or None
-        whole_table = read_with_fixed_settings(data, label, self.inputs, settings, changes)
-        table, labels = self._rows_of_classes(whole_table, label, chosen)
-        samples = new_samples(table, chosen, self.inputs)  # rows without gaps in the features
-        # Rows of the table tested are known by digests of the features of the first rule alone.
-        if chosen is self.rules[0]:
+        whole_table = read_with_fixed_settings(
+            data, label=label, inputs=self.inputs, settings=settings, changes=changes
+        )
+        table, labels = self._rows_of_classes(whole_table, label, chosen_rule)
+        samples = new_samples(table, chosen_rule, self.inputs)
+
+        # Refuse samples that the rule was made from. They are recognized by digests of the features
+        # of the first rule, so that other rules have nothing to compare.
+        if chosen_rule is self.rules[0]:
             refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
 
-        # What counts once: a sample, or a group of them.
+        # Units count once: single samples, or groups of them.
         units = make_units(
-            scores=self._scores(chosen, samples),
+            scores=self._scores(chosen_rule, samples),
             labels=labels.signs[samples.is_complete],
             declared=declared_roles(table, samples.is_complete),
         )
         findings = (*samples.findings, *table.findings, *labels.findings)
-        claim = self._claim_of(chosen)
+        claim = self._claim_of(chosen_rule)
         return confirm_units(units, claim, source=table.source, findings=findings)
 
     def _rows_of_classes(
         self, whole_table: NewTable, label: str | None, rule: SavedRule
     ) -> tuple[NewTable, NewLabels]:
-        """The rows of a new table that are of the two classes, and the labels of these rows.
+        """Keep the rows of a new table that are of the two classes.
+
+        A column that looks like subjects or pairs, about which the user said nothing, is an error.
 
         Parameters
         ----------
         whole_table : new samples.
         label : the column of the classes.
-        rule : whose covariates are no subjects.
+        rule : whose covariates cannot be mistaken for subjects.
+
+        Returns
+        -------
+        table : the rows of the two classes.
+        labels : of these rows.
         """
         recipe = self.inputs.recipe
         labels_of_all = read_new_labels(whole_table, label, self.classes, recipe)
@@ -201,12 +217,12 @@ class SavedResult(Result):
 
 
 def declared_roles(table: NewTable, is_complete: Bools) -> DeclaredRoles:
-    """Blocks, groups and pairs of the complete rows; a column that is not there is an error.
+    """Blocks, groups and pairs of the samples; a declared column that is not there is an error.
 
     Parameters
     ----------
     table : new samples.
-    is_complete : which of its rows count, (rows,).
+    is_complete : which rows of the table are samples, that is without gaps, (rows,).
     """
     values: dict[str, Any] = {}
     for role in Role:
@@ -223,7 +239,7 @@ def declared_roles(table: NewTable, is_complete: Bools) -> DeclaredRoles:
 
 
 def saved_result(result: SeparationTest) -> SavedResult:
-    """What of a result is needed for new samples."""
+    """What is needed of a result to predict new samples, without its table."""
     expected = None
     if result.rule is not None and result.rule.expected_error is not None:
         expected = _saved_expectation(result.rule.expected_error)
@@ -240,7 +256,10 @@ def saved_result(result: SeparationTest) -> SavedResult:
 
 
 def _saved_expectation(expected: ExpectedError) -> SavedExpectation:
-    """What cross-validation said, in four numbers and two."""
+    """What cross-validation said of the rule: the error and the area under the curve.
+
+    An area of NaN, if no fold had both classes, is saved as None: JSON has no NaN.
+    """
     area = None
     area_interval = None
     if not isnan(expected.auc):

@@ -99,15 +99,21 @@ class SavedRule:
         return scores + self._biases(columns, blocks, means)
 
     def _biases(self, columns: Floats, blocks: NDArray[np.str_], means: Floats) -> Floats:
-        """The bias of every sample's block, (samples,); parameters as in `scores`."""
+        """The bias of every sample's block (site or pair), (samples,).
+
+        A block of the table tested has a bias of its own. A new block with features of mean m has
+        the bias b + (m̄ − m)·w, where b is the bias of the average block, m̄ the features' means in
+        the table tested, and w the weights: so its samples are measured from their own mean. A
+        single sample says nothing about its block's mean, and has the bias b. Parameters as in
+        `scores`.
+        """
         biases = np.full(len(columns), self.bias)
         for block in np.unique(blocks):
             in_block = blocks == block
             if block in self.block_biases:
                 biases[in_block] = self.block_biases[block]
             elif np.count_nonzero(in_block) >= MIN_SAMPLES_OF_NEW_BLOCK:
-                # b + (m̄ − m)·w
-                shift = means - columns[in_block].mean(axis=0)
+                shift = means - columns[in_block].mean(axis=0)  # m̄ − m
                 biases[in_block] = self.bias + shift @ self.weights
         return biases
 
@@ -139,7 +145,14 @@ def _rules_for_new_samples(rule: RuleToUse) -> list[SavedRule]:
 
 
 def _from_prediction_rule(rule: PredictionRule, choice: RuleChoice, text: str) -> SavedRule:
-    """A rule for new samples."""
+    """What is saved of a rule by logistic regression, which gives probabilities.
+
+    Parameters
+    ----------
+    rule : on named features.
+    choice : which of the result's rules it is.
+    text : the rule in words.
+    """
     return SavedRule(
         choice=choice,
         features=rule.features,

@@ -62,23 +62,27 @@ class MovedColumn:
 def moved_columns(
     values: Floats, names: Sequence[str], tested: Mapping[str, ColumnRange]
 ) -> list[MovedColumn]:
-    """The columns that look as if they had other units.
+    """The columns of new samples that look as if they were measured in other units.
+
+    Such a column lies apart from its values in the table that was tested, and its median differs
+    from the median there by a large factor, or in sign.
 
     Parameters
     ----------
     values : of the new samples, (samples, features), without gaps.
     names : of the features.
-    tested : the ranges in the table that was tested, by name.
+    tested : the ranges (minimum, quartiles and maximum) in the table that was tested, by name.
     """
-    quartiles_tell = len(values) >= MIN_SAMPLES_FOR_QUARTILES
+    # Compare middle halves of the values; or all values, if there are too few for quartiles.
+    has_enough_for_quartiles = len(values) >= MIN_SAMPLES_FOR_QUARTILES
     moved = []
     for name, new_range in zip(names, ranges_of(values), strict=True):
         tested_range = tested[name]
-        column = MovedColumn(name, tested=tested_range.median, new=new_range.median)
-        if quartiles_tell:
+        if has_enough_for_quartiles:
             is_apart = _halves_apart(new_range, tested_range)
         else:
             is_apart = _far_outside(new_range, tested_range)
+        column = MovedColumn(name, tested=tested_range.median, new=new_range.median)
         if is_apart and _is_by_factor(column):
             moved.append(column)
     return moved
@@ -107,15 +111,18 @@ def _is_by_factor(column: MovedColumn) -> bool:
 
 
 def units_findings(moved: Sequence[MovedColumn], n_features: int) -> list[Finding]:
-    """A warning that names the columns that moved; none if no column did, or few of many.
+    """A warning that names the columns that seem to have other units, as a list of one or none.
+
+    If a rule has many features, a few columns lie elsewhere by chance, and there is no warning.
 
     Parameters
     ----------
-    moved : these columns.
-    n_features : how many were compared.
+    moved : the columns that seem to have other units.
+    n_features : how many columns were compared.
     """
-    too_few_of_many = n_features > MANY_FEATURES and len(moved) < MIN_SHARE_OF_MANY * n_features
-    if not moved or too_few_of_many:
+    if not moved:
+        return []
+    if n_features > MANY_FEATURES and len(moved) < MIN_SHARE_OF_MANY * n_features:
         return []
     named = "; ".join(column.in_words() for column in moved[:MAX_COLUMNS_NAMED])
     if len(moved) > MAX_COLUMNS_NAMED:

@@ -14,20 +14,27 @@ CIRCLE_RADIUS = 0.42  # circles have their centres one unit apart
 
 
 def draw_clusters(ax: Any, choices: pd.DataFrame, title: str) -> None:
-    """Every choice as a dotted circle, and the directions of its weights that separate as a sector.
+    """Draw choices of two variables as dotted circles, with the weights that separate as sectors.
+
+    A direction from the centre of a circle stands for the direction of the two weights.
 
     Parameters
     ----------
     ax : matplotlib axes.
-    choices : columns start and width of the sector, in radians; a row for each choice.
+    choices : a row for each choice; columns start and width of its sector, in radians. The width is
+        0 if no weights separate.
     title : of the panel; the number of choices that separate is added.
     """
+    # Circles fill a square, row by row from above.
     n_in_row = ceil(sqrt(len(choices)))
     for place, choice in enumerate(choices.itertuples()):
         row, column = divmod(place, n_in_row)
-        _draw_choice(ax, (column, -row), choice.start, choice.width)
+        _draw_choice(ax, centre=(column, -row), start=choice.start, width=choice.width)
+
     n_rows = ceil(len(choices) / n_in_row)
     n_separating = int((choices["width"] > 0).sum())
+    # Centres are one unit apart, from 0 to n_in_row − 1 and down to 1 − n_rows; the limits leave
+    # room for the circles around them.
     ax.set(
         xlim=(-0.6, n_in_row - 0.4),
         ylim=(-n_rows + 0.4, 0.6),
@@ -38,7 +45,14 @@ def draw_clusters(ax: Any, choices: pd.DataFrame, title: str) -> None:
 
 
 def _draw_choice(ax: Any, centre: tuple[int, int], start: float, width: float) -> None:
-    """Draw a dotted circle, and in it the sector from the angle `start` on, in radians."""
+    """Draw one choice of variables: a dotted circle, with the weights that separate as a sector.
+
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    centre : x and y of the circle.
+    start, width : where the sector begins, and its angle, in radians; without width there is none.
+    """
     from matplotlib.patches import Circle, Wedge
 
     circle = Circle(
@@ -61,17 +75,19 @@ def _draw_choice(ax: Any, centre: tuple[int, int], start: float, width: float) -
 def draw_cluster_entropy(
     ax: Any, table: pd.DataFrame, *, rho: float, capacity: float, panel_loads: Sequence[float]
 ) -> None:
-    """Draw the entropy Σ of separating choices against the load α, at one density.
+    """Draw the entropy Σ of separating choices of variables against the load α = P/N.
+
+    About e^{NΣ} choices of ρN variables (of N) separate P random patterns.
 
     Parameters
     ----------
     ax : matplotlib axes.
-    table : columns alpha and entropy, ascending.
-    rho : density.
+    table : columns alpha (the load, ascending) and entropy.
+    rho : the density ρ, the share of the variables that is chosen.
     capacity : α_VS, the load at which the entropy vanishes.
-    panel_loads : of the other panels of the figure; marked by triangles on the axis.
+    panel_loads : loads of the other panels of the figure, marked by triangles on the axis.
     """
-    # The line ends where the entropy vanishes.
+    # The line ends at the capacity, where the entropy is 0.
     not_negative = table[table["entropy"] >= 0]
     loads = [*not_negative["alpha"], capacity]
     entropies = [*not_negative["entropy"], 0.0]
@@ -93,7 +109,7 @@ def draw_cluster_entropy(
         ylim=(0, None),
         title=rf"many variables, density $\rho={rho:g}$",
     )
-    # Below the curve, right of the second line.
+    # The free place below the curve, right of the second vertical line.
     ax.legend(loc="lower left", bbox_to_anchor=(0.36, 0.05), fontsize=9)
 
 

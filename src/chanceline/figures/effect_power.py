@@ -12,7 +12,10 @@ from chanceline.significance.effect_power import PowerPlan
 
 
 def draw_power_curve(ax: Any, curve: Sequence[PowerPlan], plan: PowerPlan) -> None:
-    """The power at several sample sizes, with a band of two standard errors, and the plan's own.
+    """Draw the power of a test against the number of samples, and mark a plan.
+
+    A plan is a study with so many samples and an effect in some features. Its power was estimated
+    by simulation, so the curve has a band of two standard errors to either side.
 
     Parameters
     ----------
@@ -20,17 +23,19 @@ def draw_power_curve(ax: Any, curve: Sequence[PowerPlan], plan: PowerPlan) -> No
     curve : plans of the same effect, in ascending order of samples.
     plan : the one to mark.
     """
-    samples = [point.n_samples for point in curve]
+    # The curve and its band.
+    n_samples = [point.n_samples for point in curve]
     power = np.array([point.power for point in curve])
-    error = np.array([point.error for point in curve])
-    low = np.maximum(power - 2 * error, 0.0)
-    high = np.minimum(power + 2 * error, 1.0)
-    label = f"effect {plan.effect:g} in {plan.features_with_effect} of {plan.n_features} features"
-    ax.fill_between(samples, low, high, color=COLOURS["rs"], alpha=0.2, linewidth=0)
-    ax.plot(samples, power, marker="o", color=COLOURS["rs"], label=label)
+    standard_error = np.array([point.error for point in curve])
+    low = np.maximum(power - 2 * standard_error, 0.0)
+    high = np.minimum(power + 2 * standard_error, 1.0)
+    effect = f"effect {plan.effect:g} in {plan.features_with_effect} of {plan.n_features} features"
+    ax.fill_between(n_samples, low, high, color=COLOURS["rs"], alpha=0.2, linewidth=0)
+    ax.plot(n_samples, power, marker="o", color=COLOURS["rs"], label=effect)
 
-    mark = f"{plan.n_samples} samples: {plan.power:.2f}"
-    ax.plot([plan.n_samples], [plan.power], "o", color=COLOURS["here"], label=mark)
+    # The plan, and the level of the test, which is its power without any effect.
+    plan_in_words = f"{plan.n_samples} samples: {plan.power:.2f}"
+    ax.plot([plan.n_samples], [plan.power], "o", color=COLOURS["here"], label=plan_in_words)
     ax.axhline(plan.level, color="0.6", linewidth=0.9, linestyle=":", label=f"level {plan.level:g}")
     ax.set(xlabel="samples", ylabel="power of the test", ylim=(0, 1.02))
     ax.legend(loc="lower right", fontsize=9)

@@ -92,10 +92,17 @@ N_CURVE_POINTS = 25  # of the entropy's curve, each of which is solved
 
 
 def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) -> str:
-    """Draw a sweep's figure to a file, and return a sentence on what was drawn.
+    """Draw the figure of a sweep (an experiment at many sizes and loads) to a file.
 
-    `figure` is its name, `out` the file to write. `store` is the file with the results; without it
-    the shipped run is drawn.
+    Parameters
+    ----------
+    figure : its name.
+    out : the file to write.
+    store : the file with the results of the sweep; None for the run that the package ships.
+
+    Returns
+    -------
+    sentence : what was drawn, from which results.
     """
     check_figure(out)
     if store is None:
@@ -112,9 +119,14 @@ def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) ->
 
 
 def draw_figure(figure_name: str, points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """The figure of a sweep, and the table of the numbers in it.
+    """Draw the figure of a sweep, and give the table of the numbers in it.
 
-    `figure_name` is one of `ScalingFigure`; `points` has a row for each size and load.
+    Parameters
+    ----------
+    figure_name : one of `ScalingFigure`: the entropy of separating choices of variables; the
+        smallest choices, extrapolated to infinite size; or the smallest choices that a search found
+        (by the paper's algorithm, or by the best one).
+    points : results of the sweep, a row for each number of variables and load.
     """
     kind = known_figure(figure_name)
     if kind is ScalingFigure.ENTROPY:
@@ -122,22 +134,24 @@ def draw_figure(figure_name: str, points: pd.DataFrame) -> tuple[Figure, pd.Data
     if kind is ScalingFigure.CAPACITY:
         return _capacity_figure(points)
 
+    # The smallest choices found, and theory; those of the best search are extrapolated, too.
     title = "greedy-BIHT, the paper's algorithm"
     limits = None
     if kind is ScalingFigure.BEST:
         title = "the best search"
         limits = capacity_limits(points)
-    curve = capacity_curve(evenly_spaced(99)).to_frame()
+    curve = capacity_curve(evenly_spaced(99)).to_frame()  # theory at 99 densities
     figure = Figure(figsize=(7.4, 5.6), layout="constrained")
-    draw_smallest(figure.subplots(), points, curve, title, limits)
+    draw_smallest(figure.subplots(), points=points, curve=curve, title=title, limits=limits)
     return figure, points
 
 
 def _entropy_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """The figure of counted supports, and the table of their limits.
+    """Draw how many supports (sets of variables) separate, and give the table of limits N → ∞.
 
-    For each density ρ: above, the entropy ln(supports)/N against the load; below, how it is
-    extrapolated to N → ∞ for one kind of inputs.
+    There is a column of two panels for each density ρ. The upper one shows the limits of the
+    entropy ln(supports)/N against the load α; the lower one shows how the entropy is extrapolated
+    to N → ∞, for one kind of inputs: those on the sphere, if there are such.
 
     Parameters
     ----------
@@ -147,15 +161,21 @@ def _entropy_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     rhos = sorted(limits["rho"].unique(), reverse=True)
     picture = Figure(figsize=(4.2 * len(rhos), 7.4), layout="constrained")
     upper_axes, lower_axes = picture.subplots(2, len(rhos), squeeze=False)
+
+    # The kind of inputs in the lower panels.
     shown_inputs = points["inputs"].iloc[0]
     if "sphere" in set(points["inputs"]):
         shown_inputs = "sphere"
-    points_of_kind = points[points["inputs"] == shown_inputs].dropna(subset="entropy")
+    shown_points = points[points["inputs"] == shown_inputs].dropna(subset="entropy")
+
     for upper, lower, rho in zip(upper_axes, lower_axes, rhos, strict=True):
         largest_load = limits.loc[limits["rho"] == rho, "alpha"].max()
-        draw_entropy_limits(upper, limits, _symmetric_entropies(rho, largest_load), rho)
-        points_at_rho = points_of_kind[points_of_kind["rho"] == rho]
-        draw_extrapolations(lower, points_at_rho, _entropy_differences(points_at_rho, rho))
+        theory_curve = _symmetric_entropies(rho, largest_load)
+        draw_entropy_limits(upper, limits=limits, curve=theory_curve, rho=rho)
+
+        points_at_rho = shown_points[shown_points["rho"] == rho]
+        limits_in_theory = _entropy_differences(points_at_rho, rho)
+        draw_extrapolations(lower, points_at_rho, limits_in_theory)
         lower.set(
             ylabel=r"(typical $\ln Z$ − $\ln$ E$Z$)$/N$",
             title=rf"{INPUT_STYLES[shown_inputs].label}, $\rho={rho:g}$",
@@ -179,15 +199,23 @@ def _entropy_differences(points: pd.DataFrame, rho: float) -> dict[float, float]
 
 
 def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """The figure of the smallest supports that were found, and the table of their limits.
+    """Draw the smallest supports (sets of variables) found, and give the table of limits N → ∞.
 
-    Above, a panel for each kind of inputs shows how the smallest density is extrapolated to N → ∞;
-    below, the limits are drawn against the load. As in the limits, sizes N where the first moment's
-    number K of variables is very small are left out.
+    In the upper half, a panel for each kind of inputs shows how the smallest density K/N of a
+    support that separates is extrapolated to N → ∞. The lower half shows the limits against the
+    load.
+
+    Parameters
+    ----------
+    points : a row for each number N of variables, load and kind of inputs; the column first_moment
+        is the density at which the mean number of separating supports (the first moment) is 1.
     """
     limits = capacity_limits(points)
-    large_enough = points[points["first_moment"] * points["n"] >= MIN_FIRST_MOMENT_SIZE]
+    # As in the limits, leave out sizes N where the first moment's number of variables is tiny.
+    is_large_enough = points["first_moment"] * points["n"] >= MIN_FIRST_MOMENT_SIZE
+    large_enough = points[is_large_enough]
     input_kinds = sorted(large_enough["inputs"].unique())
+
     picture = Figure(figsize=(8.4, 7.4), layout="constrained")
     halves = picture.subfigures(2, 1, squeeze=False, height_ratios=(1, 0.9))  # (rows, columns)
     upper, lower = halves[:, 0]
@@ -221,15 +249,20 @@ def draw_smallest(
     title: str,
     limits: pd.DataFrame | None = None,
 ) -> None:
-    """Draw the paper's capacity figure: loads α against densities K/N, found and in theory.
+    """Draw the paper's capacity figure: the load α = P/N against the density ρ = K/N.
+
+    Points are the smallest K of N variables, found by a search, that separate P random patterns;
+    lines are theory.
 
     Parameters
     ----------
-    points : means over random problems, columns n, load, density and error; and shipped, if those
-        that come with the package are to be told apart.
-    curve : columns rho, alpha_vs and cover_gardner.
-    limits : for N → ∞, columns alpha, searched (the density K/N that search finds) and
-        searched_error.
+    ax : matplotlib axes.
+    points : means over random problems: columns n (the number N), load, density and error. With
+        a further column shipped, points that come with the package are drawn hollow.
+    curve : theory: columns rho, alpha_vs and cover_gardner, the loads up to which the best choice
+        and a typical choice of variables separate.
+    title : of the figure.
+    limits : points extrapolated to N → ∞: columns alpha, searched (a density) and searched_error.
     """
     _draw_capacity_curves(ax, curve)
     if "shipped" in points:
@@ -259,7 +292,11 @@ def draw_smallest(
 
 
 def _draw_capacity_curves(ax: Any, curve: pd.DataFrame) -> None:
-    """Draw the loads α_VS of chosen variables and α_CG of typical ones against the density."""
+    """Draw the loads up to which the best and a typical choice of variables separate.
+
+    Both are drawn against the density ρ, the share of the variables that is chosen; `curve` has the
+    columns rho, alpha_vs (the best choice) and cover_gardner (a typical one).
+    """
     ax.plot(
         curve["rho"],
         curve["alpha_vs"],
@@ -275,12 +312,20 @@ def _draw_capacity_curves(ax: Any, curve: pd.DataFrame) -> None:
 
 
 def _draw_sizes(ax: Any, points: pd.DataFrame, remark: str = "", *, filled: bool = True) -> None:
-    """Draw points (density, load) with error bars, a colour and a marker for each number N of
-    variables; `remark` ends their names in the legend.
+    """Draw points (density, load) with error bars, in a colour and shape for each size N.
+
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    points : columns n (the number N of variables), density, load, and error (of the density).
+    remark : end of the names in the legend.
+    filled : whether markers are filled, or hollow.
     """
     for n, points_of_size in points.groupby("n"):
         style = SIZE_STYLES.get(n, OTHER_SIZE_STYLE)
-        face_colour = style.colour if filled else "none"
+        face_colour = "none"
+        if filled:
+            face_colour = style.colour
         ax.errorbar(
             points_of_size["density"],
             points_of_size["load"],
@@ -294,25 +339,30 @@ def _draw_sizes(ax: Any, points: pd.DataFrame, remark: str = "", *, filled: bool
 
 
 def draw_entropy_limits(ax: Any, limits: pd.DataFrame, curve: pd.DataFrame, rho: float) -> None:
-    """Draw the entropy Σ against the load α at one density ρ: theory as a line, extrapolated counts
-    as points with error bars.
+    """Draw the entropy Σ of separating supports against the load α at one density ρ.
+
+    About e^{NΣ} supports (sets of ρN of N variables) separate αN random patterns. Theory is drawn
+    as a line, and counts extrapolated to N → ∞ as points with error bars.
 
     Parameters
     ----------
-    limits : limits N → ∞ in the columns exact (of exact counts) and both (with Monte Carlo counts),
-        either of which may be missing; their errors; rho, inputs and alpha.
-    curve : columns alpha and rs, the replica-symmetric entropy.
-    rho : the density.
+    ax : matplotlib axes.
+    limits : columns rho, inputs (their kind), alpha; the limits of exact counts ("exact") and with
+        Monte Carlo counts ("both"), either of which may be missing; and the errors of the limits.
+    curve : columns alpha and rs, the entropy of replica-symmetric theory.
+    rho : the density, one of the numbers in `limits`.
     """
     ax.plot(curve["alpha"], curve["rs"], color=COLOURS["rs"], label=r"$\Sigma$, replica symmetric")
-    limits_at_rho = limits[limits["rho"] == rho]  # rho is one of the table's own numbers
+    limits_at_rho = limits[limits["rho"] == rho]
     for inputs, limits_of_kind in limits_at_rho.groupby("inputs"):
+        style = INPUT_STYLES[str(inputs)]
         for counts in (EXACT_COUNTS, ALL_COUNTS):
-            if counts.column in limits_of_kind and limits_of_kind[counts.column].notna().any():
-                _draw_limits_of_counts(ax, limits_of_kind, INPUT_STYLES[str(inputs)], counts)
+            has_column = counts.column in limits_of_kind
+            if has_column and limits_of_kind[counts.column].notna().any():
+                _draw_limits_of_counts(ax, limits=limits_of_kind, style=style, counts=counts)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"$\ln$(supports)$/N$", title=rf"$\rho={rho:g}$")
     ax.axhline(0, color="0.6", linewidth=0.8)
-    ax.set_ylim(bottom=-0.1 * ax.get_ylim()[1])
+    ax.set_ylim(bottom=-0.1 * ax.get_ylim()[1])  # some room below the line at 0
     ax.legend(loc="lower left", fontsize=8)
 
 
@@ -321,15 +371,22 @@ def _draw_limits_of_counts(
 ) -> None:
     """Draw the limits N → ∞ of one kind of inputs from one kind of counts, with error bars.
 
-    `limits` has the columns alpha and, named by `counts`, the limit and its error. Points of
-    several kinds are moved apart: the offset of the inputs says to which side of their load, the
-    factor of the counts how far.
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    limits : columns alpha (the load), and the limit and its error in the columns that `counts`
+        names.
+    style : of the kind of inputs.
+    counts : of the kind of counts: their column, and how they are drawn.
     """
+    # Points at the same load are moved apart: inputs of one kind to the left, of the other to the
+    # right, and limits of one kind of counts farther than those of the other.
+    x = limits["alpha"] + counts.offset_factor * style.x_offset
     face_colour = "none"
     if counts.filled:
         face_colour = style.colour
     ax.errorbar(
-        limits["alpha"] + counts.offset_factor * style.x_offset,
+        x,
         limits[counts.column],
         limits[f"{counts.column}_error"],
         color=style.colour,
@@ -344,19 +401,25 @@ def _draw_limits_of_counts(
 def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, float]) -> None:
     """Draw measurements at several numbers N of variables against 1/N, with fits down to 1/N = 0.
 
+    What is drawn are differences of the measurements from what the first moment (the mean number of
+    separating sets of variables) gives at the same N. Each load has a colour; loads with too few
+    sizes N for a fit are left out.
+
     Parameters
     ----------
-    points : columns alpha, n, difference (from the first moment at this N), and those that
-        `difference_errors` reads.
-    theory : load → the limit N → ∞ that theory gives, drawn as a star.
+    ax : matplotlib axes.
+    points : columns alpha (the load), n (the number N), difference, and its errors.
+    theory : for each load the difference in the limit N → ∞ by theory, drawn as a star.
     """
     colours = cycle(LOAD_COLOURS)
-    for alpha, at_load in points.groupby("alpha"):
-        fit = fit_differences(at_load)
+    for alpha, points_at_load in points.groupby("alpha"):
+        fit = fit_differences(points_at_load)
         if fit is None:
             continue
         colour = next(colours)
-        _draw_fitted_points(ax, at_load, fit, colour, label=rf"$\alpha={alpha:g}$")
+        _draw_fitted_points(
+            ax, points=points_at_load, fit=fit, colour=colour, label=rf"$\alpha={alpha:g}$"
+        )
         ax.plot(
             [0],
             [theory[float(alpha)]],
@@ -367,7 +430,7 @@ def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, fl
             linestyle="none",
         )
     ax.set(xlabel="$1/N$", xlim=(-0.001, None))
-    # An entry of the legend for all stars.
+    # One entry of the legend for all stars, without a point.
     ax.plot(
         [],
         [],
@@ -383,7 +446,15 @@ def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, fl
 def _draw_fitted_points(
     ax: Any, points: pd.DataFrame, fit: Extrapolation, colour: str, *, label: str
 ) -> None:
-    """Draw the differences at one load against 1/N, with error bars, and their fit as a line."""
+    """Draw the differences at one load against 1/N, with error bars, and their fit as a line.
+
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    points : columns n (the number N of variables), difference, and its errors.
+    fit : the difference as a function of N.
+    colour, label : of the load.
+    """
     ax.errorbar(
         1 / points["n"],
         points["difference"],
@@ -392,21 +463,24 @@ def _draw_fitted_points(
         marker="o",
         **POINTS,
     )
-    # From nearly 0: the fit is a function of N.
+    # The line begins just right of 1/N = 0, where N would be infinite.
     inverse_sizes = np.linspace(1e-9, 1 / points["n"].min(), 50)
     ax.plot(inverse_sizes, fit.at(1 / inverse_sizes), color=colour, linewidth=1, label=label)
 
 
 def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:
-    """Draw the smallest share of variables that separates, for N → ∞, against the load.
+    """Draw the smallest share of variables that separates, for N → ∞, against the load α.
 
-    It is drawn relative to the replica-symmetric theory, ρ_VS, which is the line at 0.
+    What is drawn is the difference from the share ρ_VS by replica-symmetric theory, which is the
+    line at 0.
 
     Parameters
     ----------
+    ax : matplotlib axes.
     limits : columns alpha, inputs (their kind), searched and searched_error (the share that a
         search finds), rs and rsb (ρ_VS, replica symmetric and with one step of breaking).
     """
+    # Theory, which is the same for all kinds of inputs.
     ax.axhline(0, color=COLOURS["rs"], label=r"$\rho_{\rm VS}$, replica symmetric")
     theory = limits.drop_duplicates("alpha").sort_values("alpha")
     ax.plot(
@@ -416,6 +490,8 @@ def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:
         color=COLOURS["rsb"],
         label=r"$\rho_{\rm VS}$, one step of breaking",
     )
+
+    # What a search finds; points of the two kinds of inputs are moved apart.
     for inputs, limits_of_kind in limits.groupby("inputs"):
         style = INPUT_STYLES[str(inputs)]
         ax.errorbar(

@@ -35,26 +35,29 @@ def height_of_axes(result: SetTests) -> float:
 
 
 def draw_sets(ax: Axes, result: SetTests) -> None:
-    """A line for each of the best sets, from its p-value (ring) to its adjusted p-value (dot).
+    """Draw tests of sets of features: for each of the best sets a line between two p-values.
 
-    Evidence grows to the right; a dashed line marks the level.
+    The line goes from the p-value of the set alone (ring) to the p-value adjusted for all sets
+    (dot). Evidence grows to the right; a dashed line marks the level. Only as many sets are drawn
+    as the picture has room for.
     """
-    drawn = result.sets[: room_for_sets(ax)]
+    drawn_sets = result.sets[: room_for_sets(ax)]  # the best come first
     level = result.settings.level
-    for row, tested_set in enumerate(drawn):
-        convinces = tested_set.adjusted_pvalue <= level
-        colour = CONVINCING_COLOUR if convinces else OTHER_COLOUR
-        draw_set(ax, row, tested_set, colour, is_first=row == 0)
+    for row, tested_set in enumerate(drawn_sets):
+        colour = OTHER_COLOUR
+        if tested_set.adjusted_pvalue <= level:
+            colour = CONVINCING_COLOUR
+        draw_set(ax, row=row, tested_set=tested_set, colour=colour, is_first=row == 0)
 
     ax.axvline(level, color=COLOURS["ink"], linestyle="--", linewidth=1, label=f"level {level:g}")
     ax.set_xscale("log")
-    # From 1 on the left to less than any p-value that the shuffles can give.
+    # From a little above 1 on the left to a little below the smallest p-value that shuffles give.
     ax.set_xlim(1.3, result.smallest_possible_p / 1.5)
-    ax.set_ylim(len(drawn) - 0.4, -0.6)  # the first set on top
-    ax.set_yticks(range(len(drawn)), [label_of_set(tested_set) for tested_set in drawn])
+    ax.set_ylim(len(drawn_sets) - 0.4, -0.6)  # the first set on top
+    ax.set_yticks(range(len(drawn_sets)), [label_of_set(tested_set) for tested_set in drawn_sets])
     ax.set_xlabel(f"p-value from {result.shuffles} shuffles")
-    if len(result.sets) > len(drawn):
-        ax.set_title(f"the best {len(drawn)} of {len(result.sets)} sets", fontsize="medium")
+    if len(result.sets) > len(drawn_sets):
+        ax.set_title(f"the best {len(drawn_sets)} of {len(result.sets)} sets", fontsize="medium")
     legend_below(ax, columns=3, distance=LEGEND_DISTANCE / height_of_axes(result))
 
 
@@ -69,10 +72,17 @@ def room_for_sets(ax: Axes) -> int:
 def draw_set(ax: Axes, row: int, tested_set: SetReading, colour: str, *, is_first: bool) -> None:
     """Draw one set of features: a line from its p-value (ring) to its adjusted p-value (dot).
 
-    `row` is its place from the top. The first set brings the entries of the legend.
+    Parameters
+    ----------
+    ax : the axes to draw on.
+    row : place of the set from the top, 0, 1, …
+    tested_set : the set, with its p-value alone and adjusted for all sets.
+    colour : of the line and its ends.
+    is_first : whether this set is the one that stands for all in the legend.
     """
     pvalue = tested_set.pvalue
     adjusted_pvalue = tested_set.adjusted_pvalue
+    # Matplotlib leaves empty labels out of the legend.
     label_of_ring = ""
     label_of_dot = ""
     if is_first:

@@ -18,12 +18,17 @@ GUESSING_COLOUR = COLOURS["breaks"]
 
 
 def draw_roc(ax: Axes, curve: RocCurve, classes: tuple[str, str]) -> None:
-    """Sensitivity against false alarms at every threshold; a point marks the rule's own.
+    """Draw the ROC curve of a rule: sensitivity against false alarms at every threshold.
 
-    `classes` are the negative and the positive one.
+    Parameters
+    ----------
+    ax : the axes to draw on.
+    curve : the curve, with sensitivity and specificity at the rule's own threshold, marked by
+        a point.
+    classes : names of the negative and the positive class.
     """
     negative, positive = (name_on_axis(name) for name in classes)
-    _draw_diagonal(ax)
+    _draw_diagonal(ax)  # guessing
     ax.plot(curve.false_alarms, curve.sensitivities, color=CURVE_COLOUR)
     ax.plot(
         [1 - curve.specificity_of_rule],
@@ -40,9 +45,16 @@ def draw_roc(ax: Axes, curve: RocCurve, classes: tuple[str, str]) -> None:
 
 
 def draw_calibration(ax: Axes, bins: Sequence[CalibrationBin], positive: str) -> None:
-    """Observed share of the positive class against its predicted probability, with intervals."""
+    """Draw the observed share of the positive class against its predicted probability.
+
+    Parameters
+    ----------
+    ax : the axes to draw on.
+    bins : samples of similar probability, with the interval (low to high) of their observed share.
+    positive : name of the positive class.
+    """
     predicted = [calibration_bin.predicted for calibration_bin in bins]
-    _draw_diagonal(ax)
+    _draw_diagonal(ax)  # probabilities that are right
     ax.vlines(
         predicted,
         [calibration_bin.low for calibration_bin in bins],

@@ -29,13 +29,19 @@ FADING = 0.7  # of the opacity, at most, from the lowest load to the highest
 
 
 def draw_largest_loads(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capacity]) -> None:
-    """Draw the largest load that neurons hold against their share ρ of inputs, for each wiring.
+    """Draw the largest loads of an associative memory against the share ρ of inputs kept.
 
-    Points are the loads that half of the neurons hold; bars reach down to what all neurons hold.
-    `theory` has the largest loads of the best choice of inputs.
+    The load is the number of stored patterns for each input. Points are the loads that half of the
+    neurons hold; bars reach down to what all neurons hold.
+
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    loads : results for several densities ρ and wirings (ways to choose the inputs of neurons).
+    theory : the largest loads of the best choice of inputs, at ascending densities.
     """
     _draw_theory_lines(ax, theory)
-    for wiring in WIRING_STYLES:
+    for wiring in WIRING_STYLES:  # the order of the legend
         points = [point for point in loads if point.wiring == wiring]
         if points:
             _draw_loads_of_wiring(ax, wiring, points)
@@ -56,10 +62,21 @@ def draw_largest_loads(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[
 
 
 def _draw_loads_of_wiring(ax: Any, wiring: str, points: Sequence[LargestLoads]) -> None:
-    """Draw the loads that half of the neurons hold, with bars down to what all neurons hold."""
+    """Draw the largest loads of one wiring against the share ρ of inputs that neurons keep.
+
+    Points are the loads (patterns for each input) that half of the neurons hold; bars reach down to
+    what all neurons hold.
+
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    wiring : how the inputs of neurons are chosen, a key of `WIRING_STYLES`.
+    points : the loads at several densities ρ.
+    """
     ascending = sorted(points, key=lambda point: point.rho)
     held_by_half = np.array([point.typical for point in ascending])
     held_by_all = np.array([point.network for point in ascending])
+    # Lengths of the error bars below and above the points.
     length_below = held_by_half - held_by_all
     length_above = np.zeros_like(length_below)
     ax.errorbar(
@@ -93,13 +110,21 @@ def _draw_theory_lines(ax: Any, best: Sequence[Capacity]) -> None:
 
 
 def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> None:
-    """Draw how well patterns are recalled against the noise in the probe.
+    """Draw how well an associative memory recalls patterns, against the noise in the probe.
 
-    `curves` has (wiring, load) → result; each is a line of the overlap with the stored pattern
-    after recall. Darker lines are lower loads. A dotted line is the overlap of the probe itself.
+    A probe is a stored pattern with some bits flipped. Each line shows the overlap with the stored
+    pattern after recall; darker lines are lower loads. A dotted line is the overlap of the probe
+    itself.
+
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    curves : (wiring, load) → the overlaps at several noises. The wiring says how the inputs of
+        neurons are chosen; the load is the number of patterns for each input.
     """
     ascending_loads = sorted({load for _, load in curves})
     for (wiring, load), result in curves.items():
+        # The opacity falls from 1 at the lowest load.
         share_of_lower_loads = ascending_loads.index(load) / len(ascending_loads)
         opacity = 1 - FADING * share_of_lower_loads
         ax.errorbar(
@@ -111,6 +136,8 @@ def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> No
             label=f"{wiring}, α = {load:g}",
             **WIRING_STYLES[wiring],
         )
+
+    # Flipping a share f of the bits leaves the overlap 1 − 2f.
     largest_noise = max(result.noises.max() for result in curves.values())
     noises = np.array([0.0, largest_noise])
     ax.plot(noises, 1 - 2 * noises, color="black", ls=":", lw=1, label="the probe itself")
@@ -126,12 +153,17 @@ def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> No
 def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
     """Draw the share of bits that a memory still holds against the share of its couplings cut.
 
-    `curves` has, for each wiring, one result for each order in which couplings are cut; the weakest
-    first are solid lines, random ones dotted.
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    curves : for each wiring (how the inputs of neurons are chosen) a result for each order in which
+        couplings are cut: the weakest first (solid lines), or at random (dotted).
     """
     for wiring, results in curves.items():
         for result in results:
-            linestyle = "-" if result.how == CutOrder.WEAKEST else ":"
+            linestyle = ":"
+            if result.how == CutOrder.WEAKEST:
+                linestyle = "-"
             ax.plot(
                 result.shares,
                 result.bits,

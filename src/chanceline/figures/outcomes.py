@@ -50,21 +50,25 @@ def _draw_points(ax: Axes, picture: ObservedAndPredicted) -> None:
 
 
 def _draw_confusion(ax: Axes, picture: ConfusionPicture) -> None:
-    """A table of the classes and what their samples were called.
+    """Draw a confusion table: rows are the true classes, columns the predicted ones.
 
-    The shade of a cell is its share of the class, and its number that of samples.
+    The shade of a cell shows its share of the true class; its number is how many samples it has,
+    which need not be whole, as it is a mean over cross-validations.
     """
-    shares = picture.counts / picture.counts.sum(axis=1, keepdims=True)  # (class, called)
+    # Shares of each true class, (true classes, predicted classes).
+    shares = picture.counts / picture.counts.sum(axis=1, keepdims=True)
     ax.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    places = range(len(picture.class_names))
-    for row in places:
-        for column in places:
-            # Dark cells have light letters.
-            colour = COLOURS["card"] if shares[row, column] > 0.5 else COLOURS["ink"]
+    n_classes = len(picture.class_names)
+    for row in range(n_classes):
+        for column in range(n_classes):
+            # Dark letters, and light ones on dark cells.
+            colour = COLOURS["ink"]
+            if shares[row, column] > 0.5:
+                colour = COLOURS["card"]
             number = f"{picture.counts[row, column]:.1f}"
             ax.text(column, row, number, ha="center", va="center", color=colour)
-    ax.set_xticks(list(places), labels=list(picture.class_names))
-    ax.set_yticks(list(places), labels=list(picture.class_names))
+    ax.set_xticks(list(range(n_classes)), labels=list(picture.class_names))
+    ax.set_yticks(list(range(n_classes)), labels=list(picture.class_names))
     ax.set_xlabel("called")
     ax.set_ylabel("class")
     ax.grid(False)
@@ -81,11 +85,14 @@ def _draw_survival(ax: Axes, picture: SurvivalPicture) -> None:
 
 
 def draw_explained(ax: Axes, result: OutcomeTest) -> None:
-    """Draw R² of the stepwise path against its number of features, over a band: what it is for
-    permuted outcomes.
+    """Draw how much of an outcome features explain: R² against the number of features.
+
+    Features are added one by one, by stepwise least squares (`result.front` has a point for each
+    number). A band shows R² for permuted outcomes, in which there is nothing to explain.
     """
     sizes = [point.k for point in result.front]
-    # Either all sizes have a band, or none has: all are of the same permutations.
+    # Draw the band, from the 5 % to the 95 % quantile. All sizes come from the same permutations,
+    # so either all of them have a band or none has.
     bands = [point.shuffled for point in result.front if point.shuffled is not None]
     if len(bands) == len(sizes):
         ax.fill_between(

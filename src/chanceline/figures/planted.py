@@ -26,14 +26,19 @@ def draw_planted_lines(
 ) -> None:
     """Draw the samples needed to find a planted rule against the number of features.
 
+    A planted rule is one that made the labels of a simulated table, from a few true features and
+    with some noise. It can be found if no set of unrelated features separates the classes as well.
+
     Parameters
     ----------
     ax : matplotlib axes.
-    n_features : N, at which the lines are known.
-    lines : noise → samples at every N, by theory.
-    measured, alone : in simulated tables, where unrelated sets stop doing as well, and where the
-        true set is the only one.
+    n_features : numbers N of features at which the lines are known.
+    lines : noise → samples needed at every N, by theory.
+    measured : points from simulated tables: where unrelated sets begin to do worse than the true
+        set.
+    alone : points from simulated tables: where the true set is the only one that does so well.
     """
+    # A line for each noise, from theory.
     colours = [COLOURS[name] for name in LINE_COLOURS]
     colour_of_noise = dict(zip(lines, colours, strict=False))
     for noise, colour in colour_of_noise.items():
@@ -41,9 +46,10 @@ def draw_planted_lines(
         if noise == 0:
             label = "no noise: the chance line"
         ax.plot(n_features, lines[noise], color=colour, label=label)
-    _draw_points(ax, measured, colour_of_noise, MEASURED_MARKER)
-    _draw_points(ax, alone, colour_of_noise, ALONE_MARKER)
-    # Two entries for the legend that belong to no line.
+
+    # Simulations, as points in the colours of the lines; for the legend their markers in grey.
+    _draw_points(ax, points=measured, colour_of_noise=colour_of_noise, marker=MEASURED_MARKER)
+    _draw_points(ax, points=alone, colour_of_noise=colour_of_noise, marker=ALONE_MARKER)
     ax.plot([], [], MEASURED_MARKER, color="0.3", label="unrelated sets do worse (simulated)")
     ax.plot([], [], ALONE_MARKER, color="0.3", label="the true set is the only one (simulated)")
     ax.set(xscale="log", ylim=(0, None), xlabel="features $N$", ylabel="samples $P$")
@@ -53,7 +59,15 @@ def draw_planted_lines(
 def _draw_points(
     ax: Any, points: Iterable[MeasuredPoint], colour_of_noise: Mapping[float, str], marker: str
 ) -> None:
-    """Points with error bars, in the colour of their noise."""
+    """Draw numbers of samples against numbers of features, with error bars.
+
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    points : number of features, noise, and number of samples with its error.
+    colour_of_noise : noise → colour of the points.
+    marker : matplotlib's, for all points.
+    """
     for n_features, noise, count in points:
         ax.errorbar(
             n_features,

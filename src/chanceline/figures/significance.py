@@ -46,21 +46,31 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def draw_test(ax: Axes, result: SeparationTest) -> None:
-    """Draw R² of the stepwise path against its number of features, over a band: what it is for
-    shuffled labels. A star marks the features that are named, where these are a set of the path.
+    """Draw the test of a table: how well a few features explain the labels, true and shuffled.
+
+    R² of stepwise least squares, which adds features one by one, is drawn against the number of
+    features. A band shows R² for shuffled labels. A star marks the set of features that the verdict
+    names, if it is one of these sets.
     """
     sizes = [point.k for point in result.front]
     explained = [point.explained for point in result.front]
     verdict_colour = VERDICT_COLOURS[result.verdict]
 
-    # The band is drawn where every point has one.
+    # The band is drawn only if shuffled labels are known for every number of features.
     bands = [point.shuffled for point in result.front if point.shuffled is not None]
     if len(bands) == len(sizes):
         _draw_shuffled_bands(ax, sizes, bands)
     ax.plot(sizes, explained, "o-", color=OBSERVED_COLOUR, markersize=5, label="your labels")
     evidence = result.evidence
     if evidence.k is not None and evidence.explained is not None:
-        _draw_star(ax, evidence.k, evidence.explained, verdict_colour, "the features named")
+        _draw_star(
+            ax,
+            x=evidence.k,
+            y=evidence.explained,
+            colour=verdict_colour,
+            label="the features named",
+        )
+
     ax.set_xlim(0.5, max(sizes) + 0.5)
     ax.set_ylim(0.0, 1.02)
     ax.set_xticks(sizes)
@@ -71,7 +81,14 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
 
 
 def _draw_shuffled_bands(ax: Axes, sizes: Sequence[int], bands: Sequence[Band]) -> None:
-    """Draw the range and the median of R² on shuffled labels for every number of features."""
+    """Draw R² on shuffled labels: a band that holds 90 % of the shuffles, and their median.
+
+    Parameters
+    ----------
+    ax : the axes to draw on.
+    sizes : numbers of features.
+    bands : ends of the band, and the median, for each number of features.
+    """
     ax.fill_between(
         sizes,
         [band.low for band in bands],
@@ -91,8 +108,9 @@ def _draw_shuffled_bands(ax: Axes, sizes: Sequence[int], bands: Sequence[Band]) 
 
 
 def draw_front(ax: Axes, front: Front) -> None:
-    """Draw the fewest errors found against the number of features; a star marks the first rule
-    without errors.
+    """Draw the fewest errors found against the number of features, with the errors written beside.
+
+    A star marks the first rule without errors, which is the last point of the front.
     """
     sizes = [point.k for point in front.points]
     ax.plot(sizes, front.errors, "o-", drawstyle="steps-post", color=OBSERVED_COLOUR, markersize=5)
@@ -134,15 +152,17 @@ def drawn_classes(result: SeparationTest) -> tuple[DrawnClass, DrawnClass]:
 
 
 def draw_samples(ax: Axes, result: SeparationTest) -> None:
-    """Every sample along the rule, one row for each class; those on the wrong side are ringed.
+    """Draw the scores of all samples, in a row for each class; wrongly classified ones are ringed.
 
-    Scores are cross-validated where there are such, else those of training; the axis says which.
+    Scores are cross-validated if possible, and else those of the training samples; the axis says
+    which.
     """
     samples = samples_along_rule(result)
-    largest_score = np.abs(samples.values).max(initial=0.0) or 1.0  # where all are 0, they stay so
-    scaled_scores = samples.values / largest_score
+    largest_score = np.abs(samples.values).max(initial=0.0) or 1.0  # 1 if all scores are 0
+    scaled_scores = samples.values / largest_score  # from −1 to 1
 
-    # The points of a class are scattered around its line, so that they do not hide each other.
+    # The points of a class are scattered at random above and below its row, so that they do not
+    # hide each other.
     rng = np.random.default_rng(0)
     for row, drawn in enumerate(drawn_classes(result)):
         scores = scaled_scores[drawn.members]
@@ -186,24 +206,33 @@ def _draw_rings(ax: Axes, x: Floats, y: Floats) -> None:
 
 
 def draw_features(ax: Axes, result: SeparationTest) -> None:
-    """Draw the values of the rule's features by class, in standard deviations, the heaviest on top.
+    """Draw how the rule's features are distributed in each class, in standard deviations.
 
-    Quartiles are a bar, 5 % to 95 % a line, the median a dot.
+    Every feature has a row with a box for each class: a line from the 5 % to the 95 % quantile,
+    a bar between the quartiles, and a dot at the median. The most influential feature is on top.
     """
     names = heaviest_features(result)
-    names_from_below = names[::-1]
+    names_from_below = names[::-1]  # rows are counted from below
     for row, name in enumerate(names_from_below):
         values = result.columns[name]
         spread = values.std() or 1.0  # a constant column stays at 0
         standardized = (values - values.mean()) / spread
         for drawn in drawn_classes(result):
+            # The box of the positive class is above that of the negative one.
             height = row - BOX_SHIFT
             if drawn.is_positive:
                 height = row + BOX_SHIFT
+            # The first row gives the legend its entry for each class.
             label = ""
             if row == 0:
-                label = name_on_axis(drawn.name)  # one entry in the legend for each class
-            draw_box(ax, height, standardized[drawn.members], drawn.colour, label)
+                label = name_on_axis(drawn.name)
+            draw_box(
+                ax,
+                height=height,
+                values=standardized[drawn.members],
+                colour=drawn.colour,
+                label=label,
+            )
 
     ax.set_yticks(range(len(names)), [name_on_axis(name) for name in names_from_below])
     ax.set(

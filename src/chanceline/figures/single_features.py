@@ -53,16 +53,26 @@ class FeatureAxis(NamedTuple):
 
 
 def feature_axis(n_features: int, variants: VariantPlaces | None) -> FeatureAxis:
-    """Where features stand on the axis: by the numbers of their columns, or variants by chromosome
-    and position, one chromosome behind the other in the order of the file.
+    """Where features stand on the horizontal axis.
+
+    Genetic variants stand by chromosome and position, one chromosome behind the other in the order
+    of the file. Other features stand by the numbers of their columns.
+
+    Parameters
+    ----------
+    n_features : number of columns.
+    variants : chromosome and position of every feature; None if features are no variants.
     """
     if variants is None:
         return FeatureAxis(np.arange(n_features, dtype=np.float64), ())
+
+    # Number the chromosomes 0, 1, … in the order of the file.
     names = list(dict.fromkeys(variants.chromosomes))  # each once
     number_of_name = {name: number for number, name in enumerate(names)}
     chromosome_of_feature = np.array([number_of_name[name] for name in variants.chromosomes])
 
-    # Positions are counted on each chromosome: move them, so that it begins where the last ends.
+    # Positions start anew on each chromosome. Shift them, so that a chromosome begins where the one
+    # before it ends.
     places = variants.positions.astype(np.float64)  # (features,)
     chromosomes = []
     begin = 0.0
@@ -80,30 +90,40 @@ def feature_axis(n_features: int, variants: VariantPlaces | None) -> FeatureAxis
 def draw_single_features(
     ax: Axes, pvalues: Floats, axis: FeatureAxis, names: Sequence[str], named: Sequence[int]
 ) -> None:
-    """Draw a Manhattan plot: −log₁₀ p of every feature alone, and the threshold of Bonferroni.
+    """Draw a Manhattan plot: −log₁₀ p of every feature alone, and Bonferroni's threshold.
 
     Parameters
     ----------
     ax : the axes to draw on.
-    pvalues : (features,), NaN for features that do not vary.
+    pvalues : (features,), NaN for features that do not vary; these are drawn at height 0.
     axis : where the features stand.
     names : of the features.
-    named : the numbers of those that the result names.
+    named : columns of the features that the result names, which are marked.
     """
+    # Clipped, because a p-value of 0 would have an infinite height.
     heights = -np.log10(np.clip(pvalues, SMALLEST_PVALUE, 1.0))
     heights = np.nan_to_num(heights, nan=0.0)
 
-    # Stretches of the axis in turning colours: chromosomes, or one for all features.
+    # Chromosomes are stretches of the axis in alternating colours; without them all features are in
+    # one stretch.
     stretches = axis.chromosomes or [Chromosome("", 0.0, float(axis.places.max()) + 1)]
     whole_width = stretches[-1].end
     strip_width = whole_width / N_STRIPS
     for number, stretch in enumerate(stretches):
-        inside = np.flatnonzero((axis.places >= stretch.begin) & (axis.places < stretch.end))
-        colour = CHROMOSOME_COLOURS[number % len(CHROMOSOME_COLOURS)]
-        _draw_stretch(ax, axis.places[inside], heights[inside], strip_width, colour)
-    _mark_named(ax, axis.places, heights, names, named)
+        is_inside = (axis.places >= stretch.begin) & (axis.places < stretch.end)
+        inside = np.flatnonzero(is_inside)
+        _draw_stretch(
+            ax,
+            places=axis.places[inside],
+            heights=heights[inside],
+            strip_width=strip_width,
+            colour=CHROMOSOME_COLOURS[number % len(CHROMOSOME_COLOURS)],
+        )
+    _mark_named(ax, places=axis.places, heights=heights, names=names, named=named)
 
-    threshold = _draw_threshold(ax, n_tested=int(np.count_nonzero(~np.isnan(pvalues))))
+    # The threshold, and the axes: a little wider and higher than what is drawn.
+    n_tested = int(np.count_nonzero(~np.isnan(pvalues)))
+    threshold = _draw_threshold(ax, n_tested)
     ax.set_xlim(-0.01 * whole_width, 1.01 * whole_width)
     ax.set_ylim(bottom=0.0, top=1.12 * max(threshold, float(heights.max(initial=0.0))))
     ax.set_ylabel("−log₁₀ p of the feature alone")
@@ -111,8 +131,13 @@ def draw_single_features(
 
 
 def _draw_threshold(ax: Axes, n_tested: int) -> float:
-    """Draw the line of Bonferroni's level for so many features; return its height, −log₁₀ p."""
-    n_tests = max(1, n_tested)
+    """Draw Bonferroni's threshold: the level of all tests together, divided by their number.
+
+    Returns
+    -------
+    threshold : height of the line, −log₁₀ p.
+    """
+    n_tests = max(1, n_tested)  # not 0, which cannot be divided by
     threshold = float(-np.log10(LEVEL / n_tests))
     ax.axhline(threshold, color=COLOURS["soft"], linestyle="--", linewidth=1)
     ax.annotate(
@@ -129,28 +154,34 @@ def _draw_threshold(ax: Axes, n_tested: int) -> float:
 def _draw_stretch(
     ax: Axes, places: Floats, heights: Floats, strip_width: float, colour: str
 ) -> None:
-    """Draw the features of one stretch of the axis, which is cut into narrow strips.
+    """Draw the features of one stretch of the axis (a chromosome, say), cut into narrow strips.
 
-    The highest features of a strip are points. The others would hide each other: a bar from 0 to
-    the highest of them stands for all.
+    The `POINTS_OF_STRIP` highest features of a strip are drawn as points. The lower ones would hide
+    each other: a bar from 0 to the highest of these stands for all of them.
 
     Parameters
     ----------
-    places, heights : (features,) of the features in the stretch.
+    ax : the axes to draw on.
+    places, heights : x and y of the features in the stretch, (features,).
     strip_width : in units of the axis.
+    colour : of points and bars.
     """
     if len(places) == 0:
         return
+
+    # Sort the features by strip, and within a strip the highest first. (The last key of `lexsort`
+    # is the main one.)
     strip_of_feature = places // strip_width
-    # Sort by strip, and in each strip the highest first: the last key of `lexsort` is the main one.
     order = np.lexsort((-heights, strip_of_feature))
     sorted_strips = strip_of_feature[order]
-    _, first_of_strip, n_in_strip = np.unique(sorted_strips, return_index=True, return_counts=True)
-    # How many features of its strip are higher, for each feature in that order.
-    n_higher = np.arange(len(order)) - np.repeat(first_of_strip, n_in_strip)
 
-    points = order[n_higher < POINTS_OF_STRIP]
-    highest_without_point = order[n_higher == POINTS_OF_STRIP]  # one of a strip at most
+    # Rank of each sorted feature within its strip: 0 for the highest, then 1, 2, …
+    _, first_of_strip, n_in_strip = np.unique(sorted_strips, return_index=True, return_counts=True)
+    rank_in_strip = np.arange(len(order)) - np.repeat(first_of_strip, n_in_strip)
+
+    # The features drawn as points; and for each strip with more features the highest of the others.
+    points = order[rank_in_strip < POINTS_OF_STRIP]
+    highest_without_point = order[rank_in_strip == POINTS_OF_STRIP]
     middles = (strip_of_feature[highest_without_point] + 0.5) * strip_width
     tops = heights[highest_without_point]
     ax.vlines(middles, 0.0, tops, color=colour, linewidth=1.2, alpha=0.6)
@@ -160,9 +191,14 @@ def _draw_stretch(
 def _mark_named(
     ax: Axes, places: Floats, heights: Floats, names: Sequence[str], named: Sequence[int]
 ) -> None:
-    """Mark the features with the numbers `named`, and write names at the highest of them.
+    """Mark some features by points, and write names at the `MOST_NAMED` highest of them.
 
-    `places`, `heights` and `names` are those of all features.
+    Parameters
+    ----------
+    ax : the axes to draw on.
+    places, heights : x and y of all features, (features,).
+    names : of all features.
+    named : columns of the features to mark.
     """
     if not named:
         return
@@ -180,16 +216,22 @@ def _mark_named(
 
 
 def _label_axis(ax: Axes, axis: FeatureAxis) -> None:
-    """Names of chromosomes below their middle, or numbers of columns."""
+    """Label the horizontal axis: with names of chromosomes, or as numbers of columns.
+
+    A name stands below the middle of its chromosome; too short chromosomes have none.
+    """
     if not axis.chromosomes:
         ax.set_xlabel("number of the column")
         return
+
     whole_width = axis.chromosomes[-1].end
-    labelled = [
-        chromosome
-        for chromosome in axis.chromosomes
-        if chromosome.end - chromosome.begin >= NARROWEST_LABELLED * whole_width
-    ]
-    ax.set_xticks([(chromosome.begin + chromosome.end) / 2 for chromosome in labelled])
-    ax.set_xticklabels([chromosome.name for chromosome in labelled], fontsize="small")
+    middles = []
+    names = []
+    for chromosome in axis.chromosomes:
+        width = chromosome.end - chromosome.begin
+        if width >= NARROWEST_LABELLED * whole_width:
+            middles.append((chromosome.begin + chromosome.end) / 2)
+            names.append(chromosome.name)
+    ax.set_xticks(middles)
+    ax.set_xticklabels(names, fontsize="small")
     ax.set_xlabel("chromosome")

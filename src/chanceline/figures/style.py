@@ -58,7 +58,10 @@ PHONE_LINE_LETTERS = 38  # in a line of a figure for a phone
 
 
 def figure_style() -> AbstractContextManager[None]:
-    """Within the block figures have one look; the user's settings are not touched."""
+    """A context in which all figures have the package's look.
+
+    Outside of it, matplotlib's settings are those of the user.
+    """
     import matplotlib as mpl
 
     settings: dict[Any, Any] = {
@@ -71,7 +74,8 @@ def figure_style() -> AbstractContextManager[None]:
         "grid.alpha": 0.25,
         "legend.frameon": False,
         "lines.linewidth": 1.8,
-        # The same figure is the same file.
+        # Without a fixed salt SVG files have random names inside; with it the same figure is the
+        # same file.
         "svg.hashsalt": "chanceline",
     }
     for part in ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"):
@@ -128,9 +132,10 @@ def legend_below(ax: Axes, columns: int = 2, distance: float = 0.16) -> None:
 
 
 def fit_phone(figure: Figure) -> None:
-    """Make a narrow figure readable.
+    """Make a narrow figure readable on a phone; the figure is changed in place.
 
-    Long labels take several lines, and one legend below has the entries of all, one in a line.
+    Long titles and labels are broken into several lines. The legends of all axes are replaced by
+    one legend below the figure, with one entry in a line.
     """
     handles: list[Any] = []
     labels: list[str] = []
@@ -139,10 +144,12 @@ def fit_phone(figure: Figure) -> None:
             # A formula must stay in one line.
             if "$" not in text.get_text():
                 text.set_text(fill(text.get_text(), PHONE_LINE_LETTERS))
+
+        # Collect the entries of the legend, and remove it.
         legend = ax.get_legend()
         if legend is not None:
             handles += legend.legend_handles
-            labels += [text.get_text() for text in legend.get_texts()]
+            labels += [entry.get_text() for entry in legend.get_texts()]
             legend.remove()
     if handles:
         figure.legend(handles, labels, loc="outside lower left")

@@ -35,13 +35,16 @@ def draw_overlaps(ax: Any, table: pd.DataFrame, rho: float) -> None:
 def draw_response(ax: Any, table: pd.DataFrame, rho: float) -> None:
     """Draw panel (b) of the paper: how much two solutions on one choice of variables differ.
 
-    Up to the load 2ρ (regime "typical") it is ρ − q₁, in an inset; beyond, χ, its rate in the
-    number m → 0 of replicas.
+    A solution is a vector of weights that separates the patterns; q₁ is the overlap of two, and ρ
+    if they are equal. Up to the load 2ρ (regime "typical") the difference ρ − q₁ is drawn, in an
+    inset. At larger loads it vanishes with the number m → 0 of replicas, and its rate
+    χ = lim (ρ − q₁)/m is drawn.
 
     Parameters
     ----------
-    table : columns alpha (the load), regime, q1 (the overlap of the solutions, ρ if they are equal)
-        and chi, at the density `rho`.
+    ax : matplotlib axes.
+    table : columns alpha (the load), regime, q1 and chi.
+    rho : the density ρ, the share of the variables that is chosen.
     """
     typical = table[table["regime"] == "typical"]
     selected = table[table["regime"] != "typical"]
@@ -56,11 +59,17 @@ def draw_response(ax: Any, table: pd.DataFrame, rho: float) -> None:
 
 
 def draw_entropy(ax: Any, table: pd.DataFrame, rho: float, capacity: float) -> None:
-    """Draw panel (c) of the paper: the entropy of separating choices against the load.
+    """Draw panel (c) of the paper: the entropy Σ of separating choices against the load α.
 
-    `table` has the columns alpha and entropy, at the density `rho`. The point where the entropy
-    vanishes, at the load `capacity`, is marked with its value, and so is the load 2ρ, up to which
-    typical choices of variables separate.
+    About e^{NΣ} choices of variables separate αN random patterns. Two loads are marked: the
+    capacity α_VS, where the entropy vanishes, and 2ρ, up to which typical choices separate.
+
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    table : columns alpha and entropy.
+    rho : the density ρ, the share of the variables that is chosen.
+    capacity : α_VS.
     """
     ax.plot(table["alpha"], table["entropy"], color=COLOURS["rs"])
     ax.plot([capacity], [0], "o", color=COLOURS["breaks"])
@@ -77,15 +86,17 @@ def draw_entropy(ax: Any, table: pd.DataFrame, rho: float, capacity: float) -> N
 
 
 def draw_stability(ax: Any, table: pd.DataFrame, rho: float, crossing: float | None) -> None:
-    """Draw panel (d) of the paper: two replicon products less 1 against the load; replica symmetry
-    is stable where both are below 0.
+    """Draw panel (d) of the paper: whether replica-symmetric theory is stable, against the load.
+
+    It is stable where two products, the replicons within a support (a choice of variables) and
+    between supports, are below 1; drawn are the products less 1.
 
     Parameters
     ----------
-    table : columns alpha (the load), within and between (the products within a choice of variables
-        and between choices).
-    rho : the density.
-    crossing : the load where symmetry between choices becomes unstable; None if it does not.
+    ax : matplotlib axes.
+    table : columns alpha (the load), within and between (the two products).
+    rho : the density ρ, the share of the variables that is chosen.
+    crossing : the load where symmetry between supports becomes unstable; None if it stays stable.
     """
     alpha = table["alpha"]
     _draw_line(ax, alpha, table["within"] - 1, "within a support (the paper's)", colour="rs")
@@ -104,18 +115,26 @@ def draw_stability(ax: Any, table: pd.DataFrame, rho: float, crossing: float | N
 
 
 def draw_capacity(ax: Any, table: pd.DataFrame) -> None:
-    """Draw loads against the density ρ: the capacity α_VS between its closed-form neighbours.
+    """Draw the capacity α_VS against the density ρ, with two upper and two lower limits.
 
-    `table` has the columns rho, union, l0_gardner, alpha_vs, cover_gardner and vc; replicon_alpha
-    if the stable part is to be shaded, and balance and errors if patterns are not the plain ones.
+    All lines are loads, up to which some (α_VS), typical or all choices of ρN of N variables
+    separate random patterns; the upper limits are two bounds on α_VS.
+
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    table : columns rho; union and l0_gardner (the upper bounds); alpha_vs; cover_gardner (typical
+        choices) and vc (all choices). Optional are replicon_alpha, the load up to which replica
+        symmetry is stable, which is shaded; balance, if the classes have different sizes; and
+        errors, the share of errors that is allowed.
     """
-    # Two labels say more where the patterns are plain.
+    # The formula 2ρ is for balanced classes, and the theorem for no errors.
     typical_label = r"$\alpha_{\rm CG}=2\rho$, typical choice"
     if "balance" in table:
         typical_label = r"$\alpha_{\rm CG}$, typical choice"
     l0_label = r"$\ell_0$-Gardner (rigorous for Gaussian inputs)"
     if "errors" in table and table["errors"].any():
-        l0_label = r"$\ell_0$-Gardner"  # with errors it is no theorem
+        l0_label = r"$\ell_0$-Gardner"
 
     rho = table["rho"]
     _draw_line(ax, rho, table["union"], "union bound (rigorous)", colour="union", style=":")
@@ -154,10 +173,17 @@ def draw_balances(ax: Any, table: pd.DataFrame) -> None:
 
 
 def draw_signs(ax: Any, free: pd.DataFrame, given: pd.DataFrame) -> None:
-    """Draw loads against the density ρ with free and with given signs of the weights.
+    """Draw loads that can be separated against the density ρ, for free and given signs of weights.
 
-    Each table is that of a capacity curve. Its lines are the loads of typical and of chosen inputs,
-    and the smaller of both upper bounds.
+    Each kind of signs has three lines: the loads of typical inputs and of the best choice of
+    inputs, and an upper limit of the latter.
+
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    free, given : tables for free signs and for signs given beforehand, with the columns rho,
+        cover_gardner (typical inputs), alpha_vs (the best choice), union and l0_gardner (two upper
+        bounds, of which the smaller one is drawn).
     """
     _draw_signs_of_one_kind(ax, free, "free signs", colour="rs")
     _draw_signs_of_one_kind(ax, given, "given signs", colour="cover-gardner")
@@ -187,11 +213,15 @@ def draw_entropies(
 ) -> None:
     """Draw the entropy of separating choices against the load, with and without symmetry breaking.
 
-    Both tables have the columns alpha and entropy; `symmetric` is replica symmetric and `broken`
-    has one step of breaking. Up to `critical_load`, where symmetry breaks, replica symmetry is
-    exact, and this range is shaded: that is so at densities ρ > 0.017, where it breaks
-    continuously.
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    symmetric : columns alpha (the load) and entropy, by replica-symmetric theory.
+    broken : the same columns, with one step of symmetry breaking.
+    critical_load : the load where symmetry breaks. Below it replica symmetry is exact, if symmetry
+        breaks continuously; that is so at densities ρ > 0.017.
     """
+    # The range where replica symmetry is exact.
     ax.axvspan(
         symmetric["alpha"].min(),
         critical_load,
@@ -207,12 +237,13 @@ def draw_entropies(
 
 
 def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
-    """Draw the parameters of one step of symmetry breaking against the load.
+    """Draw the two parameters x and K of one step of symmetry breaking against the load.
 
-    They are drawn as x, 1/K and xK/10, which stay finite at the capacity.
+    K grows without limit towards the capacity. So x, 1/K and xK/10 are drawn, which stay finite.
 
     Parameters
     ----------
+    ax : matplotlib axes.
     broken : columns alpha (the load), entropy, x (the break point of the step, between 0 and 1)
         and K (the field that sets the share of variables chosen).
     """
@@ -223,6 +254,7 @@ def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
     _draw_line(ax, load, 1 / K, "$1/K$", colour="cover-gardner")
     _draw_line(ax, load, x * K / 10, "$xK/10$", colour="union")
 
+    # The capacity is the largest load at which the entropy of separating choices is not negative.
     has_entropy = broken["entropy"] >= 0
     capacity = load[has_entropy].max()
     ax.axvline(capacity, color="0.6", linewidth=0.9, linestyle=":")
@@ -232,11 +264,13 @@ def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
 def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
     """Draw the capacity against the density ρ, with and without symmetry breaking.
 
-    Below the load where replica symmetry becomes unstable it is exact, and this range is shaded: at
-    all densities of the table symmetry breaks continuously, not by a jump.
+    The capacity is the load up to which some choice of variables separates. The loads at which
+    replica symmetry is exact are shaded: those below the load where it becomes unstable. (This is
+    right, because at all densities of the table symmetry breaks continuously, not by a jump.)
 
     Parameters
     ----------
+    ax : matplotlib axes.
     table : columns rho, replicon_alpha (the load where replica symmetry becomes unstable), alpha_rs
         and alpha_1rsb (the capacity, replica symmetric and with one step of breaking).
     """
@@ -260,13 +294,18 @@ def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
 
 
 def draw_transition(ax: Any, table: pd.DataFrame, jump_density: float) -> None:
-    """Draw the two loads of a jump, by which symmetry between supports breaks, against density ρ.
+    """Draw at which loads symmetry between supports (choices of variables) breaks by a jump.
+
+    At small densities ρ supports fall into groups at one load (α_d), and symmetry breaks by a jump
+    at a larger one (α_K). Both are drawn against ρ, divided by the load where replica symmetry
+    becomes unstable.
 
     Parameters
     ----------
-    table : columns rho, dynamic_alpha and static_alpha, the loads over that where replica symmetry
-        becomes unstable; missing where symmetry breaks continuously.
-    jump_density : above it symmetry breaks continuously.
+    ax : matplotlib axes.
+    table : columns rho, dynamic_alpha (α_d) and static_alpha (α_K), divided as said; NaN where
+        symmetry breaks continuously.
+    jump_density : the density above which symmetry breaks continuously.
     """
     jumps = table.dropna(subset=["static_alpha"])
     rho = jumps["rho"]
@@ -287,13 +326,16 @@ def draw_transition(ax: Any, table: pd.DataFrame, jump_density: float) -> None:
 
 
 def draw_corrections(ax: Any, table: pd.DataFrame) -> None:
-    """Draw how far capacities with few steps of symmetry breaking lie above that with infinitely
-    many, relative to it.
+    """Draw how far capacities with few steps of symmetry breaking lie above the full theory.
+
+    The full theory has infinitely many steps; drawn are relative differences from its capacity.
 
     Parameters
     ----------
+    ax : matplotlib axes.
     table : columns rho (the density), alpha_rs (the capacity without breaking), alpha_1rsb,
-        alpha_2rsb, alpha_3rsb (with 1 to 3 steps), alpha_full (the limit) and error_full.
+        alpha_2rsb and alpha_3rsb (with 1 to 3 steps), alpha_full (in the limit of infinitely many
+        steps; rows without it are left out) and error_full (its error).
     """
     known = table.dropna(subset=["alpha_full"])
     rho = known["rho"]
@@ -346,9 +388,13 @@ def _label(ax: Any, legend: str, **labels: Any) -> None:
 
 
 def _shade_exact(ax: Any, table: pd.DataFrame, label: str) -> None:
-    """Shade, at each density rho, the loads up to replicon_alpha, where symmetry becomes unstable.
+    """Shade the loads below that where replica symmetry becomes unstable, at each density.
 
-    Both are columns of `table`; `label` says in the legend what the shade means.
+    Parameters
+    ----------
+    ax : matplotlib axes.
+    table : columns rho (the density) and replicon_alpha (the load where symmetry becomes unstable).
+    label : what the shade means, for the legend.
     """
     ax.fill_between(
         table["rho"],

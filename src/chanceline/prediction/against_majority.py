@@ -42,14 +42,16 @@ def compare_with_majority(
 ) -> MajorityComparison:
     """Compare a rule with always naming the larger class, by a one-sided sign test.
 
-    Always naming the larger class is right on all of it and wrong on the smaller one. So the rule
-    wins the samples of the smaller class that it has right, and loses those of the larger class
-    that it has wrong. With classes of the same size every guess is a coin: then the rule wins all
-    samples that it has right, and loses the others.
+    Always naming the larger class is right for every sample of the larger class and wrong for every
+    sample of the smaller one. So the rule *wins* the samples of the smaller class that it
+    classifies rightly, and *loses* the samples of the larger class that it classifies wrongly. If
+    the classes have the same size, there is no larger one to name, and naming either is as good as
+    tossing a coin: then the rule wins all samples that it classifies rightly, and loses the others.
 
     Parameters
     ----------
-    errors : the rule's error on each sample, from 0 to 1, (samples,)
+    errors : 1 where the rule is wrong and 0 where it is right, (samples,); a fraction is the share
+        of repeated cross-validations in which it is wrong
     positive : which samples are positive, (samples,)
     independent_share : how many independent samples one sample is worth, at most 1
     """

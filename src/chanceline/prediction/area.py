@@ -22,8 +22,9 @@ from scipy.special import ndtri
 
 from chanceline.prediction.interval import CONFIDENCE, LOWER_TAIL, UPPER_TAIL
 
-# How near to the estimate the ends of the interval are looked for, as a share of the range.
-NEXT_TO = 1e-9
+# The roots that are the interval's ends are bracketed by points this near to the estimate, as a
+# share of the range on that side.
+BRACKET_GAP = 1e-9
 
 
 def area_variance(area: float, n_positive: float, n_negative: float) -> float:
@@ -65,42 +66,65 @@ def cross_validated_area_interval(
 def area_interval_of_blocks(
     area: float, block_sizes: Sequence[tuple[float, float]], confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
-    """Interval of a true area, where pairs of samples were compared within blocks alone.
+    """Interval of a true area under the curve, if samples were only compared within blocks.
 
-    All blocks have the same true area. Its estimate is the mean of the blocks' areas, weighted by
-    their numbers of pairs; so with n_b = n₁n₂ pairs in block b
+    The interval holds every true area A from which the estimate Â is no farther than
 
-        V = Σ_b n_b² V_b(A)/(Σ_b n_b)².
+        z √V(A),
+
+    where V(A) is the variance of the estimate if A is true (`variance_of_blocks`), and z the normal
+    quantile of the confidence (Newcombe 2006, method 5). All blocks have the same true area.
 
     Parameters
     ----------
-    area : the estimate, the share of all these pairs in the right order.
-    block_sizes : positive and negative samples of every block, at least one of each.
+    area : Â, the share of the pairs (a positive and a negative sample of one block) that are in the
+        right order, from 0 to 1. If Â is NaN, both ends of the interval are NaN.
+    block_sizes : numbers of positive and of negative samples for every block, all above 0.
     confidence : of the interval, whose two tails are equal.
+
+    Returns
+    -------
+    low, high : the ends of the interval
     """
     if isnan(area):
         return area, area
-    normal_quantile = float(ndtri((1 + confidence) / 2))
-    n_pairs = sum(n_positive * n_negative for n_positive, n_negative in block_sizes)
-
-    def variance(true_area: float) -> float:
-        total = 0.0
-        for n_positive, n_negative in block_sizes:
-            block_variance = area_variance(true_area, n_positive, n_negative)
-            total += (n_positive * n_negative) ** 2 * block_variance
-        return total / n_pairs**2
+    normal_quantile = float(ndtri((1 + confidence) / 2))  # z
 
     def excess(true_area: float) -> float:
-        """How much farther than chance takes it the estimate lies from this area."""
-        deviation = sqrt(variance(true_area))
-        return abs(area - true_area) - normal_quantile * deviation
+        """|Â − A| − z √V(A): negative inside the interval, positive outside."""
+        standard_error = sqrt(variance_of_blocks(true_area, block_sizes))
+        return abs(area - true_area) - normal_quantile * standard_error
 
-    # Next to the estimate the excess is below 0; at the estimate itself it may be 0, if that is 0
-    # or 1. An end of the range that is not excluded is the interval's end.
+    # Each end of the interval is a root of the excess between the estimate and that end of the
+    # range [0, 1]. If the excess is not positive at the end of the range, the interval reaches it.
+    # The search stops short of the estimate: an estimate of 0 or 1 has V = 0 and would be a root.
     low = 0.0
     if excess(0.0) > 0:
-        low = float(brentq(excess, 0.0, area * (1 - NEXT_TO)))
+        just_below_estimate = area * (1 - BRACKET_GAP)
+        low = float(brentq(excess, 0.0, just_below_estimate))
     high = 1.0
     if excess(1.0) > 0:
-        high = float(brentq(excess, area + (1 - area) * NEXT_TO, 1.0))
+        just_above_estimate = area + (1 - area) * BRACKET_GAP
+        high = float(brentq(excess, just_above_estimate, 1.0))
     return low, high
+
+
+def variance_of_blocks(area: float, block_sizes: Sequence[tuple[float, float]]) -> float:
+    """Variance of an estimated area, if samples were only compared within blocks.
+
+    The estimate is the mean of the blocks' areas, weighted by their numbers of pairs: with the
+    variance V_b (`area_variance`) and n_b = n₁n₂ pairs in block b
+
+        V = Σ_b n_b² V_b/(Σ_b n_b)².
+
+    Parameters
+    ----------
+    area : the true area, the same in all blocks
+    block_sizes : numbers of positive and of negative samples for every block, all above 0
+    """
+    n_pairs = sum(n_positive * n_negative for n_positive, n_negative in block_sizes)
+    total = 0.0
+    for n_positive, n_negative in block_sizes:
+        block_variance = area_variance(area, n_positive, n_negative)
+        total += (n_positive * n_negative) ** 2 * block_variance
+    return total / n_pairs**2

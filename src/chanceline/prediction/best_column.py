@@ -25,14 +25,18 @@ def best_single_column(columns: Floats, target: Floats, max_columns: int) -> lis
     target : centred, (samples,)
     max_columns : not used, as the path always ends with one column; other paths need it
     """
-    correlations_of_values = np.abs(target.astype(columns.dtype) @ columns)  # times |target|
+    # Absolute correlations of the values, (columns,). The target is not of length 1, so these and
+    # the correlations of ranks are too large by the same factor, the length of the target.
+    correlations_of_values = np.abs(target.astype(columns.dtype) @ columns)
     candidates = np.argsort(-correlations_of_values, kind="stable")[:MAX_RANKED]
 
-    ranks = rankdata(columns[:, candidates], axis=0)
-    ranks -= ranks.mean(axis=0)
-    lengths = np.linalg.norm(ranks, axis=0)
-    # A constant column has only zeros as centred ranks; its correlation is 0.
-    correlations_of_ranks = np.abs(target @ ranks) / np.where(lengths > 0, lengths, np.inf)
+    # Absolute correlations of the ranks, which take longer, for the most promising columns alone.
+    centred_ranks = rankdata(columns[:, candidates], axis=0)  # (samples, candidates)
+    centred_ranks -= centred_ranks.mean(axis=0)
+    lengths = np.linalg.norm(centred_ranks, axis=0)
+    # A constant column has length 0: divided by infinity instead, its correlation is 0.
+    divisors = np.where(lengths > 0, lengths, np.inf)
+    correlations_of_ranks = np.abs(target @ centred_ranks) / divisors
 
     correlations = np.maximum(correlations_of_values[candidates], correlations_of_ranks)
     best = candidates[int(np.argmax(correlations))]

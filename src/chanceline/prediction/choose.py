@@ -98,25 +98,31 @@ def choose_candidates(
 ) -> Choice:
     """Choose how to make a rule: on no, few or many features, by repeated cross-validation.
 
+    Every candidate (a way to select features, their number, and a ridge on their weights) predicts
+    samples that it was not fitted to. The choice compares the losses of these predictions.
+
     Parameters
     ----------
     samples : the training samples
     max_features : largest number of features. If None, small sets have at most thirty, and rules on
-        many features (dense ones) are candidates too.
+        many features (dense rules) are candidates too.
     seed : seed of the folds
     n_repeats : how often the samples are dealt to folds
-    max_samples : if there are more samples, this many are drawn from them
+    max_samples : if there are more samples, about this many are drawn from them
     """
     tuning_samples = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
-    repeats = []
+
+    # The candidates and their predictions, for each deal of the samples to folds.
+    scored_repeats = []
     for repeat in range(n_repeats):
         folds = deal_inner_folds(tuning_samples, [*seed, Stream.INNER_FOLDS, repeat])
         if folds.n_folds == 1:
-            # Nothing can be held out, so no loss is known that would speak for any feature.
-            untuned = RuleCandidate(Family.LEAST_ANGLE, 0, UNTUNED_PENALTY)
-            return Choice(extent=Extent.NONE, none=untuned)
-        repeats.append(score_candidates(folds, max_features))
-    table = mean_loss_table(repeats, tuning_samples.positive, tuning_samples.unit_of_sample)
+            # All samples belong together, so none can be held out: without losses to compare, the
+            # rule has no features.
+            no_features = RuleCandidate(Family.LEAST_ANGLE, n_features=0, penalty=UNTUNED_PENALTY)
+            return Choice(extent=Extent.NONE, none=no_features)
+        scored_repeats.append(score_candidates(folds, max_features))
+    table = mean_loss_table(scored_repeats, tuning_samples.positive, tuning_samples.unit_of_sample)
     return choose_from(table)
 
 
@@ -133,37 +139,52 @@ def score_candidates(folds: InnerFolds, max_features: int | None) -> ScoredCandi
 
 
 def choose_from(table: LossTable) -> Choice:
-    """Choose between no feature, a small set, and a dense rule on many, by their losses.
+    """Choose between no feature, a small set, and a dense rule on many features, by their losses.
 
-    The choice also holds the candidates that each of the three would take. The head of the module
-    gives the reasons for the steps.
+    A rule without features is taken, unless the best of all candidates is better by more than one
+    standard error of the difference (`EMPTY_MODEL_SE`). Else many features are taken if they are
+    needed (`needs_many_features`), and a small set if they are not. The choice also holds the
+    candidates that were not taken for the other two extents (none, few or many features).
     """
+    # Which candidates have no features, few or many, (candidates,).
     is_dense = table.is_of(Family.DENSE)
     is_empty = ~is_dense & (table.n_features == 0)
     is_small = ~is_dense & (table.n_features > 0)
     best_empty = table.best_among(is_empty)
-    none = table.candidates[best_empty]
+    candidate_without_features = table.candidates[best_empty]
     if not is_small.any():
-        return Choice(extent=Extent.NONE, none=none)
+        return Choice(extent=Extent.NONE, none=candidate_without_features)
 
-    # The best small set, and the dense rules that would be averaged.
+    # The small set to take (its row in the table), and the dense rules to average, if there are
+    # any.
     small_set = typical_small_set(table, is_small)
-    few = table.candidates[small_set]
-    many = averaged_dense_rules(table, is_dense)
+    dense_candidates = averaged_dense_rules(table, is_dense)
 
-    # No feature, unless the best candidate of all is clearly better; then many, if needed.
+    # How much more the best candidate without features loses than the best of all.
     best = int(table.mean_losses.argmin())
-    if not table.difference(best_empty, best).exceeds(EMPTY_MODEL_SE):
+    loss_without_features = table.difference(best_empty, best)
+    if not loss_without_features.exceeds(EMPTY_MODEL_SE):
         extent = Extent.NONE
-    elif many and needs_many_features(table, is_small, is_dense, small_set):
+    elif dense_candidates and needs_many_features(
+        table, is_small=is_small, is_dense=is_dense, small_set=small_set
+    ):
         extent = Extent.MANY
     else:
         extent = Extent.FEW
-    return Choice(extent=extent, none=none, few=few, many=many)
+    return Choice(
+        extent=extent,
+        none=candidate_without_features,
+        few=table.candidates[small_set],
+        many=dense_candidates,
+    )
 
 
 def typical_small_set(table: LossTable, is_small: Bools) -> int:
-    """The small set to take, if one is: its size first, then the best candidate of that size."""
+    """The row of the small set to take, if a small set is taken.
+
+    Its size is a quantile of the sizes, weighted by how near the best set of each size comes to the
+    best of all; the set is the best one of that size.
+    """
     best_of_sizes = table.best_of_each_size(is_small)
     weights = table.closeness_to_best(best_of_sizes, TYPICAL_SIZE_WIDTH)
     share_up_to_size = np.cumsum(weights) / weights.sum()
@@ -173,16 +194,17 @@ def typical_small_set(table: LossTable, is_small: Bools) -> int:
 
 
 def needs_many_features(table: LossTable, is_small: Bools, is_dense: Bools, small_set: int) -> bool:
-    """Whether the best dense rule is better than the small set to take, and clearly better than the
-    typical one.
+    """Whether a rule on many features is needed, because small sets predict worse.
 
-    The typical one is of one path, least angle regression: the more sets there are, the sooner one
-    does well by chance.
+    The best dense rule must lose less than the small set to take, and clearly less than a typical
+    small set: a weighted mean over sizes. The typical set is of one path only, least angle
+    regression, because the more sets there are, the sooner one does well by chance.
 
     Parameters
     ----------
+    table : losses of all candidates
     is_small, is_dense : which candidates are small sets and dense rules, (candidates,)
-    small_set : the small set to take, if one is
+    small_set : row of the small set to take, if a small set is taken
     """
     best_dense = table.best_among(is_dense)
     if table.mean_losses[small_set] <= table.mean_losses[best_dense]:
@@ -193,16 +215,16 @@ def needs_many_features(table: LossTable, is_small: Bools, is_dense: Bools, smal
 
 
 def losses_of_typical_set(table: LossTable, best_of_sizes: Ints) -> Floats:
-    """Losses averaged over sizes, the better ones with more weight: (samples,)"""
+    """Losses averaged over sizes, (samples,); sizes that do better have more weight."""
     weights = table.closeness_to_best(best_of_sizes, TYPICAL_LOSS_WIDTH)
     return weights @ table.losses[best_of_sizes] / weights.sum()
 
 
 def averaged_dense_rules(table: LossTable, is_dense: Bools) -> tuple[DenseCandidate, ...]:
-    """Dense rules nearly as good as the best, and the one on most features, by ascending size.
+    """The dense rules to average: those nearly as good as the best, and the one on most features.
 
-    As the last is always there, so are all features: the number of features of the mean does not
-    depend on which rules happen to be near the best.
+    They are in ascending order of size. The rule on most features is always included, so that the
+    number of features of the mean does not depend on which rules happen to be near the best.
     """
     if not is_dense.any():
         return ()
@@ -222,7 +244,10 @@ def choose_penalty(
     n_repeats: int = 1,
     max_samples: int = MAX_TUNING_SAMPLES,
 ) -> RuleCandidate:
-    """The candidate with the best penalty for features named beforehand, by cross-validation.
+    """Choose the ridge penalty for features named beforehand, by repeated cross-validation.
+
+    The penalty with the smallest mean loss is taken; it is returned as a candidate, which says how
+    a rule is made.
 
     Parameters
     ----------
@@ -230,17 +255,23 @@ def choose_penalty(
     support : columns of these features, (support,)
     seed : seed of the folds
     n_repeats : how often the samples are dealt to folds
-    max_samples : if there are more samples, this many are drawn from them
+    max_samples : if there are more samples, about this many are drawn from them
     """
     tuning_samples = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
-    repeats = []
+
+    # A candidate for each penalty and its predictions, for each deal of the samples to folds.
+    scored_repeats = []
     for repeat in range(n_repeats):
         folds = deal_inner_folds(tuning_samples, [*seed, Stream.INNER_FOLDS, repeat])
         if folds.n_folds == 1:
-            return RuleCandidate(Family.NAMED, 0, UNTUNED_PENALTY)
-        repeats.append(score_named_set(folds, support))
-    table = mean_loss_table(repeats, tuning_samples.positive, tuning_samples.unit_of_sample)
-    return table.candidates[int(table.mean_losses.argmin())]
+            # All samples belong together, so none can be held out. The number of features counts
+            # selected ones only, of which a rule on named features has none.
+            return RuleCandidate(Family.NAMED, n_features=0, penalty=UNTUNED_PENALTY)
+        scored_repeats.append(score_named_set(folds, support))
+
+    table = mean_loss_table(scored_repeats, tuning_samples.positive, tuning_samples.unit_of_sample)
+    best = int(table.mean_losses.argmin())
+    return table.candidates[best]
 
 
 def deal_inner_folds(samples: Samples, seed: Seed) -> InnerFolds:

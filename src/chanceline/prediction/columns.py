@@ -111,14 +111,20 @@ def _check_shape(shape: tuple[int, ...], support: Ints, n_columns: int | None) -
 def finite_numbers(columns: Any, names: Sequence[str]) -> Floats:
     """The columns as a C-contiguous array of numbers, (samples, columns).
 
-    Where a cell is not a finite number, the error names its row and column.
+    If a cell is not a finite number, the error names its row and column.
+
+    Parameters
+    ----------
+    columns : what NumPy can make an array of, (samples, columns)
+    names : of the columns, for errors
     """
     try:
         numbers = np.array(columns, dtype=float, order="C")
     except (TypeError, ValueError):
-        # Convert column by column: the one that holds no numbers raises an error with its name. If
-        # none does, NumPy's own error is raised again.
-        for name, column in zip(names, np.array(columns, dtype=object).T, strict=True):
+        # NumPy's error does not say where the text is. Converted one by one, the column at fault
+        # raises an error with its name; if no column does, NumPy's own error is raised again.
+        transposed = np.array(columns, dtype=object).T
+        for name, column in zip(names, transposed, strict=True):
             real_numbers(column, name, role="column")
         raise
     if not np.isfinite(numbers).all():

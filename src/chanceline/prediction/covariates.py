@@ -57,18 +57,22 @@ class Category:
         return tuple(f"{self.name} = {level}" for level in self.levels[1:])
 
     def codes(self, values: Values) -> Ints:
-        """The index of every value among the levels, (samples,); unknown values are refused."""
+        """The index of every value among the levels, (samples,).
+
+        A missing value, or one that the training samples did not have, is an error.
+        """
         code_of_level = {level: code for code, level in enumerate(self.levels)}
         categories = category_names(without_missing(values, self.name)).tolist()
-        unknown_rows = [row for row, name in enumerate(categories) if name not in code_of_level]
-        if unknown_rows:
-            row = unknown_rows[0]
-            levels = listed(self.levels, MAX_LISTED_LEVELS)
-            raise InputError(
-                f"covariate {self.name!r} has the category {categories[row]!r} in row {row + 1}, "
-                f"which the training samples did not have; they had {levels}."
-            )
-        return np.array([code_of_level[name] for name in categories], dtype=np.int64)
+        codes = []
+        for row, category in enumerate(categories):
+            if category not in code_of_level:
+                levels = listed(self.levels, MAX_LISTED_LEVELS)
+                raise InputError(
+                    f"covariate {self.name!r} has the category {category!r} in row {row + 1}, "
+                    f"which the training samples did not have; they had {levels}."
+                )
+            codes.append(code_of_level[category])
+        return np.array(codes, dtype=np.int64)
 
     def transform(self, values: Values) -> Floats:
         """An indicator for every level but the first, (samples, levels − 1)."""
@@ -194,17 +198,25 @@ def make_encoder(columns: Mapping[str, Values], *, adjusting: bool = False) -> C
 
 
 def _learn_covariate(name: str, values: Values, *, adjusting: bool) -> Covariate:
-    """Decide from a covariate's values, (samples,), how it is encoded, and learn its parameters.
+    """Decide how a covariate is encoded in a model of the labels, and learn its parameters.
 
-    Text becomes a category. Numbers enter as they are, unless the labels are `adjusting` for them:
-    then the labels may depend on them by a curve, so numbers with few different values become
-    categories too, and other numbers a linear and a quadratic term.
+    Text becomes a category, and a number enters as it is. When the labels are adjusted for the
+    covariate, they may depend on a number by a curve. So a number with few different values becomes
+    a category too, and any other number becomes a linear and a quadratic term.
+
+    Parameters
+    ----------
+    name : of the covariate
+    values : in the training samples, (samples,)
+    adjusting : whether the labels are adjusted for the covariate
     """
     values = without_missing(values, name)
     n_different = len(np.unique(values))
     if adjusting and n_different < 2:
-        reason = "has one value only, so there is nothing to adjust for; leave it out"
-        raise InputError(f"covariate {name!r} {reason}.")
+        raise InputError(
+            f"covariate {name!r} has one value only, so there is nothing to adjust for; "
+            "leave it out."
+        )
     is_number = values.dtype.kind in "iuf"
     if is_number and not adjusting:
         return Number(name)
@@ -215,15 +227,20 @@ def _learn_covariate(name: str, values: Values, *, adjusting: bool) -> Covariate
 
 
 def _learn_category(name: str, values: Values) -> Category:
-    """The category whose levels are the different values, sorted; too many values are refused."""
+    """Make a category whose levels are the different values (samples,), sorted.
+
+    It is an error if there are too few samples for so many levels.
+    """
     distinct_values = np.unique(values)
     n_samples = len(values)
-    if len(distinct_values) > max(MAX_VALUES_OF_CATEGORY, n_samples / MIN_SAMPLES_PER_LEVEL):
+    most_levels = max(MAX_VALUES_OF_CATEGORY, n_samples / MIN_SAMPLES_PER_LEVEL)
+    if len(distinct_values) > most_levels:
         raise InputError(
             f"covariate {name!r} has {len(distinct_values)} different values for {n_samples} "
             "samples, too many for categories; join rare ones, or write numbers."
         )
-    # Text that differs by blanks only is one level: each name once, in order.
+    # Values that differ by surrounding blanks have one name. A dictionary keeps each name once, in
+    # the order of the values.
     levels = dict.fromkeys(category_names(distinct_values).tolist())
     return Category(name, tuple(levels))
 
@@ -233,23 +250,24 @@ def read_columns(
     n_samples: int,
     names: Sequence[str] | None = None,
 ) -> dict[str, Values]:
-    """The columns of a DataFrame, a mapping or an array, by name.
+    """The covariates that a user gave, by name: each an array (samples,).
 
     Parameters
     ----------
-    values : what a user gave.
-    n_samples : how many values each column must have.
-    names : the columns wanted; an array must have exactly these, in this order. By default all
-        columns are wanted, and those of an array are called "covariate 0", "covariate 1", …
+    values : a DataFrame (of pandas or polars), a mapping by name, or an array (samples, covariates)
+    n_samples : how many values each covariate must have
+    names : the covariates wanted; an array must have exactly these, in this order. A DataFrame or a
+        mapping may have others, which are left out, or lack some, which are then missing from what
+        is returned. None: all covariates are wanted, and those of an array are called "covariate
+        0", "covariate 1", …
     """
     if hasattr(values, "to_pandas"):
         values = values.to_pandas()
 
-    # By name, as a user calls them, or in the order of an array.
+    # Take columns by name from a mapping or a DataFrame, and by position from an array.
     if isinstance(values, Mapping) or hasattr(values, "columns"):
         columns = {str(name): np.asarray(values[name]) for name in values}
         if names is not None:
-            # Missing names are left to the caller to report.
             columns = {name: columns[name] for name in names if name in columns}
     else:
         columns = _columns_of_array(np.asarray(values), names)
@@ -264,7 +282,13 @@ def read_columns(
 
 
 def _columns_of_array(table: Values, names: Sequence[str] | None) -> dict[str, Values]:
-    """The columns of an array, (samples, covariates) or (samples,), by name."""
+    """The columns of an array by name, each (samples,).
+
+    Parameters
+    ----------
+    table : (samples, covariates), or (samples,) for a single covariate
+    names : of all columns, in their order; None: "covariate 0", "covariate 1", …
+    """
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2:
@@ -297,15 +321,19 @@ def without_missing(values: Values, name: str, role: str = "covariate") -> Value
 def real_numbers(values: Values, name: str, role: str = "covariate") -> Floats:
     """The values as finite numbers, (samples,); text that spells a number is converted.
 
-    If a value is missing, infinite or no number, the error calls the values by `role` and `name`:
-    covariate 'age'.
+    A value that is missing, infinite or no number is an error.
+
+    Parameters
+    ----------
+    values : of any type, (samples,)
+    name, role : what the error calls the values: covariate 'age'
     """
     values = without_missing(values, name, role)
     try:
         numbers = values.astype(float)
     except (TypeError, ValueError):
+        # NumPy does not say which cell it could not convert: find the first such cell.
         cells = values.tolist()
-        # NumPy does not say which cell it refused: `float` refuses the same one.
         row = next(row for row, cell in enumerate(cells) if not _is_number(cell))
         culprit = f"{shown(cells[row])} in row {row + 1}"
         raise InputError(f"{role} {name!r} must hold numbers, but has {culprit}.") from None

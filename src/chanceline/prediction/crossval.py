@@ -145,10 +145,12 @@ def expected_error(  # noqa: PLR0913
     The parameters are those of `fit_rule`, and `n_jobs` as in joblib; X may be a `ColumnTable`,
     too.
 
-    Too little can be held out if a class has fewer than two units, so that no fold can spare one;
-    and if there are two units in all (small blocks of both classes), because a rule made from one
-    of them could not be tuned.
+    A unit (a group, a small block, or else a single sample) is never split between folds. Too
+    little can be held out if a class has fewer than two units, so that no fold can spare one; and
+    if there are two units in all (small blocks of both classes), because a rule made from one of
+    them could not be tuned.
     """
+    # Of a very wide table only a pool of columns is in memory: those that some fold looks at.
     pooled = pool_samples(
         X,
         y,
@@ -164,12 +166,14 @@ def expected_error(  # noqa: PLR0913
     if not has_enough_units(samples):
         return None
 
+    # Scores of all samples by rules made without them.
     choice_in_table = check_feature_choice(pooled.n_features, features, max_features)
     choice = pooled.choice_in_pool(choice_in_table)
     if samples.X.size <= MIN_SIZE_FOR_PROCESSES:
         n_jobs = 1  # starting processes would take longer than the work
     held_out = hold_out(samples, choice, seed, n_jobs=n_jobs)
 
+    # The error of rules on covariates alone, to compare with.
     covariates_rate = None
     if covariates is not None:
         covariates_rate = error_rate_of_covariates(samples, seed)
@@ -202,35 +206,39 @@ def error_rate_of_covariates(samples: Samples, seed: int) -> float:
 def summarize_scores(
     samples: Samples, held_out: HeldOutScores, covariates_rate: float | None
 ) -> ExpectedError:
-    """Errors, areas and their intervals from the scores of samples held out.
+    """Estimate errors and the area under the curve, with intervals, by the scores held out.
+
+    Intervals count fewer samples than there are. Samples of one unit (a group, say) tell the same
+    in part: together the samples are worth `n_independent`. Only a fixed share of these is counted,
+    because every fold has another rule.
 
     Parameters
     ----------
     samples : all of them
-    held_out : their scores
-    covariates_rate : the error of covariates alone, if there are any
+    held_out : scores of every sample by rules that it had no part in
+    covariates_rate : the error of rules on covariates alone; None without covariates
     """
     n_samples = samples.n_samples
     positive = samples.positive
     n_positive = int(np.count_nonzero(positive))
     n_negative = n_samples - n_positive
-    # Intervals count fewer samples than there are: rules differ from fold to fold, and samples of a
-    # unit tell the same in part.
     n_independent = count_independent(samples, held_out.to_use)
 
-    # The error, and the rule against the larger class.
-    errors = mean_errors(held_out.to_use, samples)
+    # The error, and the rule against always naming the larger class.
+    errors = mean_errors(held_out.to_use, samples)  # (samples,), from 0 to 1
     rate = float(errors.mean())
     sensitivity = float(1 - errors[positive].mean())
     specificity = float(1 - errors[~positive].mean())
     n_effective = EFFECTIVE_SHARE * n_independent
-    against_majority = compare_with_majority(errors, positive, n_effective / n_samples)
+    against_majority = compare_with_majority(
+        errors, positive, independent_share=n_effective / n_samples
+    )
 
-    # The area under the curve, whose interval counts fewer samples still.
+    # The area under the curve. Its interval counts a smaller share of the samples, in both classes.
     auc = mean_area(held_out, positive)
-    area_share = AREA_SHARE * n_independent / n_samples
+    counted_share = AREA_SHARE * n_independent / n_samples
     auc_interval = cross_validated_area_interval(
-        auc, area_share * n_positive, area_share * n_negative
+        auc, n_positive=counted_share * n_positive, n_negative=counted_share * n_negative
     )
 
     few_and_many = compare_few_with_many(held_out, samples)
@@ -271,8 +279,12 @@ class FewAndMany(NamedTuple):
 
 
 def compare_few_with_many(held_out: HeldOutScores, samples: Samples) -> FewAndMany:
-    """The errors of rules on few features and on many, where they were made in every fold."""
-    few_errors = None
+    """Compare the errors of rules on few features with those of rules on many.
+
+    Either kind is judged only if every fold has such a rule; else its scores are None in
+    `held_out`, and its error is None in the result.
+    """
+    few_errors = None  # share of the repeats in which each sample is classified wrongly, (samples,)
     few_rate = None
     if held_out.few is not None:
         few_errors = mean_errors(held_out.few, samples)

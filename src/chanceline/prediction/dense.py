@@ -56,20 +56,22 @@ class DenseDirections(NamedTuple):
 
 
 def score_dense_rules(folds: InnerFolds) -> ScoredCandidates:
-    """Dense rules of all sizes and penalties, and their out-of-fold probabilities.
+    """Make dense rules of all sizes with all penalties, and predict the samples held out.
 
-    A rule's link is the logistic regression that turns its scores into probabilities.
+    A dense rule is ridge regression on many features. A rule's *link* is the logistic regression
+    that turns its scores into probabilities.
     """
     samples = folds.samples
     sizes = dense_sizes(samples.n_features, samples.n_samples)
-    scores = out_of_fold_dense_scores(folds, sizes)
+    scores = out_of_fold_dense_scores(folds, sizes)  # (sizes × penalties, samples)
     links, probabilities = fit_links(samples, scores)
 
-    # In the order of the rows of scores: all penalties of the first size, then of the next.
-    settings = product(sizes, DENSE_PENALTIES.tolist())
+    # `product` gives the order of the rows of scores: all penalties of the first size, then of the
+    # next.
+    sizes_and_penalties = product(sizes, DENSE_PENALTIES.tolist())
     candidates: list[RuleCandidate] = []
-    for (size, penalty), link in zip(settings, links, strict=True):
-        candidates.append(DenseCandidate(Family.DENSE, size, penalty, link))
+    for (size, penalty), link in zip(sizes_and_penalties, links, strict=True):
+        candidates.append(DenseCandidate(Family.DENSE, n_features=size, penalty=penalty, link=link))
     return ScoredCandidates(candidates, probabilities)
 
 
@@ -86,10 +88,12 @@ def fit_links(samples: Samples, scores: Floats) -> tuple[Floats, Floats]:
 
     Returns
     -------
-    links : weights of the nuisance columns and, last, of the score, (rules, nuisance + 1)
+    links : weights of the nuisance columns and, last, of the score in its own units,
+        (rules, nuisance + 1)
     probabilities : probability of the positive class, (rules, samples)
     """
-    # Scores are divided by their standard deviation, as the penalty on their weight expects.
+    # Divide scores by their standard deviation, so that the penalty on their weight means the same
+    # for all rules. The floor is for a rule whose scores are all equal.
     spreads = np.maximum(scores.std(axis=1, keepdims=True), NEGLIGIBLE)  # (rules, 1)
     standardized_scores = scores / spreads
 
@@ -97,6 +101,7 @@ def fit_links(samples: Samples, scores: Floats) -> tuple[Floats, Floats]:
     designs = np.stack(
         [np.column_stack([samples.nuisance, rule_scores]) for rule_scores in standardized_scores]
     )
+    # Weights are (rules, penalties, nuisance + 1), here with a single penalty.
     weights_by_penalty = fit_ridge_logistic(
         designs=designs,
         labels=samples.y,
@@ -104,14 +109,15 @@ def fit_links(samples: Samples, scores: Floats) -> tuple[Floats, Floats]:
         penalties=np.array([LINK_PENALTY]),
         n_unpenalized=samples.n_nuisance,
     )
-    weights = weights_by_penalty[:, 0]  # there is one penalty
+    weights = weights_by_penalty[:, 0]
     nuisance_weights = weights[:, :-1]
-    score_weights = np.maximum(weights[:, -1:], 0.0)  # a score that points the wrong way is noise
+    # A negative weight would say that the rule takes each class for the other, which is noise.
+    score_weights = np.maximum(weights[:, -1:], 0.0)  # (rules, 1)
 
-    # For every rule r the product of its design, samples s by columns c, with its weights.
+    # For every rule r: its design, (samples s, columns c), times its weights.
     standardized_links = np.hstack([nuisance_weights, score_weights])
     probabilities = sigmoid(np.einsum("rc,rsc->rs", standardized_links, designs))
-    # The links that are returned take scores as they are.
+    # The links returned are for scores that are not divided by their standard deviation.
     links = np.hstack([nuisance_weights, score_weights / spreads])
     return links, probabilities
 
@@ -130,23 +136,28 @@ def dense_sizes(n_features: int, n_samples: int) -> list[int]:
 def out_of_fold_dense_scores(folds: InnerFolds, sizes: Sequence[int]) -> Floats:
     """Scores of every sample by dense rules made without it, (sizes × penalties, samples).
 
-    `sizes`, numbers of features, are ascending. The rows are all penalties of the first size, then
-    those of the next.
+    The rows are all penalties of the first size, then all penalties of the next, and so on.
+
+    Parameters
+    ----------
+    folds : the samples, dealt to folds
+    sizes : numbers of features of the rules, ascending
     """
     samples = folds.samples
     scores = np.empty((len(sizes) * len(DENSE_PENALTIES), samples.n_samples))
     for fold in range(folds.n_folds):
-        # Rules of all sizes from the fold's training samples.
-        directions = dense_directions(folds.residualized[fold], sizes)
+        # Make rules of all sizes from the fold's training samples.
+        rules_of_sizes = dense_directions(folds.residualized[fold], sizes)
 
-        # Each support begins with the smaller ones, so that the columns of the last serve for all.
+        # The support (the columns used) of each size begins with that of the size before. So the
+        # columns of the largest support, in this order, hold those of every rule.
         held_out = ~folds.training[fold]
-        largest_support = directions[-1].support
+        largest_support = rules_of_sizes[-1].support
         columns = scaled_columns(samples.take(held_out), folds.scales[fold], largest_support)
         scores_of_sizes = []
-        for direction in directions:
-            own_columns = columns[:, : len(direction.support)]
-            scores_of_sizes.append(direction.weights @ own_columns.T)  # (penalties, held out)
+        for rules in rules_of_sizes:
+            columns_of_size = columns[:, : len(rules.support)]  # (held out, support)
+            scores_of_sizes.append(rules.weights @ columns_of_size.T)  # (penalties, held out)
         scores[:, held_out] = np.vstack(scores_of_sizes)
     return scores
 
@@ -155,36 +166,42 @@ def average_dense_rules(
     candidates: Sequence[DenseCandidate],
     residualized: Residualized,
 ) -> tuple[Ints, Floats]:
-    """The mean of the dense rules of these candidates, each with its link.
+    """Make the dense rules of several candidates, and average their weights.
+
+    A rule that lacks a column has weight 0 for it.
 
     Parameters
     ----------
-    candidates : in ascending order of their numbers of features
+    candidates : sizes and penalties of the rules, and their links (logistic regressions that turn
+        scores into probabilities); in ascending order of their numbers of features
     residualized : the samples that the rules are made from
 
     Returns
     -------
-    support : columns of the mean rule, (support,)
+    support : columns of the mean rule, which are those of the largest one, (support,)
     weights : weights of the constant, covariates and the scaled columns, (nuisance + support,)
     """
-    # Several candidates may have the same size, with different penalties.
+    # Ridge regressions of each size with all penalties. Several candidates may have one size, with
+    # different penalties.
     sizes = sorted({candidate.n_features for candidate in candidates})
     directions = dense_directions(residualized, sizes)
     direction_of_size = dict(zip(sizes, directions, strict=True))
 
-    # The weights of the mean rule: nuisance columns, then the columns of the largest support.
+    # The weights of the mean rule: nuisance columns, then the columns of the largest support. The
+    # support of each size begins with that of the size before, so a smaller rule has the first of
+    # these weights.
     weights = np.zeros(candidates[-1].n_nuisance + sizes[-1])
     for candidate in candidates:
         rule_weights = linked_weights(candidate, direction_of_size[candidate.n_features])
-        # Each support begins with the smaller ones, so the weights of a smaller rule come first.
         weights[: len(rule_weights)] += rule_weights / len(candidates)
     return directions[-1].support, weights
 
 
 def linked_weights(candidate: DenseCandidate, direction: DenseDirections) -> Floats:
-    """Weights of the constant, covariates and the scaled columns, (nuisance + support,).
+    """Weights of one dense rule with its link, (nuisance + support,).
 
-    The link's weight of the score multiplies those of the columns.
+    The weights are those of the constant, of covariates and of the scaled columns. The link's last
+    entry is the weight of the rule's score: it multiplies the weights of the columns.
     """
     penalty_index = DENSE_PENALTIES.tolist().index(candidate.penalty)
     column_weights = candidate.link[-1] * direction.weights[penalty_index]
@@ -199,17 +216,22 @@ def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[D
 
         S_j = √(1 − q/p_j),    q the largest product of a column left out,
 
-    so a column counts less, the nearer it is to being left out. (With a large ridge the weights
-    become ∝ ±(p_j − q), as in shrunken centroids.) A support begins with the columns of all
-    smaller ones.
+    so the nearer a column is to being left out, the less it counts. (With a large ridge the weights
+    become ∝ ±(p_j − q), as in shrunken centroids.)
 
     Parameters
     ----------
     residualized : columns (samples, features), target (samples,), and the lengths of the scaled
         columns before they were made 1, (features,)
     sizes : numbers of features, ascending
+
+    Returns
+    -------
+    directions : for every size the support (the columns used, that with the largest product first)
+        and the weights (penalties, support); a support begins with that of the size before
     """
-    # All columns, the one with the largest product first.
+    # All columns, the one with the largest product first. In a large table columns are in single
+    # precision; products with them are too.
     columns = residualized.columns
     target = residualized.target.astype(columns.dtype)  # t
     products = np.abs(target @ columns)  # p, (features,)
@@ -225,7 +247,8 @@ def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[D
         shrunken_columns = columns_best_first[:, :size] * shrinkage.astype(columns.dtype)
         weights_of_shrunken = ridge_weights(shrunken_columns, target)  # (penalties, size)
 
-        # w · (S c) = (w S) · c, and c is a scaled column divided by its length.
+        # From weights w of shrunken columns S c to those of the scaled columns, which are c times
+        # their length: w · (S c) = (w S/length) · (c length).
         weights_of_unit_length = weights_of_shrunken * shrinkage
         weights = weights_of_unit_length / residualized.lengths[support]
         directions.append(DenseDirections(support, weights))
@@ -262,11 +285,11 @@ def ridge_weights(columns: Floats, target: Floats) -> Floats:
 def solve_all_penalties(gram: Floats, right_side: Floats) -> Floats:
     """Solve (G + λ) x = b for every ridge λ: `DENSE_PENALTIES` times the mean eigenvalue of G.
 
-    This is done in double precision, even if G is in single precision.
+    The equations are solved in double precision, even if G is in single precision.
 
     Parameters
     ----------
-    gram : G, (n, n)
+    gram : G, symmetric and positive semidefinite, (n, n)
     right_side : b, (n,)
 
     Returns
@@ -274,11 +297,12 @@ def solve_all_penalties(gram: Floats, right_side: Floats) -> Floats:
     solutions : x for every λ, (penalties, n)
     """
     n_rows = len(gram)
+    # The floor is for columns that are all zero: λ stays above 0 and the matrix regular.
     mean_eigenvalue = max(float(np.trace(gram)) / n_rows, NEGLIGIBLE)
     diagonal = np.arange(n_rows)
     solutions = np.empty((len(DENSE_PENALTIES), n_rows))
     for row, penalty in enumerate(DENSE_PENALTIES):
-        penalized = gram.astype(float)
+        penalized = gram.astype(float)  # a copy, as the next line changes it
         penalized[diagonal, diagonal] += penalty * mean_eigenvalue
         # LAPACK's solver for positive definite matrices takes half the time of a general one.
         _factor, solution, _info = dposv(penalized, right_side)

@@ -40,10 +40,12 @@ class Stream(IntEnum):
 
 
 def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
-    """The number of every sample's unit, (samples,): groups, joined by the blocks held out whole.
+    """The number of every sample's unit, (samples,): a unit is never split between folds.
 
-    Patients (groups) 1 and 2 of site (block) A, and 3 of site B, are two units; if patient 3 was at
-    both sites, all is one.
+    Samples of one group (a patient, say) are of one unit. So are samples of one block (a site), if
+    the block is held out whole (`blocks_held_out_whole`): this is so for small blocks, and for all
+    blocks if there are many. For example, if patients 1 and 2 were at site A and patient 3 at
+    site B, there are two units. If patient 3 was at both sites, all samples are of one unit.
 
     Parameters
     ----------
@@ -54,21 +56,21 @@ def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
     if not is_whole.any():
         return group_of_sample
 
-    # Groups in the same whole block belong together, and so do such blocks with rows of the same
-    # group: they make a connected component.
-    in_whole_block = is_whole[block_of_sample]
+    # A graph in which blocks held out whole connect the groups that have samples in them. Each of
+    # its connected components is a unit.
+    in_whole_block = is_whole[block_of_sample]  # (samples,)
     component_of_group = connected_groups(group_of_sample, block_of_sample, in_whole_block)
     component_of_sample = component_of_group[group_of_sample]
 
-    # Groups may connect most of the whole blocks, as patients connect the days on which they were
-    # seen. Then few components are left to deal to folds. With less than half as many as there
-    # could be, groups alone are units, and blocks are split after all.
+    # Groups may connect nearly all blocks with each other, as patients connect the days on which
+    # they were seen. Then there are too few components to deal to folds: if they are less than half
+    # as many as the folds, or as these blocks, blocks are split after all, and groups are units.
     n_whole = int(np.count_nonzero(is_whole))
     n_components = len(np.unique(component_of_sample[in_whole_block]))
     if n_components < min(N_OUTER_FOLDS, n_whole) / 2:
         return group_of_sample
 
-    # Where every block is whole and a component by itself, the units keep the blocks' numbers.
+    # If every block is a unit by itself, units have the numbers of the blocks.
     if is_whole.all() and n_components == n_whole:
         return block_of_sample
     return component_of_sample
@@ -118,12 +120,14 @@ def deal_to_folds(
     n_folds: int,
     seed: Seed,
 ) -> Ints:
-    """A fold for every sample, (samples,); units are dealt like cards, in random order.
+    """A fold for every sample, (samples,); units are dealt to folds in turn, as cards to players.
 
-    They are dealt class by class, and within a class block by block. Both classes begin with fold
-    0, so that a fold with one more positive unit than others tends to have one more negative one
-    too: then the classes are balanced alike in all folds. Units that hold both classes come after
-    those of the larger class. With three folds, four negative units, two positive and two of both:
+    A unit is a set of samples that stay in one fold. Units are dealt class by class, within a class
+    block by block, and within a block in random order. Both classes begin with fold 0, so that
+    a fold with one more positive unit than others tends to have one more negative unit too: then
+    the classes are balanced alike in all folds. Units with samples of both classes continue where
+    the larger class ended. For example, three folds get four negative units, two positive units and
+    two units of both classes in this way:
 
         negative 0 1 2 0,    positive 0 1,    both 1 2.
 
@@ -131,9 +135,10 @@ def deal_to_folds(
     ----------
     labels : ±1, (samples,)
     unit_of_sample, block_of_sample : numbers of units and blocks, (samples,)
-    n_folds : how many folds there are, if there are as many units
+    n_folds : number of folds; with few units the last folds stay empty
     seed : of the random order
     """
+    # Number the units 0, 1, …; their classes (−1, 1, or 0 for both) and blocks are (units,).
     units, first_sample, unit_of_sample = np.unique(
         unit_of_sample, return_index=True, return_inverse=True
     )
@@ -141,16 +146,18 @@ def deal_to_folds(
     unit_class = class_of_units(labels, unit_of_sample)
     unit_block = block_of_sample[first_sample]
 
-    # The order in which units are dealt: by class (−1, 0, 1), then block, then at random.
+    # The order in which units are dealt: by class, then block, then at random. (The last key of
+    # `lexsort` is the main one.)
     random_key = np.random.default_rng(seed).random(n_units)
     order = np.lexsort((random_key, unit_block, unit_class))
     ordered_class = unit_class[order]
 
-    # The position of every unit among those of its class, 0, 1, …, in the order of dealing.
+    # The position of every unit among those of its class, 0, 1, …, in the order of dealing. Classes
+    # are sorted, so that `searchsorted` tells where each begins.
     start_of_class = np.searchsorted(ordered_class, ordered_class, side="left")  # (units,)
     position = np.arange(n_units) - start_of_class
 
-    # Units of both classes go on where the larger class ended.
+    # Units of both classes continue where the larger class ended.
     n_negative = np.count_nonzero(unit_class < 0)
     n_positive = np.count_nonzero(unit_class > 0)
     position[ordered_class == 0] += max(n_negative, n_positive)

@@ -78,25 +78,28 @@ def hold_out(
     n_repeats: int = N_OUTER_REPEATS,
     n_jobs: int | None = 1,
 ) -> HeldOutScores:
-    """Cross-validate the training of a rule.
+    """Score every sample by rules made without it, by repeated cross-validation.
 
     Parameters
     ----------
     samples : all of them
     choice : which features the rules may have
-    seed : the user's
+    seed : of all random numbers
     n_repeats : how often the samples are dealt to folds
-    n_jobs : as in joblib
+    n_jobs : number of processes, as in joblib
     """
-    fold_of_sample = deal_outer_folds(samples, seed, n_repeats)
-    tasks = outer_folds(fold_of_sample)
-    scored = run_ordered(
+    fold_of_sample = deal_outer_folds(samples, seed, n_repeats)  # (repeats, samples)
+
+    # One task for each fold of each repeat; `common` are further arguments of `score_fold`, the
+    # same for all tasks.
+    folds = outer_folds(fold_of_sample)
+    scores_of_folds = run_ordered(
         score_fold,
-        tasks,
+        folds,
         common=(samples, fold_of_sample, choice, seed),
         n_jobs=n_jobs,
     )
-    return collect_folds(fold_of_sample, dict(zip(tasks, scored, strict=True)))
+    return collect_folds(fold_of_sample, dict(zip(folds, scores_of_folds, strict=True)))
 
 
 def deal_outer_folds(samples: Samples, seed: int, n_repeats: int = N_OUTER_REPEATS) -> Ints:
@@ -119,22 +122,28 @@ def outer_folds(fold_of_sample: Ints) -> list[OuterFold]:
 def score_fold(
     task: OuterFold, samples: Samples, fold_of_sample: Ints, choice: FeatureChoice, seed: int
 ) -> FoldScores:
-    """Train without a fold, and score its samples.
+    """Train rules on all samples but those of one fold, and score the samples of this fold.
 
     Parameters
     ----------
-    task : the fold
+    task : the fold, and the repeat that it belongs to
     samples : all of them
-    fold_of_sample : (repeats, samples)
+    fold_of_sample : the fold of every sample in every repeat, (repeats, samples)
     choice : which features the rules may have
-    seed : the user's
+    seed : of all random numbers; every fold of every repeat makes its own seed from it
     """
     held_out = fold_of_sample[task.repeat] == task.fold
-    training_seed = [seed, Stream.OUTER_TRAINING, task.repeat, task.fold]
-    rules = train(samples, ~held_out, choice, training_seed, n_fold_repeats(samples.X.size))
+    rules = train(
+        samples,
+        training=~held_out,
+        features=choice,
+        seed=[seed, Stream.OUTER_TRAINING, task.repeat, task.fold],
+        n_repeats=n_fold_repeats(samples.X.size),
+    )
     samples_held_out = samples.take(held_out)
 
     def scores_of(rule: TrainedRule | None) -> Floats | None:
+        """Scores of the samples held out, by a rule that may not exist."""
         if rule is None:
             return None
         return rule.scores(samples_held_out)
@@ -148,33 +157,35 @@ def score_fold(
 
 
 def collect_folds(fold_of_sample: Ints, scored: dict[OuterFold, FoldScores]) -> HeldOutScores:
-    """The scores of all folds in the order of the samples.
+    """Put the scores of all folds in the order of the samples, (repeats, samples).
+
+    There are scores of up to three rules: the rule that the procedure takes (`to_use`), and those
+    on few and on many features. The latter two are None unless every fold has such a rule.
 
     Parameters
     ----------
-    fold_of_sample : (repeats, samples)
-    scored : what the rules made without each fold say of its samples, for all folds of all repeats
+    fold_of_sample : the fold of every sample in every repeat, (repeats, samples)
+    scored : for every fold of every repeat the scores of the samples held out in it
     """
-    by_rule_to_use = {}
-    by_few_features = {}
-    by_many_features = {}
-    for task, scores in scored.items():
-        by_rule_to_use[task] = scores.to_use
+    to_use_by_fold = {}
+    few_by_fold = {}
+    many_by_fold = {}
+    for fold, scores in scored.items():
+        to_use_by_fold[fold] = scores.to_use
         if scores.few is not None:
-            by_few_features[task] = scores.few
+            few_by_fold[fold] = scores.few
         if scores.many is not None:
-            by_many_features[task] = scores.many
+            many_by_fold[fold] = scores.many
 
-    # Rules on few and on many features are judged only if all folds have them.
     scores_of_few = None
-    if len(by_few_features) == len(scored):
-        scores_of_few = _in_order_of_samples(fold_of_sample, by_few_features)
+    if len(few_by_fold) == len(scored):
+        scores_of_few = _in_order_of_samples(fold_of_sample, few_by_fold)
     scores_of_many = None
-    if len(by_many_features) == len(scored):
-        scores_of_many = _in_order_of_samples(fold_of_sample, by_many_features)
+    if len(many_by_fold) == len(scored):
+        scores_of_many = _in_order_of_samples(fold_of_sample, many_by_fold)
     return HeldOutScores(
         fold_of_sample=fold_of_sample,
-        to_use=_in_order_of_samples(fold_of_sample, by_rule_to_use),
+        to_use=_in_order_of_samples(fold_of_sample, to_use_by_fold),
         few=scores_of_few,
         many=scores_of_many,
         n_features=tuple(scores.n_features for scores in scored.values()),

@@ -55,35 +55,37 @@ class InnerFolds:
         ]
 
     def out_of_fold_probabilities(self, supports: list[Ints], penalties: Floats) -> Floats:
-        """Probabilities of every sample, by logistic regressions fitted without it.
+        """Probability of every sample, by ridge logistic regression on the other folds.
 
         Parameters
         ----------
-        supports : for every fold the columns to use, the same number in each
-        penalties : ridges on their weights, (penalties,)
+        supports : for every fold the columns to use, (support,), as many in each fold
+        penalties : ridges on the weights of these columns, (penalties,)
 
         Returns
         -------
         probabilities : of the positive class, (penalties, samples)
         """
-        # For each fold, fit its training samples with every penalty. A design has all samples,
-        # (samples, nuisance + support); those held out have weight 0 in the fit.
+        # For each fold, fit its training samples with every penalty. A fold's design matrix has all
+        # samples; those held out have weight 0 in the fit. Its columns are the constant and the
+        # covariates ("nuisance"), and the support as the training samples scale it.
         designs = []
         for scale, support in zip(self.scales, supports, strict=True):
             designs.append(design_of(self.samples, scale, support))
-        stacked_designs = np.stack(designs)  # (folds, samples, nuisance + support)
+        design_of_fold = np.stack(designs)  # (folds, samples, nuisance + support)
         # (folds, penalties, nuisance + support)
-        weights = fit_ridge_logistic(
-            designs=stacked_designs,
+        weights_of_fold = fit_ridge_logistic(
+            designs=design_of_fold,
             labels=self.samples.y,
             sample_weights=self.training.astype(float),
             penalties=penalties,
             n_unpenalized=self.samples.n_nuisance,
         )
 
-        # For each sample take the fold that holds it out: its row of that fold's design, and that
-        # fold's weights. Its score with penalty p is their product, summed over columns c.
+        # For each sample s take the fold that holds it out: the sample's row of that fold's design
+        # (columns c), and that fold's weights (penalties p). The score is Σ_c weight·row.
         every_sample = np.arange(self.samples.n_samples)
-        row_of_sample = stacked_designs[self.fold_of_sample, every_sample]  # (s, c)
-        weights_of_sample = weights[self.fold_of_sample]  # (s, p, c)
-        return sigmoid(np.einsum("spc,sc->ps", weights_of_sample, row_of_sample))
+        row_of_sample = design_of_fold[self.fold_of_sample, every_sample]  # (s, c)
+        weights_of_sample = weights_of_fold[self.fold_of_sample]  # (s, p, c)
+        scores = np.einsum("spc,sc->ps", weights_of_sample, row_of_sample)
+        return sigmoid(scores)

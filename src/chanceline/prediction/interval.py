@@ -24,11 +24,16 @@ UPPER_TAIL = 1 - CONFIDENCE - LOWER_TAIL
 def clopper_pearson(
     successes: float, trials: float, confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
-    """Clopper and Pearson's (1934) interval for a share among independent trials, by default 95 %.
+    """Clopper and Pearson's (1934) interval for a probability of success, by default of 95 %.
 
-    Neither number need be whole.
+    Parameters
+    ----------
+    successes, trials : how many of the independent trials succeeded, and how many there were; not
+        necessarily whole numbers
+    confidence : of the interval, whose two tails are equal
     """
-    # Binomial tails are beta integrals, so the ends are quantiles of beta laws.
+    # Binomial tails are beta integrals, so the ends are quantiles of beta distributions. Without
+    # any success the lower end is 0, and without any failure the upper end is 1.
     tail = (1 - confidence) / 2
     failures = trials - successes
     low = 0.0
@@ -56,20 +61,23 @@ def cross_validated_interval(rate: float, n_effective: float) -> tuple[float, fl
 
 
 def independent_samples(values: Floats, unit_of_sample: Ints) -> float:
-    """How many independent samples n samples in units are worth.
+    """How many independent samples n samples are worth, if those of a unit are correlated.
 
-        n_eff = c · n/(1 + (m − 1)ρ),    c = (t_{n−1}/t_{units−1})²,    but at least n/m
+    A unit is a patient with several samples, say. The number is
 
-    The design effect (Kish 1965) has ρ, the correlation of the values within units, and
-    m = Σ m_u²/n, the size of a sample's unit on average. With ρ = 1 units count, with ρ = 0 samples
-    do. As few units tell ρ badly, c ≤ 1 lowers the number (Korn and Graubard 1998); t_k is the
-    97.5 % quantile of Student's t with k degrees of freedom. A single unit counts as one sample.
+        n_eff = c · n/(1 + (m − 1)ρ),    c = (t_{n−1}/t_{units−1})²,    but at least n/m.
+
+    The divisor is Kish's design effect (1965): ρ is the correlation of the values within units, and
+    m = Σ_u m_u²/n, with m_u samples in unit u, is the mean size of a sample's unit. If ρ = 1, units
+    are counted, and if ρ = 0, samples are. The factor c ≤ 1 allows for ρ being estimated badly from
+    few units (Korn and Graubard 1998); t_k is the 97.5 % quantile of Student's t with k degrees of
+    freedom. A single unit counts as one sample.
 
     Parameters
     ----------
-    values : what is averaged over samples, (samples,). For an error rate these are the chances that
-        a rule gives to the wrong class: errors would do, but where none is made they tell nothing
-        about ρ.
+    values : what is averaged over samples, (samples,). For an error rate these are the
+        probabilities that a rule gives to the wrong class. Errors (0 or 1) would do as well, but
+        say nothing about ρ if the rule makes none.
     unit_of_sample : number of every sample's unit, (samples,)
     """
     n_samples = len(unit_of_sample)
@@ -80,31 +88,37 @@ def independent_samples(values: Floats, unit_of_sample: Ints) -> float:
     if n_units == 1:
         return 1.0
 
-    sizes = np.bincount(unit_number)
-    mean_size = float(np.sum(sizes**2)) / n_samples
+    sizes = np.bincount(unit_number)  # m_u, (units,)
+    mean_size = float(np.sum(sizes**2)) / n_samples  # m
     n_if_fully_correlated = n_samples / mean_size
-    correlation = correlation_within_units(values, unit_number)
+    correlation = correlation_within_units(values, unit_number)  # ρ
 
     t_of_samples = stdtrit(n_samples - 1, UPPER_QUANTILE)
     t_of_units = stdtrit(n_units - 1, UPPER_QUANTILE)
-    correction = (t_of_samples / t_of_units) ** 2
+    correction = (t_of_samples / t_of_units) ** 2  # c
     n_effective = correction * n_samples / (1 + (mean_size - 1) * correlation)
     return max(n_if_fully_correlated, float(n_effective))
 
 
 def correlation_within_units(values: Floats, unit_of_sample: Ints) -> float:
-    """Correlation of two values of the same unit, ρ = v/(v + w), by analysis of variance.
+    """Correlation ρ of two values of the same unit, by analysis of variance.
 
-    w is the mean square within units, and v = (mean square between units − w)/m₀ the variance of
-    the units' true means, m₀ = (n − Σ m_u²/n)/(number of units − 1). 1 where no value differs.
+    With n samples, m_u of them in unit u,
+
+        ρ = v/(v + w),    v = (mean square between units − w)/m₀,
+        w = mean square within units,    m₀ = (n − Σ_u m_u²/n)/(number of units − 1).
+
+    v is the variance of the units' true means, taken as 0 if its estimate is negative. If all
+    values are equal, ρ is 1.
 
     Parameters
     ----------
     values : (samples,)
-    unit_of_sample : 0, 1, …, (samples,); there must be several units, fewer than samples
+    unit_of_sample : number of every sample's unit, 0, 1, …, (samples,); there must be at least two
+        units, and fewer units than samples
     """
     n_samples = len(values)
-    sizes = np.bincount(unit_of_sample)
+    sizes = np.bincount(unit_of_sample)  # m_u, (units,)
     n_units = len(sizes)
     unit_means = np.bincount(unit_of_sample, weights=values) / sizes
 

@@ -121,10 +121,15 @@ class LossTable:
         return np.array(competing, dtype=np.int64)
 
     def closeness_to_best(self, indices: Ints, width: float) -> Floats:
-        """How near each of some candidates is to the best of them, from 0 to 1: (indices,)
+        """How near each of several candidates comes to the best of them, from 0 to 1: (indices,)
 
         The closeness is e^{−t²/2}, where t is how much more the candidate loses than the best one,
         in units of `width` standard errors.
+
+        Parameters
+        ----------
+        indices : the candidates, as rows of the table, (indices,)
+        width : standard errors at which the closeness has fallen to e^{−1/2}
         """
         # How much more each candidate loses than the best one, (indices,).
         best = indices[self.mean_losses[indices].argmin()]
@@ -133,17 +138,19 @@ class LossTable:
         if np.all(excess_losses == 0):
             return np.ones(len(indices))
 
-        # One unit for all: the median standard error of the differences. A candidate nearly the
-        # same as the best one has a tiny standard error; measured by that it would seem far away.
+        # The unit is the median standard error of the differences, the same for all candidates. By
+        # its own, tiny standard error a candidate nearly identical to the best one would seem far
+        # away from it.
         standard_errors = [
             difference.standard_error
             for index, difference in zip(indices, differences, strict=True)
             if index != best
         ]
+        # The floor keeps the unit above 0, by which t is divided.
         unit = max(width * float(np.median(standard_errors)), np.finfo(float).tiny)
-        # Beyond 40 the result is 0 anyway, and the square could overflow.
-        distance = np.minimum(excess_losses / unit, 40.0)
-        return np.exp(-(distance**2) / 2)
+        # Beyond t = 40 the result is 0 anyway, and the square could overflow.
+        distances = np.minimum(excess_losses / unit, 40.0)  # t
+        return np.exp(-(distances**2) / 2)
 
 
 def mean_loss_table(
@@ -151,35 +158,37 @@ def mean_loss_table(
 ) -> LossTable:
     """The losses of candidates, averaged over several assignments of the samples to folds.
 
-    Only candidates that all assignments have are listed: paths end early in some.
+    A repeat is one such assignment. A candidate is the same in two repeats if its identity (family,
+    number of features and penalty) is the same. Only candidates of all repeats are listed: in some
+    repeats the path of features ends before it reaches the size of a candidate.
 
     Parameters
     ----------
-    repeats : for each assignment its candidates, and their probabilities (candidates, samples)
+    repeats : for each repeat its candidates, and their probabilities (candidates, samples)
     positive : which samples are positive, (samples,)
     unit_of_sample : number of every sample's unit, (samples,); None if all are independent
     """
-    # For each assignment: candidate → its row among the probabilities.
+    # For each repeat a dictionary from a candidate's identity to its row among the probabilities.
     rows_of_repeats = []
     for scored in repeats:
         rows = {candidate.identity: row for row, candidate in enumerate(scored.candidates)}
         rows_of_repeats.append(rows)
 
     candidates = []
-    losses = []
+    mean_losses = []  # of each candidate (samples,)
     for identity in rows_of_repeats[0]:
         is_in_all_repeats = all(identity in rows for rows in rows_of_repeats)
         if not is_in_all_repeats:
             continue
-        same_candidates = []
+        candidate_of_repeats = []
         losses_of_repeats = []
         for scored, rows in zip(repeats, rows_of_repeats, strict=True):
             row = rows[identity]
-            same_candidates.append(scored.candidates[row])
+            candidate_of_repeats.append(scored.candidates[row])
             losses_of_repeats.append(brier_losses(scored.probabilities[row], positive))
-        candidates.append(mean_candidate(same_candidates))
-        losses.append(np.mean(losses_of_repeats, axis=0))
-    return LossTable(candidates, np.array(losses), unit_of_sample)
+        candidates.append(mean_candidate(candidate_of_repeats))
+        mean_losses.append(np.mean(losses_of_repeats, axis=0))
+    return LossTable(candidates, np.array(mean_losses), unit_of_sample)
 
 
 def mean_candidate(candidates: Sequence[RuleCandidate]) -> RuleCandidate:

@@ -29,8 +29,9 @@ class Threshold(NamedTuple):
 def best_threshold(scores: Floats, labels: Floats) -> Threshold:
     """The threshold with the fewest errors, in the middle of a gap between scores.
 
-    If several gaps have the fewest errors, the lowest one is taken. If no gap is wide enough to be
-    more than rounding, the threshold lies below all scores.
+    A sample is called positive if its score lies above the threshold. If several gaps have the
+    fewest errors, the lowest one is taken. A gap so narrow that it may be rounding is passed over;
+    if all are, the threshold lies below all scores.
 
     Parameters
     ----------
@@ -38,19 +39,21 @@ def best_threshold(scores: Floats, labels: Floats) -> Threshold:
     labels : ±1, (samples,)
     """
     sweep = sweep_thresholds(scores, labels)
-    ranked_scores = sweep.sorted_scores
-    lowest = ranked_scores[0] - END_GAP
-    highest = ranked_scores[-1] + END_GAP
+    sorted_scores = sweep.sorted_scores  # ascending
 
-    # Gap i lies below the i-th lowest score, and the last one above all scores: samples + 1 gaps.
-    # sweep.errors has the errors of a threshold in each of them.
-    gaps = np.diff(ranked_scores, prepend=lowest, append=highest)
-    lower_ends = np.append(lowest, ranked_scores)
-    is_wide_enough = gaps > RELATIVE_GAP * np.abs(scores).max(initial=1.0)
+    # The samples + 1 gaps in which a threshold may lie, (samples + 1,): one below every score, in
+    # ascending order, and one above all. Those at the ends are given the width END_GAP.
+    lowest = sorted_scores[0] - END_GAP
+    highest = sorted_scores[-1] + END_GAP
+    widths = np.diff(sorted_scores, prepend=lowest, append=highest)
+    lower_ends = np.append(lowest, sorted_scores)
+    is_wide_enough = widths > RELATIVE_GAP * np.abs(scores).max(initial=1.0)
 
-    best = int(np.where(is_wide_enough, sweep.errors, np.inf).argmin())
-    middle = lower_ends[best] + gaps[best] / 2
-    return Threshold(value=float(middle), errors=int(sweep.errors[best]))
+    # The errors of a threshold in each gap.
+    errors = sweep.errors
+    best = int(np.where(is_wide_enough, errors, np.inf).argmin())
+    middle = lower_ends[best] + widths[best] / 2
+    return Threshold(value=float(middle), errors=int(errors[best]))
 
 
 def error_indicators(scores: Floats, labels: Floats) -> Floats:
@@ -68,13 +71,17 @@ def area_under_curve(scores: Floats, positive: Bools) -> float:
 
 
 def area_within_folds(scores: Floats, positive: Bools, fold_of_sample: Ints) -> float:
-    """The area under the curve from pairs of the same fold.
+    """The area under the curve, from pairs of samples of the same fold alone.
 
-    Samples of different folds have scores of different rules, which can't be compared.
+    It is the share of pairs, of a positive and a negative sample, in which the positive one has the
+    larger score; ties count one half. Samples of different folds are not compared, because their
+    scores come from different rules. Without any pair the area is NaN.
 
     Parameters
     ----------
-    scores, positive, fold_of_sample : (samples,)
+    scores : (samples,)
+    positive : which samples are positive, (samples,)
+    fold_of_sample : number of every sample's fold, (samples,)
     """
     n_concordant = 0.0
     n_pairs = 0

@@ -27,15 +27,21 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
     """The supports of 0, 1, 2, … columns that least angle regression goes through.
 
     This is the path of the lasso, except that no column leaves it (Efron, Hastie, Johnstone and
-    Tibshirani 2004). All active columns have the same product with the residual, in absolute value
-    the largest. The fit moves in the direction in which these products sink together, until another
-    column has the same product with the residual and joins.
+    Tibshirani 2004). The columns chosen so far (the support) have the same absolute product C with
+    the residual, and all others have smaller ones. The fit moves in the direction in which these
+    common products sink together, until another column has an equal product and joins. The products
+    are followed from step to step; the fit itself is not needed.
 
     Parameters
     ----------
     columns : centred and of length 1 (or zero), (samples, columns)
     target : centred, (samples,)
     max_columns : the path ends with so many columns, or earlier if nothing is left to explain
+
+    Returns
+    -------
+    supports : indices of the chosen columns in the order in which they joined; first none, then
+        one, two, …
     """
     support = np.zeros(0, dtype=np.int64)
     supports = [support]
@@ -47,28 +53,26 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
     n_samples = len(columns)
     products = products_with(columns, target)
     joining = int(np.abs(products).argmax())
-    common_product = float(np.abs(products[joining]))
+    common_product = float(np.abs(products[joining]))  # C
     negligible = ROUNDING * common_product
-    # A column whose product sinks as fast as that of the active ones, up to this, is a copy of
-    # them and never joins.
+    # A column whose product sinks just as C does, up to this, is a copy of the support's columns.
     copy_tolerance = COPY_TOLERANCE[columns.dtype]
 
     # Centred columns of n samples span no more than n − 1 dimensions.
     for _ in range(min(max_columns, n_samples - 1)):
         if common_product <= negligible:
             break
-        # |products| is now the common product on all of the support.
         support = np.append(support, joining)
         supports.append(support)
 
-        # How fast every column's product sinks, in units of that of the active ones; and how far
-        # theirs must sink until each column joins.
+        # How fast every column's product sinks when C sinks at rate 1; and how far C must sink
+        # until each column joins. Columns of the support cannot join again.
         rates = equiangular_rates(columns, support, np.sign(products[support]))
         steps = steps_until_joining(products, rates, common_product, copy_tolerance)
         steps[support] = np.inf
         joining = int(steps.argmin())
 
-        # Move there; at most to the least squares, where the common product is 0.
+        # Move until the next column joins, but no farther than C = 0, the least-squares fit.
         step = min(common_product, float(steps[joining]))
         products = products - step * rates
         common_product = common_product - step
@@ -98,19 +102,22 @@ def products_with(columns: Floats, vector: Floats) -> Floats:
 def steps_until_joining(
     products: Floats, rates: Floats, common_product: float, copy_tolerance: float
 ) -> Floats:
-    """How far the common product C must sink until each column's product equals ±C: (columns,).
+    """How far the common product C must sink until each column joins least angle regression.
 
-    When C has sunk by γ, a column's product is p − γr. It equals C − γ at γ = (C − p)/(1 − r), and
-    −(C − γ) at γ = (C + p)/(1 + r). The smaller γ is returned. Where the divisor vanishes the
-    column is a copy of the active ones, and γ is infinite.
+    All columns of the support have the product ±C with the residual. When C has sunk by γ, another
+    column's product has moved from p to p − γr. It equals C − γ at γ = (C − p)/(1 − r), and
+    −(C − γ) at γ = (C + p)/(1 + r): there the column joins, and the smaller γ is returned,
+    (columns,). If a divisor vanishes, the column's product moves with C for ever (it is a copy of
+    columns of the support), and that γ is infinite.
 
     Parameters
     ----------
     products : p, (columns,)
-    rates : r, how fast each product sinks, in units of C's, (columns,)
+    rates : r, how far each product moves when C sinks by 1, (columns,)
     common_product : C
     copy_tolerance : a smaller divisor counts as vanishing
     """
+    # `np.where` computes both branches: the floors only avoid divisions by zero in unused entries.
     with_same_sign = np.where(
         rates < 1 - copy_tolerance,
         (common_product - products) / np.maximum(1 - rates, copy_tolerance),
@@ -127,19 +134,25 @@ def steps_until_joining(
 def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Ints]:
     """The supports of 0, 1, 2, … columns that forward stepwise least squares goes through.
 
-    The column that shortens the residual most comes next; at most `MAX_STEPWISE` columns join.
-    Two numbers are kept of every column: its product with the residual, and the squared length of
-    its part outside the span of the chosen columns.
+    The next column is the one that shortens the residual of least squares most; at most
+    `MAX_STEPWISE` columns join. For this, two numbers are kept of every column x: its product p
+    with the residual, and the squared length ℓ² of its part outside the span of the chosen columns.
+    If x joins, the residual's squared length falls by p²/ℓ².
 
     Parameters
     ----------
     columns : centred and of length 1 (or zero), (samples, columns)
     target : centred, (samples,)
     max_columns : the path ends with so many columns, or earlier if nothing is left to explain
+
+    Returns
+    -------
+    supports : indices of the chosen columns in the order in which they joined; first none, then
+        one, two, …
     """
     n_samples = len(columns)
-    products = products_with(columns, target)
-    squared_lengths = np.einsum("ij,ij->j", columns, columns).astype(float)
+    products = products_with(columns, target)  # p, (columns,)
+    squared_lengths = np.einsum("ij,ij->j", columns, columns).astype(float)  # ℓ², (columns,)
     copy_tolerance = COPY_TOLERANCE[columns.dtype]
     negligible = ROUNDING * (target @ target)
     support = np.zeros(0, dtype=np.int64)
@@ -147,7 +160,7 @@ def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Int
 
     # Centred columns of n samples span no more than n − 1 dimensions.
     for _ in range(min(max_columns, MAX_STEPWISE, n_samples - 1)):
-        # What each column would take off the residual's squared length.
+        # p²/ℓ²; 0 for columns within the span of the chosen ones, such as copies of them.
         gains = np.where(
             squared_lengths > copy_tolerance,
             products**2 / np.maximum(squared_lengths, copy_tolerance),
@@ -158,12 +171,12 @@ def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Int
         support = np.append(support, gains.argmax())
         supports.append(support)
 
-        # The direction, of length 1, that the newest column adds to the span. The few chosen
-        # columns are made orthogonal anew each time, which is precise and takes little time.
-        orthonormal, _ = np.linalg.qr(columns[:, support].astype(float))
-        new_direction = orthonormal[:, -1]
+        # The unit vector that the newest column adds to the span: the last one of an orthonormal
+        # basis. The basis of the few columns is made anew each time, which is precise and cheap.
+        orthonormal_basis, _ = np.linalg.qr(columns[:, support].astype(float))
+        new_direction = orthonormal_basis[:, -1]
 
-        # Take this direction out of the residual and out of every column.
+        # Remove this direction from the residual and from every column.
         components = products_with(columns, new_direction)
         products = products - (new_direction @ target) * components
         squared_lengths = squared_lengths - components**2

@@ -29,20 +29,21 @@ def fit_ridge_logistic(
     penalties: Floats,
     n_unpenalized: int,
 ) -> Floats:
-    """Weights of many small logistic regressions at once, by Newton's method.
+    """Weights (fits, penalties, columns) of many small logistic regressions, by Newton's method.
 
-    The result is (fits, penalties, columns). Each fit, with each penalty λ, minimises over w
+    Each fit, with each penalty λ, minimises over w
 
         Σ_i s_i ln(1 + exp(−y_i η_i)) + λ/2 Σ_j w_j²,    η = D w
 
-    where D is its design, s_i are its sample weights, y_i = ±1 the labels, and j runs over the
-    penalized columns.
+    where D is the fit's design matrix, s_i are its sample weights, y_i = ±1 the labels, and j runs
+    over the penalized columns. The other columns have a tiny ridge (`UNPENALIZED_RIDGE`), so that
+    their weights stay finite if the classes separate.
 
     Parameters
     ----------
-    designs : scaled columns, (fits, samples, columns)
-    labels : ±1, (samples,)
-    sample_weights : 1 for training samples and 0 for others, (fits, samples)
+    designs : D, scaled columns, (fits, samples, columns)
+    labels : y, ±1, (samples,)
+    sample_weights : s, 1 for training samples and 0 for others, (fits, samples)
     penalties : λ, (penalties,)
     n_unpenalized : number of leading columns (the constant, covariates) without a penalty
     """
@@ -50,7 +51,7 @@ def fit_ridge_logistic(
     column = np.arange(n_columns)
     # λ of every column, (penalties, columns).
     ridge = np.where(column < n_unpenalized, UNPENALIZED_RIDGE, penalties[:, None])
-    transposed = np.ascontiguousarray(designs.transpose(0, 2, 1))  # (fits, columns, samples)
+    transposed = np.ascontiguousarray(designs.transpose(0, 2, 1))  # Dᵀ, (fits, columns, samples)
     positive = (labels > 0).astype(float)
     sample_weights = sample_weights[:, None, :]  # (fits, 1, samples): the same for all penalties
     weights = np.zeros((n_fits, len(penalties), n_columns))
@@ -60,13 +61,14 @@ def fit_ridge_logistic(
         probabilities = sigmoid(weights @ transposed)  # (fits, penalties, samples)
         gradient = ((probabilities - positive) * sample_weights) @ designs + ridge * weights
 
-        # The Hessian, (fits, penalties, columns, columns).
+        # The Hessian, (fits, penalties, columns, columns), with the ridge on its diagonal.
         curvatures = probabilities * (1 - probabilities) * sample_weights
         hessian = weighted_squares(designs, transposed, curvatures)
         hessian[..., column, column] += ridge
 
-        # Newton's step, shortened where a score would move too far. Near the minimum no step is
-        # shortened, so that the length of the whole step tells whether it is reached.
+        # Newton's step, (fits, penalties, columns), shortened where a score would move too far.
+        # Near the minimum no step is shortened: a whole step that changes scores by little is the
+        # last one.
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
         score_change = np.abs(step @ transposed).max(axis=2)  # (fits, penalties)
         damping = np.minimum(1.0, MAX_SCORE_CHANGE / np.maximum(score_change, SMALLEST_DIVISOR))

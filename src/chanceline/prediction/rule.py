@@ -101,28 +101,35 @@ class PredictionRule(Result):
         blocks: ArrayLike | None = None,
         covariates: Any = None,
     ) -> Floats:
-        """x_S·w + b for every row, (rows,), where the columns x_S are picked already.
+        """The rule's score of every row, (rows,), from columns that are selected already.
+
+        The score is x_S·w, with the columns x_S of the support and weights w; plus terms of
+        covariates, if the rule has any; plus the bias, which may be another one for every block.
 
         Parameters
         ----------
-        columns : x_S, the columns of the support, (rows, support)
-        table : a DataFrame or an array. Covariates and blocks that are not given are looked for
+        columns : x_S, (rows, support)
+        table : a DataFrame or an array. If covariates or blocks are not given, they are looked for
             here by name.
         blocks, covariates : as in `scores`
         """
         scores = columns @ self.weights
+
+        # Terms of covariates.
         if self.encoder.covariates:
             if covariates is None:
                 covariates = covariates_in(table, self.encoder)
-            terms = self.encoder.transform(covariates, len(scores))
+            terms = self.encoder.transform(covariates, len(scores))  # (rows, terms)
             scores = scores + terms @ self.covariate_weights
+
+        # The bias of every row's block; of the average block if blocks are neither given nor in the
+        # table.
         if blocks is None:
             blocks = self._blocks_in(table)
         if blocks is None:
-            # Neither given nor in the table: the bias is that of the average block.
             return scores + self.bias
-        names = names_of(blocks, len(scores), "blocks")
-        return scores + self._biases_of(names.tolist())
+        block_names = names_of(blocks, len(scores), "blocks")
+        return scores + self._biases_of(block_names.tolist())
 
     def probabilities(
         self,
@@ -180,8 +187,8 @@ def fit_rule(  # noqa: PLR0913
     X : (samples, features)
     y : two classes, the larger value positive, as in scikit-learn (`separation_test` chooses the
         positive class by its name).
-    groups : samples of a group stay together in a fold.
-    blocks : columns are measured from the mean of their block.
+    groups : samples of a group (a patient, say) stay together in a fold.
+    blocks : columns are measured from the mean of their block (a site, say).
     covariates : further columns of the rule, whose weights are not shrunk: a DataFrame or a mapping
         by name, or an array (samples, covariates). Units do not matter; text has an indicator for
         every level but the first.
@@ -229,7 +236,7 @@ def fit_rules(  # noqa: PLR0913
 
     Parameters as in `fit_rule`; X may be a `ColumnTable`, too.
     """
-    # Of a very wide table only a pool of columns is in memory.
+    # Of a very wide table only a pool of columns is in memory: the most promising ones.
     pooled = pool_samples(
         X,
         y,
@@ -241,18 +248,23 @@ def fit_rules(  # noqa: PLR0913
     )
     samples = pooled.samples
     choice = check_feature_choice(pooled.n_features, features, max_features)
-    n_repeats = n_tuning_repeats(samples.X.size)
 
-    # Train on the pool; then columns are numbered as in the table again.
-    trained_in_pool = train(
-        samples, samples.all_rows, pooled.choice_in_pool(choice), [seed], n_repeats
+    # Train on the pool, from all samples; then number the rules' columns as in the table.
+    rules_on_pool = train(
+        samples,
+        training=samples.all_rows,
+        features=pooled.choice_in_pool(choice),
+        seed=[seed],
+        n_repeats=n_tuning_repeats(samples.X.size),
     )
-    trained = pooled.rules_of_table(trained_in_pool)
-    to_use = rule_in_original_units(trained.to_use, samples, X, blocks)
-    few = None
+    trained = pooled.rules_of_table(rules_on_pool)
+
+    # From scaled columns to the units of the table.
+    rule_to_use = rule_in_original_units(trained.to_use, samples=samples, X=X, blocks=blocks)
+    rule_on_few = None
     if trained.few is not None:
-        few = rule_in_original_units(trained.few, samples, X, blocks)
-    return FittedRules(to_use, few)
+        rule_on_few = rule_in_original_units(trained.few, samples=samples, X=X, blocks=blocks)
+    return FittedRules(rule_to_use, rule_on_few)
 
 
 def rule_in_original_units(
@@ -261,17 +273,21 @@ def rule_in_original_units(
     X: ArrayLike | ColumnTable,
     blocks: ArrayLike | None,
 ) -> PredictionRule:
-    """The rule on X itself, from one on scaled columns and standardized covariates.
+    """Turn a rule on scaled columns and standardized covariates into one on the table itself.
 
-    With the scaled columns (x − m_B)/s of a sample in block B, and standardized terms (z − c)/d,
+    For a sample in block B (a site, say) with columns x_j, and terms z_t of covariates, the rule's
+    score is
 
-        η = u₀ + Σ u_t (z_t − c_t)/d_t + Σ v_j (x_j − m_Bj)/s_j
-          = b_B + Σ (u_t/d_t) z_t + Σ (v_j/s_j) x_j.
+        η = u₀ + Σ_t u_t (z_t − c_t)/d_t + Σ_j v_j (x_j − m_Bj)/s_j
+          = b_B + Σ_t (u_t/d_t) z_t + Σ_j (v_j/s_j) x_j,
+
+    where c and d are the means and spreads of the terms, m_B the means of the columns in block B,
+    and s the spreads of the columns. The bias b_B collects all that depends on neither z nor x.
 
     Parameters
     ----------
     trained : the rule on scaled columns, from all samples
-    samples : the samples it was trained on
+    samples : the samples that the rule was trained on
     X, blocks : as the user gave them, with their names
     """
     # A rule lists its columns in ascending order.
@@ -291,7 +307,7 @@ def rule_in_original_units(
     constant = scaled_constant - samples.term_means @ covariate_weights
     biases = constant - scale.block_means @ weights
 
-    # Names of blocks, where the user gave any.
+    # Biases by the names of blocks, if the user gave any. Both are in the order of the names.
     block_biases: dict[str, float] = {}
     block_column = ""
     if blocks is not None:

@@ -141,11 +141,13 @@ def samples_of_checked(  # noqa: PLR0913
 ) -> Samples:
     """Make samples from values (samples, features) and labels ±1 that are checked already.
 
-    Covariates are encoded, blocks and groups numbered. Parameters as in `make_samples`.
+    Covariates become standardized columns (*terms*), and the names of blocks and groups become
+    numbers. Parameters as in `make_samples`.
     """
     n_samples = len(labels)
 
-    # Covariates as standardized columns.
+    # The terms of all covariates, (samples, terms), standardized to mean 0 and SD 1. A constant
+    # term has an infinite spread: divided by it, the term is 0 and has no part in a rule.
     covariate_columns: dict[str, NDArray[Any]] = {}
     if covariates is not None:
         covariate_columns = read_columns(covariates, n_samples)
@@ -153,11 +155,11 @@ def samples_of_checked(  # noqa: PLR0913
         encoder = make_encoder(covariate_columns)
     terms = encoder.transform(covariate_columns, n_samples)
     term_means = terms.mean(axis=0)
-    # A constant term, divided by an infinite spread, is zero and has no part in a rule.
     term_spreads = infinite_where_constant(terms.std(axis=0), terms)
     standardized_terms = (terms - term_means) / term_spreads
 
-    # Blocks and groups by number.
+    # Numbers of blocks and groups, (samples,). Without blocks there is one for all samples; without
+    # groups every sample is a group.
     block_of_sample = np.zeros(n_samples, dtype=np.int64)
     if blocks is not None:
         block_of_sample = number_names(names_of(blocks, n_samples, "blocks"))
@@ -178,10 +180,11 @@ def samples_of_checked(  # noqa: PLR0913
 
 
 def infinite_where_constant(spreads: Floats, values: Floats) -> Floats:
-    """The spreads (columns,), infinite for columns of `values` (samples, columns) that vary by no
-    more than rounding: divided by it they vanish.
+    """The spreads of columns, (columns,), with infinity for columns that vary by rounding only.
+
+    Divided by infinity, such a column becomes 0. `values` are the columns, (samples, columns).
     """
-    # The largest absolute value, without a copy of them all.
+    # The largest absolute value of each column, computed without a copy of all values.
     largest = np.maximum(values.max(axis=0, initial=0.0), -values.min(axis=0, initial=0.0))
     return np.where(spreads > CONSTANT_SHARE * largest, spreads, np.inf).astype(spreads.dtype)
 

@@ -48,12 +48,18 @@ class ColumnScale(NamedTuple):
 
 
 def fit_scale(samples: Samples, training: Bools) -> ColumnScale:
-    """Means of blocks and spreads of columns, from the training samples.
+    """Means of blocks (sites, say) and spreads of columns, from the training samples.
 
     Parameters
     ----------
-    samples : all of them; a block without training samples gets the mean of its other samples.
+    samples : all of them; a block without training samples gets the mean of its other samples, as
+        these come with their block.
     training : which samples are for training, (samples,)
+
+    Returns
+    -------
+    scale : means (blocks, columns), and standard deviations within blocks (columns,), which are
+        infinite for constant columns
     """
     # Which samples the mean of each block is taken over, (blocks, samples): its training samples;
     # if it has none, all of its samples.
@@ -62,14 +68,16 @@ def fit_scale(samples: Samples, training: Bools) -> ColumnScale:
     has_training_samples = in_block_for_training.any(axis=1, keepdims=True)  # (blocks, 1)
     is_averaged = np.where(has_training_samples, in_block_for_training, in_block)
 
-    # Means, as products with the share of each sample, (blocks, samples). A block without any
-    # samples gets mean 0, which is never used. The spreads are still to come: they need the means.
+    # Means of all blocks by one product with the weights of the samples, (blocks, samples). A block
+    # number without any samples (in a subset of the samples) gets mean 0, which is never used.
     n_averaged = np.maximum(is_averaged.sum(axis=1, keepdims=True), 1)
-    shares = (is_averaged / n_averaged).astype(samples.X.dtype)
-    unit_spreads = np.ones(samples.n_features, samples.X.dtype)
-    scale = ColumnScale(block_means=shares @ samples.X, spreads=unit_spreads)
+    averaging_weights = (is_averaged / n_averaged).astype(samples.X.dtype)
+    block_means = averaging_weights @ samples.X
 
-    # Standard deviations of the training samples around the means of their blocks.
+    # Standard deviations of the training samples around the means of their blocks. A scale with
+    # spreads of 1 serves to look these means up.
+    unit_spreads = np.ones(samples.n_features, samples.X.dtype)
+    scale = ColumnScale(block_means=block_means, spreads=unit_spreads)
     centred = samples.X[training] - scale.means_of(samples.block_of_sample[training])
     spreads = np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(centred))
     return scale._replace(spreads=infinite_where_constant(spreads, samples.X))
@@ -102,20 +110,28 @@ class Residualized(NamedTuple):
 
 
 def residualize(samples: Samples, scale: ColumnScale) -> Residualized:
-    """Remove what the nuisance columns explain from all scaled columns and from the labels.
+    """Replace scaled columns and labels by their residuals, and give the columns length 1.
 
-    The nuisance columns are the constant and the terms of covariates. The columns are then divided
-    by their lengths.
+    The residuals are those of least squares on the nuisance columns: the constant and the terms of
+    covariates. A column that these explain, up to rounding, becomes zero.
+
+    Parameters
+    ----------
+    samples : the training samples
+    scale : means and spreads of their columns
     """
-    columns = scale.transform(samples.X, samples.block_of_sample)
+    columns = scale.transform(samples.X, samples.block_of_sample)  # (samples, features)
+
+    # Subtract the projections on an orthonormal basis of the nuisance columns, (samples, nuisance).
     basis = np.linalg.qr(samples.nuisance)[0]
     target = samples.y - basis @ (basis.T @ samples.y)
     basis = basis.astype(columns.dtype)
     columns -= basis @ (basis.T @ columns)
 
+    # Scaled columns have length √samples; a residual much shorter than that is rounding. Its length
+    # is set to infinity: divided by it, the column is zero.
     lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
     has_residual = lengths > MIN_RESIDUAL_SPREAD * np.sqrt(samples.n_samples)
-    # A column of which only rounding is left gets an infinite length: divided by it, it is zero.
     lengths = np.where(has_residual, lengths, np.inf).astype(columns.dtype)
     columns /= lengths
     return Residualized(columns, target, lengths)

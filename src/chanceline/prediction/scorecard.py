@@ -66,9 +66,9 @@ def scorecard(
 ) -> Scorecard:
     """Make a scorecard of a rule: whole weights of at most `largest`, with few training errors.
 
-    The rule's weights are multiplied by many factors and rounded. From the best rounding on, one
-    weight at a time is changed by one. A change is made if it leads to fewer errors, or to as many
-    with a score that follows the rule's more closely.
+    The rule's weights are multiplied by many factors and rounded. Starting from the best rounding,
+    one weight at a time is changed by one, if this leads to fewer errors, or to as many errors with
+    a score that follows the rule's more closely.
 
     Parameters
     ----------
@@ -87,7 +87,8 @@ def scorecard(
     columns = values[:, rule.support]
     step_sizes = check_steps(steps, columns)
 
-    # Search for points: whole weights of columns in steps, w_j x_j = (w_j · step_j)(x_j/step_j).
+    # Search for points, which are whole weights of the columns measured in steps x_j/step_j. The
+    # rule's own weights of these are w_j · step_j, because w_j x_j = (w_j · step_j)(x_j/step_j).
     weights_of_steps = rule.weights * step_sizes
     search = PointSearch(
         columns=columns / step_sizes,
@@ -98,19 +99,19 @@ def scorecard(
     points = search.improve(search.best_rounding(weights_of_steps))
     threshold = best_threshold(search.totals(points), labels).value
 
-    # Features without points are left out; errors are counted exactly.
+    # Leave out features with 0 points; then count the errors of the scorecard and of the rule.
     used = np.flatnonzero(points)
     support = rule.support[used]
-    weights = points[used] / step_sizes[used]
-    errors = make_rule(values, labels, support, weights, -threshold).errors
-    rule_errors = make_rule(values, labels, rule.support, rule.weights, rule.bias).errors
+    weights = points[used] / step_sizes[used]  # of the columns in their own units
+    card_errors = make_rule(values, labels, support, weights, bias=-threshold).errors
+    rule_errors = make_rule(values, labels, rule.support, rule.weights, bias=rule.bias).errors
     return Scorecard(
         support=support,
         points=points[used],
         steps=step_sizes[used],
         threshold=threshold,
-        errors=errors,
-        loss=errors - rule_errors,
+        errors=card_errors,
+        loss=card_errors - rule_errors,
     )
 
 
@@ -126,7 +127,14 @@ def check_rule(rule: PredictionRule) -> None:
 
 
 def check_steps(steps: ArrayLike | None, columns: Floats) -> Floats:
-    """The steps as asked; by default the standard deviations of the columns, to two digits."""
+    """What one point is given for, in the units of each column: (features,).
+
+    Parameters
+    ----------
+    steps : as the user asks, one for each column; by default the standard deviations of the
+        columns, rounded to two digits
+    columns : the rule's features, (samples, features)
+    """
     if steps is None:
         spreads = columns.std(axis=0)
         step_sizes = np.array([float(f"{spread:.2g}") for spread in spreads])

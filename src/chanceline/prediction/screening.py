@@ -66,17 +66,24 @@ def correlations_with_labels(samples: Samples, training: Bools) -> Floats:
     """How strongly every column goes with the labels: |Σ_i t_i x_ij|/SD(x_j), (features,).
 
     The sum is over the training samples i, and t_i is the label ±1 less what blocks and covariates
-    explain of it. These t_i add up to 0, as the indicators of blocks add up to a constant. So
-    adding a constant to a column changes nothing, and columns need not be centred.
+    explain of it. These residuals t_i add up to 0, so that adding a constant to a column changes
+    nothing.
+
+    Parameters
+    ----------
+    samples : all of them
+    training : which samples may be looked at, (samples,)
     """
     dtype = samples.X.dtype
     rows = np.flatnonzero(training)
-    target = label_residuals(samples, training).astype(dtype)
+    target = label_residuals(samples, training).astype(dtype)  # t
     scores = []
     for start in range(0, samples.n_features, COLUMNS_AT_A_TIME):
         columns = samples.X[:, start : start + COLUMNS_AT_A_TIME]
-        # Differences from the first sample are small numbers even where a column has a large mean.
+        # Subtract the first training sample: if a column has a large mean, the differences are
+        # small numbers that lose fewer digits.
         differences = columns[rows] - columns[rows[0]]
+        # The floor avoids a division by 0 for constant columns, whose score is 0.
         spreads = np.maximum(differences.std(axis=0), np.finfo(dtype).tiny)
         scores.append(np.abs(target @ differences) / spreads)
     return np.concatenate(scores)

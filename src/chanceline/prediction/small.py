@@ -21,7 +21,10 @@ SMALL_PENALTIES = np.array([0.001, 0.3, 3.0, 30.0])
 
 
 def score_small_sets(folds: InnerFolds, max_features: int) -> ScoredCandidates:
-    """All sizes of both paths with all penalties, and their out-of-fold probabilities."""
+    """Small sets of all sizes from both paths with all penalties, and their predictions.
+
+    The predictions are out-of-fold: of samples that the rule was not fitted to.
+    """
     candidates = []
     probabilities = []
     for family in PATHS:
@@ -48,11 +51,18 @@ def candidates_of_all_penalties(family: Family, n_features: int) -> list[RuleCan
 def supports_by_size(folds: InnerFolds, family: Family, max_features: int) -> list[list[Ints]]:
     """For every size to be compared the supports of that size, one for each fold.
 
-    Sizes that the path of some fold does not reach are left out.
+    A path gives a support (a set of columns) of each size 0, 1, 2, … Sizes that the path of some
+    fold does not reach are left out.
+
+    Parameters
+    ----------
+    folds : the samples, dealt to folds
+    family : which path to follow
+    max_features : the largest size
     """
     follow_path = PATHS[family]
     paths = [follow_path(fold.columns, fold.target, max_features) for fold in folds.residualized]
-    largest_common = min(len(path) for path in paths) - 1
+    largest_common = min(len(path) for path in paths) - 1  # a path begins with the empty support
     sizes = sorted({*SMALL_SIZES, max_features})
     if family is Family.STEPWISE:
         # No feature, and the first one, are the same on both paths.

@@ -89,6 +89,7 @@ class SelectionStability(Result):
         """
 
         def renumbered(features: tuple[int, ...]) -> tuple[int, ...]:
+            """The numbers in the table of features numbered within the pool."""
             return tuple(columns[list(features)].tolist())
 
         readings = []
@@ -131,6 +132,7 @@ def selection_stability(  # noqa: PLR0913
     prepare : a function applied to the columns (samples, columns) first, such as one that clips
         outliers; by default columns stay as they are.
     """
+    # Of a very wide table only a pool of columns is in memory, here with the columns of the set.
     columns = np.sort(np.asarray(support, dtype=np.int64))
     pooled = pool_samples(
         X,
@@ -146,12 +148,14 @@ def selection_stability(  # noqa: PLR0913
         pooled = pooled._replace(samples=prepared)
     if family is Family.DENSE:
         penalty = UNTUNED_PENALTY
+
+    # Without a pool the samples have all columns of the table, by the same numbers.
     if pooled.pool is None:
         return stability_of_support(
             pooled.samples, columns, penalty=penalty, family=family, seed=seed
         )
 
-    # Only a pool of columns is in memory: number the features within it, and back.
+    # With a pool, number the features within it, and in the result as in the table again.
     stability_in_pool = stability_of_support(
         pooled.samples,
         np.searchsorted(pooled.pool, columns),
@@ -186,12 +190,12 @@ def stability_of_support(  # noqa: PLR0913
     seed : seed of the splits into halves
     screening : when columns of a very wide table are left out beforehand
     """
-    # The columns that screening leaves. Inside of it they are numbered by their places 0, 1, …; in
-    # the table the column at a place has the number table_columns[place].
+    # Of very many columns screening leaves those that go best with the labels, and the set. They
+    # have places 0, 1, …; the number of a column in `samples` is table_columns[place], ascending.
     screened, table_columns = screen_columns(samples, samples.all_rows, support, screening)
     support_places = np.searchsorted(table_columns, support)
 
-    # Fits on all samples, of the set itself and, below, with one feature replaced.
+    # Errors of the set on all samples, and how often halves of the samples select each column.
     scale = fit_scale(screened, screened.all_rows)
     fit = TrainingFit(
         samples=screened,
@@ -202,10 +206,10 @@ def stability_of_support(  # noqa: PLR0913
     ranked = samples_for_ranking(screened, scale)
     shares = selection_shares(ranked, len(support), family, seed)  # (screened columns,)
 
+    # Read each feature of the set, and list the sets in which a replacement stands for it.
     readings = []
     alternatives: list[tuple[int, ...]] = []
     for place, feature in zip(support_places, support.tolist(), strict=True):
-        # Columns of the table in the place of this feature, and the errors of the set with each.
         replacement_places, replacement_errors = fit.replacements(support_places, place)
         replacements = table_columns[replacement_places]
         surrogates = replacements[replacement_errors <= errors + SURROGATE_ERRORS]
@@ -238,8 +242,15 @@ def exchanged_sets(support: Ints, column: int, replacements: Ints) -> list[tuple
 def selection_shares(samples: Samples, n_features: int, family: Family, seed: int) -> Floats:
     """For every column the share of halves of the samples that select it, (features,).
 
-    A half selects the set of `n_features` columns on the path of the rule's family; for families
-    without a path, on that of least angle regression.
+    The samples are split into two halves `N_SPLITS` times. A path adds features one by one; a half
+    selects the first `n_features` columns of the path.
+
+    Parameters
+    ----------
+    samples : all of them
+    n_features : how many columns every half selects
+    family : which path to follow; for families without a path, that of least angle regression
+    seed : seed of the splits
     """
     follow_path = HALF_PATHS.get(family, least_angle_path)
     n_selected = np.zeros(samples.n_features)
@@ -252,6 +263,7 @@ def selection_shares(samples: Samples, n_features: int, family: Family, seed: in
             scale = fit_scale(samples, training=in_half)
             residualized = residualize(samples.take(in_half), scale)
             path = follow_path(residualized.columns, residualized.target, n_features)
-            n_selected[path[-1]] += 1
+            selected = path[-1]  # the longest set; it is shorter than asked if the path ends early
+            n_selected[selected] += 1
             n_halves += 1
     return n_selected / n_halves

@@ -38,20 +38,25 @@ class TrainingFit:
     penalty: float
 
     def training_errors(self, supports: Ints) -> Ints:
-        """Training errors of logistic regression on each of several supports, (supports,).
+        """Numbers of training errors of logistic regression on each of several supports.
 
         Parameters
         ----------
         supports : columns of each support, all of the same size, (supports, columns)
+
+        Returns
+        -------
+        errors : (supports,)
         """
-        # The nuisance columns and the columns of every support, stacked:
-        # (supports, samples, nuisance + columns)
+        # The design matrix of every support: the nuisance columns (constant and covariates), then
+        # the support's columns, (supports, samples, nuisance + columns).
         n_supports = len(supports)
         nuisance = self.samples.nuisance
         nuisance_of_support = np.broadcast_to(nuisance, (n_supports, *nuisance.shape))
         columns_of_support = self.columns[:, supports].transpose(1, 0, 2)
         designs = np.concatenate([nuisance_of_support, columns_of_support], axis=2)
-        # (supports, 1, nuisance + columns)
+
+        # Fit all supports with one penalty; weights are (supports, 1, nuisance + columns).
         weights = fit_ridge_logistic(
             designs=designs,
             labels=self.samples.y,
@@ -60,14 +65,19 @@ class TrainingFit:
             n_unpenalized=self.samples.n_nuisance,
         )
         scores_by_penalty = weights @ designs.transpose(0, 2, 1)  # (supports, 1, samples)
-        scores = scores_by_penalty[:, 0]  # there is one penalty
-        return np.count_nonzero((scores > 0) != self.samples.positive, axis=1)
+        scores = scores_by_penalty[:, 0]
+        is_wrong = (scores > 0) != self.samples.positive
+        return np.count_nonzero(is_wrong, axis=1)
 
     def residual_products(self, support: Ints) -> Floats:
-        """|Σ_i (true − fitted probability)_i x_ij| of every column j, (features,).
+        """Absolute product |Σ_i r_i x_ij| of every column j with the residuals r, (features,).
 
-        The larger the product with what a fit on the support leaves unexplained, the more the
-        column promises to add to it.
+        The residuals are the true class (1 or 0) less the probability fitted on the support. The
+        larger its product, the more a column promises to improve the fit.
+
+        Parameters
+        ----------
+        support : columns of the fit, (support,)
         """
         design = np.hstack([self.samples.nuisance, self.columns[:, support]])
         weights = fit_one_ridge_logistic(
@@ -76,15 +86,15 @@ class TrainingFit:
             penalty=self.penalty,
             n_unpenalized=self.samples.n_nuisance,
         )
-        # True probabilities are 1 or 0, while the labels of the fit are ±1.
-        residuals = self.samples.positive - sigmoid(design @ weights)
+        probabilities = sigmoid(design @ weights)
+        residuals = self.samples.positive - probabilities  # (samples,); True counts as 1
         return np.abs(residuals @ self.columns)
 
     def replacements(self, support: Ints, feature: int) -> tuple[Ints, Ints]:
         """Columns tried in the place of one feature of a support, and the errors that they make.
 
-        The `N_TRIED` columns are tried that have the largest products with what the other features
-        of the support leave unexplained.
+        Up to `N_TRIED` columns outside the support are tried: those with the largest products with
+        the residuals of a fit on the other features of the support.
 
         Parameters
         ----------
@@ -94,18 +104,20 @@ class TrainingFit:
         Returns
         -------
         replacements : columns, the one with the fewest errors first, (replacements,)
-        errors : training errors of the support with each of them, ascending, (replacements,)
+        errors : training errors of the support with each replacement, ascending, (replacements,)
         """
-        # What every column promises to add to the features that stay; those of the support, which
-        # are no replacements, nothing.
+        # The most promising columns. The products are at least 0; setting those of the support to 0
+        # excludes its columns, and the columns with product 0 are not tried.
         unchanged = support[support != feature]
-        products = self.residual_products(unchanged)  # never negative
+        products = self.residual_products(unchanged)  # (features,)
         products[support] = 0.0
         most_promising = np.argsort(-products, kind="stable")[:N_TRIED]
         tried = most_promising[products[most_promising] > 0]
 
-        # A row for each column tried: the features that stay, and this one. (tried, support)
-        supports = np.column_stack([np.tile(unchanged, (len(tried), 1)), tried])
+        # The supports with each replacement, (tried, support): the unchanged features, then the
+        # column tried.
+        repeated_unchanged = np.tile(unchanged, (len(tried), 1))
+        supports = np.column_stack([repeated_unchanged, tried])
         errors = self.training_errors(supports)
         fewest_first = np.argsort(errors, kind="stable")
         return tried[fewest_first], errors[fewest_first]

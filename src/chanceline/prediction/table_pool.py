@@ -81,7 +81,10 @@ def pool_samples(  # noqa: PLR0913
     training_sets: TrainingSets = all_samples_alone,
     n_threads: int = 1,
 ) -> PooledSamples:
-    """Check everything; of a table that is read by tiles take a pool into memory.
+    """Check the samples; of a very wide table take only a pool of columns into memory.
+
+    A `ColumnTable` is read in tiles of columns, because it may be too large for memory. The pool
+    holds every column that training on one of the training sets may look at.
 
     Parameters
     ----------
@@ -89,25 +92,28 @@ def pool_samples(  # noqa: PLR0913
         numbers that were checked when it was read.
     features : columns that are named beforehand: they are the pool.
     required : columns that belong to the pool whatever their scores.
-    training_sets : the training sets that will be used, from the samples without columns.
+    training_sets : function that gives the training sets, (samples,) masks, for samples without
+        columns.
     n_threads : tiles that are worked on at the same time.
     """
+    # An array is in memory already.
     roles = {"groups": groups, "blocks": blocks, "covariates": covariates, "encoder": encoder}
     if not isinstance(X, ColumnTable):
         samples = make_samples(X, y, **roles)
         return PooledSamples(samples, n_features=samples.n_features)
 
+    # Labels and design, without columns: these suffice to deal the samples to training sets.
     n_samples, n_features = X.shape
     labels = check_labels(y, X.shape, min_classes=2)
     without_columns = samples_of_checked(np.zeros((n_samples, 0)), labels, **roles)
 
-    # A training set looks at `n_screened` columns at most. A pool that joins those of several sets
-    # is larger, and whoever trains screens it again by the samples of one set: that is what these
-    # limits tell.
+    # One training set looks at the `n_screened` columns with the largest scores. A pool for several
+    # sets is larger; these limits say that it is screened again when a rule is trained.
     n_screened = ScreeningLimits().n_screened
     limits = ScreeningLimits(max_unscreened=n_screened, n_screened=n_screened)
 
-    # The pool: the columns named; all, if one training set may have them; else the best of each.
+    # The pool: the columns named; or all columns if they are few enough for a single training set;
+    # or else the best columns of each training set.
     if features is not None:
         pool = check_numbers_of_features(features, n_features)
     elif n_features <= n_screened:
@@ -144,48 +150,60 @@ def best_of_training_sets(
     n_best: int,
     n_threads: int,
 ) -> Ints:
-    """The columns that have one of the largest screening scores in some training set, rising.
+    """The columns that are among the `n_best` of at least one training set, ascending.
+
+    Columns are compared by their screening scores: how strongly they go with the labels.
 
     Parameters
     ----------
     table : all columns.
     samples : labels and design, without columns.
-    training_sets : (samples,) each.
-    n_best : how many columns every training set has.
-    n_threads : tiles that are worked on at the same time.
+    training_sets : which samples belong to each training set, (samples,) each.
+    n_best : how many columns to take from every training set.
+    n_threads : tiles (of columns) that are worked on at the same time.
     """
+    # The residuals of the labels in each training set; 0 for samples outside of it.
     is_training = np.array(training_sets, dtype=float)  # (sets, samples)
     targets = np.zeros(is_training.shape)
-    for target, training in zip(targets, training_sets, strict=True):
-        target[training] = label_residuals(samples, training)
+    for set_number, training in enumerate(training_sets):
+        targets[set_number, training] = label_residuals(samples, training)
 
-    common = (is_training, targets)
-    scores = np.hstack(list(table.map_tiles(scores_of_sets, common=common, n_threads=n_threads)))
+    # The scores of all columns, tile by tile, in one pass over the table.
+    scores_of_tiles = table.map_tiles(
+        scores_of_sets, common=(is_training, targets), n_threads=n_threads
+    )
+    scores = np.hstack(list(scores_of_tiles))  # (sets, columns)
     best = [np.argsort(-scores_of_set, kind="stable")[:n_best] for scores_of_set in scores]
     return np.unique(np.concatenate(best))
 
 
 def scores_of_sets(tile: Tile, _argument: None, is_training: Floats, targets: Floats) -> Floats:
-    """|Σ_i t_i x_ij|/SD(x_j) of every column of a tile in every training set.
+    """Screening scores |Σ_i t_i x_ij|/SD(x_j) of the columns x_j of a tile in every training set.
 
     Parameters
     ----------
-    tile : some columns.
+    tile : some columns of the table, (samples, columns).
+    _argument : not used; `ColumnTable.map_tiles` gives every function one.
     is_training : (sets, samples) 1 for the samples of a training set, 0 for the others.
     targets : (sets, samples) t, whose sum is 0 in each training set; 0 for other samples.
 
     Returns
     -------
-    (sets, columns) in single precision
+    scores : (sets, columns) in single precision
     """
+    # Subtract the first sample: if a column has a large mean, the differences are small numbers
+    # that lose fewer digits. As the t_i add up to 0, this changes no score.
     values = tile.numbers
-    # Differences from the first sample: smaller numbers, where a column has a large mean.
     values = values - values[0]
-    shares = is_training / is_training.sum(axis=1, keepdims=True)
+
+    # Means and variances of the columns in every training set, (sets, columns).
+    shares = is_training / is_training.sum(axis=1, keepdims=True)  # (sets, samples)
     means = shares @ values
     mean_squares = shares @ values**2
-    variances = np.maximum(mean_squares - means**2, 0.0)
-    # The floor keeps a column that is constant in a training set from a large score by rounding.
+    variances = np.maximum(mean_squares - means**2, 0.0)  # rounding may make them negative
+
+    # A column that is constant in a training set has a spread and a product that are rounding. The
+    # floor of the spread keeps the score of such a column small.
     smallest = np.maximum(SMALLEST_SPREAD_SHARE * np.sqrt(mean_squares), np.finfo(float).tiny)
     spreads = np.maximum(np.sqrt(variances), smallest)
     scores: Floats = (np.abs(targets @ values) / spreads).astype("float32")

@@ -166,24 +166,26 @@ def train_selected(
     seed: Seed,
     n_repeats: int,
 ) -> TrainedRules:
-    """Select features and make rules on few and on many of them, and say which one to use.
+    """Select features, make rules on no, few and many of them, and say which rule to use.
 
-    Parameters as in `train`: only the samples where `training` is true are learnt from.
+    Only the samples where `training` is true are learnt from. Parameters as in `train`.
     """
     # The training samples, in the units of the table, with the columns that screening leaves; and
-    # the scale that standardizes these.
+    # the scale (means and spreads) that standardizes these columns.
     screened, screened_columns = screen_columns(samples, training, limits=features.screening)
     training_samples = screened.take(training)
     scale = fit_scale(screened, training)
 
-    # Choose how the rules are made. In a large table columns are compared in single precision, and
-    # for that they are standardized beforehand: `ranked` has other units than `scale` is for.
+    # Choose how the rules are made. For this, the columns of a large table are standardized and
+    # then rounded to single precision, which takes half the time. These `ranked` samples are in
+    # other units than `training_samples`, and need a scale of their own.
     ranked = samples_for_ranking(training_samples, scale)
     choice = choose_candidates(ranked, features.max_features, seed, n_repeats=n_repeats)
     scale_of_ranked = fit_scale(ranked, ranked.all_rows)
     residualized = residualize(ranked, scale_of_ranked)
 
-    # Make the rules on no, few and many features, from all training samples.
+    # Make the rules, from all training samples. Their features are selected by the ranked samples;
+    # the weights of few features are fitted to the training samples in full precision.
     rule_on_none = train_on_path(training_samples, scale, residualized, choice.none)
     rule_on_few = None
     if choice.few is not None:
@@ -193,7 +195,7 @@ def train_selected(
         support, weights = average_dense_rules(choice.many, residualized)
         rule_on_many = TrainedRule(support, weights, scale.take(support), choice.many)
 
-    # Use the rule of the extent that was chosen. Columns are numbered as before the screening.
+    # Use the rule of the extent (none, few or many features) that was chosen.
     rule_of_extent = {
         Extent.NONE: rule_on_none,
         Extent.FEW: rule_on_few,
@@ -202,6 +204,7 @@ def train_selected(
     to_use = rule_of_extent[choice.extent]
     assert to_use is not None  # an extent without candidates is not chosen
     rules = TrainedRules(to_use=to_use, few=rule_on_few, many=rule_on_many)
+    # Number the columns as before the screening.
     return rules.in_columns(screened_columns)
 
 
