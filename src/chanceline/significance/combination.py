@@ -46,12 +46,12 @@ LARGEST_FRACTION = 0.4
 
 @dataclass(frozen=True, eq=False)
 class CombinedRanks:
-    """What the losses of all labellings say together; row 0 is the observed labelling.
+    """The combined statistic of every labelling; row 0 is the observed labelling.
 
     Attributes
     ----------
-    terms : of every member (labellings, columns) 1/q.
-    totals : (labellings,) T, to which the best column of every member contributes.
+    terms : 1/q for every member (family of losses), each of shape (labellings, columns).
+    totals : (labellings,) T, the sum over members of the largest term of each.
     """
 
     terms: MemberArrays
@@ -63,12 +63,18 @@ class CombinedRanks:
         return self.totals >= self.totals[0] - ROUNDING_TOLERANCE
 
     def adjusted_pvalues(self) -> MemberArrays:
-        """The adjusted p-values of the columns of every member: (columns,) each."""
-        best_term = np.hstack(self.terms).max(axis=1, keepdims=True)
+        """The adjusted p-values of the columns of every member: (columns,) each.
+
+        A column's p-value is the share of labellings whose best term in any column reaches the
+        observed term of this column (Westfall and Young, single step). It is raised to the p-value
+        of the total T where that is larger.
+        """
+        best_term = np.hstack(self.terms).max(axis=1, keepdims=True)  # (labellings, 1)
         n_as_good = np.count_nonzero(self.as_good)
         pvalues = []
         for terms in self.terms:
-            n_reaching = np.count_nonzero(best_term >= terms[0] - ROUNDING_TOLERANCE, axis=0)
+            observed_terms = terms[0]  # (columns,)
+            n_reaching = np.count_nonzero(best_term >= observed_terms - ROUNDING_TOLERANCE, axis=0)
             pvalues.append(np.maximum(n_reaching, n_as_good) / len(self.totals))
         return MemberArrays(*pvalues)
 
@@ -76,32 +82,37 @@ class CombinedRanks:
 def combine_losses(losses: MemberArrays) -> CombinedRanks:
     """Rank the labellings in every column, and combine the ranks by their harmonic mean.
 
-    A p-value is kept as a number of labellings, its rank; 1 is the best. The steps, for every
-    labelling b and every member:
+    A member is a family of losses. A p-value is kept as a number of labellings, its rank; 1 is the
+    best. The steps, for every labelling b and every member:
 
-    1. p[b, k], its rank in each column k of the member (`rank_losses`).
-    2. q[b, k] = #{b′ : min_k′ p[b′, k′] ≤ p[b, k]} (`adjust_ranks`): how many labellings reach the
-       rank p[b, k] in some column of the member, which pays for choosing k.
+    1. p[b, k] is the rank of b in each column k of the member (`rank_losses`).
+    2. q[b, k] = #{b′ : min_k′ p[b′, k′] ≤ p[b, k]} is the number of labellings that reach the rank
+       p[b, k] in some column of the member (`adjust_ranks`). This pays for the choice of k.
     3. T[b] = Σ_member max_k 1/q[b, k].
 
     Parameters
     ----------
-    losses : of every member (labellings, columns).
+    losses : one array of shape (labellings, columns) for each member; small is good.
     """
-    terms = MemberArrays(*(1 / adjust_ranks(rank_losses(member)) for member in losses))
-    totals: Floats = sum(member.max(axis=1) for member in terms)
+    terms_of_members = []
+    for member_losses in losses:
+        adjusted_ranks = adjust_ranks(rank_losses(member_losses))  # q, (labellings, columns)
+        terms_of_members.append(1 / adjusted_ranks)
+    terms = MemberArrays(*terms_of_members)
+    totals: Floats = sum(member_terms.max(axis=1) for member_terms in terms)
     return CombinedRanks(terms=terms, totals=totals)
 
 
 def adjust_ranks(ranks: Floats) -> Ints:
-    """How many labellings have a smallest rank that is no larger, for every rank of one member.
+    """For every rank of one member, how many labellings reach it in some column.
 
-    Fractions that differ by rounding alone are equal.
+    A labelling reaches a rank if the smallest of its ranks in all columns is no larger. Ranks that
+    differ by less than the rounding tolerance count as equal.
 
     Parameters
     ----------
-    ranks : (labellings, columns) with fractions, which order labellings of equal rank in different
-        columns.
+    ranks : (labellings, columns), as `rank_losses` returns them: with fractions that order equal
+        ranks in different columns.
 
     Returns
     -------
@@ -112,7 +123,7 @@ def adjust_ranks(ranks: Floats) -> Ints:
 
 
 def rank_losses(losses: Floats) -> Floats:
-    """Rank the labellings in every column, with a fraction that orders equal ranks of two columns.
+    """Rank the labellings in every column, with fractions that order equal ranks of two columns.
 
     The rank of a labelling is the number of labellings, itself included, whose loss in the column
     is no larger; losses that differ by rounding alone count as equal.
@@ -129,33 +140,36 @@ def rank_losses(losses: Floats) -> Floats:
 
 
 def rank_among(losses: Floats, reference: Floats) -> Floats:
-    """The rank of each loss in its column of the reference; ties between columns are broken.
+    """Rank each loss among the reference losses of its column, and break ties between columns.
 
-    The rank is the number of losses of the reference that are no larger. Losses in different
-    columns often have the same rank. To order these, a fraction between −0.4 and 0.4 is subtracted:
-    it is the larger, the further a loss lies below the mean of its column (in standard deviations).
-    The order within a column stays the same.
+    The rank is the number of reference losses that are no larger. Losses in different columns often
+    have the same rank. So a fraction f is subtracted from the rank, which orders such losses by how
+    many standard deviations x each lies below the mean of its reference column:
+
+        f = 0.4·x/(1 + |x|).
+
+    It lies between −0.4 and 0.4 and rises with x: no rank passes another, and the order within a
+    column stays the same.
 
     Parameters
     ----------
-    losses : (rows, columns)
-    reference : (reference rows, columns)
+    losses : (rows, columns) to be ranked.
+    reference : (reference rows, columns) among which they are ranked.
 
     Returns
     -------
-    (rows, columns)
+    (rows, columns) rank − f.
     """
-    # Losses that differ by rounding alone are equal.
+    # The tolerance: losses that differ only by rounding count as equal.
     ranks = np.empty(losses.shape)
     for column, reference_losses in enumerate(reference.T):
         largest_equal_loss = losses[:, column] + ROUNDING_TOLERANCE
         ascending = np.sort(reference_losses)
         ranks[:, column] = np.searchsorted(ascending, largest_equal_loss, side="right")
 
-    # Standard deviations below the mean; 0 in a column that is constant up to rounding.
+    # x; division by infinity makes it 0 in a column that is constant up to rounding.
     deviations = reference.std(axis=0)
     scales = np.where(deviations > ROUNDING_TOLERANCE, deviations, np.inf)
     below_mean = (reference.mean(axis=0) - losses) / scales
-    # x/(1 + |x|) rises with x and lies between −1 and 1.
     fraction = LARGEST_FRACTION * below_mean / (1 + np.abs(below_mean))
     return ranks - fraction
