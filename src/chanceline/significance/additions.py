@@ -94,15 +94,16 @@ class ChanceOfAdding:
 def chance_of_adding(plan: Plan, results: StageResults) -> ChanceOfAdding:
     """The F statistic of the best single feature on every shuffled labelling.
 
-    These statistics show what chance does. The F of a feature that is added to a set is compared
-    with them (`ChanceOfAdding.pvalue`).
+    With R² of the best feature and d dimensions, F = (d − 1)·R²/(1 − R²). These statistics show
+    what chance does. `ChanceOfAdding.pvalue` compares them with the F of a feature that is added to
+    a set; there d is smaller by the features of the set.
 
     Parameters
     ----------
     plan : of the test; its design says how many independent units (samples or groups) there are.
     results : of the test's stages, with the losses of the forward path on shuffled labels.
     """
-    columns = results.path.columns
+    columns = results.path.columns  # of the table, prepared for the forward path
     # Each threshold (one per block) and each covariate term takes one dimension from the labels.
     # F needs at least two.
     n_dimensions = max(2, plan.design.sizes.n_units - n_terms_of_design(columns))
@@ -163,7 +164,7 @@ def pvalues_of_adding(plan: Plan, results: StageResults, support: Ints) -> list[
     -------
     One p-value for each feature, in the order of `support`.
     """
-    columns = results.path.columns
+    columns = results.path.columns  # of the table, prepared for the forward path
     chance = chance_of_adding(plan, results)
     explained_by_all = span_of_set(plan, columns, support).explained
     pvalues = []
@@ -197,7 +198,7 @@ def features_that_add(plan: Plan, results: StageResults, support: Ints) -> tuple
     -------
     The added features, in the order in which they joined.
     """
-    columns = results.path.columns
+    columns = results.path.columns  # of the table, prepared for the forward path
     chance = chance_of_adding(plan, results)
     additions: list[Addition] = []
     while len(support) < results.path.n_steps:

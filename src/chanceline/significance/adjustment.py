@@ -56,14 +56,18 @@ class LabelledUnits:
     sample_of_unit: Ints
 
     def feature_means(self, X: AnyTable) -> Floats:
-        """Means of features within units, outliers clipped: (units, features looked at).
+        """Means of features within units, outliers clipped: (units, features used).
 
-        Of a wide table X only `MAX_FEATURES_LOOKED_AT` features are taken, evenly spread.
+        Of a wide table only `MAX_FEATURES_LOOKED_AT` features are used, evenly spread.
+
+        Parameters
+        ----------
+        X : (samples, features)
         """
         n_features = X.shape[1]
-        n_looked_at = min(n_features, MAX_FEATURES_LOOKED_AT)
-        looked_at = np.linspace(0, n_features - 1, n_looked_at).astype(int)
-        features = clip_outliers(X[:, looked_at].astype(float))
+        n_used = min(n_features, MAX_FEATURES_LOOKED_AT)
+        features_used = np.linspace(0, n_features - 1, n_used).astype(int)
+        features = clip_outliers(X[:, features_used].astype(float))
         every_sample_is_a_unit = len(self.labels) == len(self.unit_of_sample)
         if every_sample_is_a_unit:
             return features[self.sample_of_unit]
@@ -125,9 +129,11 @@ def fit_adjustment(
 
     Returns
     -------
-    None if all the terms of step 1 are constant within blocks: there is nothing to model.
+    The model, the basis, and what the choice and the check found; None if all the terms of step 1
+    are constant within blocks, so that there is nothing to model.
     """
-    # 1. Lines, squares and indicators of levels.
+    # 1. Lines, squares and indicators of levels. The span of terms, within blocks, is what counts
+    # as known of the dependence on covariates.
     n_samples = len(units.unit_of_sample)
     terms_of_samples = modelled_covariates.transform(columns, n_samples)
     first_terms = terms_of_samples[units.sample_of_unit]  # (units, terms)
@@ -135,7 +141,7 @@ def fit_adjustment(
     if first_span.n_directions == 0:
         return None
 
-    # 2. Steps, curves and products, of any covariates.
+    # 2. Steps, curves and products, of all covariates. They are scaled for the model's penalty.
     values_of_units = {name: values[units.sample_of_unit] for name, values in columns.items()}
     responses = Responses(labels=units.labels, features=units.feature_means(X))
     library = make_library(all_covariates, values_of_units)

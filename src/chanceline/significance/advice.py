@@ -83,7 +83,8 @@ def _about_more_permutations(
 ) -> str | None:
     """Advice to shuffle more often, or to add samples if more shuffles cannot help.
 
-    None if the verdict is CHANCE: a large effect would have been seen.
+    The verdict is CHANCE if a large effect would have been seen: the advice is then None. It is
+    UNDECIDED if this design, or these shuffles, could not decide.
 
     Parameters
     ----------
@@ -106,8 +107,8 @@ def _about_more_permutations(
         n_units = design.sizes.n_units
         return f"more {grounds.unit}s than {n_units} would show smaller effects."
 
-    # B shuffles give no p-value below the floor 1/(1 + B). If the floor plus the part of the proofs
-    # is above the level, B is too small. The least B that will do solves 1/(1 + B) = level − part.
+    # B shuffles give no p-value below the floor 1/(1 + B). B is too small if even this floor, plus
+    # the level that the proofs spent, is above the level.
     if permutation.floor + spent_by_proofs > level:
         left_for_shuffles = level - spent_by_proofs  # above 0: the design is not too small
         n_permutations = ceil(1 / left_for_shuffles) - 1

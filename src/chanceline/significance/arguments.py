@@ -85,18 +85,18 @@ def table_from_arguments(arguments: TestArguments) -> TableAndChanges:
     # y becomes a column of the table too. (An `Outcome` defined by the user is no column.)
     has_own_outcome = isinstance(arguments.y, Outcome)
     if arguments.y is not None and arguments.names_columns and not has_own_outcome:
-        _refuse_beside_table(arguments.feature_names)
+        _refuse_if_given(arguments.feature_names)
         table = table_with_labels(arguments.X, arguments.y)
-        return _loaded(table, arguments, label=LABEL_COLUMN)
+        return _load_table(table, arguments, label=LABEL_COLUMN)
 
     # 2. A DataFrame or a file whose columns hold the outcome.
     if arguments.label is not None or isinstance(arguments.time, str):
-        _refuse_beside_table(arguments.y, arguments.feature_names)
-        return _loaded(arguments.X, arguments, label=arguments.label)
+        _refuse_if_given(arguments.y, arguments.feature_names)
+        return _load_table(arguments.X, arguments, label=arguments.label)
 
     # 3. A table that was read before. It has all roles itself: none may be given beside it.
     if isinstance(arguments.X, Dataset | OutcomeTable):
-        _refuse_beside_table(
+        _refuse_if_given(
             arguments.y,
             arguments.time,
             arguments.asked_kind,
@@ -110,7 +110,7 @@ def table_from_arguments(arguments: TestArguments) -> TableAndChanges:
     return TableAndChanges(_table_of_arrays(arguments), arguments.changes)
 
 
-def _loaded(source: Any, arguments: TestArguments, label: str | None) -> TableAndChanges:
+def _load_table(source: Any, arguments: TestArguments, label: str | None) -> TableAndChanges:
     """Read a table whose outcome is in its columns.
 
     `arguments.changes` has both options of reading and settings of the test. The options are used
@@ -165,7 +165,7 @@ def _outcome_arrays(arguments: TestArguments) -> tuple[tuple[Any, ...], OutcomeK
     if isinstance(arguments.y, Outcome):
         return (arguments.y,), OutcomeKind.OWN
     if arguments.time is not None:
-        _refuse_beside_table(arguments.y)
+        _refuse_if_given(arguments.y)
         return (arguments.time, arguments.event), OutcomeKind.SURVIVAL
 
     return (arguments.y,), _kind_of_labels(arguments)
@@ -196,7 +196,7 @@ def _complete_labels(y: Any) -> pd.Series | None:
     return labels
 
 
-def _refuse_beside_table(*arguments: Any) -> None:
+def _refuse_if_given(*arguments: Any) -> None:
     """Raise `InputError` if any argument is given (not None) that the table already contains."""
     if any(argument is not None for argument in arguments):
         raise InputError(

@@ -78,13 +78,14 @@ def correlated_pairs(
     rounding = overlap_rounding(n_samples)
     screened = _screened_pairs(normalized, max_pairs, rounding, chunk_size)
 
-    # The largest overlaps in double precision.
+    # The largest overlaps in double precision. A pair (i, j) is kept as one number, its code
+    # i·n_columns + j.
     exact_overlaps = _exact_overlaps(normalized, screened.code)
     pairs = _CodedPairs(code=screened.code, overlap=exact_overlaps)
     if len(pairs.code) > max_pairs:
         pairs = _most_overlapping(pairs, max_pairs)
 
-    # A pair (i, j) is coded as i·n_columns + j, so that the order of codes is that of (i, j).
+    # The order of the codes is that of the pairs (i, j).
     by_code = np.argsort(pairs.code)
     first, second = np.divmod(pairs.code[by_code], n_columns)
     return ColumnPairs(first=first, second=second, overlap=pairs.overlap[by_code])
@@ -127,7 +128,7 @@ def _screened_pairs(
     """
     single_precision: Floats = normalized.astype("float32")
     pairs = _CodedPairs(code=np.zeros(0, dtype=np.int64), overlap=np.zeros(0, dtype=np.float32))
-    least_overlap = 0.0
+    least_overlap = 0.0  # pairs with a smaller one cannot be among the largest any more
     for start in range(0, normalized.shape[1], chunk_size):
         chunk = slice(start, start + chunk_size)
         pairs_of_chunk = _pairs_of_chunk(single_precision, chunk, least_overlap)

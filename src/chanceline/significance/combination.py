@@ -160,7 +160,8 @@ def rank_among(losses: Floats, reference: Floats) -> Floats:
     -------
     (rows, columns) rank − f.
     """
-    # The tolerance: losses that differ only by rounding count as equal.
+    # Count the reference losses that are no larger. With the tolerance, losses that differ only by
+    # rounding count as equal.
     ranks = np.empty(losses.shape)
     for column, reference_losses in enumerate(reference.T):
         largest_equal_loss = losses[:, column] + ROUNDING_TOLERANCE

@@ -295,10 +295,12 @@ class _FramePath:
 
         With u the new direction, r the residual and z a column, the scalar products are
 
-            C = r·z,   V = z·u,   d = r·u,
+            C = r·z,   V = z·u,   ρ = r·u,
 
-        and L is the squared length of z outside the span. Taking u out of r and of z changes C by
-        −dV, L by −V², and the loss |r|² by −d².
+        and L is the squared length of z outside the span of the columns taken. Projecting u out of
+        r and z changes C by −ρV, L by −V², and the loss |r|² by −ρ².
+
+        In `einsum`, d counts draws, c columns and a axes of the frame.
 
         Returns
         -------
@@ -315,14 +317,14 @@ class _FramePath:
         taken_columns = self.coordinates[draws, best]  # (draws, axes)
         direction = self._direction_of(taken_columns)  # u, (draws, axes)
 
-        # d: the residual is orthogonal to the directions taken before, so that for the column taken
+        # ρ: the residual is orthogonal to the directions taken before, so that for the column taken
         # C = (z·u)(r·u).
         length_along_direction = np.einsum("da,da->d", taken_columns, direction)
-        residual_part = self.products[draws, best] / length_along_direction  # d, (draws,)
+        residual_part = self.products[draws, best] / length_along_direction  # ρ, (draws,)
 
-        # Take u out of the residual and of all columns.
+        # Project u out of the residual and all columns.
         column_parts = np.einsum("dca,da->dc", self.coordinates, direction)  # V, (draws, columns)
-        self.products -= residual_part[:, None] * column_parts  # C ← C − dV
+        self.products -= residual_part[:, None] * column_parts  # C ← C − ρV
         self.squares_outside_span -= column_parts**2  # L ← L − V²
         self.loss = self.loss - residual_part**2
         self.taken_directions[:, self.n_taken] = direction
@@ -348,8 +350,9 @@ class _FramePath:
         new_axis = 1 + self.n_taken  # index of the axis: 0 is the labels, then one for each step
         n_dimensions_left = self.n_dimensions - new_axis
 
-        gaussians = rng.standard_normal(self.squares_outside_frame.shape)
-        other_squares = rng.chisquare(n_dimensions_left - 1, self.squares_outside_frame.shape)
+        shape = self.squares_outside_frame.shape  # (draws, columns)
+        gaussians = rng.standard_normal(shape)  # g
+        other_squares = rng.chisquare(n_dimensions_left - 1, shape)  # χ²
         along_axis = gaussians * np.sqrt(
             self.squares_outside_frame / (gaussians**2 + other_squares)
         )

@@ -435,6 +435,7 @@ def pvalues_among(losses: MemberArrays, null: MemberArrays) -> Floats:
     for member, null_member in zip(losses, null, strict=True):
         totals += 1 / _ranks_by_best_column(member, null_member)
 
+    # The same T of every draw, ranked among the draws.
     null_totals = np.sort(combine_losses(null).totals)
     n_draws = len(null_totals)
     n_draws_below = np.searchsorted(null_totals, totals, side="left")  # T strictly below the row's

@@ -200,7 +200,7 @@ def neighbour_pvalue(products: Floats, neighbours: Ints) -> float:
     observed = products[np.arange(n_units)[:, None], neighbours].sum()
     n_as_large = 1  # the observed order counts as one of the permutations
     for _ in range(N_DEALS):
-        # Unit i gets the residual of unit source[i], and so does each of its neighbours.
+        # Unit i gets the residual of unit source[i], and its neighbour j that of source[j].
         source = rng.permutation(n_units)
         permuted = products[source[:, None], source[neighbours]].sum()
         n_as_large += int(permuted >= observed)

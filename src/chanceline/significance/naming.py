@@ -55,22 +55,27 @@ def evidence_of(plan: Plan, results: StageResults, overall: OverallP) -> Evidenc
     results : of its stages.
     overall : the p-value of the test, and the stage that gave it.
     """
+    # Case 1.
     if repeats_own_search(plan):
         own_set = rule_evidence(plan, results, results.observed.rule)
         return replace(own_set, by=EvidenceSource.SEARCH)
 
+    # Case 2.
     if plan.named_after:
         return evidence_of_stage(plan, results, overall.stage)
 
+    # Case 3.
     if overall.stage is Stage.SHUFFLES:
         spread = convincing_spread(plan, results)
         if spread is not None:
             return spread_evidence(spread)
 
+    # Case 4.
     sets = convincing_sets(plan, results)
     if sets:
         return settle_names(plan, results, smallest_set(sets, overall.stage))
 
+    # Case 5.
     evidence = evidence_of_stage(plan, results, overall.stage)
     is_significant = overall.log10_p <= log10(plan.settings.level)
     if is_significant:
@@ -135,13 +140,18 @@ def columns_named(plan: Plan, names: tuple[str, ...]) -> Ints:
 def evidence_of_stage(plan: Plan, results: StageResults, stage: Stage) -> Evidence:
     """The set of features that the p-value of a stage is about.
 
+    * ONE_FEATURE: the single feature whose relation to the labels is proven by a bound.
+    * COUNTED_ERRORS: the features of the rule with the smallest bound when errors are counted after
+      looking.
+    * SHUFFLES: the forward path's set with the smallest p-value.
+    * DECLARED_ERRORS: the features of the rule with no more errors than declared beforehand.
+    * NOTHING (no proof convinced, and no labels were shuffled): the features of the rule that the
+      result shows.
+
     Parameters
     ----------
     plan, results : of the test, and of its stages.
-    stage : the stage that gave the p-value of the test. It may be `Stage.NOTHING`: no proof
-        convinced, and no labels were shuffled. The set is then that of the rule which the result
-        shows, the smallest rule with no more errors than declared, or the most surprising rule if
-        there is none.
+    stage : the stage that gave the p-value of the test.
     """
     observed = results.observed
     if stage is Stage.ONE_FEATURE and observed.feature is not None:
@@ -152,7 +162,7 @@ def evidence_of_stage(plan: Plan, results: StageResults, stage: Stage) -> Eviden
         return point_evidence(plan, results, surest_point(results))
     if stage is Stage.DECLARED_ERRORS:
         return rule_evidence(plan, results, observed.rule)
-    # Stage.NOTHING
+    # NOTHING
     return rule_evidence(plan, results, results.shown.rule)
 
 

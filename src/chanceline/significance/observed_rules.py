@@ -69,7 +69,7 @@ def smallest_rule(plan: Plan, X: Floats) -> Rule:
     search = make_search(plan)
     # The largest number of features with which the bound, a proof before the shuffles, convinces.
     largest_convincing = plan.bounds.largest_convincing(plan.spending.stage1_level)
-    if plan.settings.permutations == 0:
+    if plan.settings.permutations == 0:  # None stands for a default number of shuffles
         return smallest_rule_for_bound(plan, X, search, largest_convincing)
     # With shuffles to come, sets too large for the bound are of no use. `wanted` tells the search
     # to spend less time on them.
@@ -201,7 +201,7 @@ def searched_rules(
         Errors of the path's rules on K = 1, 2, … features, of shape (steps,).
     with_swaps
         Whether the search may swap features of a set for others, which takes longer than only
-        adding features. It swaps only if a rule with fewer errors could change the verdict.
+        adding features. It swaps only if a better rule could make the bound convince.
     """
     settings = plan.settings
     max_swaps = 0  # the search then only adds features
@@ -222,13 +222,14 @@ def searched_rules(
 
 
 def swaps_may_convince(plan: Plan, path_errors: Ints) -> bool:
-    """Whether the bound would convince at some K with half the errors that the path makes there.
+    """Whether the bound would convince at some K with half the errors of the path's K features.
 
-    Half is a guess of what swaps can save. It decides only how long is searched: the bound holds
-    for any set, whatever found it.
+    Half is a guess of how far swaps can lower the errors. It affects only the length of the search,
+    not the validity of the bound, which holds for any set.
 
     Parameters
     ----------
+    plan : of the test.
     path_errors : (steps,) errors of the path at K = 1, 2, …
     """
     log10_convincing = log10(plan.spending.stage1_level)
@@ -240,7 +241,10 @@ def swaps_may_convince(plan: Plan, path_errors: Ints) -> bool:
 
 
 def fewest_errors_on(features: Iterable[int], rules: Sequence[Rule]) -> int | None:
-    """The fewest errors of the rules on these features and no others; None without such a rule."""
+    """The fewest errors of the rules that use only these features (or some of them).
+
+    None if there is no such rule.
+    """
     allowed = set(features)
     errors = [rule.errors for rule in rules if allowed.issuperset(rule.support.tolist())]
     return min(errors, default=None)
