@@ -101,7 +101,7 @@ def chance_of_adding(plan: Plan, results: StageResults) -> ChanceOfAdding:
     Parameters
     ----------
     plan : of the test; its design says how many independent units (samples or groups) there are.
-    results : of the test's stages, with the losses of the forward path on shuffled labels.
+    results : of the test's stages, with the losses of the forward stepwise path on shuffled labels.
     """
     columns = results.path.columns  # of the table, prepared for the forward path
     # Each threshold (one per block) and each covariate term takes one dimension from the labels.
@@ -186,7 +186,7 @@ def features_that_add(plan: Plan, results: StageResults, support: Ints) -> tuple
 
     In each round the feature that explains most of the residuals of the labels joins the set. The
     rounds end when that feature does not add enough to be named, or when the set has as many
-    features as the longest forward path.
+    features as the forward stepwise path has steps.
 
     Parameters
     ----------

@@ -110,10 +110,11 @@ def counted_errors_proof(plan: Plan, rule: Rule) -> Stage2Proofs | None:
 
 
 def _one_feature_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
-    """The set of the best single feature, if its proof in stage 2 convinces.
+    """The set of the best single feature, if its proof in stage 2 of the test convinces.
 
     Stage 2 has two proofs: one counts the errors of rules, the other bounds the p-value of the
-    single feature that is most related to the labels. Only the latter is used here.
+    single feature that is most related to the labels. Only the latter is used here. It convinces if
+    its p-value is at most the part of the level that stage 2 may spend.
 
     Returns
     -------
@@ -137,18 +138,20 @@ def _one_feature_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
 
 
 def _shuffled_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
-    """The sets of the forward path that convince by shuffled labels.
+    """The sets of the forward stepwise path that convince by shuffled labels.
 
-    The path has one set for each number of features, and an adjusted p-value for each of them. If a
-    proof decided the test, only a first batch of labels was shuffled, which is enough here.
+    The path has one set for each number of features. Each set has a p-value by shuffles, adjusted
+    for the number of sets. Before the shuffles, the test tries proofs, which spend a part of the
+    level. A set convinces if its p-value plus this part is at most the level.
+
+    If a proof decided the test, only a first batch of labels was shuffled, which is enough here.
     """
     losses = results.shuffles.losses
-    if losses.done == 0:
+    if losses.done == 0:  # no labels were shuffled
         return []
     sets = []
     pvalues_of_sizes = losses.adjusted_pvalues().path.tolist()
     for reading, pvalue in zip(results.front, pvalues_of_sizes, strict=True):
-        # The proofs were tried first and spent a part of the level: the p-value is larger by it.
         pvalue_alone = pvalue + plan.spending.spent_before_shuffles
         if pvalue_alone <= plan.settings.level:
             evidence = point_evidence(plan, results, reading)

@@ -90,10 +90,12 @@ def draw_member_losses(
 ) -> MemberArrays:
     """Draw the statistics of random tables, as losses: small if the features fit the labels well.
 
-    The test combines three families of losses, its members: the unexplained share of the labels at
-    every step of the forward path; the negative spread over all features, with the negative fits of
-    ridge regressions on all features; and the negative spreads over the best features. (A spread is
-    a mean squared correlation with the labels.)
+    The test combines three families of losses, its members. With a spread being a mean squared
+    correlation with the labels, these are
+
+    * the unexplained share of the labels at every step of the forward stepwise path;
+    * the negative spread over all features, and the negative fits of ridge regressions on all;
+    * the negative spreads over the features that are most correlated with the labels.
 
     Parameters
     ----------

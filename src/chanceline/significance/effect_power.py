@@ -335,8 +335,8 @@ def estimate_power(
     seed : of the draws.
     draws : numbers of tables without and with the effect.
     """
-    # Steps of the forward path: the default of the test. (Samples are always enough for that many:
-    # see `FEWEST_SAMPLES_FOR_POWER`.)
+    # Steps of the forward stepwise path: the default of the test. (There are enough samples for so
+    # many steps: at least `FEWEST_SAMPLES_FOR_POWER`.)
     n_steps = min(TestSettings().largest, design.n_features)
     spectrum_rng, null_rng, effect_rng = np.random.default_rng(seed).spawn(3)
     ridge_model = make_ridge_model(design.n_dimensions, design.n_features, spectrum_rng)

@@ -159,7 +159,7 @@ def feature_evidence(plan: Plan, results: StageResults, bound: FeatureBound) -> 
         higher_in=positive if auc >= 0.5 else negative,
         by=EvidenceSource.BOUND,
     )
-    # R² is known if the forward path begins with this feature.
+    # R² is known if the forward stepwise path begins with this feature.
     return _with_fit_of_path(evidence, results.front)
 
 
@@ -176,7 +176,7 @@ def _with_fit_of_path(evidence: Evidence, front: tuple[SizeReading, ...]) -> Evi
 
 
 def point_evidence(plan: Plan, results: StageResults, reading: SizeReading) -> Evidence:
-    """The evidence of the forward path's set of one size.
+    """The evidence of the forward stepwise path's set of one size.
 
     Parameters
     ----------

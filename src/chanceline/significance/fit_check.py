@@ -38,7 +38,8 @@ SEED_OF_DEALS = 0
 N_NEIGHBOURS = 3
 # At most this many units are checked, evenly spread over the table.
 MAX_UNITS_CHECKED = 1_000
-# How far apart two levels of a category are, in standard deviations of a number.
+# The scale of a category's indicators, in standard deviations of a numeric covariate: units of
+# different levels are rarely neighbours.
 DISTANCE_OF_LEVELS = 3.0
 
 
@@ -108,6 +109,7 @@ def find_left_overs(
     if responses.features.shape[1] > 0:
         residuals_of_side[Side.FEATURES] = known.residuals(responses.features)
 
+    # Test every combination of a side and a neighbourhood.
     n_tests = len(neighbourhoods) * len(residuals_of_side)
     left_overs = []
     for side, residuals in residuals_of_side.items():

@@ -49,7 +49,7 @@ def fewest_threshold_errors(scores: Floats, labels: Floats, intercept: bool) -> 
 
 
 def least_squares_weights(columns: ForwardColumns, X: AnyTable, y: Floats, support: Ints) -> Floats:
-    """Least squares weights of the labels on some columns of X, fitted as the forward path does.
+    """Least squares weights of the labels on some columns of X, fitted as in the forward path.
 
     Outliers of the columns are clipped (if there is an intercept), and blocks and covariates are
     projected out of columns and labels.

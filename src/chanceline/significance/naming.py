@@ -38,7 +38,8 @@ from chanceline.significance.stages import OverallP, Stage
 def evidence_of(plan: Plan, results: StageResults, overall: OverallP) -> Evidence:
     """Choose the features that the first line of the result names.
 
-    The first case that applies:
+    A set of features convinces by itself if the test would be significant had it found only this
+    set. The first case that applies:
 
     1. The user gave a search, and it was repeated on shuffled labels: the set that it found.
     2. The user named features after looking at the table: these features.
@@ -143,7 +144,7 @@ def evidence_of_stage(plan: Plan, results: StageResults, stage: Stage) -> Eviden
     * ONE_FEATURE: the single feature whose relation to the labels is proven by a bound.
     * COUNTED_ERRORS: the features of the rule with the smallest bound when errors are counted after
       looking.
-    * SHUFFLES: the forward path's set with the smallest p-value.
+    * SHUFFLES: the forward stepwise path's set with the smallest p-value.
     * DECLARED_ERRORS: the features of the rule with no more errors than declared beforehand.
     * NOTHING (no proof convinced, and no labels were shuffled): the features of the rule that the
       result shows.

@@ -149,6 +149,7 @@ def chance_size(
     """
     if positives is None:
         positives = n_samples // 2
+    # (The check is shared with questions about sets of `n_selected` features; here 1 will do.)
     n_samples, n_features, _, positives, errors = check_shape(
         n_samples, n_features, n_selected=1, positives=positives, errors=errors
     )
@@ -208,7 +209,8 @@ def _size_with_first_moment(
     typical_asymptotic : the typical size in the limit of many features.
     first_moment_asymptotic : the size at which one set is expected in that limit.
     """
-    # log_expected[i]: ln of the expected number of sets of size i + 1.
+    # log_expected[i] is ln of the expected number of sets of size i + 1. Few, one and many sets are
+    # e⁻³, 1 and e³.
     log_expected = noise.log_expected_until(LOG_MANY_SETS)
     size_few_expected = _first_crossing(log_expected, LOG_FEW_SETS)
     size_one_expected = _first_crossing(log_expected, LOG_ONE_SET)

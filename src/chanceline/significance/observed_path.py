@@ -67,7 +67,7 @@ class ObservedPath:
 
 
 def columns_for_path(plan: Plan) -> ForwardColumns:
-    """The columns of X among which the forward path chooses, prepared for the path.
+    """The columns of X among which the forward stepwise path chooses, prepared for the path.
 
     These are the distinct columns (copies and constants left out) of the features named beforehand,
     or of the whole table if none were.

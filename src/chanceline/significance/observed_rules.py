@@ -166,7 +166,7 @@ def make_search(plan: Plan) -> SearchProcedure:
 
 
 def path_rules(plan: Plan, path: ObservedPath) -> tuple[Rule, ...]:
-    """The linear rules by least squares on the forward path's sets of 1, 2, … features.
+    """The linear rules by least squares on the forward stepwise path's sets of 1, 2, … features.
 
     Each has the threshold with the fewest errors; without an intercept the threshold is 0.
     """
@@ -190,7 +190,7 @@ def searched_rules(
 ) -> tuple[Rule, ...]:
     """The rules with the fewest errors that a search finds on 1, 2, … features.
 
-    There are as many as the forward path has steps.
+    There are as many as the forward stepwise path has steps.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def fewest_errors_known(plan: Plan, path: ObservedPath, rules: Sequence[Rule]) -
     Parameters
     ----------
     plan : of the test.
-    path : the forward path of the observed labels.
+    path : the forward stepwise path of the observed labels.
     rules : the rules found, in any order.
 
     Returns
