@@ -264,6 +264,7 @@ def _with_covariates(
     if design.null == COIN_NULL:
         raise InputError("covariates need the null with fixed class sizes.")
     columns = read_columns(covariates, len(design.y))
+    # When adjusting, numbers with few values are categories, and others get a quadratic term.
     encoder = make_encoder(columns, adjusting=True)
     check_covariates_of_units(columns, design.unit_of_sample, sample_of_unit)
 

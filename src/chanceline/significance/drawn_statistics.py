@@ -268,6 +268,8 @@ class _FramePath:
     def __init__(self, correlations: Floats, n_dimensions: int, n_steps: int) -> None:
         """Start with the labels as the only axis of the frame, and no column taken.
 
+        The frame of a draw is a set of orthonormal axes in which its columns have coordinates.
+
         Parameters
         ----------
         correlations : (draws, columns) of the columns with the labels; all have length 1, so that
@@ -293,14 +295,16 @@ class _FramePath:
         self.taken_directions = np.zeros((n_draws, n_steps, n_axes))
 
     def take_next_column(self, rng: np.random.Generator) -> Floats:
-        """Take the column of largest gain in every draw, and update the state in place.
+        """One step of forward selection: take the column of largest gain in every draw.
 
-        With u the new direction, r the residual and z a column, the scalar products are
+        Every draw has a frame, orthonormal axes in which its columns have coordinates; the step
+        adds an axis. Let z be a column, r the residual of the labels, and u the direction that the
+        column taken adds to the span of those before. With the scalar products
 
-            C = r·z,   V = z·u,   ρ = r·u,
+            C = r·z (`products`),   V = z·u,   ρ = r·u,
 
-        and L is the squared length of z outside the span of the columns taken. Projecting u out of
-        r and z changes C by −ρV, L by −V², and the loss |r|² by −ρ².
+        and the squared length L of z outside the span (`squares_outside_span`), projecting u out of
+        r and z changes C by −ρV, L by −V², and the loss |r|² by −ρ². The state is updated in place.
 
         In `einsum`, d counts draws, c columns and a axes of the frame.
 
@@ -336,8 +340,9 @@ class _FramePath:
     def _add_axis(self, best: np.ndarray, rng: np.random.Generator) -> None:
         """Add an axis to every draw's frame, along the part of its best column outside the frame.
 
-        The coordinates of all columns along the axis are drawn and written into `coordinates`, and
-        `squares_outside_frame` becomes smaller by their squares.
+        The frame is a set of orthonormal axes in which the columns have coordinates. Those along
+        the new axis are drawn and written into `coordinates`, and `squares_outside_frame` becomes
+        smaller by their squares.
 
         The part of another column outside the frame points in a random direction of the remaining
         dimensions, like a vector of Gaussians: g along the axis, and others with the sum of squares
@@ -459,8 +464,9 @@ def make_ridge_model(n_dimensions: int, n_features: int, rng: np.random.Generato
     if min(n_samples, n_features) > MAX_AXES:
         return _no_ridges(n_dimensions, n_features)
 
-    # The eigenvalues of ZZᵀ determine the penalties, as in the test. Columns of Z have length 1, so
-    # that their entries have the variance 1/(P − 1).
+    # The penalties, as in the test: each leaves the regression a given share of the free parameters
+    # of least squares, which depends on the eigenvalues of ZZᵀ. Columns of Z have length 1, so that
+    # their entries have the variance 1/(P − 1).
     variance = 1 / n_dimensions
     eigenvalues = variance * mean_spectrum(n_dimensions, n_features, rng)
     ridges = np.array([ridge_of_share(eigenvalues, share) for share in RIDGE_SHARES])

@@ -286,6 +286,7 @@ class EffectStudy:
             next_size = min(max(size_by_line, too_few + 1), enough)
             if abs(next_size - size) <= SAMPLES_TOLERANCE * size:
                 break
+        # `next_size` hardly differs from the last size tried.
         return self.power_with(size, DRAWS)
 
     def _first_guess(self, z_wanted: float, slope: float) -> int:

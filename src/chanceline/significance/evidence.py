@@ -92,10 +92,10 @@ class Evidence(Result):
         * `K = 2 (g1, g7): 3 errors; R² 0.70, shuffled labels 0.37 (0.29–0.48)`, for any other set.
           R² is left out if there are no shuffled labels to compare it with.
         """
-        if self.spread:
+        if self.spread:  # then there is no set, and K is None
             return "Spread over many features"
         text = f"K = {self.k} ({self._members()}): "
-        if self.auc is not None:
+        if self.auc is not None:  # one feature that is proven alone
             area = max(self.auc, 1 - self.auc)  # below 1/2 the negative class has higher values
             text += f"higher in {self.higher_in}, area under the curve {area:.2f}"
         else:

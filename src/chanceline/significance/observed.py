@@ -66,7 +66,7 @@ def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
     path : the forward stepwise path of the observed labels.
     """
     # Stage 1. The first rule is that on the features named, else on the smallest set found.
-    searched = table_to_search(plan, path)
+    searched = table_to_search(plan, path)  # the columns in which sets are searched
     rules = (first_rule(plan, searched), *path_rules(plan, path))
     fit = fit_of_rules(plan, rules)
     if plan.features is not None or plan.spending.stage1_convinces(fit.stage1):

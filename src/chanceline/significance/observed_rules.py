@@ -53,6 +53,9 @@ def first_rule(plan: Plan, searched: SearchedTable) -> Rule:
 def smallest_rule(plan: Plan, X: Floats) -> Rule:
     """Search the smallest set of features whose rule makes no more errors than allowed.
 
+    From the size of the set follows a bound, a rigorous upper limit of the p-value. If it does not
+    convince, labels are shuffled.
+
     If the search fails, the rule returned makes more errors. If no errors are allowed and not even
     all features together separate the classes, nothing is searched, and the rule has no features.
 
@@ -67,7 +70,7 @@ def smallest_rule(plan: Plan, X: Floats) -> Rule:
         return rule_on(X, y, no_features, plan.settings.intercept)
 
     search = make_search(plan)
-    # The largest number of features with which the bound, a proof before the shuffles, convinces.
+    # The largest number of features with which the bound convinces.
     largest_convincing = plan.bounds.largest_convincing(plan.spending.stage1_level)
     if plan.settings.permutations == 0:  # None stands for a default number of shuffles
         return smallest_rule_for_bound(plan, X, search, largest_convincing)
@@ -177,7 +180,7 @@ def path_rules(plan: Plan, path: ObservedPath) -> tuple[Rule, ...]:
         support = path.support(n_selected)
         # Fitted as in the path: outliers clipped, blocks and covariates projected out.
         weights = least_squares_weights(path.columns, X, y, support)
-        bias = 0.0
+        bias = 0.0  # the class is positive if weights·x + bias > 0
         if plan.settings.intercept:
             scores = X[:, support].astype(float) @ weights
             bias = -best_threshold(scores, y).value
