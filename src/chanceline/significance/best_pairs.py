@@ -46,7 +46,7 @@ def find_best_pairs(
     gains : the squared length of the labels that each pair explains, in chunks of pairs: the index
         of the chunk's first pair, and an array (labellings, pairs of the chunk).
     squared_length : (labellings,) squared length of the labels.
-    scale : (labellings,) the same, but 1 where it is 0, to divide by.
+    scale : (labellings,) the squared length, or 1 where that is 0, to divide by.
     """
     if len(pairs) == 0:
         return None

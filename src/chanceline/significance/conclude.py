@@ -1,4 +1,4 @@
-"""From what the stages gave to the result: one p-value, one word, and what goes with them."""
+"""From the results of the stages to the result of the test: p-value, verdict and explanations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def conclude(
 
     columns_shown = columns_to_show(plan, grounds, rule)
     values_shown = {name: data.X[:, j].astype(float) for name, j in columns_shown.items()}
-    pvalues = results.shuffles.marginal_pvalues  # of the columns that shuffles looked at
+    pvalues = results.shuffles.marginal_pvalues  # by column of X, for those that shuffles tested
     pvalues_shown = {name: pvalues[j] for name, j in columns_shown.items() if j in pvalues}
 
     return SeparationTest(
@@ -71,7 +71,7 @@ def conclude(
         spread=grounds.spread,
         exchange=exchange_sentence(plan),
         interrupted=interrupted,
-        # What goes with it.
+        # The rule for new samples, and what explains the verdict.
         rule=rule,
         reconciliation=_reconciliation(grounds, decision.verdict, rule),
         separating=grounds.separating,

@@ -37,9 +37,9 @@ class Evidence(Result):
     k : how many features the set has; None where the evidence is spread.
     features : those features of the set that are named.
     unsettled : the other features of the set, any of which may be there by chance.
-    errors : the fewest errors known of a rule on these features (with blocks or covariates: and on
-        those besides); None where the evidence is spread, or one feature is proven alone and no
-        rule on it was looked at.
+    errors : the fewest errors of any known rule on the features of the set (with blocks or
+        covariates, the rule may use these as well); None where the evidence is spread, or one
+        feature is proven alone and no rule on it was made.
     explained, shuffled : R² of least squares on these features, and of the same procedure on
         shuffled labels; None where the features come from elsewhere.
     auc, higher_in : area under the curve of the one feature that is proven alone (for the positive
