@@ -205,7 +205,7 @@ def features_that_add(plan: Plan, results: StageResults, support: Ints) -> tuple
         # The feature that explains most of the residuals that the set leaves.
         span = span_of_set(plan, columns, support)
         next_column = span.next_column(columns)
-        if next_column is None:  # nothing is left to explain
+        if next_column is None:  # no residual is left, or every column lies in the span of the set
             break
         pvalue = chance.pvalue(next_column.share, n_others=len(support))
         if not adds_enough(plan, pvalue):
